@@ -1,0 +1,38 @@
+# make demo   builds the bundled sample collection with the lean core (no torch, no Java)
+# make test   installs everything and runs all checks: lint, types, imports, tests
+# make lint   the checks without the tests
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test lint machine
+
+demo: $(VENV)/lean
+	$(BIN)/quati-pool demo
+
+test: $(VENV)/all lint machine
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/all
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Says which parts of the test run this machine cannot do, and why.
+machine: $(VENV)/all
+	@$(BIN)/python tests/machine.py
+
+$(VENV)/lean: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
+	  { echo "quati-pool needs Python 3.11 to 3.13: make PYTHON=python3.11"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) -e .
+	touch $@
+
+$(VENV)/all: $(VENV)/lean
+	$(INSTALL) -e '.[all,dev]'
+	$(BIN)/python -m pip check
+	touch $@

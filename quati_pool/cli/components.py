@@ -1,0 +1,34 @@
+"""``quati-pool retrievers``."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import typer
+
+from quati_pool.cli.console import Format, FormatOption, show
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: quati-pool retrievers --format json")(retrievers)
+
+
+def retrievers(how: FormatOption = Format.table) -> None:
+    """List the retrievers, rerankers and fusions there are, with their parameters."""
+    from quati_pool.render.tables import Column, Table
+    from quati_pool.steps.listing import components
+
+    found = components()
+    systems = Table(
+        "Components",
+        [Column("Kind"), Column("Name"), Column("What it is"), Column("Here")],
+        [[item.kind, item.name, item.summary, item.problem or "ready"] for item in found],
+    )
+    parameters = Table(
+        "Parameters",
+        [Column("Kind"), Column("Name"), Column("Parameter"), Column("Default"), Column("Meaning")],
+        [[item.kind, item.name, p.name, p.default, p.description] for item in found for p in item.parameters],
+        "Every system also takes family, pool (true or false) and pool_depth; a retriever takes corpus, "
+        "a fusion fuse, method and depth, a two-stage system first and rerank: {with, depth, …}.",
+    )
+    show([systems, parameters], [dataclasses.asdict(item) for item in found], how)

@@ -1,0 +1,90 @@
+"""Shows a step's lines and progress on stderr, and its tables on stdout."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from quati_pool.render.tables import FORMATS, Table, to_json
+from quati_pool.steps.listener import Listener
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class Format(StrEnum):
+    table = "table"
+    json = "json"
+    markdown = "markdown"
+    latex = "latex"
+    csv = "csv"
+
+
+FormatOption = Annotated[
+    Format, typer.Option("--format", help="How to print the tables; json is one object on stdout.")
+]
+
+
+def show(tables: Sequence[Table], data: Any, how: Format) -> None:
+    """Prints tables, or the data they were made from, to stdout."""
+    if how is Format.json:
+        sys.stdout.write(to_json(data))
+    else:
+        sys.stdout.write("\n".join(map(FORMATS[how.value], tables)))
+    sys.stdout.flush()
+
+
+class ConsoleListener(Listener):
+    """Lines to stderr; progress bars with time left where stderr is a terminal."""
+
+    def __init__(self) -> None:
+        self._bars: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    def say(self, line: str) -> None:
+        if self._bars is not None:
+            self._close()
+        print(line, file=sys.stderr, flush=True)
+
+    def progress(self, label: str, done: int, total: int) -> None:
+        if not sys.stderr.isatty():
+            return
+        if self._bars is None:
+            self._open()
+        assert self._bars is not None
+        if label not in self._tasks:
+            self._tasks[label] = self._bars.add_task(label, total=total or None)
+        self._bars.update(self._tasks[label], completed=done, total=total or None)
+
+    def __enter__(self) -> ConsoleListener:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TimeRemainingColumn
+        from rich.text import Text
+
+        class Label(ProgressColumn):
+            # A plain text column would read "[…]" in a label as markup.
+            def render(self, task: Any) -> Text:
+                return Text.from_markup(escape(task.description))
+
+        columns = (Label(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._bars.start()
+
+    def _close(self) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+        self._bars, self._tasks = None, {}

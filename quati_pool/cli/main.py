@@ -1,0 +1,71 @@
+"""The command ``quati-pool``: gathers the command groups, and turns errors into one line and exit 1."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from quati_pool import __version__
+from quati_pool.cli import build, components, validate, workspaces
+from quati_pool.errors import QuatiPoolError
+
+app = typer.Typer(
+    name="quati-pool",
+    help="Build information-retrieval test collections: pool, judge, annotate, agree, evaluate, release.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"quati-pool {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+for group in (workspaces, build, validate, components):
+    group.register(app)
+
+
+def main() -> None:
+    """Runs the command line; exit 0 done, 1 refused or failed, 2 bad usage, 130 interrupted."""
+    # Ctrl-C before a command catches it would print a traceback.
+    try:
+        app()
+    except QuatiPoolError as error:
+        _fail(str(error))
+    except BrokenPipeError:
+        # The reader of our output went away (| head): nothing to report.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(128 + signal.SIGPIPE)
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        remedy = (
+            "free some space and run the same command again: what is finished is kept"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT)
+            else "mend it and run the same command again"
+        )
+        _fail(f"{name}{error.strerror or error}; {remedy}")
+    except MemoryError:
+        _fail("there is not enough memory; use the retriever bm25, whose index lies on disk")
+
+
+def _fail(message: str) -> None:
+    print(f"quati-pool: {' '.join(message.splitlines())}", file=sys.stderr)
+    sys.exit(1)

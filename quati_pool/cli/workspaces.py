@@ -1,0 +1,48 @@
+"""``quati-pool init`` and ``quati-pool demo``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: quati-pool demo")(demo)
+    app.command(epilog="Example: quati-pool init my-collection")(init)
+
+
+def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put it.")]) -> None:
+    """Make a workspace: a folder with a commented pool.yaml."""
+    from quati_pool.steps.init import init as step
+
+    path = step(folder)
+    typer.echo(f"wrote {path}: name your corpus and queries in it, then run: quati-pool build -c {path}")
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to build it.")] = Path("quati-pool-demo"),
+    how: FormatOption = Format.table,
+) -> None:
+    """Build the bundled sample collection, offline: passages, questions, systems, pool, tables."""
+    from quati_pool.steps.demo import demo as step
+    from quati_pool.steps.diversity_report import as_data, tables
+
+    with ConsoleListener() as listener:
+        result = step(folder, listener)
+    show(tables(result), as_data(result), how)
+    sys.stdout.flush()
+    lines = [
+        "",
+        "Next:",
+        f"  zcat {folder}/pool.jsonl.gz | head -1      a pair to judge, with every system's rank",
+        f"  less {folder}/reports/diversity.md         these tables; .tex and .json beside it",
+        f"  edit {folder}/pool.yaml, then: quati-pool build -c {folder}/pool.yaml --qrels {folder}/labels.tsv",
+        "  quati-pool init my-collection             a workspace for your own corpus and queries",
+        "  quati-pool retrievers                     what systems there are, with parameters",
+    ]
+    print("\n".join(lines), file=sys.stderr)

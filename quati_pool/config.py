@@ -1,0 +1,330 @@
+"""``pool.yaml`` as checked models. Every fault names file, line and key; unknown keys get a suggestion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from quati_pool.errors import ConfigError, InputError
+from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry, nearest
+
+# Run tags name files and are a column of TREC runs.
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\Z")
+
+Depth = Annotated[int, Field(ge=1)]
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class CorpusConfig(Model):
+    """Where passages lie: a file, a glob or several, and the fields that hold id and text."""
+
+    path: str | list[str]
+    doc_id: str = "doc_id"
+    text: str | list[str] = "text"
+
+
+class QueriesConfig(Model):
+    """Where queries lie, and which of them to take: all, a seeded sample, or those named."""
+
+    path: str
+    query_id: str = "query_id"
+    query: str | list[str] | None = None
+    narrative: str = "narrative"
+    sample: Annotated[int, Field(ge=1)] | None = None
+    ids: list[str] | None = None
+
+
+class PoolSettings(Model):
+    """How deep the pool goes, and a file of further pairs (query_id <tab> doc_id)."""
+
+    depth: Depth = 10
+    extra: str | None = None
+
+
+class System(Model):
+    """What all systems share: ``family`` groups kin for reusability tests; ``pool: false`` keeps a
+    system out of the pool but in the ledger; ``pool_depth`` overrides the pool's depth."""
+
+    family: str | None = None
+    pool: bool = True
+    pool_depth: Depth | None = None
+
+
+class RetrieverSystem(System):
+    retriever: str
+    corpus: str | None = None
+    parameters: Any = None
+
+
+class RerankSystem(System):
+    """The first ``depth`` documents of the system ``first``, in the order of a reranker's scores."""
+
+    first: str
+    reranker: str
+    depth: Depth = 100
+    parameters: Any = None
+
+
+class FusionSystem(System):
+    """Several systems' rankings joined; each is read to ``depth`` (``run_depth`` where not given)."""
+
+    fuse: Annotated[list[str], Field(min_length=1)]
+    method: str = "rrf"
+    depth: Depth | None = None
+    parameters: Any = None
+
+
+class PoolConfig(Model):
+    """A collection: its corpora, queries, systems and pool."""
+
+    name: str
+    seed: int = 0
+    corpora: dict[str, CorpusConfig]
+    queries: QueriesConfig
+    systems: dict[str, RetrieverSystem | RerankSystem | FusionSystem]
+    run_depth: Depth = 100
+    pool: PoolSettings = PoolSettings()
+    path: Path
+
+    @property
+    def folder(self) -> Path:
+        """The workspace: the folder of ``pool.yaml``, to which its paths are relative."""
+        return self.path.parent
+
+    def needs(self, run_tag: str) -> list[str]:
+        """The systems that ``run_tag`` is made from."""
+        return _inputs(self.systems[run_tag])
+
+    def order(self) -> list[str]:
+        """All run tags, each after those it is made from."""
+        return list(TopologicalSorter({tag: self.needs(tag) for tag in self.systems}).static_order())
+
+    def input_depth(self, run_tag: str) -> int:
+        """How deep this system, a rerank or fusion, reads the runs it is made from."""
+        system = self.systems[run_tag]
+        depth = None if isinstance(system, RetrieverSystem) else system.depth
+        return depth or self.run_depth
+
+    def search_depth(self, run_tag: str) -> int:
+        """How deep a system must go: its own run, and whatever reads it."""
+        readers = [tag for tag in self.systems if run_tag in self.needs(tag)]
+        return max([self.run_depth, *map(self.input_depth, readers)])
+
+    def pool_depth(self, run_tag: str) -> int:
+        """How many of a system's documents a query enter the pool; 0 for ``pool: false``."""
+        system = self.systems[run_tag]
+        return (system.pool_depth or self.pool.depth) if system.pool else 0
+
+    def family(self, run_tag: str) -> str:
+        return self.systems[run_tag].family or run_tag
+
+
+def load_config(path: Path) -> PoolConfig:
+    """Reads and checks a ``pool.yaml``.
+
+    Raises InputError, with the line at fault, for a file that is not there, is not YAML, or does not
+    hold what it should.
+    """
+    reader = _Reader(path)
+    data = reader.data
+    if not isinstance(data, dict):
+        raise InputError(path, 1, "holds no settings; expected keys such as name, corpus, queries, systems")
+    known = {*PoolConfig.model_fields, "corpus"} - {"path"}
+    reader.refuse_unknown((), data, known)
+    data = dict(data)
+    if ("corpus" in data) == ("corpora" in data):
+        raise reader.error((), "expected either corpus: (one) or corpora: (several by name)")
+    plural = "corpora" in data
+    corpora = data.pop("corpora", None) if plural else {"corpus": data.pop("corpus")}
+    if not isinstance(corpora, dict) or not corpora:
+        raise reader.error(("corpora",), "expected a name and a path for each corpus")
+    where = ("corpora",) if plural else ()
+    data["corpora"] = {
+        reader.text_key((*where, name), name): reader.model((*where, name), CorpusConfig, value)
+        for name, value in corpora.items()
+    }
+    data["queries"] = reader.model(("queries",), QueriesConfig, data.get("queries"))
+    data["pool"] = reader.model(("pool",), PoolSettings, data.get("pool", {}))
+    systems = data.get("systems")
+    if not isinstance(systems, dict) or not systems:
+        raise reader.error(("systems",), "expected at least one system, such as  bm25s: {retriever: bm25s}")
+    data["systems"] = {tag: reader.system(tag, value, data["corpora"]) for tag, value in systems.items()}
+    for tag, system in data["systems"].items():
+        for needed in _inputs(system):
+            if needed not in systems:
+                hint = nearest(needed, set(systems) - {tag})
+                raise reader.error(("systems", tag), f"is made from {needed!r}, which is not defined; {hint}")
+    try:
+        TopologicalSorter({tag: _inputs(system) for tag, system in data["systems"].items()}).prepare()
+    except CycleError as error:
+        circle = " → ".join(reversed(error.args[1]))
+        raise reader.error(
+            ("systems", error.args[1][0]), f"is made from itself ({circle}); break the circle"
+        ) from None
+    config = reader.model((), PoolConfig, {**data, "path": path})
+    if not any(config.pool_depth(tag) for tag in config.systems):
+        raise reader.error(("systems",), "every system has pool: false; let at least one feed the pool")
+    return config
+
+
+def _inputs(system: System) -> list[str]:
+    if isinstance(system, RerankSystem):
+        return [system.first]
+    return list(system.fuse) if isinstance(system, FusionSystem) else []
+
+
+M = TypeVar("M", bound=BaseModel)
+Place = tuple[Any, ...]
+
+
+class _Reader:
+    """A YAML file with the line of every key, and checks that name it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            text = path.read_bytes().decode("utf-8-sig")
+        except FileNotFoundError:
+            raise InputError(
+                path, None, "there is no such file; run: quati-pool init DIR, or name one with -c"
+            ) from None
+        except UnicodeDecodeError as error:
+            line = path.read_bytes()[: error.start].count(b"\n") + 1
+            raise InputError(path, line, "is not UTF-8; save it as UTF-8") from None
+        except OSError as error:
+            raise InputError(path, None, f"cannot be read ({error.strerror}); expected a pool.yaml") from None
+        self._lines: dict[Place, int] = {(): 1}
+        try:
+            loader = yaml.SafeLoader(text)
+            root = loader.get_single_node()
+            for place, line in self._walk((), root):
+                self._lines[place] = line
+            self.data: Any = loader.construct_document(root) if root else None
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            problem = error.problem or "cannot be read"
+            raise InputError(path, mark.line + 1 if mark else None, f"is not YAML: {problem}") from None
+        except yaml.YAMLError as error:
+            raise InputError(path, None, f"is not YAML: {' '.join(str(error).split())}") from None
+
+    def _walk(self, place: Place, node: yaml.Node | None) -> Iterator[tuple[Place, int]]:
+        if isinstance(node, yaml.MappingNode):
+            seen = set()
+            for key, value in node.value:
+                line = key.start_mark.line + 1
+                if key.value in seen:
+                    raise InputError(self.path, line, f"the key {key.value!r} occurs twice; keep one")
+                seen.add(key.value)
+                yield (*place, key.value), line
+                yield from self._walk((*place, key.value), value)
+        elif isinstance(node, yaml.SequenceNode):
+            for position, value in enumerate(node.value):
+                yield (*place, position), value.start_mark.line + 1
+                yield from self._walk((*place, position), value)
+
+    def error(self, place: Place, message: str) -> InputError:
+        known = place
+        while known not in self._lines:
+            known = known[:-1]
+        name = ".".join(map(str, place))
+        return InputError(self.path, self._lines[known], f"{name}: {message}" if name else message)
+
+    def refuse_unknown(self, place: Place, data: Mapping[Any, Any], known: set[str]) -> None:
+        for key in data:
+            if key not in known:
+                raise self.error((*place, key), f"unknown key; {nearest(str(key), known)}")
+
+    def text_key(self, place: Place, key: Any) -> str:
+        if not isinstance(key, str) or not _TAG.match(key):
+            raise self.error(
+                place, "expected a name of letters, digits, '.', '_', '+' and '-' (quote a number: '7')"
+            )
+        return key
+
+    def model(self, place: Place, model: type[M], data: Any) -> M:
+        if isinstance(data, dict):
+            names = {field.alias or name for name, field in model.model_fields.items()}
+            self.refuse_unknown(place, data, names)
+        try:
+            return model.model_validate(data)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            at = (*place, *(part for part in fault["loc"] if (*place, part) in self._lines))
+            if fault["type"] == "missing":
+                raise self.error(place, f"the key {fault['loc'][-1]!r} is missing; add it") from None
+            message = fault["msg"][0].lower() + fault["msg"][1:]
+            raise self.error(at or fault["loc"][:1], f"{message}, not {fault['input']!r}") from None
+
+    def system(self, tag: Any, data: Any, corpora: Mapping[str, CorpusConfig]) -> System:
+        place = ("systems", tag)
+        self.text_key(place, tag)
+        kinds = [key for key in ("retriever", "first", "fuse") if isinstance(data, dict) and key in data]
+        if len(kinds) != 1:
+            raise self.error(place, "expected exactly one of retriever:, first: (with rerank:) or fuse:")
+        if kinds == ["first"]:
+            return self._rerank(place, data)
+        if kinds == ["fuse"]:
+            return self._component(place, FusionSystem, data, "method", FUSIONS, default="rrf")
+        system = self._component(place, RetrieverSystem, data, "retriever", RETRIEVERS)
+        if len(corpora) > 1 and system.corpus is None:
+            raise self.error(place, f"expected corpus: one of {', '.join(corpora)}")
+        if system.corpus is not None and system.corpus not in corpora:
+            raise self.error(
+                (*place, "corpus"), f"there is no corpus {system.corpus!r}; {nearest(system.corpus, corpora)}"
+            )
+        return system if system.corpus else system.model_copy(update={"corpus": next(iter(corpora))})
+
+    def _rerank(self, place: Place, data: dict[Any, Any]) -> RerankSystem:
+        self.refuse_unknown(place, data, {*System.model_fields, "first", "rerank"})
+        inner = data.get("rerank")
+        if not isinstance(inner, dict):
+            raise self.error((*place, "rerank"), "expected a reranker, such as  rerank: {with: lsa, depth: 100}")
+        name, parameters, rest = self._split((*place, "rerank"), inner, "with", RERANKERS, {"depth"})
+        outer = {key: value for key, value in data.items() if key != "rerank"}
+        return self.model(
+            place, RerankSystem, {**outer, **rest, "reranker": name, "parameters": parameters}
+        )
+
+    def _component(
+        self,
+        place: Place,
+        model: type[M],
+        data: dict[Any, Any],
+        key: str,
+        registry: Registry,
+        default: str | None = None,
+    ) -> M:
+        common = set(model.model_fields) - {key, "parameters"}
+        name, parameters, rest = self._split(place, data, key, registry, common, default)
+        return self.model(place, model, {**rest, key: name, "parameters": parameters})
+
+    def _split(
+        self,
+        place: Place,
+        data: dict[Any, Any],
+        key: str,
+        registry: Registry,
+        common: set[str],
+        default: str | None = None,
+    ) -> tuple[str, BaseModel, dict[Any, Any]]:
+        """A component's name, its checked parameters, and the keys that are not the component's."""
+        name = data.get(key, default)
+        if not isinstance(name, str):
+            raise self.error((*place, key), f"expected a name; {nearest('', registry.names())}")
+        try:
+            parameters: type[BaseModel] = registry.get(name).Parameters
+        except ConfigError as error:
+            raise self.error((*place, key), str(error)) from None
+        own = set(parameters.model_fields)
+        self.refuse_unknown(place, data, own | common | {key})
+        checked = self.model(place, parameters, {k: v for k, v in data.items() if k in own})
+        return name, checked, {k: v for k, v in data.items() if k in common}

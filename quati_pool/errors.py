@@ -1,0 +1,39 @@
+"""Errors a user can act on: one line that says what is wrong and ends with what to do next."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+
+class QuatiPoolError(Exception):
+    """Something the user can mend. The command line prints the message alone and exits with 1."""
+
+
+class InputError(QuatiPoolError):
+    """A file that does not hold what its format asks for.
+
+    The message reads ``path:line: what is wrong; what was expected``. ``line`` counts from 1 and is
+    None where the fault belongs to no line (an empty file, a missing column).
+    """
+
+    def __init__(self, path: str | PathLike[str], line: int | None, message: str) -> None:
+        self.path = str(path)
+        self.line = line
+        self.message = message
+        place = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{place}: {message}")
+
+
+class ConfigError(QuatiPoolError):
+    """A configuration that cannot be carried out as written."""
+
+
+class MissingExtraError(QuatiPoolError):
+    """A component whose optional packages are not installed."""
+
+    def __init__(self, component: str, extra: str, missing: str) -> None:
+        self.extra = extra
+        super().__init__(
+            f"{component} needs the package {missing}, which is not installed: "
+            f"run: pip install 'quati-pool[{extra}]'"
+        )

@@ -1,0 +1,194 @@
+"""Files and folders the tool makes: written atomically, with a sidecar that says what they came from.
+
+Data is written beside its place, synced and renamed; ``<name>.meta.json`` follows last. An artefact
+whose sidecar is absent, names another key or does not match the data counts as absent, so a command
+killed at any point leaves either a finished artefact or nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from quati_pool import __version__
+
+Key = Mapping[str, Any]
+Counts = Mapping[str, Any]
+
+
+def digest(value: Any) -> str:
+    """The SHA-256 of a value's canonical JSON."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sidecar(path: Path) -> Path:
+    return path.with_name(path.name + ".meta.json")
+
+
+def stale(path: Path, key: Key) -> str | None:
+    """Why the artefact at ``path`` cannot serve for ``key``, in a few words; None where it can."""
+    if not path.exists():
+        return "not there yet"
+    try:
+        meta = json.loads(sidecar(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return "was not finished"
+    except (OSError, ValueError):
+        return f"{sidecar(path).name} cannot be read"
+    if not isinstance(meta, dict) or meta.get("content") is None:
+        return f"{sidecar(path).name} cannot be read"
+    if meta.get("key") != json.loads(json.dumps(key)):
+        return _difference(meta.get("key"), key)
+    if meta["content"] != _content(path):
+        return "was changed since it was written"
+    return None
+
+
+def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
+    """Makes a file through ``fill``, which writes to the path it is given and returns counts."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The suffix stays last: writers choose gzip and picture formats by it.
+    partial = path.with_name(f".partial-{path.name}")
+    try:
+        counts = fill(partial)
+        _sync(partial)
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    _sync(path.parent)
+    _write_sidecar(path, key, provenance, counts)
+    return counts
+
+
+def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
+    """Makes a folder through ``fill``, which writes into the empty folder it is given."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".partial-{path.name}")
+    for leftover in (partial, path):
+        if leftover.exists():
+            shutil.rmtree(leftover)
+    sidecar(path).unlink(missing_ok=True)
+    partial.mkdir()
+    try:
+        counts = fill(partial)
+        for file in sorted(partial.rglob("*")):
+            _sync(file)
+        _sync(partial)
+        os.replace(partial, path)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
+    _sync(path.parent)
+    _write_sidecar(path, key, provenance, counts)
+    return counts
+
+
+def read_counts(path: Path) -> Counts:
+    """The counts recorded beside a current artefact."""
+    counts: Counts = json.loads(sidecar(path).read_text(encoding="utf-8"))["counts"]
+    return counts
+
+
+@contextmanager
+def locked(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
+    """Holds a lock of one artefact; where another process holds it, says which and waits.
+
+    The operating system drops the lock of a process that dies, however it dies.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    holder = lock.with_suffix(".holder")
+    file = FileLock(lock)
+    try:
+        file.acquire(timeout=0)
+    except Timeout:
+        say(f"{lock.stem}: waiting for {_holder(holder)}, which is making it")
+        file.acquire()
+    try:
+        now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        holder.write_text(f"process {os.getpid()} on {socket.gethostname()} (since {now})", encoding="utf-8")
+        yield
+        holder.unlink(missing_ok=True)
+    finally:
+        file.release()
+
+
+def _holder(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8") or "another process"
+    except OSError:
+        return "another process"
+
+
+def _write_sidecar(path: Path, key: Key, provenance: Mapping[str, Any], counts: Counts) -> None:
+    meta = {
+        "tool": f"quati-pool {__version__}",
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        **provenance,
+        "key": key,
+        "counts": counts,
+        "content": _content(path),
+    }
+    partial = path.with_name(f".partial-{sidecar(path).name}")
+    partial.write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    _sync(partial)
+    os.replace(partial, sidecar(path))
+    _sync(path.parent)
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """What shows that data is whole: a file's hash, a folder's files with their sizes (an index may
+    hold gigabytes, and nobody edits it by hand)."""
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        return {"files": {file.relative_to(path).as_posix(): file.stat().st_size for file in files}}
+    return {"sha256": file_digest(path)}
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _difference(old: Any, new: Key) -> str:
+    """The first setting in which two keys differ, in words."""
+    before, after = dict(_leaves(old)), dict(_leaves(json.loads(json.dumps(new))))
+    for name in sorted(before.keys() | after.keys()):
+        was, now = before.get(name, "absent"), after.get(name, "absent")
+        if was != now:
+            if _is_digest(was) or _is_digest(now):
+                return f"{name} changed"
+            return f"{name} was {was}, is {now}"
+    return "its settings changed"
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{name}.{key}" if name else key)
+    else:
+        yield name, json.dumps(value, ensure_ascii=False)
+
+
+def _is_digest(text: str) -> bool:
+    return len(text) == 66 and text[1:-1].isalnum()

@@ -1,0 +1,75 @@
+"""TREC's files of columns: words between blanks, one row a line, ``#`` lines and blank ones skipped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.lines import read_lines
+from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
+from quati_pool.records import Ids, Int, code_ids
+
+# Only blanks and tabs part columns, so that another white space inside an id is named as such.
+_WORD = re.compile(r"[^ \t]+")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
+
+
+def read_columns(
+    path: Path, names: Sequence[str], problems: Problems = STRICT
+) -> Iterator[tuple[int, list[str]]]:
+    """Each row's line and its columns, whose ids and run tags are sound."""
+    checked = [(i, name) for i, name in enumerate(names) if name in ("query_id", "doc_id", "run_tag")]
+    for line, text in read_lines(path, problems):
+        columns = _WORD.findall(text)
+        if not columns or columns[0].startswith("#"):
+            continue
+        try:
+            if len(columns) != len(names):
+                raise RowError(f"{len(columns)} columns; expected {len(names)}: {' '.join(names)}")
+            for i, name in checked:
+                check_id(name, columns[i])
+        except RowError as fault:
+            problems.report(path, line, str(fault))
+        else:
+            yield line, columns
+
+
+def integer(text: str) -> int | None:
+    """The number that ASCII digits spell, or None: Python's int would take 1_000 and other digits too."""
+    return int(text) if _INTEGER.match(text) else None
+
+
+class Pairs:
+    """The pairs of a file in order, each once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[str, str], int] = {}
+
+    def add(self, query_id: str, doc_id: str, line: int) -> None:
+        before = self._lines.setdefault((query_id, doc_id), line)
+        if before != line:
+            raise RowError(
+                f"query_id {quoted(query_id)} and doc_id {quoted(doc_id)} stand together "
+                f"in line {before} already; expected one row a pair"
+            )
+
+    def coded(self) -> tuple[Ids, Ids, Int, Int]:
+        """The query and document vocabularies, and each pair's codes in them."""
+        queries, (query,) = code_ids([pa.array([pair[0] for pair in self._lines], type=pa.string())])
+        docs, (doc,) = code_ids([pa.array([pair[1] for pair in self._lines], type=pa.string())])
+        return queries, docs, query, doc
+
+
+def refuse_comments(path: Path, query_ids: pa.Array | pa.ChunkedArray) -> None:
+    """A row that begins with ``#`` would be lost when the file is read."""
+    begun = query_ids.filter(pc.starts_with(query_ids, "#"))
+    if len(begun):
+        raise QuatiPoolError(
+            f"{path}: query_id {quoted(begun[0].as_py())} begins with '#', "
+            "which marks a comment in TREC files; rename this query"
+        )

@@ -1,0 +1,170 @@
+"""Passages of a corpus, streamed from JSONL, TSV, CSV, Parquet or TREC documents, of any size."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from quati_pool.errors import InputError
+from quati_pool.files.formats import format_of
+from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
+from quati_pool.files.sgml import read_documents
+from quati_pool.files.tables import Field, checker, missing_column, read_table
+
+_BATCH = 4096
+_STRINGS = (pa.string(), pa.large_string(), pa.string_view())
+
+
+class PassageBatch(NamedTuple):
+    doc_ids: list[str]
+    texts: list[str]
+
+
+class Passage(NamedTuple):
+    """A passage and its line, which in a Parquet file is its row from 1."""
+
+    line: int
+    doc_id: str
+    text: str
+
+
+def read_passages(
+    paths: Sequence[Path],
+    doc_id: str = "doc_id",
+    text: str | list[str] = "text",
+    problems: Problems = STRICT,
+) -> Iterator[PassageBatch]:
+    """All passages of ``paths`` in order. The fields of a ``text`` list that are not empty are joined
+    by a line end. Ids are sound but may repeat: whoever stores them sees that."""
+    ids: list[str] = []
+    texts: list[str] = []
+    empty = True
+    for path in paths:
+        for _, identity, content in read_file(path, doc_id, text, problems):
+            ids.append(identity)
+            texts.append(content)
+            if len(ids) == _BATCH:
+                empty = False
+                yield PassageBatch(ids, texts)
+                ids, texts = [], []
+    if ids:
+        yield PassageBatch(ids, texts)
+    elif empty:
+        problems.report(paths[0], None, "holds no passages; expected at least one")
+
+
+def read_file(
+    path: Path, doc_id: str = "doc_id", text: str | list[str] = "text", problems: Problems = STRICT
+) -> Iterator[Passage]:
+    """The passages of one file, with their lines."""
+    columns = [text] if isinstance(text, str) else text
+    found = format_of(path)
+    if found == "topics":
+        raise InputError(path, None, "holds topics (<top>); expected passages")
+    if found == "documents":
+        if (doc_id, columns) != ("doc_id", ["text"]):
+            message = "TREC documents have no fields to choose from; leave out doc_id and text"
+            raise InputError(path, None, message)
+        return _trec(path, problems)
+    fields = [Field("doc_id", doc_id), *(Field("text", column) for column in columns)]
+    if found == "parquet":
+        return _parquet(path, fields, problems)
+    headerless = (doc_id, columns) == ("doc_id", ["text"])
+    if len(fields) == 2:
+        return (Passage(line, *row) for line, row in read_table(path, found, fields, headerless, problems))
+    rows = read_table(path, found, fields, headerless, problems)
+    return (Passage(line, identity, _joined(parts)) for line, (identity, *parts) in rows)
+
+
+def locate_doc_ids(
+    paths: Sequence[Path], wanted: set[str], doc_id: str = "doc_id", text: str | list[str] = "text"
+) -> dict[str, list[tuple[Path, int]]]:
+    """Every file and line (in Parquet: row) at which each of the ``wanted`` ids stands."""
+    places: dict[str, list[tuple[Path, int]]] = {}
+    for path in paths:
+        for line, identity, _ in read_file(path, doc_id, text):
+            if identity in wanted:
+                places.setdefault(identity, []).append((path, line))
+    return places
+
+
+def expand_paths(base: Path, patterns: str | list[str]) -> list[Path]:
+    """The files that names and globs relative to ``base`` stand for, sorted by name, each once.
+
+    A glob passes over folders, hidden files and the tool's own ``.meta.json``.
+    """
+    found: set[Path] = set()
+    for pattern in [patterns] if isinstance(patterns, str) else patterns:
+        path = base / pattern
+        if path.exists() or not glob.has_magic(pattern):
+            found.add(path)
+            continue
+        matches = [base / name for name in glob.glob(pattern, root_dir=base, recursive=True)]
+        files = {match for match in matches if match.is_file() and not match.name.endswith(".meta.json")}
+        if not files:
+            raise InputError(path, None, "no file matches; check the pattern")
+        found |= files
+    return sorted(found)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _trec(path: Path, problems: Problems) -> Iterator[Passage]:
+    for line, identity, text in read_documents(path, problems):
+        try:
+            check_id("DOCNO", identity)
+        except RowError as fault:
+            problems.report(path, line, str(fault))
+        else:
+            yield Passage(line, identity, text)
+
+
+def _parquet(path: Path, fields: Sequence[Field], problems: Problems) -> Iterator[Passage]:
+    try:
+        with pq.ParquetFile(path) as file:
+            _check_columns(path, file.schema_arrow, fields)
+            row = 1
+            for batch in file.iter_batches(_BATCH, columns=[field.column for field in fields]):
+                columns = [batch.column(field.column).cast(pa.string()) for field in fields]
+                for column in columns:
+                    column.validate(full=True)
+                yield from _parquet_rows(path, row, columns, fields, problems)
+                row += len(batch)
+    except FileNotFoundError as error:
+        raise InputError(path, None, "there is no such file; check the path") from error
+    except PermissionError as error:
+        raise InputError(path, None, "may not be read; change its permissions") from error
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(path, None, "is damaged or not Parquet; copy or write it again") from error
+
+
+def _check_columns(path: Path, schema: pa.Schema, fields: Sequence[Field]) -> None:
+    for field in fields:
+        if schema.names.count(field.column) != 1:
+            raise InputError(path, None, missing_column(field, schema.names))
+        kind = schema.field(field.column).type
+        if (kind.value_type if pa.types.is_dictionary(kind) else kind) not in _STRINGS:
+            rule = "ids are strings" if field.is_id else "texts are strings"
+            message = f"column {quoted(field.column)} is {kind}; {rule}: write it as string"
+            raise InputError(path, None, message)
+
+
+def _parquet_rows(
+    path: Path, first: int, columns: Sequence[pa.Array], fields: Sequence[Field], problems: Problems
+) -> Iterator[Passage]:
+    check = checker(fields)
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    for row, values in enumerate(rows, first):
+        try:
+            identity, *texts = check(values)
+        except RowError as fault:
+            problems.report(path, row, f"row {row}: {fault}")
+        else:
+            yield Passage(row, identity, texts[0] if len(texts) == 1 else _joined(texts))

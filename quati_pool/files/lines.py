@@ -1,0 +1,86 @@
+"""Text files, plain or gzip by suffix: strict UTF-8 in, reproducible bytes out."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from quati_pool.errors import InputError
+from quati_pool.files.problems import STRICT, Problems
+
+_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_GZIP_MARK = b"\x1f\x8b"
+
+
+def read_lines(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, str]]:
+    """Each line's number, from 1, and its text without the line end.
+
+    Only \\n ends a line, with or without \\r before it. A reported line that is not UTF-8 comes with
+    U+FFFD in place of what cannot be decoded.
+    """
+    with _opened(path) as stream:
+        for number, raw in enumerate(stream, 1):
+            if number == 1:
+                raw = _checked_start(path, raw)
+            if raw.endswith(b"\n"):
+                raw = raw[:-2] if raw.endswith(b"\r\n") else raw[:-1]
+            try:
+                text = raw.decode()
+            except UnicodeDecodeError as error:
+                problems.report(path, number, _not_utf8(raw, error.start))
+                text = raw.decode(errors="replace")
+            yield number, text
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file, unpacked, without a byte-order mark."""
+    with _opened(path) as stream:
+        return _checked_start(path, stream.read())
+
+
+@contextmanager
+def output(path: Path) -> Iterator[BinaryIO]:
+    """A stream that writes ``path``, packed if it ends in .gz, the same bytes whenever it is written."""
+    with path.open("wb") as raw:
+        if path.suffix == ".gz":
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed:
+                yield cast("BinaryIO", packed)
+        else:
+            yield raw
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with path.open("rb") as raw:
+            if path.suffix == ".gz":
+                with gzip.GzipFile(fileobj=raw) as packed, io.BufferedReader(packed, 1 << 20) as stream:
+                    yield stream
+            else:
+                yield raw
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(path, None, "is cut off or not gzip; copy or pack it again") from error
+    except FileNotFoundError as error:
+        raise InputError(path, None, "there is no such file; check the path") from error
+    except IsADirectoryError as error:
+        raise InputError(path, None, "is a folder; expected a file") from error
+    except PermissionError as error:
+        raise InputError(path, None, "may not be read; change its permissions") from error
+
+
+def _checked_start(path: Path, data: bytes) -> bytes:
+    if data.startswith(_UTF16_MARKS):
+        raise InputError(path, 1, "begins with a UTF-16 byte-order mark; convert to UTF-8")
+    if data.startswith(_GZIP_MARK):
+        raise InputError(path, 1, "is packed by gzip; end its name in .gz, or unpack it")
+    return data.removeprefix(_UTF8_MARK)
+
+
+def _not_utf8(raw: bytes, at: int) -> str:
+    return f"byte {at + 1} (0x{raw[at]:02X}) is not UTF-8; convert to UTF-8"

@@ -1,0 +1,80 @@
+"""Relevance grades: TREC qrels, and tab-separated label files with a header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quati_pool.files.columns import Pairs, integer, read_columns, refuse_comments
+from quati_pool.files.lines import output, read_lines
+from quati_pool.files.problems import STRICT, Problems, RowError, quoted
+from quati_pool.files.tables import Field, read_table
+from quati_pool.records import Qrels
+
+_COLUMNS = ("query_id", "0", "doc_id", "relevance")
+
+
+def read_judgements(path: Path, problems: Problems = STRICT) -> Qrels:
+    """Qrels or a label file: a first line with tabs that names query_id or doc_id is a label file's."""
+    return read_labels(path, problems=problems) if is_label_file(path) else read_qrels(path, problems)
+
+
+def is_label_file(path: Path) -> bool:
+    _, first = next(read_lines(path), (1, ""))
+    return not {"query_id", "doc_id"}.isdisjoint(first.split("\t"))
+
+
+def read_qrels(path: Path, problems: Problems = STRICT) -> Qrels:
+    """TREC qrels: ``query_id 0 doc_id relevance``; the second column is not used."""
+    rows = ((line, (row[0], *row[2:])) for line, row in read_columns(path, _COLUMNS, problems))
+    return _graded(path, rows, " ".join(_COLUMNS), problems)
+
+
+def read_labels(path: Path, relevance: str = "relevance", problems: Problems = STRICT) -> Qrels:
+    """A tab-separated file whose header holds query_id, doc_id and ``relevance``; others are ignored."""
+    fields = [Field("query_id", "query_id"), Field("doc_id", "doc_id"), Field("relevance", relevance)]
+    return _graded(path, read_table(path, "tsv", fields, problems=problems), "rows under a header", problems)
+
+
+def write_qrels(qrels: Qrels, path: Path) -> None:
+    """One ``query_id 0 doc_id relevance`` row a pair, in the order of the pairs."""
+    refuse_comments(path, qrels.queries.values)
+    columns = [
+        qrels.queries.decode(qrels.query).cast(pa.string()),
+        "0",
+        qrels.docs.decode(qrels.doc).cast(pa.string()),
+        pa.array(qrels.relevance).cast(pa.string()),
+    ]
+    with output(path) as stream:
+        for row in pc.binary_join_element_wise(*columns, " ").to_pylist():
+            stream.write(row.encode() + b"\n")
+
+
+def _graded(
+    path: Path, rows: Iterable[tuple[int, Sequence[str]]], expected: str, problems: Problems
+) -> Qrels:
+    """``rows`` are lines with query_id, doc_id, relevance."""
+    pairs = Pairs()
+    grades: list[int] = []
+    for line, (query_id, doc_id, relevance) in rows:
+        try:
+            grade = _grade(relevance)
+            pairs.add(query_id, doc_id, line)
+        except RowError as fault:
+            problems.report(path, line, str(fault))
+        else:
+            grades.append(grade)
+    if not grades:
+        problems.report(path, None, f"holds no rows; expected {expected}")
+    return Qrels(*pairs.coded(), np.array(grades, dtype=np.int64))
+
+
+def _grade(relevance: str) -> int:
+    grade = integer(relevance)
+    if grade is None:
+        raise RowError(f"relevance {quoted(relevance)} is not an integer; expected a grade such as 0 or 3")
+    return grade

@@ -1,0 +1,85 @@
+"""Queries from TSV, CSV, JSONL or classic TREC topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from quati_pool.errors import InputError
+from quati_pool.files.formats import format_of
+from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
+from quati_pool.files.sgml import read_topics
+from quati_pool.files.tables import Field, read_table
+from quati_pool.records import Query
+
+_TREC_FIELDS = {"query_id": "num", "query": "title", "narrative": "narr"}
+
+
+def read_queries(
+    path: Path,
+    query_id: str = "query_id",
+    query: str | list[str] | None = None,
+    narrative: str = "narrative",
+    problems: Problems = STRICT,
+) -> list[Query]:
+    """All queries in file order.
+
+    ``query`` names the field of the text, or several, which are joined by a blank; unset it is
+    ``query``, and the title of a TREC topic. A narrative that is empty or absent is None.
+    """
+    columns = ["query"] if query is None else [query] if isinstance(query, str) else query
+    rows = _rows(path, query_id, columns, narrative, problems)
+    queries: list[Query] = []
+    lines: dict[str, int] = {}
+    for line, values in rows:
+        identity, *texts, narration = values
+        before = lines.setdefault(identity, line)
+        if before != line:
+            message = f"query_id {quoted(identity)} stands in line {before} already; expected it once"
+            problems.report(path, line, message)
+            continue
+        queries.append(Query(identity, " ".join(text for text in texts if text), narration or None))
+    if not queries:
+        problems.report(path, None, "holds no queries; expected at least one")
+    return queries
+
+
+def _rows(
+    path: Path, query_id: str, query: list[str], narrative: str, problems: Problems
+) -> Iterator[tuple[int, list[str]]]:
+    found = format_of(path)
+    if found == "topics":
+        return _topics(path, query_id, query, narrative, problems)
+    if found == "documents":
+        raise InputError(path, None, "holds documents (<DOC>); expected queries")
+    if found == "parquet":
+        raise InputError(path, None, "is Parquet; expected queries as .jsonl, .tsv, .csv or TREC topics")
+    fields = [
+        Field("query_id", query_id),
+        *(Field("query", column) for column in query),
+        Field("narrative", narrative, required=narrative != "narrative"),
+    ]
+    headerless = (query_id, query, narrative) == ("query_id", ["query"], "narrative")
+    return read_table(path, found, fields, headerless, problems)
+
+
+def _topics(
+    path: Path, query_id: str, query: list[str], narrative: str, problems: Problems
+) -> Iterator[tuple[int, list[str]]]:
+    number, *texts, story = (_TREC_FIELDS.get(name, name).lower() for name in (query_id, *query, narrative))
+    for line, fields in read_topics(path, problems):
+        try:
+            if number not in fields:
+                raise RowError(f"this topic has no <{number}>; expected its query_id there")
+            check_id("query_id", fields[number])
+            # A topic may lack one of several fields: the early years have some without a title.
+            if fields.keys().isdisjoint(texts):
+                wanted = " or ".join(f"<{name}>" for name in texts)
+                present = ", ".join(fields)
+                raise RowError(
+                    f"this topic has no {wanted}; its fields are {present}: set query to one of them"
+                )
+        except RowError as fault:
+            problems.report(path, line, str(fault))
+        else:
+            yield line, [fields.get(name, "") for name in (number, *texts, story)]

@@ -1,0 +1,191 @@
+"""TREC runs: ``query_id Q0 doc_id rank score run_tag``.
+
+A regular file goes through Arrow's parser. Whatever that cannot take, or takes more freely than the
+rules allow, is read again line by line, which names the line at fault.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.columns import Pairs, integer, read_columns, refuse_comments
+from quati_pool.files.lines import output, read_bytes
+from quati_pool.files.problems import STRICT, Problems, RowError, id_error, quoted
+from quati_pool.records import Float, Ids, Int, Run, code_ids, id_problem
+
+_COLUMNS = ("query_id", "Q0", "doc_id", "rank", "score", "run_tag")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+\Z")
+_SLICE = 1 << 18
+
+
+class RunRows(NamedTuple):
+    """A run file as it stands: rows in file order, with the file's own ranks."""
+
+    run_tag: str
+    queries: Ids
+    docs: Ids
+    query: Int
+    doc: Int
+    rank: Int
+    score: Float
+
+
+def read_run(
+    path: Path, run_tag: str | None = None, depth: int | None = None, problems: Problems = STRICT
+) -> Run:
+    """A run ranked by its scores (the file's ranks are not used), named by its tag or ``run_tag``."""
+    rows = read_run_rows(path, problems)
+    name = rows.run_tag if run_tag is None else run_tag
+    return Run.ranked(name, rows.queries, rows.docs, rows.query, rows.doc, rows.score, depth)
+
+
+def read_run_rows(path: Path, problems: Problems = STRICT) -> RunRows:
+    return _read_regular(read_bytes(path)) or _read_by_line(path, problems)
+
+
+def line_of(path: Path, query_id: str, doc_id: str) -> int:
+    """The line of a pair in a run file that was read before."""
+    for line, columns in read_columns(path, _COLUMNS):
+        if columns[0] == query_id and columns[2] == doc_id:
+            return line
+    raise LookupError(f"{path} holds no row of {query_id} and {doc_id}")
+
+
+def write_run(run: Run, target: Path | BinaryIO) -> None:
+    """Writes a run to a path (packed if it ends in .gz) or, unpacked, to a stream."""
+    name = target if isinstance(target, Path) else Path(run.run_tag)
+    problem = id_problem(run.run_tag)
+    if problem:
+        raise QuatiPoolError(f"{name}: {id_error('run_tag', run.run_tag, problem)}")
+    refuse_comments(name, run.queries.values)
+    if isinstance(target, Path):
+        with output(target) as stream:
+            _write(run, stream)
+    else:
+        _write(run, target)
+
+
+def _write(run: Run, stream: BinaryIO) -> None:
+    for start in range(0, len(run), _SLICE):
+        part = slice(start, start + _SLICE)
+        rows = pc.binary_join_element_wise(
+            run.queries.decode(run.query[part]).cast(pa.string()),
+            "Q0",
+            run.docs.decode(run.doc[part]).cast(pa.string()),
+            pa.array(run.rank[part]).cast(pa.string()),
+            # Arrow writes the shortest text that reads back as the same float32.
+            pa.array(run.score[part]).cast(pa.string()),
+            run.run_tag + "\n",
+            " ",
+        )
+        # Joined rows lie one after the other in the array's buffer: that is the file.
+        stream.write(memoryview(rows.buffers()[2]))
+
+
+def _read_regular(data: bytes) -> RunRows | None:
+    """The rows of a file that has nothing out of the ordinary; None for one to be read by line."""
+    parsed = _parse(_single_blanks(data))
+    if parsed is None:
+        return None
+    query_id, doc_id, rank, score, run_tag = parsed
+    queries, (query,) = code_ids([query_id])
+    docs, (doc,) = code_ids([doc_id])
+    tags = pc.unique(run_tag)
+    if len(tags) != 1 or _any_bad([tags, queries.values, docs.values]):
+        return None
+    if not np.isfinite(score).all() or len(np.unique(query * len(docs) + doc)) != len(query):
+        return None
+    return RunRows(tags[0].as_py(), queries, docs, query, doc, rank, score)
+
+
+def _single_blanks(data: bytes) -> bytes:
+    """The same rows with one blank between columns, none around them, and no comments."""
+    data = data.replace(b"\t", b" ").replace(b"\r\n", b"\n")
+    while b"  " in data:
+        data = data.replace(b"  ", b" ")
+    data = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n")
+    if data.startswith(b"#") or b"\n#" in data:
+        data = re.sub(rb"(?m)^#.*\n?", b"", data)
+    return data
+
+
+def _parse(data: bytes) -> tuple[pa.ChunkedArray, pa.ChunkedArray, Int, Float, pa.ChunkedArray] | None:
+    # Arrow would end a line at a lone \r.
+    if not data or b"\r" in data:
+        return None
+    try:
+        table = pyarrow.csv.read_csv(
+            pa.BufferReader(data),
+            pyarrow.csv.ReadOptions(column_names=_COLUMNS),
+            pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
+            pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(_COLUMNS, pa.string())),
+        )
+        # The cast alone would take 0x10.
+        if not pc.all(pc.ascii_is_decimal(table["rank"])).as_py():
+            return None
+        rank = table["rank"].cast(pa.int64()).to_numpy()
+        score = table["score"].cast(pa.float64()).to_numpy()
+    except pa.ArrowInvalid:
+        return None
+    with np.errstate(over="ignore"):
+        return table["query_id"], table["doc_id"], rank, score.astype(np.float32), table["run_tag"]
+
+
+def _any_bad(ids: list[pa.Array]) -> bool:
+    return any(id_problem("".join(values.to_pylist())) is not None for values in ids)
+
+
+def _read_by_line(path: Path, problems: Problems) -> RunRows:
+    pairs = Pairs()
+    ranks: list[int] = []
+    scores: list[float] = []
+    tagged: tuple[str, int] | None = None
+    for line, (query_id, _, doc_id, rank, score, run_tag) in read_columns(path, _COLUMNS, problems):
+        tagged = tagged or (run_tag, line)
+        try:
+            row = _rank(rank), _score(score)
+            if run_tag != tagged[0]:
+                raise RowError(
+                    f"run_tag {quoted(run_tag)} follows {quoted(tagged[0])} (line {tagged[1]}); "
+                    "expected one run a file: split it"
+                )
+            pairs.add(query_id, doc_id, line)
+        except RowError as fault:
+            problems.report(path, line, str(fault))
+        else:
+            ranks.append(row[0])
+            scores.append(row[1])
+    if not ranks:
+        problems.report(path, None, f"holds no rows; expected {' '.join(_COLUMNS)}")
+    columns = np.array(ranks, dtype=np.int64), np.array(scores, dtype=np.float32)
+    return RunRows(tagged[0] if tagged else path.name, *pairs.coded(), *columns)
+
+
+def _rank(text: str) -> int:
+    rank = integer(text)
+    if rank is None:
+        raise RowError(f"rank {quoted(text)} is not an integer; expected 1, 2, 3 and so on")
+    return rank
+
+
+def _score(text: str) -> float:
+    if _NUMBER.match(text):
+        score = float(text)
+        # What rounds to more than the largest float32 is infinite there.
+        if abs(score) < 2.0**128 - 2.0**103:
+            return score
+        raise RowError(f"score {quoted(text)} is too large for float32; expected at most 3.4e38")
+    if _DECIMAL_COMMA.match(text):
+        raise RowError(f"score {quoted(text)} has a decimal comma; write {text.replace(',', '.')}")
+    if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
+        raise RowError(f"score {quoted(text)} is not finite; expected a number such as 12.5")
+    raise RowError(f"score {quoted(text)} is not a number; expected one such as 12.5")

@@ -1,0 +1,206 @@
+"""Rows of named fields from JSONL, TSV and CSV: one reader for corpora, queries and label files.
+
+Blank lines are skipped. Every value is a string, and ids are sound.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from quati_pool.errors import InputError
+from quati_pool.files.formats import TableFormat
+from quati_pool.files.lines import read_lines
+from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
+
+# A first line of nothing but these names columns, whatever they are set to.
+_ID_HEADERS = {"id", "_id", "num", "number", "topic", "qid", "query_id", "pid", "docno", "docid", "doc_id"}
+_TEXT_HEADERS = {"query", "question", "text", "title", "passage", "contents", "body", "description", "url"}
+_HEADERS = _ID_HEADERS | _TEXT_HEADERS
+
+
+class Field(NamedTuple):
+    """A field to read: its name here, its column in the file, and whether the file must have it."""
+
+    name: str
+    column: str
+    required: bool = True
+
+    @property
+    def is_id(self) -> bool:
+        return self.name in ("query_id", "doc_id")
+
+
+RawRows = Iterator[tuple[int, Sequence[object]]]
+"""Each row's line and its fields' values; an absent value of an optional field is an empty string."""
+
+
+def read_table(
+    path: Path,
+    table_format: TableFormat,
+    fields: Sequence[Field],
+    headerless: bool = False,
+    problems: Problems = STRICT,
+) -> Iterator[tuple[int, list[str]]]:
+    """Each row's first line and its values in the order of ``fields``; optional fields stand last.
+
+    ``headerless`` says that a TSV may do without a header, its columns being the required fields.
+    """
+    rows: RawRows
+    if table_format == "jsonl":
+        rows = _jsonl(path, fields, problems)
+    elif table_format == "csv":
+        rows = _csv(path, fields, problems)
+    else:
+        rows = _tsv(path, fields, headerless, problems)
+    check = checker(fields)
+    for line, values in rows:
+        try:
+            strings = check(values)
+        except RowError as fault:
+            problems.report(path, line, str(fault))
+        else:
+            yield line, strings
+
+
+def checker(fields: Sequence[Field]) -> Callable[[Sequence[object]], list[str]]:
+    """What raises RowError for a row with a value that is not a string, or with an id that is none."""
+    ids = [(place, field.column) for place, field in enumerate(fields) if field.is_id]
+
+    def check(values: Sequence[object]) -> list[str]:
+        strings = [value for value in values if type(value) is str]
+        if len(strings) < len(fields):
+            field, value = next(pair for pair in zip(fields, values, strict=True) if type(pair[1]) is not str)
+            raise RowError(_not_a_string(field, value))
+        for place, column in ids:
+            check_id(column, strings[place])
+        return strings
+
+    return check
+
+
+def _not_a_string(field: Field, value: object) -> str:
+    if value is None:
+        expected = "an id" if field.is_id else "a string (it may be empty)"
+        return f"{field.column} is null; expected {expected}"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return f'{field.column} is the number {value}; expected a string: write "{value}"'
+    kind = {bool: "true or false", list: "a list"}.get(type(value), "an object")
+    return f"{field.column} is {kind}; expected a string"
+
+
+def missing_column(field: Field, present: Sequence[str]) -> str:
+    columns = ", ".join(present) or "none"
+    return f"no column {quoted(field.column)}; the columns are {columns}: set {field.name} to the right one"
+
+
+def _jsonl(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
+    required = [field.column for field in fields if field.required]
+    optional = [field.column for field in fields if not field.required]
+    for line, text in read_lines(path, problems):
+        if not text or text.isspace():
+            continue
+        try:
+            record = _object(text)
+            values = [record[column] for column in required]
+            for column in optional:
+                value = record.get(column)
+                values.append("" if value is None else value)
+            # Only an escape can bring in half a surrogate pair, which neither UTF-8 nor Arrow can hold.
+            if "\\u" in text:
+                _refuse_surrogates(fields, values)
+        except KeyError:
+            missing = next(field for field in fields if field.required and field.column not in record)
+            problems.report(path, line, missing_column(missing, list(record)))
+        except RowError as fault:
+            problems.report(path, line, str(fault))
+        else:
+            yield line, values
+
+
+def _object(text: str) -> dict[str, object]:
+    try:
+        record = json.loads(text)
+    except json.JSONDecodeError as error:
+        problem = f"is not JSON ({error.msg}, column {error.colno}); expected one object a line"
+        raise RowError(problem) from error
+    except (ValueError, RecursionError) as error:  # a number of 4,300 digits, a thousand brackets
+        problem = "holds a number too long, or nests too deeply; expected one flat object a line"
+        raise RowError(problem) from error
+    if type(record) is not dict:
+        raise RowError("is no JSON object; expected one object a line")
+    return record
+
+
+def _refuse_surrogates(fields: Sequence[Field], values: Sequence[object]) -> None:
+    for field, value in zip(fields, values, strict=True):
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            raise RowError(f"{field.column} holds half a surrogate pair; write the whole character") from None
+
+
+def _csv(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
+    # The module's limit of 131,072 characters a cell is below what a long page holds.
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader((text + "\n" for _, text in read_lines(path, problems)), strict=True)
+    pick: Callable[[Sequence[str]], list[str]] | None = None
+    width = 0
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            problems.report(path, line, f"is not CSV ({error}); expected quotes in pairs, doubled inside")
+            continue
+        if row is None:
+            return
+        if not row:
+            continue
+        if pick is None:
+            pick, width = _picker(path, line, row, fields), len(row)
+        elif len(row) != width:
+            problems.report(path, line, f"{len(row)} columns; expected {width}: as in the header")
+        else:
+            yield line, pick(row)
+
+
+def _tsv(path: Path, fields: Sequence[Field], headerless: bool, problems: Problems) -> RawRows:
+    names = [field.column for field in fields if field.required]
+    pick: Callable[[Sequence[str]], list[str]] | None = None
+    width, model = 0, ""
+    for line, text in read_lines(path, problems):
+        if not text:
+            continue
+        row = text.split("\t")
+        if pick is None:
+            if not headerless or _looks_like_header(row, names):
+                pick, width, model = _picker(path, line, row, fields), len(row), "as in the header"
+                continue
+            pick, width, model = _picker(path, line, names, fields), len(names), " <tab> ".join(names)
+        if len(row) != width:
+            problems.report(path, line, f"{len(row)} columns; expected {width}: {model}")
+        else:
+            yield line, pick(row)
+
+
+def _looks_like_header(row: Sequence[str], names: Sequence[str]) -> bool:
+    if row[0] in names or set(names) <= set(row):
+        return True
+    return len(row) > 1 and all(cell.strip().lower() in _HEADERS for cell in row)
+
+
+def _picker(
+    path: Path, line: int, header: Sequence[str], fields: Sequence[Field]
+) -> Callable[[Sequence[str]], list[str]]:
+    """What takes the fields' cells from a row under ``header``."""
+    for field in fields:
+        if field.required and field.column not in header:
+            raise InputError(path, line, missing_column(field, header))
+        if header.count(field.column) > 1:
+            raise InputError(path, line, f"column {quoted(field.column)} occurs twice; expected it once")
+    places = [header.index(field.column) if field.column in header else None for field in fields]
+    return lambda row: ["" if place is None else row[place] for place in places]

@@ -1,0 +1,149 @@
+"""How diverse a pool is: what each system alone contributed, and how much systems have in common.
+
+Only systems that feed the pool count, and of each only its documents within its pool depth. A share
+of nothing is undefined (None or NaN), never 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.pooling.pool import Pool
+from quati_pool.records import Int, Qrels
+from quati_pool.stats.rank_similarity import rank_biased_overlap
+
+RBO_P = 0.9
+"""The first 10 ranks carry 86 % of the weight (Webber et al. 2010)."""
+
+Matrix = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Share:
+    """Some pairs, and how many of them a single system returned."""
+
+    name: str
+    pairs: int
+    unique: int
+
+    @property
+    def unique_share(self) -> float | None:
+        return self.unique / self.pairs if self.pairs else None
+
+
+@dataclass(frozen=True, eq=False)
+class Diversity:
+    """The Quati paper's Table 1, and the similarity of systems.
+
+    ``systems``: the pairs each feeding system returned, and those that only it returned; ``union``:
+    the pairs that any returned. ``extra`` counts the pool's pairs that no system fed. ``overlap``,
+    shape (systems, systems): share of the row system's pairs that the column system returned too;
+    ``rbo``, same shape: rank-biased overlap (p = 0.9), the mean over the queries for which both
+    systems returned something.
+    """
+
+    systems: tuple[Share, ...]
+    union: Share
+    extra: int
+    queries: int
+    overlap: Matrix
+    rbo: Matrix
+
+    @property
+    def mean_unique_share(self) -> float | None:
+        """The mean of the systems' shares; a system that returned nothing has none."""
+        shares = [system.unique_share for system in self.systems if system.unique_share is not None]
+        return float(np.mean(shares)) if shares else None
+
+
+def diversity(pool: Pool) -> Diversity:
+    """Counts what each system brought to a pool."""
+    feeding = np.flatnonzero(pool.depths)
+    fed = pool.fed[:, feeding]
+    returned_by = fed.sum(axis=1)
+    single = returned_by == 1
+    return Diversity(
+        systems=tuple(
+            Share(pool.run_tags[system], int(fed[:, i].sum()), int((fed[:, i] & single).sum()))
+            for i, system in enumerate(feeding)
+        ),
+        union=Share("all", int((returned_by > 0).sum()), int(single.sum())),
+        extra=int((returned_by == 0).sum()),
+        queries=len(np.unique(pool.query)),
+        overlap=_overlap(fed),
+        rbo=_rbo(pool, feeding, fed),
+    )
+
+
+@dataclass(frozen=True)
+class GradeShares:
+    """The Quati paper's Table 2: the pairs of each grade that systems returned, and those that one
+    system alone returned; the same for all grades from 1 on. ``ungraded`` pairs are in no row."""
+
+    grades: tuple[Share, ...]
+    relevant: Share
+    ungraded: int
+
+
+def diversity_by_grade(pool: Pool, qrels: Qrels) -> GradeShares:
+    """Splits the single-system pairs of a pool by their grade in ``qrels``."""
+    returned_by = pool.fed.sum(axis=1)
+    union, single = returned_by > 0, returned_by == 1
+    relevance, graded = _grades(pool, qrels)
+
+    def share(name: str, chosen: npt.NDArray[np.bool_]) -> Share:
+        chosen = chosen & graded & union
+        return Share(name, int(chosen.sum()), int((chosen & single).sum()))
+
+    return GradeShares(
+        tuple(share(str(grade), relevance == grade) for grade in np.unique(qrels.relevance).tolist()),
+        share("≥ 1", relevance >= 1),
+        int((union & ~graded).sum()),
+    )
+
+
+def _grades(pool: Pool, qrels: Qrels) -> tuple[Int, npt.NDArray[np.bool_]]:
+    """The grade of each pair of a pool, and whether it has one; shape (pairs,)."""
+    query = qrels.queries.encode(pool.queries.decode(pool.query))
+    doc = qrels.docs.encode(pool.docs.decode(pool.doc))
+    relevance = np.zeros(len(pool), dtype=np.int64)
+    graded = (query >= 0) & (doc >= 0)
+    judged = qrels.query * max(len(qrels.docs), 1) + qrels.doc
+    order = np.argsort(judged)
+    wanted = query[graded] * max(len(qrels.docs), 1) + doc[graded]
+    at = np.searchsorted(judged, wanted, sorter=order)
+    found = at < len(judged)
+    found[found] = judged[order[at[found]]] == wanted[found]
+    relevance[np.flatnonzero(graded)[found]] = qrels.relevance[order[at[found]]]
+    graded[graded] = found
+    return relevance, graded
+
+
+def _overlap(fed: npt.NDArray[np.bool_]) -> Matrix:
+    counts = fed.T.astype(np.float64) @ fed.astype(np.float64)
+    returned = np.diag(counts)[:, None]
+    return np.divide(counts, returned, out=np.full_like(counts, np.nan), where=returned > 0)
+
+
+def _rbo(pool: Pool, feeding: Int, fed: npt.NDArray[np.bool_]) -> Matrix:
+    """Mean rank-biased overlap of all systems, from the ledger alone: a document that two systems
+    returned joins their common set at the deeper of its two ranks."""
+    systems = len(feeding)
+    depth = int(pool.depths.max(initial=1))
+    _, query = np.unique(pool.query, return_inverse=True)
+    queries = int(query.max(initial=-1)) + 1
+    ranks = pool.ranks[:, feeding]
+    lengths = np.stack([np.bincount(query[column], minlength=queries) for column in fed.T])
+    values = np.full((systems, systems), np.nan)
+    for a in range(systems):
+        for b in range(a, systems):
+            both = fed[:, a] & fed[:, b]
+            joined = query[both] * depth + np.maximum(ranks[both, a], ranks[both, b]) - 1
+            common = np.bincount(joined, minlength=queries * depth).reshape(queries, depth).cumsum(axis=1)
+            overlap = rank_biased_overlap(common.astype(np.float64), lengths[a], lengths[b], RBO_P)
+            if np.isfinite(overlap).any():
+                values[a, b] = values[b, a] = np.nanmean(overlap)
+    return values

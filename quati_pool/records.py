@@ -1,0 +1,308 @@
+"""The vocabulary every stage shares: ids, queries, runs and qrels.
+
+Ids are strings at every edge and integer codes inside: a run is three columns of numbers over two
+vocabularies (``Ids``), so that ranking, fusion, pooling and counting are array operations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Int = npt.NDArray[np.int64]
+Float = npt.NDArray[np.float32]
+
+ID = pa.large_string()
+"""The Arrow type of all vocabularies; the offsets of the plain string type end at 2 GiB."""
+
+# White space, control characters and lone surrogates break TREC files, terminals and pytrec_eval.
+_BAD_ID = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff]")
+
+
+def id_problem(value: str) -> str | None:
+    """Why ``value`` cannot be a query_id or doc_id, or None where it can."""
+    if not value:
+        return "is empty"
+    found = _BAD_ID.search(value)
+    if found is None:
+        return None
+    character = found.group()
+    if character.isspace():
+        return f"holds white space (U+{ord(character):04X})"
+    return f"holds the character U+{ord(character):04X}, which no id may hold"
+
+
+class Ids:
+    """A vocabulary of distinct ids: code (position) to id and back.
+
+    Holds an Arrow string array, so a million ids cost their bytes and no Python object each.
+    """
+
+    def __init__(self, values: pa.ChunkedArray | pa.Array | Sequence[str]) -> None:
+        if not isinstance(values, (pa.ChunkedArray, pa.Array)):
+            values = pa.array(values, type=ID)
+        self._values = values.cast(ID)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def values(self) -> pa.ChunkedArray | pa.Array:
+        """All ids in code order."""
+        return self._values
+
+    def decode(self, codes: npt.NDArray[Any]) -> pa.Array:
+        """The ids of ``codes``, shape (n,), as an Arrow array of large strings."""
+        taken = self._values.take(pa.array(codes))
+        return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
+
+    def encode(self, ids: pa.Array | Sequence[str]) -> Int:
+        """The codes of ``ids``, shape (n,); -1 where an id is unknown."""
+        ids = ids.cast(ID) if isinstance(ids, (pa.ChunkedArray, pa.Array)) else pa.array(ids, type=ID)
+        found = pc.fill_null(pc.index_in(ids, value_set=self._values), -1)
+        return _combined(found).to_numpy(zero_copy_only=False).astype(np.int64)
+
+    def places(self, codes: npt.NDArray[Any]) -> Int:
+        """For each code its place in the byte order of the ids among ``codes``, as trec_eval's
+        strcmp compares them; equal codes get equal places."""
+        distinct, inverse = np.unique(codes, return_inverse=True)
+        order = pc.sort_indices(self.decode(distinct)).to_numpy()
+        place = np.empty(len(distinct), dtype=np.int64)
+        place[order] = np.arange(len(distinct))
+        return place[inverse]
+
+
+def _strings(column: pd.Series[str]) -> pa.Array | pa.ChunkedArray:
+    return pa.array(column, type=ID)
+
+
+def _combined(values: pa.ChunkedArray | pa.Array) -> pa.Array:
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def code_ids(columns: Sequence[pa.Array | pa.ChunkedArray]) -> tuple[Ids, list[Int]]:
+    """One vocabulary for several columns of ids, in order of first appearance, and their codes."""
+    arrays = [pa.chunked_array([c]) if isinstance(c, pa.Array) else c for c in columns]
+    chunks = [chunk for array in arrays for chunk in array.cast(ID).chunks]
+    whole = pa.chunked_array(chunks, type=ID)
+    encoded = _combined(whole.dictionary_encode())
+    if len(whole) == 0:
+        return Ids([]), [np.empty(0, dtype=np.int64) for _ in arrays]
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    bounds = np.cumsum([len(array) for array in arrays])[:-1]
+    return Ids(encoded.dictionary), list(np.split(codes, bounds))
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question of the collection; ``narrative`` says what an assessor should count as an answer."""
+
+    query_id: str
+    query: str
+    narrative: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One system's ranked output, sorted by query code, then rank.
+
+    ``query`` and ``doc`` are codes into ``queries`` and ``docs``; ``rank`` counts from 1 within a
+    query; ``score`` is float32, as trec_eval compares it. All columns have shape (n,).
+    """
+
+    run_tag: str
+    queries: Ids
+    docs: Ids
+    query: Int
+    doc: Int
+    rank: Int
+    score: Float
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    @classmethod
+    def ranked(
+        cls,
+        run_tag: str,
+        queries: Ids,
+        docs: Ids,
+        query: npt.NDArray[Any],
+        doc: npt.NDArray[Any],
+        score: npt.NDArray[Any],
+        depth: int | None = None,
+    ) -> Run:
+        """Ranks hits by score descending, then doc_id descending, as trec_eval does, to ``depth``.
+
+        Scores are cast to float32 first: pytrec_eval and trec_eval up to 9.0.8 compare them so, and
+        two scores that differ only beyond float32 are a tie there.
+        """
+        query = np.asarray(query, dtype=np.int64)
+        doc = np.array(doc, dtype=np.int64)
+        # + 0.0 makes one zero of -0.0 and 0.0, which compare equal but print differently.
+        score = np.asarray(score).astype(np.float32) + np.float32(0.0)
+        if len(score) and not np.isfinite(score).all():
+            raise ValueError(f"{run_tag}: a score is NaN or infinite as float32")
+        if not _sorted(query, score):
+            order = np.lexsort((-score, query))
+            query, doc, score = query[order], doc[order], score[order]
+        if depth is not None:
+            kept = _reaching(query, score, depth)
+            query, doc, score = query[kept], doc[kept], score[kept]
+        tied = np.flatnonzero(_tied(query, score))
+        if len(tied):
+            order = np.lexsort((-docs.places(doc[tied]), -score[tied], query[tied]))
+            doc[tied] = doc[tied][order]
+        rank = _position(query) + 1
+        run = cls(run_tag, queries, docs, query, doc, rank, score)
+        return run if depth is None else run.head(depth)
+
+    @classmethod
+    def from_frames(cls, frames: Mapping[str, pd.DataFrame]) -> list[Run]:
+        """Runs over one vocabulary from frames with the columns query_id, doc_id and score, by run tag;
+        a rank column is ignored.
+
+        Raises ValueError on a duplicate (query_id, doc_id) or a score that is not finite.
+        """
+        queries, query_codes = code_ids([_strings(frame["query_id"]) for frame in frames.values()])
+        docs, doc_codes = code_ids([_strings(frame["doc_id"]) for frame in frames.values()])
+        runs = []
+        for (run_tag, frame), query, doc in zip(frames.items(), query_codes, doc_codes, strict=True):
+            pairs = np.sort(query * len(docs) + doc)
+            if (pairs[1:] == pairs[:-1]).any():
+                raise ValueError(f"{run_tag}: a (query_id, doc_id) occurs twice")
+            runs.append(cls.ranked(run_tag, queries, docs, query, doc, frame["score"].to_numpy()))
+        return runs
+
+    @classmethod
+    def from_frame(cls, run_tag: str, frame: pd.DataFrame) -> Run:
+        """One run from a frame, as ``from_frames``."""
+        return cls.from_frames({run_tag: frame})[0]
+
+    def to_frame(self) -> pd.DataFrame:
+        """The run as query_id, doc_id, rank, score."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "query_id": self.queries.decode(self.query).to_pandas(),
+                "doc_id": self.docs.decode(self.doc).to_pandas(),
+                "rank": self.rank,
+                "score": self.score,
+            }
+        )
+
+    def head(self, depth: int) -> Run:
+        """The first ``depth`` documents of every query."""
+        return self._rows(self.rank <= depth)
+
+    def tagged(self, run_tag: str) -> Run:
+        """The same ranking under another name."""
+        return Run(run_tag, self.queries, self.docs, self.query, self.doc, self.rank, self.score)
+
+    def _rows(self, kept: npt.NDArray[Any]) -> Run:
+        columns = (self.query[kept], self.doc[kept], self.rank[kept], self.score[kept])
+        return Run(self.run_tag, self.queries, self.docs, *columns)
+
+    def _recoded(self, queries: Ids, docs: Ids, query: Int, doc: Int) -> Run:
+        order = np.lexsort((self.rank, query))
+        return Run(
+            self.run_tag, queries, docs, query[order], doc[order], self.rank[order], self.score[order]
+        )
+
+    def over(self, queries: Ids, docs: Ids) -> Run:
+        """The same ranking over other vocabularies, which must hold all its ids."""
+        query = self.query if queries is self.queries else _codes(self.queries, self.query, queries)
+        doc = self.doc if docs is self.docs else _codes(self.docs, self.doc, docs)
+        return self._recoded(queries, docs, query, doc)
+
+    @cached_property
+    def pair(self) -> Int:
+        """Each row's (query, doc) as one number, shape (n,)."""
+        return self.query * len(self.docs) + self.doc
+
+
+def _position(query: Int) -> Int:
+    """Position from 0 of each row within its query; ``query`` is sorted."""
+    if len(query) == 0:
+        return np.empty(0, dtype=np.int64)
+    starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]])
+    lengths = np.diff(np.r_[starts, len(query)])
+    return np.arange(len(query)) - np.repeat(starts, lengths)
+
+
+def _reaching(query: Int, score: Float, depth: int) -> npt.NDArray[np.bool_]:
+    """Rows whose score is at least that at ``depth`` of their query: a tie at the cut-off stays whole."""
+    if len(query) == 0:
+        return np.empty(0, dtype=bool)
+    starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]])
+    lengths = np.diff(np.r_[starts, len(query)])
+    last = starts + np.minimum(lengths, depth) - 1
+    kept: npt.NDArray[np.bool_] = score >= np.repeat(score[last], lengths)
+    return kept
+
+
+def _sorted(query: Int, score: Float) -> bool:
+    same = query[1:] == query[:-1]
+    return bool(np.all((query[1:] > query[:-1]) | (same & (score[1:] <= score[:-1]))))
+
+
+def _tied(query: Int, score: Float) -> npt.NDArray[np.bool_]:
+    same = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
+    return np.r_[same, False] | np.r_[False, same] if len(query) else np.empty(0, dtype=bool)
+
+
+def _codes(old: Ids, codes: Int, new: Ids) -> Int:
+    distinct, inverse = np.unique(codes, return_inverse=True)
+    return new.encode(old.decode(distinct))[inverse]
+
+
+def align(runs: Sequence[Run]) -> list[Run]:
+    """The same runs over one query and one document vocabulary.
+
+    A vocabulary that all runs share already (the queries of a collection, the passages of a corpus)
+    stays as it is.
+    """
+    queries, query_codes = _merge([(run.queries, run.query) for run in runs])
+    docs, doc_codes = _merge([(run.docs, run.doc) for run in runs])
+    return [
+        run if queries is run.queries and docs is run.docs else run._recoded(queries, docs, query, doc)
+        for run, query, doc in zip(runs, query_codes, doc_codes, strict=True)
+    ]
+
+
+def _merge(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, list[Int]]:
+    """Recodes columns of codes over different vocabularies into one, of the ids that occur."""
+    first = columns[0][0]
+    if all(vocabulary is first for vocabulary, _ in columns):
+        return first, [codes for _, codes in columns]
+    distinct = [np.unique(codes, return_inverse=True) for _, codes in columns]
+    ids, recoded = code_ids(
+        [vocabulary.decode(used) for (vocabulary, _), (used, _) in zip(columns, distinct, strict=True)]
+    )
+    return ids, [code[inverse] for code, (_, inverse) in zip(recoded, distinct, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Relevance grades of query-document pairs; an absent pair is unjudged, never 0."""
+
+    queries: Ids
+    docs: Ids
+    query: Int
+    doc: Int
+    relevance: Int
+
+    def __len__(self) -> int:
+        return len(self.query)

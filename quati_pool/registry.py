@@ -1,0 +1,82 @@
+"""What there is of each kind of component, by name: ours and, by entry point, other people's.
+
+A registry holds import paths, not classes, so that listing names imports nothing. A third party adds
+a component through the entry-point group ``quati_pool.<kind>``; one that cannot be loaded raises an
+error with its name when it is asked for, and troubles nobody else.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from quati_pool.errors import ConfigError
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` where a known word is near, else the list of all known ones."""
+    known = sorted(known)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"there are: {', '.join(known)}" if known else "there are none"
+
+
+class Registry:
+    """Components of one kind: name to ``module:attribute``."""
+
+    def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
+        self.kind = kind
+        self._builtin = dict(builtin)
+
+    @cached_property
+    def _plugins(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=f"quati_pool.{self.kind}")}
+
+    def names(self) -> list[str]:
+        """All names, ours first; a plug-in cannot take the name of one of ours."""
+        return [*self._builtin, *(name for name in self._plugins if name not in self._builtin)]
+
+    def get(self, name: str) -> Any:
+        """The component of this name.
+
+        Raises ConfigError where there is none, or where a plug-in cannot be loaded.
+        """
+        if name in self._builtin:
+            module, _, attribute = self._builtin[name].partition(":")
+            return getattr(import_module(module), attribute)
+        if name not in self._plugins:
+            raise ConfigError(f"there is no {self.kind[:-1]} {name!r}; {nearest(name, self.names())}")
+        point = self._plugins[name]
+        try:
+            return point.load()
+        except Exception as error:
+            source = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
+            raise ConfigError(
+                f"the {self.kind[:-1]} {name!r} of {source} cannot be loaded "
+                f"({type(error).__name__}: {error}); mend or uninstall that package"
+            ) from error
+
+
+RETRIEVERS = Registry(
+    "retrievers",
+    {
+        "bm25": "quati_pool.retrieval.bm25:Bm25",
+        "bm25s": "quati_pool.retrieval.bm25s:Bm25s",
+        "lsa": "quati_pool.retrieval.lsa:Lsa",
+        "run": "quati_pool.retrieval.run_file:RunFile",
+    },
+)
+RERANKERS = Registry("rerankers", {"lsa": "quati_pool.retrieval.lsa:LsaReranker"})
+FUSIONS = Registry(
+    "fusions",
+    {
+        "rrf": "quati_pool.retrieval.fusion:Rrf",
+        "combsum": "quati_pool.retrieval.fusion:CombSum",
+        "combmnz": "quati_pool.retrieval.fusion:CombMnz",
+    },
+)

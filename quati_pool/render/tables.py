@@ -1,0 +1,139 @@
+"""Tables as text, Markdown, LaTeX, CSV and JSON from one description."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Cell = str | int | float | None
+"""None is undefined, and printed as a dash."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's heading, and for numbers the number of decimals; ``percent`` prints 0.25 as 25 %."""
+
+    heading: str
+    decimals: int | None = None
+    percent: bool = False
+
+    def show(self, cell: Cell) -> str:
+        if cell is None or cell != cell:
+            return "–"
+        if isinstance(cell, str):
+            return cell
+        if self.percent:
+            return f"{100 * cell:.{self.decimals or 0}f} %"
+        return f"{cell:.{self.decimals}f}" if self.decimals is not None else f"{cell:,}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under headings, with a title and a note that says how to read it."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+
+    def shown(self) -> list[list[str]]:
+        """All cells as text."""
+        return [[column.show(cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
+
+    def numeric(self, position: int) -> bool:
+        return any(isinstance(row[position], (int, float)) for row in self.rows)
+
+
+def to_text(table: Table) -> str:
+    """Aligned columns for a terminal."""
+    headings = [column.heading for column in table.columns]
+    rows = table.shown()
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (
+            cell.rjust(width) if table.numeric(i) else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return "  ".join(aligned).rstrip()
+
+    rule = "  ".join("─" * width for width in widths)
+    parts = [table.title, line(headings), rule, *map(line, rows), *([table.note] if table.note else [])]
+    return "\n".join(parts) + "\n"
+
+
+def to_markdown(table: Table) -> str:
+    """A pipe table; characters that Markdown or HTML would read as markup are escaped."""
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(map(_markdown, cells)) + " |"
+
+    rule = "|" + "|".join("---:" if table.numeric(i) else "---" for i in range(len(table.columns))) + "|"
+    lines = [line([column.heading for column in table.columns]), rule, *map(line, table.shown())]
+    note = f"\n{_markdown(table.note)}\n" if table.note else ""
+    return f"### {_markdown(table.title)}\n\n" + "\n".join(lines) + "\n" + note
+
+
+def to_latex(table: Table) -> str:
+    """A booktabs table."""
+    alignment = "".join("r" if table.numeric(i) else "l" for i in range(len(table.columns)))
+
+    def line(cells: Sequence[str]) -> str:
+        return "  " + " & ".join(map(_latex, cells)) + r" \\"
+
+    caption = _latex(f"{table.title}. {table.note}" if table.note else table.title)
+    lines = [
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{caption}}}",
+        rf"  \begin{{tabular}}{{{alignment}}}",
+        r"  \toprule",
+        line([column.heading for column in table.columns]),
+        r"  \midrule",
+        *map(line, table.shown()),
+        r"  \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def to_csv(table: Table) -> str:
+    """Comma-separated values, numbers unrounded, undefined ones empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.heading for column in table.columns])
+    writer.writerows([["" if cell is None or cell != cell else cell for cell in row] for row in table.rows])
+    return out.getvalue()
+
+
+def to_json(value: Any) -> str:
+    """JSON of a result's data; a NaN is an error, as JSON has none."""
+    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {
+    "table": to_text,
+    "markdown": to_markdown,
+    "latex": to_latex,
+    "csv": to_csv,
+}
+
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " "})
+_LATEX = str.maketrans(
+    {c: f"\\{c}" for c in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    | {"≥": r"$\geq$", "–": "--", "→": r"$\rightarrow$", "\n": " "}
+)
+
+
+def _markdown(text: str) -> str:
+    return text.translate(_MARKDOWN)
+
+
+def _latex(text: str) -> str:
+    return text.translate(_LATEX)

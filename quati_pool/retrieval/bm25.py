@@ -1,0 +1,93 @@
+"""BM25 by Lucene through Anserini: the same documents and scores as Pyserini's LuceneSearcher."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from quati_pool.corpus.store import CorpusStore
+from quati_pool.errors import MissingExtraError, QuatiPoolError
+from quati_pool.records import Query
+from quati_pool.retrieval import base
+from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
+
+LANGUAGES = tuple("ar bn da de en es fa fi fr hi hu id it ja ko nl no pl pt ru sv te th tr uk zh".split())
+"""Anserini's AnalyzerMap, and English, which is its default analyzer (Porter's stemmer)."""
+
+_HITS_AT_ONCE = 100_000
+
+
+class Parameters(base.Parameters):
+    language: str = Field(
+        default="en", description="ISO 639-1 code of the language that texts and queries are analysed in."
+    )
+    k1: float = Field(
+        default=0.9, ge=0, allow_inf_nan=False, description="How slowly repeated terms stop adding to a score."
+    )
+    b: float = Field(default=0.4, ge=0, le=1, description="How much long documents are held back, from 0 to 1.")
+    threads: int | None = Field(
+        default=None, ge=1, description="Threads that index; all cores where left out. Changes no result."
+    )
+
+    @field_validator("language")
+    @classmethod
+    def _known(cls, language: str) -> str:
+        if language not in LANGUAGES:
+            raise ValueError(f"Lucene has no analyzer for {language!r}: use one of {', '.join(LANGUAGES)}")
+        return language
+
+
+class Bm25(base.Retriever):
+    """Never goes deeper than ``depth``: Lucene's own order settles a tie at the cut-off."""
+
+    summary = "BM25 by Lucene (Pyserini, Anserini), with an analyzer for each of 26 languages"
+    Parameters: ClassVar[type[base.Parameters]] = Parameters
+
+    @classmethod
+    def require(cls) -> None:
+        package = missing_package()
+        if package is not None:
+            raise MissingExtraError("bm25", "lucene", package)
+
+    def index_key(self, seed: int) -> dict[str, Any]:
+        jar = anserini_jar()
+        return {
+            "language": self.parameters.language,
+            "anserini": jar.name.split("-")[1] if jar else None,
+            "pyserini": version("pyserini"),
+        }
+
+    def search_key(self) -> dict[str, Any]:
+        return {"k1": self.parameters.k1, "b": self.parameters.b}
+
+    def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
+        threads = self.parameters.threads or os.cpu_count() or 1
+        lucene = context.engine(Lucene)
+        lucene.index(corpus.folder, folder, self.parameters.language, threads, context.progress)
+
+    def search(
+        self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context
+    ) -> base.Hits:
+        lucene = context.engine(Lucene)
+        setting = (self.parameters.language, self.parameters.k1, self.parameters.b)
+        query, doc, score = [], [], []
+        at_once = min(max(_HITS_AT_ONCE // depth, 4), 256)
+        for start in range(0, len(queries), at_once):
+            texts = [query.query for query in queries[start : start + at_once]]
+            hits = lucene.search(folder, *setting, texts, depth)
+            query.append(hits.query + start)
+            doc.append(corpus.ids.encode(hits.doc_ids))
+            score.append(hits.score)
+            context.progress(start + len(texts), len(queries))
+        if not query:
+            return base.Hits(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+        found = base.Hits(np.concatenate(query), np.concatenate(doc), np.concatenate(score))
+        if len(found.doc) and found.doc.min() < 0:
+            raise QuatiPoolError(f"{folder} is the index of another corpus: delete it and run the command again")
+        return found

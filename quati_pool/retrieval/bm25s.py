@@ -1,0 +1,87 @@
+"""BM25 in memory through the library bm25s (Lù 2024, arXiv 2407.03618): no Java, small corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from quati_pool.corpus.store import CorpusStore
+from quati_pool.records import Query
+from quati_pool.retrieval import base
+from quati_pool.retrieval.memory import require_memory, terms_a_passage
+from quati_pool.retrieval.ranking import best
+from quati_pool.text.analysis import Language, analysis_versions, analyzer
+
+
+class Bm25sParameters(base.Parameters):
+    language: Annotated[Language, Field(description="language of stemmer and stop words, ISO 639-1")] = "en"
+    stemming: Annotated[bool, Field(description="Snowball stems instead of words")] = True
+    stop_words: Annotated[bool, Field(description="drop the language's stop words")] = True
+    k1: Annotated[float, Field(ge=0, description="term frequency saturation")] = 0.9
+    b: Annotated[float, Field(ge=0, le=1, description="length normalisation")] = 0.4
+
+
+class Bm25s(base.Retriever):
+    """BM25 with Lucene's weighting; a passage that shares no term with the query is not returned."""
+
+    summary = "BM25 in memory (bm25s) with Snowball stemming; needs no Java"
+    Parameters = Bm25sParameters
+    parameters: Bm25sParameters
+
+    def index_key(self, seed: int) -> dict[str, Any]:
+        return {"engine": "bm25s", **self.parameters.model_dump(), **analysis_versions()}
+
+    def search_key(self) -> dict[str, Any]:
+        return {}
+
+    def _terms(self) -> Any:
+        return analyzer(self.parameters.language, self.parameters.stemming, self.parameters.stop_words)
+
+    def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
+        import bm25s
+
+        terms = self._terms()
+        tokens, postings = terms_a_passage(corpus, terms)
+        # 8 bytes a token in lists; a posting as scores and coordinates, then once more as CSC.
+        require_memory("bm25s", len(corpus), len(corpus) * (120 + 8 * tokens + 36 * postings))
+        vocabulary: dict[str, int] = {}
+        passages: list[list[int]] = []
+        for batch in corpus.batches():
+            for text in batch.column("text").to_pylist():
+                passages.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms(text)])
+            context.progress(len(passages), len(corpus))
+        if not vocabulary:
+            # bm25s cannot index a corpus without a single term; a term no query holds changes nothing.
+            vocabulary[""] = 0
+            passages[0] = [0]
+        model = bm25s.BM25(
+            k1=self.parameters.k1, b=self.parameters.b, method="lucene", backend="numpy", csc_backend="scipy"
+        )
+        model.index((passages, vocabulary), create_empty_token=False, show_progress=False)
+        model.save(folder, show_progress=False)
+
+    def search(
+        self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context
+    ) -> base.Hits:
+        import bm25s
+
+        model = bm25s.BM25.load(folder, mmap=True, show_progress=False)
+        terms = self._terms()
+        rows, docs, scores = [], [], []
+        for row, query in enumerate(queries):
+            known = [model.vocab_dict[term] for term in terms(query.query) if term in model.vocab_dict]
+            if known:
+                score = model.get_scores_from_ids(known)
+                matching = np.flatnonzero(score > 0)
+                found = matching[best(score[matching], depth)]
+                rows.append(np.full(len(found), row))
+                docs.append(found)
+                scores.append(score[found])
+            context.progress(row + 1, len(queries))
+        if not rows:
+            return base.no_hits()
+        return base.Hits(np.concatenate(rows), np.concatenate(docs), np.concatenate(scores))

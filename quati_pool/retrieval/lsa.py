@@ -1,0 +1,190 @@
+"""Latent semantic analysis (Deerwester et al. 1990): TF-IDF, truncated SVD, exact cosine search.
+
+A dense retriever that needs no model: its vectors come from the corpus itself. One thread throughout,
+so that the same corpus and seed give the same scores.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from quati_pool.corpus.store import CorpusStore
+from quati_pool.records import Query, Run
+from quati_pool.retrieval import base
+from quati_pool.retrieval.memory import require_memory, terms_a_passage
+from quati_pool.retrieval.ranking import best
+from quati_pool.text.analysis import Language, analysis_versions, analyzer
+
+Matrix = npt.NDArray[np.float32]
+_BLOCK = 65536
+_QUERIES = 128
+
+
+class LsaParameters(base.Parameters):
+    language: Annotated[Language, Field(description="language of stemmer and stop words, ISO 639-1")] = "en"
+    stemming: Annotated[bool, Field(description="Snowball stems instead of words")] = True
+    stop_words: Annotated[bool, Field(description="drop the language's stop words")] = True
+    dimensions: Annotated[int, Field(ge=1, description="of the vectors; fewer where the corpus has fewer")] = 128
+
+
+class _Vectors:
+    """What retriever and reranker share: the index, and the vectors of queries."""
+
+    parameters: LsaParameters
+
+    def index_key(self, seed: int) -> dict[str, Any]:
+        import sklearn
+
+        versions = {**analysis_versions(), "scikit-learn": sklearn.__version__}
+        return {"engine": "lsa", **self.parameters.model_dump(), "seed": seed, **versions}
+
+    def search_key(self) -> dict[str, Any]:
+        return {}
+
+    def _terms(self) -> Any:
+        return analyzer(self.parameters.language, self.parameters.stemming, self.parameters.stop_words)
+
+    def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
+        from sklearn.feature_extraction.text import CountVectorizer
+        from sklearn.utils.extmath import randomized_svd
+        from threadpoolctl import threadpool_limits
+
+        terms = self._terms()
+        _, postings = terms_a_passage(corpus, terms)
+        # The SVD holds the weights and a few dense blocks of passages by dimensions.
+        dense = 4 * 4 * (self.parameters.dimensions + 10)
+        require_memory("lsa", len(corpus), len(corpus) * (32 * postings + dense))
+
+        counter = CountVectorizer(analyzer=terms, dtype=np.float32)
+        try:
+            counts = counter.fit_transform(_texts(corpus, context)).tocsr()
+            vocabulary = {term: int(column) for term, column in counter.vocabulary_.items()}
+        except ValueError:  # no passage holds a term
+            vocabulary = {}
+        if not vocabulary:
+            np.save(folder / "passages.npy", np.zeros((len(corpus), 1), dtype=np.float32))
+            np.save(folder / "terms.npy", np.zeros((0, 1), dtype=np.float32))
+            (folder / "vocabulary.json").write_text("{}", encoding="utf-8")
+            return
+        frequency = np.bincount(counts.indices, minlength=len(vocabulary))
+        # Smoothed as scikit-learn's TfidfTransformer does, so that no weight is 0.
+        idf = (np.log((1 + len(corpus)) / (1 + frequency)) + 1).astype(np.float32)
+        weights = _weighted(counts, idf)
+        rank = min(self.parameters.dimensions, *weights.shape)
+        with threadpool_limits(1):
+            _, _, directions = randomized_svd(weights, rank, n_iter=7, random_state=seed_of(context))
+            directions = np.ascontiguousarray(directions, dtype=np.float32)
+            passages = _unit(weights @ directions.T)
+        np.save(folder / "passages.npy", passages)
+        np.save(folder / "terms.npy", idf[:, None] * directions.T)
+        (folder / "vocabulary.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
+
+    def _query_vectors(self, folder: Path, queries: Sequence[Query]) -> Matrix:
+        """Unit vectors of the queries; a query without a known term has the zero vector."""
+        vocabulary = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
+        projection: Matrix = np.load(folder / "terms.npy", mmap_mode="r")
+        terms = self._terms()
+        vectors = np.zeros((len(queries), projection.shape[1]), dtype=np.float32)
+        for row, query in enumerate(queries):
+            columns = [vocabulary[term] for term in terms(query.query) if term in vocabulary]
+            known, counts = np.unique(np.array(columns, dtype=np.int64), return_counts=True)
+            vectors[row] = (1 + np.log(counts)).astype(np.float32) @ projection[known]
+        return _unit(vectors)
+
+
+class Lsa(_Vectors, base.Retriever):
+    """Exact cosine search; negative scores stay, a query without a known term returns nothing."""
+
+    summary = "TF-IDF + truncated SVD, exact cosine search (scikit-learn): dense, without a model"
+    Parameters = LsaParameters
+
+    def search(
+        self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context
+    ) -> base.Hits:
+        from threadpoolctl import threadpool_limits
+
+        passages: Matrix = np.load(folder / "passages.npy", mmap_mode="r")
+        vectors = self._query_vectors(folder, queries)
+        asked = np.flatnonzero(np.linalg.norm(vectors, axis=1) > 0)
+        hits = []
+        with threadpool_limits(1):
+            for start in range(0, len(asked), _QUERIES):
+                some = asked[start : start + _QUERIES]
+                hits.append(_nearest(passages, vectors, some, depth))
+                context.progress(min(start + _QUERIES, len(asked)), len(asked))
+        if not hits:
+            return base.no_hits()
+        return base.Hits(*(np.concatenate(column) for column in zip(*hits, strict=True)))
+
+
+class LsaReranker(_Vectors, base.Reranker):
+    """The cosine of query and passage, for the passages of another system."""
+
+    summary = "cosine of the vectors of the retriever lsa"
+    Parameters = LsaParameters
+
+    def rescore(
+        self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], run: Run, context: base.Context
+    ) -> npt.NDArray[np.float32]:
+        from threadpoolctl import threadpool_limits
+
+        passages: Matrix = np.load(folder / "passages.npy", mmap_mode="r")
+        vectors = self._query_vectors(folder, queries)
+        scores = np.empty(len(run), dtype=np.float32)
+        with threadpool_limits(1):
+            for start in range(0, len(run), _BLOCK):
+                rows = slice(start, start + _BLOCK)
+                scores[rows] = np.einsum("ij,ij->i", passages[run.doc[rows]], vectors[run.query[rows]])
+                context.progress(min(start + _BLOCK, len(run)), len(run))
+        return scores
+
+
+def seed_of(context: base.Context) -> int:
+    """scikit-learn takes seeds of 32 bits."""
+    return context.seed % 2**32
+
+
+def _texts(corpus: CorpusStore, context: base.Context) -> Any:
+    done = 0
+    for batch in corpus.batches():
+        yield from batch.column("text").to_pylist()
+        done += len(batch)
+        context.progress(done, len(corpus))
+
+
+def _weighted(counts: Any, idf: Matrix) -> Any:
+    """(1 + log tf) · idf, each passage at length 1."""
+    from sklearn.preprocessing import normalize
+
+    counts.data = (1 + np.log(counts.data)) * idf[counts.indices]
+    return normalize(counts, copy=False)
+
+
+def _unit(vectors: Any) -> Matrix:
+    """Rows at length 1; rows too short to have a direction become 0."""
+    vectors = np.asarray(vectors, dtype=np.float32)
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-6)
+
+
+def _nearest(passages: Matrix, vectors: Matrix, asked: npt.NDArray[np.intp], depth: int) -> base.Hits:
+    """The best passages of the queries ``asked``, block by block, so that memory holds one block."""
+    docs = [np.empty(0, dtype=np.int64) for _ in asked]
+    scores = [np.empty(0, dtype=np.float32) for _ in asked]
+    for start in range(0, len(passages), _BLOCK):
+        block = vectors[asked] @ passages[start : start + _BLOCK].T
+        for row, score in enumerate(block):
+            found = best(score, depth)
+            all_scores = np.concatenate([scores[row], score[found]])
+            kept = best(all_scores, depth)
+            docs[row] = np.concatenate([docs[row], found + start])[kept]
+            scores[row] = all_scores[kept]
+    rows = np.repeat(asked, [len(found) for found in docs])
+    return base.Hits(rows, np.concatenate(docs), np.concatenate(scores))

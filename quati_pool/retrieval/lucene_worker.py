@@ -1,0 +1,198 @@
+"""The Lucene process: Anserini's own classes in a JVM, driven over pipes by ``lucene.Lucene``.
+
+One JSON object a line each way. A command is ``{"command": "index" | "search", ...}``; answers to it are
+any number of ``{"progress": [done, total]}`` and then ``{"answer": ...}`` or ``{"error": "..."}``. The
+process ends as soon as its input closes, in the middle of a command too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+
+from quati_pool.corpus.store import CorpusStore
+from quati_pool.retrieval.lucene import anserini_jar, java_environment
+
+_MIB = 1 << 20
+_SLICE_BYTES = 8 * _MIB
+# What String.trim() of Java takes away; Anserini refuses a text that is empty after it.
+_BLANK = "".join(map(chr, range(33)))
+
+Send = Callable[[bytes], None]
+
+
+def main() -> None:
+    # Java may print to file descriptor 1: answers go to a copy of it, and it becomes stderr.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    commands: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, commands), daemon=True).start()
+
+    def send(message: bytes) -> None:
+        out.write(message + b"\n")
+        out.flush()
+
+    engine = Engine()
+    while True:
+        command = json.loads(commands.get())
+        try:
+            if command.pop("command") == "index":
+                engine.index(**command, send=send)
+            else:
+                engine.search(**command, send=send)
+        except Exception as error:
+            send(json.dumps({"error": " ".join(str(error).split()) or repr(error)}).encode())
+
+
+def _listen(stream: IO[bytes], commands: queue.SimpleQueue[bytes]) -> None:
+    """Hands on command lines; ends the process with its input, whatever the JVM is doing."""
+    for line in stream:
+        commands.put(line)
+    os._exit(0)
+
+
+class Engine:
+    """Anserini's indexer and searcher. Only the thread that made it may call it.
+
+    pyjnius attaches every thread that calls Java to the JVM, and such a thread must call
+    ``jnius.detach()`` before it ends; here Java's own pools do all work in parallel.
+    """
+
+    def __init__(self) -> None:
+        jar = anserini_jar()
+        if jar is None:
+            raise RuntimeError("pyserini holds no Anserini jar")
+        os.environ.update(java_environment())
+        heap = min(max(_memory() // 4, 512 * _MIB), 4096 * _MIB)
+        self._buffer_mib = heap // 4 // _MIB
+
+        import jnius_config
+
+        jnius_config.set_classpath(str(jar))
+        jnius_config.set_options(
+            "-Xms64m",
+            f"-Xmx{heap // _MIB}m",
+            # Indexing makes much short-lived garbage: 13 % less processor time than with G1.
+            "-XX:+UseParallelGC",
+            "-XX:+ExitOnOutOfMemoryError",
+            "-XX:-UsePerfData",
+            "-XX:-CreateCoredumpOnCrash",
+            "-XX:+ErrorFileToStderr",
+        )
+        from jnius import autoclass, find_javaclass
+
+        level = autoclass("java.util.logging.Level").WARNING
+        # Kept: the JVM holds its loggers weakly.
+        self._logger = autoclass("java.util.logging.Logger").getLogger("")
+        self._logger.setLevel(level)
+        configurator = autoclass("org.apache.logging.log4j.core.config.Configurator")
+        configurator.setRootLevel(autoclass("org.apache.logging.log4j.Level").WARN)
+
+        self._indexer = autoclass("io.anserini.index.SimpleIndexer", include_private=True)
+        self._searcher = autoclass("io.anserini.search.SimpleSearcher")
+        self._analyzers = autoclass("io.anserini.analysis.AnalyzerMap")
+        self._list = autoclass("java.util.ArrayList")
+        # By default a query of more than 1,024 distinct terms fails.
+        autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
+        # Java writes whole answers as JSON: fetching every hit's fields through pyjnius takes far longer.
+        self._json = autoclass("com.fasterxml.jackson.databind.ObjectMapper")()
+        document = find_javaclass("org.apache.lucene.document.Document")
+        self._json.configOverride(document).setIsIgnoredType(autoclass("java.lang.Boolean")(True))
+        self._open: tuple[tuple[str, str], Any] | None = None
+
+    def index(self, corpus: str, folder: str, language: str, threads: int, send: Send) -> None:
+        """Indexes a corpus store with the settings of Pyserini's LuceneIndexer, plus the language.
+
+        Texts are analysed by ``threads`` threads, so Lucene's own document numbers and segments differ
+        from time to time. No answer depends on them: BM25 uses sums over the whole index, and Anserini
+        sorts ties by doc_id.
+        """
+        self._close()
+        store = CorpusStore(Path(corpus))
+        arguments = ["-input", "", "-collection", "JsonCollection", "-index", folder]
+        indexer = self._indexer([*arguments, "-language", language, "-threads", str(threads)])
+        # Anserini's buffer of 2 GiB is larger than a small machine's heap.
+        indexer.writer.getConfig().setRAMBufferSizeMB(float(self._buffer_mib))
+        done = expected = 0
+        for rows in _slices(store):
+            doc_ids, texts = rows.column("doc_id").to_pylist(), rows.column("text").to_pylist()
+            documents = [
+                json.dumps({"id": doc_id, "contents": text}, ensure_ascii=False)
+                for doc_id, text in zip(doc_ids, texts, strict=True)
+                if text.strip(_BLANK)
+            ]
+            # Anserini swallows what goes wrong with a document, and counts.
+            if indexer.addRawDocuments(documents) != len(documents):
+                raise RuntimeError(f"it refused a passage from doc_id {doc_ids[0]} to {doc_ids[-1]}")
+            expected += len(documents)
+            done += len(rows)
+            send(json.dumps({"progress": [done, len(store)]}).encode())
+        indexer.close()
+        written = self._searcher(folder)
+        if written.get_total_num_docs() != expected:
+            raise RuntimeError(f"the index holds {written.get_total_num_docs()} of {expected} passages")
+        written.close()
+        send(b'{"answer": null}')
+
+    def search(
+        self, folder: str, language: str, k1: float, b: float, queries: list[str], depth: int, send: Send
+    ) -> None:
+        """Answers ``{position: [{docid, lucene_docid, score}, ...]}`` just as Anserini ranks and scores.
+
+        Anserini sorts by score, then by doc_id ascending (bytes of UTF-8), before it cuts at ``depth``;
+        then it rounds scores to 4 decimals and lowers the n-th of equal ones by n millionths. Scores are
+        float32: from 16 on that step vanishes now and then, from 32 on mostly.
+        """
+        searcher = self._searcher_of(folder, language)
+        searcher.set_bm25(float(k1), float(b))
+        texts, positions = self._list(), self._list()
+        for position, text in enumerate(queries):
+            texts.add(text)
+            positions.add(str(position))
+        # Anserini 1.7 ignores the last argument, its number of threads, and uses all cores.
+        found = searcher.batch_search(texts, positions, depth, os.cpu_count() or 1)
+        send(b'{"answer": ' + self._json.writeValueAsString(found).encode() + b"}")
+
+    def _searcher_of(self, folder: str, language: str) -> Any:
+        if self._open is None or self._open[0] != (folder, language):
+            self._close()
+            searcher = self._searcher(folder)
+            if language != "en":
+                searcher.set_analyzer(self._analyzers.getLanguageSpecificAnalyzer(language))
+            self._open = (folder, language), searcher
+        return self._open[1]
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._open[1].close()
+            self._open = None
+
+
+def _slices(store: CorpusStore) -> Iterator[pa.RecordBatch]:
+    """The store's batches, cut where long texts would make one weigh more than a few megabytes."""
+    for batch in store.batches():
+        rows = max(1, len(batch) * _SLICE_BYTES // max(batch.nbytes, _SLICE_BYTES))
+        for start in range(0, len(batch), rows):
+            yield batch.slice(start, rows)
+
+
+def _memory() -> int:
+    """Bytes of memory this process may use: the machine's, or its control group's where that is less."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+    except OSError:
+        return machine
+    return min(machine, int(limit)) if limit.isdigit() else machine
+
+
+if __name__ == "__main__":
+    main()

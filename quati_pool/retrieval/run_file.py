@@ -1,0 +1,58 @@
+"""A TREC run made elsewhere, which joins the pool as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field
+
+from quati_pool.corpus.store import CorpusStore
+from quati_pool.errors import InputError
+from quati_pool.files.runs import line_of, read_run
+from quati_pool.records import Ids, Query
+from quati_pool.retrieval import base
+
+
+class RunFileParameters(base.Parameters):
+    path: Annotated[str, Field(description="the run file (TREC, plain or .gz), relative to pool.yaml")]
+
+
+class RunFile(base.Retriever):
+    """Scores as they are in the file, in trec_eval's order; the file's rank column is not used."""
+
+    summary = "a TREC run file made elsewhere"
+    Parameters = RunFileParameters
+    parameters: RunFileParameters
+
+    def inputs(self) -> list[str]:
+        return [self.parameters.path]
+
+    def search_key(self) -> dict[str, Any]:
+        return {}
+
+    def search(
+        self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context
+    ) -> base.Hits:
+        path = context.folder / self.parameters.path
+        run = read_run(path, depth=depth)
+        asked = Ids([query.query_id for query in queries]).encode(run.queries.values)[run.query]
+        ours = asked >= 0
+        strangers = len(np.unique(run.query[~ours]))
+        if strangers:
+            context.note(f"{path}: {strangers} queries are not of this collection and are left out")
+        ordinals = corpus.ids.encode(run.docs.decode(run.doc[ours]))
+        unknown = np.flatnonzero(ordinals < 0)
+        if len(unknown):
+            row = np.flatnonzero(ours)[unknown[0]]
+            query_id = run.queries.decode(run.query[[row]])[0].as_py()
+            doc_id = run.docs.decode(run.doc[[row]])[0].as_py()
+            raise InputError(
+                path,
+                line_of(path, query_id, doc_id),
+                f"doc_id {doc_id!r} is not in the corpus ({len(unknown)} such rows); "
+                "name the corpus the run was made from, or drop these rows",
+            )
+        return base.Hits(asked[ours], ordinals, run.score[ours])

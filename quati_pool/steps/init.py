@@ -1,0 +1,54 @@
+"""``quati-pool init``: a workspace with a ``pool.yaml`` that explains itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from quati_pool.errors import QuatiPoolError
+
+TEMPLATE = """\
+# A collection for quati-pool. Paths are relative to this file; unknown keys are refused.
+name: {name}                  # the collection
+seed: 0                       # of every draw and fit
+
+corpus:                       # JSONL, TSV, CSV, Parquet or TREC SGML, plain or .gz; a glob or a list too
+  path: corpus.jsonl
+  doc_id: doc_id              # the fields that hold id and text
+  text: text                  # several are joined:  text: [title, text]
+
+queries:                      # TSV (query_id <tab> query), CSV, JSONL or TREC topics
+  path: queries.tsv
+  # sample: 50                # a seeded sample, or  ids: [q1, q2]
+
+systems:                      # the key is the run_tag; quati-pool retrievers lists what there is
+  bm25s: {{retriever: bm25s, language: en}}
+  # bm25: {{retriever: bm25, language: en, k1: 0.9, b: 0.4}}      # Lucene: needs quati-pool[lucene]
+  lsa: {{retriever: lsa, language: en, dimensions: 128}}
+  bm25s-lsa: {{first: bm25s, rerank: {{with: lsa, language: en, depth: 100}}}}
+  rrf: {{fuse: [bm25s, lsa], method: rrf, k: 60}}
+  # theirs: {{retriever: run, path: theirs.run, pool: false}}     # in the ledger, not in the pool
+
+run_depth: 100                # documents kept per query and run
+pool: {{depth: 10}}             # of each system; pool_depth: in a system overrides it
+"""
+
+
+def init(folder: Path) -> Path:
+    """Writes ``pool.yaml`` into ``folder``, which is made where it is not there.
+
+    Raises QuatiPoolError where there is one already.
+    """
+    path = folder / "pool.yaml"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(TEMPLATE.format(name=_name(folder)))
+    except FileExistsError:
+        raise QuatiPoolError(f"{path} is there already; edit it, or choose another folder") from None
+    return path
+
+
+def _name(folder: Path) -> str:
+    kept = "".join(c if c.isalnum() and c.isascii() or c in "._-" else "-" for c in folder.resolve().name)
+    # Quoted, as YAML would read 2024 or no as something else than text.
+    return f'"{kept or "collection"}"'

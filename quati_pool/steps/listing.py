@@ -1,0 +1,62 @@
+"""What components there are, with the parameters of each, read from their models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic_core import PydanticUndefined
+
+from quati_pool.errors import ConfigError, MissingExtraError
+from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str
+    default: str
+    description: str
+
+
+@dataclass(frozen=True)
+class ComponentListing:
+    """One component; ``problem`` says why it cannot run here, None where it can."""
+
+    kind: str
+    name: str
+    summary: str
+    parameters: tuple[Parameter, ...]
+    problem: str | None
+
+
+def components() -> list[ComponentListing]:
+    """Every retriever, reranker and fusion; a broken plug-in is listed with its error."""
+    return [_listing(registry, name) for registry in (RETRIEVERS, RERANKERS, FUSIONS) for name in registry.names()]
+
+
+def _listing(registry: Registry, name: str) -> ComponentListing:
+    kind = registry.kind[:-1]
+    try:
+        component = registry.get(name)
+    except ConfigError as error:
+        return ComponentListing(kind, name, "", (), str(error))
+    problem = None
+    try:
+        if hasattr(component, "require"):
+            component.require()
+    except MissingExtraError as error:
+        problem = str(error)
+    parameters = tuple(_parameter(field, info) for field, info in component.Parameters.model_fields.items())
+    return ComponentListing(kind, name, component.summary, parameters, problem)
+
+
+def _parameter(name: str, info: Any) -> Parameter:
+    if info.default is PydanticUndefined:
+        default = "required"
+    elif info.default is None:
+        default = "none"
+    else:
+        default = str(info.default).lower() if isinstance(info.default, bool) else str(info.default)
+    choices = [choice for choice in get_args(info.annotation) if isinstance(choice, str)]
+    among = f" ({', '.join(choices)})" if choices else ""
+    return Parameter(name, default, f"{info.description or ''}{among}")

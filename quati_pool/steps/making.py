@@ -1,0 +1,57 @@
+"""Makes artefacts that are missing or stale, reuses the others, and says which and why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from quati_pool.files.artefacts import Counts, Key, locked, stale, write_file, write_folder
+from quati_pool.steps.listener import Listener
+from quati_pool.workspace import Workspace
+
+
+class Maker:
+    """One command's view of the artefacts of a workspace."""
+
+    def __init__(self, workspace: Workspace, provenance: dict[str, Any], listener: Listener) -> None:
+        self.workspace = workspace
+        self.provenance = provenance
+        self.listener = listener
+        self._made: set[Path] = set()
+
+    def ensure(
+        self,
+        what: str,
+        path: Path,
+        key: Key,
+        fill: Callable[[Path], Counts],
+        *,
+        folder: bool = False,
+        force: bool = False,
+        quiet: bool = False,
+    ) -> bool:
+        """Leaves a current artefact at ``path``, made through ``fill`` where there is none; whether it
+        was made. ``quiet`` leaves it to the caller to say so.
+
+        One process at a time makes an artefact; the second finds it made.
+        """
+        lock = self.workspace.lock(what.replace(" ", "-"))
+        with locked(lock, self.listener.say):
+            reason = stale(path, key)
+            if reason is None and force and path not in self._made:
+                reason = "--force"
+            if reason is None:
+                if path not in self._made and not quiet:
+                    self.listener.say(f"{what}: reused")
+                return False
+            started = time.monotonic()
+            write = write_folder if folder else write_file
+            counts = write(path, key, self.provenance, fill)
+        self._made.add(path)
+        if not quiet:
+            size = ", ".join(f"{value:,} {name}" for name, value in counts.items() if isinstance(value, int))
+            seconds = time.monotonic() - started
+            self.listener.say(f"{what}: made in {seconds:.1f} s ({reason}){': ' + size if size else ''}")
+        return True

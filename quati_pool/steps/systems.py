@@ -1,0 +1,178 @@
+"""Makes the runs of a collection's systems: retrievers, two-stage systems and fusions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
+from quati_pool.errors import ConfigError
+from quati_pool.files.artefacts import Counts, digest, read_counts
+from quati_pool.files.runs import read_run, write_run
+from quati_pool.records import Ids, Run
+from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS
+from quati_pool.retrieval.base import Component, Context
+from quati_pool.steps.inputs import Corpus, Queries
+from quati_pool.steps.making import Maker
+
+
+class Systems:
+    """The systems of one collection; each run is made at most once and kept in memory."""
+
+    def __init__(
+        self,
+        config: PoolConfig,
+        queries: Queries,
+        corpora: dict[str, Corpus],
+        maker: Maker,
+        context: Context,
+        forced: set[str],
+    ) -> None:
+        self.config = config
+        self.queries = queries
+        self.corpora = corpora
+        self.maker = maker
+        self.context = context
+        self.forced = forced
+        self._keys: dict[str, dict[str, Any]] = {}
+        self._runs: dict[str, Run] = {}
+
+    def component(self, run_tag: str) -> Component | None:
+        """The retriever or reranker of a system; None for a fusion."""
+        system = self.config.systems[run_tag]
+        if isinstance(system, RetrieverSystem):
+            made: Component = RETRIEVERS.get(system.retriever)(system.parameters)
+            return made
+        if isinstance(system, RerankSystem):
+            made = RERANKERS.get(system.reranker)(system.parameters)
+            return made
+        return None
+
+    def corpus(self, run_tag: str) -> Corpus:
+        """The one corpus a system searches.
+
+        Raises ConfigError for a system over several, whose passages a reranker cannot score.
+        """
+        names = self._corpora_of(run_tag)
+        if len(names) > 1:
+            raise ConfigError(
+                f"{self.config.path}: systems.{run_tag}: draws on the corpora {', '.join(sorted(names))}; "
+                "rerank the systems of one corpus before fusing them"
+            )
+        return self.corpora[next(iter(names))]
+
+    def _corpora_of(self, run_tag: str) -> set[str]:
+        system = self.config.systems[run_tag]
+        if isinstance(system, RetrieverSystem):
+            return {str(system.corpus)}
+        return set().union(*(self._corpora_of(tag) for tag in self.config.needs(run_tag)))
+
+    def key(self, run_tag: str) -> dict[str, Any]:
+        """Everything that changes a system's run to its full depth."""
+        if run_tag in self._keys:
+            return self._keys[run_tag]
+        system = self.config.systems[run_tag]
+        key: dict[str, Any] = {"depth": self.config.search_depth(run_tag)}
+        if isinstance(system, FusionSystem):
+            key |= {
+                "method": system.method,
+                "parameters": system.parameters.model_dump(),
+                "input_depth": self.config.input_depth(run_tag),
+                "fuse": system.fuse,
+                "input": {tag: self.key(tag) for tag in system.fuse},
+            }
+        else:
+            component = self.component(run_tag)
+            assert component is not None
+            key |= {
+                "component": [type(component).__name__, component.version],
+                "queries": self.queries.fingerprint,
+                "corpus": self.corpus(run_tag).fingerprint,
+                "index": component.index_key(self.config.seed),
+                "search": component.search_key(),
+                "files": [
+                    self.maker.workspace.input_digest(self.config.folder / name) for name in component.inputs()
+                ],
+            }
+        if isinstance(system, RerankSystem):
+            key |= {"input_depth": system.depth, "input": {system.first: self.key(system.first)}}
+        self._keys[run_tag] = key
+        return key
+
+    def run(self, run_tag: str) -> Run:
+        """A system's run to the depth its readers need, made or read back; ``runs/`` gets its head."""
+        if run_tag in self._runs:
+            return self._runs[run_tag]
+        key, depth = self.key(run_tag), self.config.search_depth(run_tag)
+        deep = depth > self.config.run_depth
+        path = self.maker.workspace.candidates(run_tag) if deep else self.maker.workspace.run(run_tag)
+        what = f"candidates {run_tag}" if deep else f"run {run_tag}"
+        run = self._ensure(what, path, key, lambda: self._make(run_tag, depth), run_tag)
+        if deep:
+            top = run.head(self.config.run_depth)
+            head_key = {"run_depth": self.config.run_depth, "candidates": key}
+            self._ensure(f"run {run_tag}", self.maker.workspace.run(run_tag), head_key, lambda: top, run_tag)
+        self._runs[run_tag] = run
+        return run
+
+    def _ensure(self, what: str, path: Path, key: dict[str, Any], make: Callable[[], Run], run_tag: str) -> Run:
+        made: list[Run] = []
+
+        def fill(to: Path) -> Counts:
+            run = make()
+            write_run(run, to)
+            made.append(run)
+            return {"documents": len(run), "queries": len(np.unique(run.query))}
+
+        self.maker.ensure(what, path, key, fill, force=run_tag in self.forced)
+        return made[0] if made else self._read(path, run_tag)
+
+    def _read(self, path: Path, run_tag: str) -> Run:
+        """A finished run over the collection's ids, so that runs of one corpus need no recoding."""
+        names = self._corpora_of(run_tag)
+        docs = self.corpora[next(iter(names))].store.ids if len(names) == 1 else None
+        if read_counts(path)["documents"] == 0:
+            nothing = np.empty(0, dtype=np.int64)
+            return Run.ranked(run_tag, self.queries.ids, docs or Ids([]), nothing, nothing, nothing)
+        run = read_run(path, run_tag=run_tag)
+        return run.over(self.queries.ids, docs or run.docs)
+
+    def _make(self, run_tag: str, depth: int) -> Run:
+        system = self.config.systems[run_tag]
+        inputs = [self.run(tag).head(self.config.input_depth(run_tag)) for tag in self.config.needs(run_tag)]
+        if isinstance(system, FusionSystem):
+            fused: Run = FUSIONS.get(system.method)(system.parameters).fuse(run_tag, inputs, depth)
+            return fused.over(self.queries.ids, fused.docs)
+        corpus, component = self.corpus(run_tag), self.component(run_tag)
+        index = self._index(run_tag, corpus, component)
+        self._listen(f"run {run_tag}: queries")
+        queries = self.queries
+        if isinstance(system, RerankSystem):
+            first = inputs[0].over(self.queries.ids, corpus.store.ids)
+            self._listen(f"run {run_tag}: pairs")
+            scores = component.rescore(corpus.store, index, queries.queries, first, self.context)  # type: ignore[union-attr]
+            return Run.ranked(run_tag, queries.ids, corpus.store.ids, first.query, first.doc, scores, depth)
+        hits = component.search(corpus.store, index, queries.queries, depth, self.context)  # type: ignore[union-attr]
+        return Run.ranked(run_tag, queries.ids, corpus.store.ids, *hits, depth)
+
+    def _index(self, run_tag: str, corpus: Corpus, component: Any) -> Path:
+        key = component.index_key(self.config.seed)
+        if key is None:
+            return corpus.store.folder
+        key = {"corpus": corpus.fingerprint, "version": component.version, **key}
+        folder = self.maker.workspace.index(key["engine"], digest(key))
+
+        def fill(to: Path) -> Counts:
+            component.index(corpus.store, to, self.context)
+            return {"passages": len(corpus.store)}
+
+        what = f"index {folder.name}"
+        self._listen(f"{what}: passages")
+        self.maker.ensure(what, folder, key, fill, folder=True, force=run_tag in self.forced)
+        return folder
+
+    def _listen(self, label: str) -> None:
+        self.context.progress = lambda done, total: self.maker.listener.progress(label, done, total)

@@ -1,0 +1,110 @@
+"""Text to terms for the embedded lexical retrievers: lower case, words, stop words, Snowball stems."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from quati_pool.registry import nearest
+
+# ISO 639-1 code to the name Snowball knows a language by.
+SNOWBALL = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+
+# The languages bm25s has stop words for, and its names for them; the others keep all their words.
+_STOP_WORDS = {
+    "da": "DANISH",
+    "de": "GERMAN",
+    "en": "EN",
+    "es": "SPANISH",
+    "fr": "FRENCH",
+    "it": "ITALIAN",
+    "nl": "DUTCH",
+    "no": "NORWEGIAN",
+    "pt": "PORTUGUESE",
+    "ru": "RUSSIAN",
+    "sv": "SWEDISH",
+    "tr": "TURKISH",
+}
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def check_language(language: str) -> str:
+    """The language itself; ValueError names the ones there are."""
+    if language not in SNOWBALL:
+        raise ValueError(f"there is no language {language!r}; {nearest(language, SNOWBALL)}")
+    return language
+
+
+Language = Annotated[str, AfterValidator(check_language)]
+"""A language by its ISO 639-1 code, for which Snowball has a stemmer."""
+
+
+def analyzer(language: str, stemming: bool, stop_words: bool) -> Callable[[str], list[str]]:
+    """A function from a text to its terms, in order, for a language by ISO 639-1 code.
+
+    Text is normalised to NFC first, so that a decomposed accent matches a composed one.
+    """
+    import Stemmer
+
+    stopped = _stop_words(language) if stop_words else frozenset()
+    stem = lru_cache(maxsize=1 << 20)(Stemmer.Stemmer(SNOWBALL[language]).stemWord) if stemming else None
+
+    def terms(text: str) -> list[str]:
+        words = _WORD.findall(unicodedata.normalize("NFC", text).lower())
+        kept = [word for word in words if word not in stopped] if stopped else words
+        return [stem(word) for word in kept] if stem else kept
+
+    return terms
+
+
+def analysis_versions() -> dict[str, str]:
+    """Versions of the packages whose rules and lists make the terms."""
+    from importlib.metadata import version
+
+    return {"PyStemmer": version("PyStemmer"), "bm25s": version("bm25s"), "terms": "1"}
+
+
+def _stop_words(language: str) -> frozenset[str]:
+    if language not in _STOP_WORDS:
+        return frozenset()
+    from bm25s import stopwords
+
+    return frozenset(getattr(stopwords, f"STOPWORDS_{_STOP_WORDS[language]}"))

@@ -1,0 +1,65 @@
+"""Every path of a workspace, named once, and what is known of the files in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+from quati_pool.files.artefacts import file_digest
+
+
+class Workspace:
+    """The folder of a ``pool.yaml``; what the tool makes lies beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def run(self, run_tag: str) -> Path:
+        return self.folder / "runs" / f"{run_tag}.trec.gz"
+
+    @property
+    def pool(self) -> Path:
+        return self.folder / "pool.jsonl.gz"
+
+    def report(self, name: str) -> Path:
+        return self.folder / "reports" / name
+
+    def corpus(self, fingerprint: str) -> Path:
+        return self.folder / "cache" / "corpus" / fingerprint[:16]
+
+    def index(self, engine: str, fingerprint: str) -> Path:
+        return self.folder / "cache" / "indexes" / f"{engine}-{fingerprint[:16]}"
+
+    def candidates(self, run_tag: str) -> Path:
+        """A run deeper than ``run_depth``, for a reranker or a fusion."""
+        return self.folder / "cache" / "candidates" / f"{run_tag}.trec.gz"
+
+    def lock(self, name: str) -> Path:
+        return self.folder / "cache" / "locks" / f"{name}.lock"
+
+    def input_digest(self, path: Path) -> str:
+        """The SHA-256 of an input file, remembered by its size and modification time.
+
+        A file changed within the last two seconds is hashed anew next time: it could change again
+        without its time changing.
+        """
+        memory = self.folder / "cache" / "hashes.json"
+        try:
+            known = json.loads(memory.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            known = {}
+        status = path.stat()
+        name = os.path.relpath(path, self.folder)
+        entry = known.get(name)
+        if isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]:
+            return str(entry[2])
+        digest = file_digest(path)
+        if time.time_ns() - status.st_mtime_ns > 2_000_000_000:
+            known[name] = [status.st_size, status.st_mtime_ns, digest]
+            memory.parent.mkdir(parents=True, exist_ok=True)
+            partial = memory.with_name(f".{memory.name}.{os.getpid()}")
+            partial.write_text(json.dumps(known, indent=1), encoding="utf-8")
+            os.replace(partial, memory)
+        return digest

