@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry, nearest
@@ -21,7 +22,7 @@ Depth = Annotated[int, Field(ge=1)]
 
 
 class Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True, allow_inf_nan=False)
 
 
 class CorpusConfig(Model):
@@ -65,12 +66,18 @@ class RetrieverSystem(System):
     parameters: Any = None
 
 
+class RerankDepth(Model):
+    """How many of the first stage's documents a reranker scores."""
+
+    depth: Depth = 100
+
+
 class RerankSystem(System):
     """The first ``depth`` documents of the system ``first``, in the order of a reranker's scores."""
 
     first: str
     reranker: str
-    depth: Depth = 100
+    depth: Depth
     parameters: Any = None
 
 
@@ -152,7 +159,9 @@ def load_config(path: Path) -> PoolConfig:
         reader.text_key((*where, name), name): reader.model((*where, name), CorpusConfig, value)
         for name, value in corpora.items()
     }
-    data["queries"] = reader.model(("queries",), QueriesConfig, data.get("queries"))
+    if "queries" not in data:
+        raise reader.error((), "the key 'queries' is missing; add it")
+    data["queries"] = reader.model(("queries",), QueriesConfig, data["queries"])
     data["pool"] = reader.model(("pool",), PoolSettings, data.get("pool", {}))
     systems = data.get("systems")
     if not isinstance(systems, dict) or not systems:
@@ -167,9 +176,7 @@ def load_config(path: Path) -> PoolConfig:
         TopologicalSorter({tag: _inputs(system) for tag, system in data["systems"].items()}).prepare()
     except CycleError as error:
         circle = " → ".join(reversed(error.args[1]))
-        raise reader.error(
-            ("systems", error.args[1][0]), f"is made from itself ({circle}); break the circle"
-        ) from None
+        raise reader.error(("systems", error.args[1][0]), f"is made from itself ({circle}); break the circle") from None
     config = reader.model((), PoolConfig, {**data, "path": path})
     if not any(config.pool_depth(tag) for tag in config.systems):
         raise reader.error(("systems",), "every system has pool: false; let at least one feed the pool")
@@ -184,6 +191,39 @@ def _inputs(system: System) -> list[str]:
 
 M = TypeVar("M", bound=BaseModel)
 Place = tuple[Any, ...]
+
+
+_EXPECTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "list_type": "a list, such as [a, b]",
+    "model_type": "keys and their values, {{key: value}}",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than_equal": "at most {le:g}",
+    "literal_error": "{expected}",
+    "too_short": "at least one",
+}
+
+
+def _explained(fault: ErrorDetails) -> str:
+    """A fault that pydantic found, in the words of this file's other messages."""
+    context = fault.get("ctx", {})
+    if "error" in context:
+        return str(context["error"])
+    value = fault["input"]
+    expected = _EXPECTED.get(fault["type"])
+    if expected is None:
+        return f"{fault['msg']}, not {value!r}"
+    hint = ""
+    if fault["type"] == "string_type":
+        if isinstance(value, bool):
+            hint = " (YAML reads a bare yes, no, on or off so: put it in quotes)"
+        elif value is not None and not isinstance(value, (dict, list)):
+            hint = " (put it in quotes)"
+    return f"expected {expected.format(**context)}, not {'nothing' if value is None else repr(value)}{hint}"
 
 
 class _Reader:
@@ -206,9 +246,11 @@ class _Reader:
         try:
             loader = yaml.SafeLoader(text)
             root = loader.get_single_node()
-            for place, line in self._walk((), root):
+            for place, line in self._walk((), root, loader):
                 self._lines[place] = line
             self.data: Any = loader.construct_document(root) if root else None
+        except RecursionError:
+            raise InputError(path, None, "nests too deeply, or holds itself; write it out") from None
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             problem = error.problem or "cannot be read"
@@ -216,20 +258,23 @@ class _Reader:
         except yaml.YAMLError as error:
             raise InputError(path, None, f"is not YAML: {' '.join(str(error).split())}") from None
 
-    def _walk(self, place: Place, node: yaml.Node | None) -> Iterator[tuple[Place, int]]:
+    def _walk(self, place: Place, node: yaml.Node | None, loader: yaml.SafeLoader) -> Iterator[tuple[Place, int]]:
         if isinstance(node, yaml.MappingNode):
             seen = set()
-            for key, value in node.value:
-                line = key.start_mark.line + 1
-                if key.value in seen:
-                    raise InputError(self.path, line, f"the key {key.value!r} occurs twice; keep one")
-                seen.add(key.value)
-                yield (*place, key.value), line
-                yield from self._walk((*place, key.value), value)
+            for key_node, value in node.value:
+                line = key_node.start_mark.line + 1
+                key = loader.construct_object(key_node, deep=True)
+                if not isinstance(key, Hashable):
+                    raise InputError(self.path, line, "a list or a mapping is no key; expected a word")
+                if key in seen:
+                    raise InputError(self.path, line, f"the key {key_node.value!r} occurs twice; keep one")
+                seen.add(key)
+                yield (*place, key), line
+                yield from self._walk((*place, key), value, loader)
         elif isinstance(node, yaml.SequenceNode):
             for position, value in enumerate(node.value):
                 yield (*place, position), value.start_mark.line + 1
-                yield from self._walk((*place, position), value)
+                yield from self._walk((*place, position), value, loader)
 
     def error(self, place: Place, message: str) -> InputError:
         known = place
@@ -245,9 +290,7 @@ class _Reader:
 
     def text_key(self, place: Place, key: Any) -> str:
         if not isinstance(key, str) or not _TAG.match(key):
-            raise self.error(
-                place, "expected a name of letters, digits, '.', '_', '+' and '-' (quote a number: '7')"
-            )
+            raise self.error(place, "expected a name of letters, digits, '.', '_', '+' and '-' (quote a number: '7')")
         return key
 
     def model(self, place: Place, model: type[M], data: Any) -> M:
@@ -261,8 +304,7 @@ class _Reader:
             at = (*place, *(part for part in fault["loc"] if (*place, part) in self._lines))
             if fault["type"] == "missing":
                 raise self.error(place, f"the key {fault['loc'][-1]!r} is missing; add it") from None
-            message = fault["msg"][0].lower() + fault["msg"][1:]
-            raise self.error(at or fault["loc"][:1], f"{message}, not {fault['input']!r}") from None
+            raise self.error(at or fault["loc"][:1], _explained(fault)) from None
 
     def system(self, tag: Any, data: Any, corpora: Mapping[str, CorpusConfig]) -> System:
         place = ("systems", tag)
@@ -276,7 +318,7 @@ class _Reader:
             return self._component(place, FusionSystem, data, "method", FUSIONS, default="rrf")
         system = self._component(place, RetrieverSystem, data, "retriever", RETRIEVERS)
         if len(corpora) > 1 and system.corpus is None:
-            raise self.error(place, f"expected corpus: one of {', '.join(corpora)}")
+            raise self.error(place, f"the key 'corpus' is missing; name one of {', '.join(corpora)}")
         if system.corpus is not None and system.corpus not in corpora:
             raise self.error(
                 (*place, "corpus"), f"there is no corpus {system.corpus!r}; {nearest(system.corpus, corpora)}"
@@ -289,10 +331,10 @@ class _Reader:
         if not isinstance(inner, dict):
             raise self.error((*place, "rerank"), "expected a reranker, such as  rerank: {with: lsa, depth: 100}")
         name, parameters, rest = self._split((*place, "rerank"), inner, "with", RERANKERS, {"depth"})
+        depth = self.model((*place, "rerank"), RerankDepth, rest).depth
         outer = {key: value for key, value in data.items() if key != "rerank"}
-        return self.model(
-            place, RerankSystem, {**outer, **rest, "reranker": name, "parameters": parameters}
-        )
+        made = {**outer, "depth": depth, "reranker": name, "parameters": parameters}
+        return self.model(place, RerankSystem, made)
 
     def _component(
         self,

@@ -34,6 +34,5 @@ class MissingExtraError(QuatiPoolError):
     def __init__(self, component: str, extra: str, missing: str) -> None:
         self.extra = extra
         super().__init__(
-            f"{component} needs the package {missing}, which is not installed: "
-            f"run: pip install 'quati-pool[{extra}]'"
+            f"{component} needs the package {missing}, which is not installed: run: pip install 'quati-pool[{extra}]'"
         )

@@ -71,7 +71,8 @@ class Ids:
         """The codes of ``ids``, shape (n,); -1 where an id is unknown."""
         ids = ids.cast(ID) if isinstance(ids, (pa.ChunkedArray, pa.Array)) else pa.array(ids, type=ID)
         found = pc.fill_null(pc.index_in(ids, value_set=self._values), -1)
-        return _combined(found).to_numpy(zero_copy_only=False).astype(np.int64)
+        codes: Int = _combined(found).to_numpy(zero_copy_only=False).astype(np.int64)
+        return codes
 
     def places(self, codes: npt.NDArray[Any]) -> Int:
         """For each code its place in the byte order of the ids among ``codes``, as trec_eval's
@@ -217,9 +218,7 @@ class Run:
 
     def _recoded(self, queries: Ids, docs: Ids, query: Int, doc: Int) -> Run:
         order = np.lexsort((self.rank, query))
-        return Run(
-            self.run_tag, queries, docs, query[order], doc[order], self.rank[order], self.score[order]
-        )
+        return Run(self.run_tag, queries, docs, query[order], doc[order], self.rank[order], self.score[order])
 
     def over(self, queries: Ids, docs: Ids) -> Run:
         """The same ranking over other vocabularies, which must hold all its ids."""

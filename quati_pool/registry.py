@@ -53,13 +53,16 @@ class Registry:
             raise ConfigError(f"there is no {self.kind[:-1]} {name!r}; {nearest(name, self.names())}")
         point = self._plugins[name]
         try:
-            return point.load()
-        except Exception as error:
+            component = point.load()
+            # Without these the configuration and the listing would fail for everybody.
+            _ = component.Parameters.model_fields, component.summary
+        except (Exception, SystemExit) as error:
             source = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
             raise ConfigError(
                 f"the {self.kind[:-1]} {name!r} of {source} cannot be loaded "
                 f"({type(error).__name__}: {error}); mend or uninstall that package"
             ) from error
+        return component
 
 
 RETRIEVERS = Registry(

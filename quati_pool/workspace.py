@@ -6,6 +6,9 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
 
 from quati_pool.files.artefacts import file_digest
 
@@ -46,20 +49,30 @@ class Workspace:
         without its time changing.
         """
         memory = self.folder / "cache" / "hashes.json"
-        try:
-            known = json.loads(memory.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            known = {}
         status = path.stat()
         name = os.path.relpath(path, self.folder)
-        entry = known.get(name)
+        entry = _read(memory).get(name)
         if isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]:
             return str(entry[2])
         digest = file_digest(path)
         if time.time_ns() - status.st_mtime_ns > 2_000_000_000:
-            known[name] = [status.st_size, status.st_mtime_ns, digest]
-            memory.parent.mkdir(parents=True, exist_ok=True)
-            partial = memory.with_name(f".{memory.name}.{os.getpid()}")
+            self._remember(memory, name, [status.st_size, status.st_mtime_ns, digest])
+        return digest
+
+    def _remember(self, memory: Path, name: str, entry: list[Any]) -> None:
+        lock = self.lock(memory.stem)
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(lock):
+            known = {**_read(memory), name: entry}
+            partial = memory.with_name(f".partial-{memory.name}")
             partial.write_text(json.dumps(known, indent=1), encoding="utf-8")
             os.replace(partial, memory)
-        return digest
+
+
+def _read(memory: Path) -> dict[str, Any]:
+    """What the file remembers; nothing where it is missing or damaged."""
+    try:
+        known = json.loads(memory.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}

@@ -13,9 +13,9 @@ ConfigOption = Annotated[Path, typer.Option("--config", "-c", help="The collecti
 
 
 def register(app: typer.Typer) -> None:
-    app.command(
-        epilog="Example: quati-pool build -c pool.yaml --qrels gold.qrels --format markdown > diversity.md"
-    )(build)
+    app.command(epilog="Example: quati-pool build -c pool.yaml --qrels gold.qrels --format markdown > diversity.md")(
+        build
+    )
 
 
 def build(
@@ -26,9 +26,7 @@ def build(
     only: Annotated[
         list[str] | None, typer.Option(metavar="SYSTEM", help="Make only this system's run (repeatable).")
     ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Make indexes and runs anew, though nothing changed.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Make indexes and runs anew, though nothing changed.")] = False,
     how: FormatOption = Format.table,
 ) -> None:
     """Run all systems, pool their results to the depth, and say how diverse the pool is.

@@ -2,8 +2,102 @@
 
 from __future__ import annotations
 
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
 import typer
+
+from quati_pool.cli.console import Format, FormatOption, show
+from quati_pool.render.tables import Column, Table
+
+if TYPE_CHECKING:
+    from quati_pool.files.validation import ValidationReport
+
+
+class FileKind(StrEnum):
+    run = "run"
+    qrels = "qrels"
+    labels = "labels"
+    queries = "queries"
+    corpus = "corpus"
 
 
 def register(app: typer.Typer) -> None:
-    pass
+    app.command(epilog="Example: quati-pool validate runs/*.trec.gz gold.qrels corpus.jsonl queries.tsv")(validate)
+
+
+def validate(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Files to check, plain or .gz.")],
+    kind: Annotated[FileKind | None, typer.Option(help="What the files are; told from the files by default.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Errors shown of each file.")] = 20,
+    doc_id: Annotated[str, typer.Option(help="A corpus's field of ids.")] = "doc_id",
+    text: Annotated[list[str] | None, typer.Option(help="A corpus's field of texts (repeatable).")] = None,
+    query_id: Annotated[str, typer.Option(help="A query file's field of ids.")] = "query_id",
+    query: Annotated[
+        list[str] | None, typer.Option(help="A query file's field of queries (repeatable for TREC topics).")
+    ] = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """Check runs, qrels, label files, queries and corpora; exit 1 where one has an error.
+
+    Every error is a line path:line: what is wrong; what was expected. Warnings do not fail a file.
+    """
+    from quati_pool.files.validation import validate_file
+
+    chosen: Any = kind.value if kind else None
+    reports = [
+        validate_file(path, chosen, limit, doc_id, _one_or_many(text) or "text", query_id, _one_or_many(query))
+        for path in files
+    ]
+    for report in reports:
+        for error in report.errors:
+            print(error, file=sys.stderr)
+        if report.more_errors:
+            print(f"{report.path}: {report.more_errors:,} more errors; raise --limit to see them", file=sys.stderr)
+        for warning in report.warnings:
+            print(f"{report.path}: warning: {warning}", file=sys.stderr)
+    show([_table(reports)], [_data(report) for report in reports], how)
+    if not all(report.ok for report in reports):
+        raise typer.Exit(1)
+
+
+def _one_or_many(fields: list[str] | None) -> str | list[str] | None:
+    return fields[0] if fields and len(fields) == 1 else fields
+
+
+def _table(reports: list[ValidationReport]) -> Table:
+    rows = [[str(report.path), report.kind or "?", _verdict(report), _summary(report.summary)] for report in reports]
+    return Table("Files", [Column("File"), Column("Kind"), Column("Verdict"), Column("Holds")], rows)
+
+
+def _verdict(report: ValidationReport) -> str:
+    errors = len(report.errors) + report.more_errors
+    if errors:
+        return f"{errors:,} error{'s' if errors > 1 else ''}"
+    return "ok, with warnings" if report.warnings else "ok"
+
+
+def _summary(summary: dict[str, Any]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in summary.items())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "(" + ", ".join(f"{key}: {inner:,}" for key, inner in value.items()) + ")"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def _data(report: ValidationReport) -> dict[str, Any]:
+    return {
+        "file": str(report.path),
+        "kind": report.kind,
+        "ok": report.ok,
+        "errors": [str(error) for error in report.errors],
+        "more_errors": report.more_errors,
+        "warnings": report.warnings,
+        "summary": report.summary,
+    }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +22,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from quati_pool import __version__
+
+_DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 
 Key = Mapping[str, Any]
 Counts = Mapping[str, Any]
@@ -52,10 +55,10 @@ def stale(path: Path, key: Key) -> str | None:
         return "was not finished"
     except (OSError, ValueError):
         return f"{sidecar(path).name} cannot be read"
-    if not isinstance(meta, dict) or meta.get("content") is None:
+    if not isinstance(meta, dict) or meta.get("content") is None or not isinstance(meta.get("key"), dict):
         return f"{sidecar(path).name} cannot be read"
-    if meta.get("key") != json.loads(json.dumps(key)):
-        return _difference(meta.get("key"), key)
+    if meta["key"] != json.loads(json.dumps(key)):
+        return _difference(meta["key"], key)
     if meta["content"] != _content(path):
         return "was changed since it was written"
     return None
@@ -176,7 +179,7 @@ def _difference(old: Any, new: Key) -> str:
     for name in sorted(before.keys() | after.keys()):
         was, now = before.get(name, "absent"), after.get(name, "absent")
         if was != now:
-            if _is_digest(was) or _is_digest(now):
+            if _DIGEST.search(was) or _DIGEST.search(now):
                 return f"{name} changed"
             return f"{name} was {was}, is {now}"
     return "its settings changed"
@@ -188,7 +191,3 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
             yield from _leaves(inner, f"{name}.{key}" if name else key)
     else:
         yield name, json.dumps(value, ensure_ascii=False)
-
-
-def _is_digest(text: str) -> bool:
-    return len(text) == 66 and text[1:-1].isalnum()

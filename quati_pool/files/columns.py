@@ -19,9 +19,7 @@ _WORD = re.compile(r"[^ \t]+")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 
 
-def read_columns(
-    path: Path, names: Sequence[str], problems: Problems = STRICT
-) -> Iterator[tuple[int, list[str]]]:
+def read_columns(path: Path, names: Sequence[str], problems: Problems = STRICT) -> Iterator[tuple[int, list[str]]]:
     """Each row's line and its columns, whose ids and run tags are sound."""
     checked = [(i, name) for i, name in enumerate(names) if name in ("query_id", "doc_id", "run_tag")]
     for line, text in read_lines(path, problems):

@@ -8,6 +8,7 @@ from typing import Literal
 
 from quati_pool.errors import InputError
 from quati_pool.files.lines import read_lines
+from quati_pool.files.problems import Collected
 
 TableFormat = Literal["jsonl", "tsv", "csv"]
 Format = TableFormat | Literal["parquet", "documents", "topics"]
@@ -41,8 +42,11 @@ def format_of(path: Path) -> Format:
 
 
 def sniff(path: Path) -> Literal["documents", "topics"] | None:
-    """TREC documents or topics, by the element that opens first; a declaration may stand before it."""
-    for number, line in read_lines(path):
+    """TREC documents or topics, by the element that opens first; a declaration may stand before it.
+
+    Lines that are not UTF-8 are left for the reader to report.
+    """
+    for number, line in read_lines(path, Collected(0)):
         found = _OPENING.search(line)
         if found:
             return "documents" if found[1].lower() == "doc" else "topics"

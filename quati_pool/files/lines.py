@@ -33,7 +33,8 @@ def read_lines(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, s
             try:
                 text = raw.decode()
             except UnicodeDecodeError as error:
-                problems.report(path, number, _not_utf8(raw, error.start))
+                fault = f"byte {error.start + 1} (0x{raw[error.start]:02X}) is not UTF-8; convert to UTF-8"
+                problems.report(path, number, fault)
                 text = raw.decode(errors="replace")
             yield number, text
 
@@ -80,7 +81,3 @@ def _checked_start(path: Path, data: bytes) -> bytes:
     if data.startswith(_GZIP_MARK):
         raise InputError(path, 1, "is packed by gzip; end its name in .gz, or unpack it")
     return data.removeprefix(_UTF8_MARK)
-
-
-def _not_utf8(raw: bytes, at: int) -> str:
-    return f"byte {at + 1} (0x{raw[at]:02X}) is not UTF-8; convert to UTF-8"

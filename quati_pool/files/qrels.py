@@ -54,9 +54,7 @@ def write_qrels(qrels: Qrels, path: Path) -> None:
             stream.write(row.encode() + b"\n")
 
 
-def _graded(
-    path: Path, rows: Iterable[tuple[int, Sequence[str]]], expected: str, problems: Problems
-) -> Qrels:
+def _graded(path: Path, rows: Iterable[tuple[int, Sequence[str]]], expected: str, problems: Problems) -> Qrels:
     """``rows`` are lines with query_id, doc_id, relevance."""
     pairs = Pairs()
     grades: list[int] = []

@@ -76,9 +76,7 @@ def _topics(
             if fields.keys().isdisjoint(texts):
                 wanted = " or ".join(f"<{name}>" for name in texts)
                 present = ", ".join(fields)
-                raise RowError(
-                    f"this topic has no {wanted}; its fields are {present}: set query to one of them"
-                )
+                raise RowError(f"this topic has no {wanted}; its fields are {present}: set query to one of them")
         except RowError as fault:
             problems.report(path, line, str(fault))
         else:

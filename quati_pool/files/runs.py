@@ -39,9 +39,7 @@ class RunRows(NamedTuple):
     score: Float
 
 
-def read_run(
-    path: Path, run_tag: str | None = None, depth: int | None = None, problems: Problems = STRICT
-) -> Run:
+def read_run(path: Path, run_tag: str | None = None, depth: int | None = None, problems: Problems = STRICT) -> Run:
     """A run ranked by its scores (the file's ranks are not used), named by its tag or ``run_tag``."""
     rows = read_run_rows(path, problems)
     name = rows.run_tag if run_tag is None else run_tag

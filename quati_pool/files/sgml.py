@@ -11,16 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from quati_pool.files.lines import read_lines
-from quati_pool.files.problems import STRICT, Problems, quoted
+from quati_pool.files.problems import STRICT, Problems, RowError, quoted
 
 _ATTRIBUTES = r"""(?:\s+[\w.:-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>]+))*"""
 _TAG = re.compile(rf"<(/?)([A-Za-z][\w.:-]*){_ATTRIBUTES}\s*/?>")
-_DECLARATION = re.compile(r"<!--.*?-->|<[!?][^<>]*>", re.DOTALL)
+_DECLARATION = re.compile(r"<!--.*?-->|<\?.*?\?>|<![A-Za-z][^<>]*>", re.DOTALL)
 _ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
 _DOCNO = re.compile(r"<docno\s*>(.*?)</docno\s*>", re.IGNORECASE | re.DOTALL)
 # What TREC wrote at the head of these fields, up to the colon.
 _PREFIXES = {
-    name: re.compile(rf"\s*{word}\s*:", re.IGNORECASE)
+    name: re.compile(rf"\A\s*{word}\s*:", re.IGNORECASE)
     for name, word in {"num": "Number", "title": "Topic", "desc": "Description", "narr": "Narrative"}.items()
 }
 
@@ -39,17 +39,28 @@ def read_documents(path: Path, problems: Problems = STRICT) -> Iterator[tuple[in
 def read_topics(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, dict[str, str]]]:
     """Each topic's first line and its fields by tag in small letters, on one line each."""
     for line, inner in _read_elements(path, "top", problems):
-        fields: dict[str, str] = {}
-        tags = list(_TAG.finditer(inner))
-        ends = [tag.start() for tag in tags[1:]] + [len(inner)]
-        for tag, end in zip(tags, ends, strict=True):
-            if not tag[1]:
-                name = tag[2].lower()
-                text = plain(inner[tag.end() : end])
-                if name in _PREFIXES:
-                    text = _PREFIXES[name].sub("", text, count=1) if _PREFIXES[name].match(text) else text
-                fields[name] = " ".join([*fields.get(name, "").split(), *text.split()])
-        yield line, fields
+        try:
+            fields = _fields(inner)
+        except RowError as fault:
+            problems.report(path, line, str(fault))
+        else:
+            yield line, fields
+
+
+def _fields(inner: str) -> dict[str, str]:
+    """Text from each opening tag to the next tag of any kind; a field that comes twice is joined."""
+    fields: dict[str, list[str]] = {}
+    name, at = None, 0
+    for tag in [*_TAG.finditer(inner), None]:
+        text = plain(inner[at : tag.start() if tag else None])
+        if name is not None:
+            prefix = _PREFIXES.get(name)
+            fields.setdefault(name, []).extend((prefix.sub("", text) if prefix else text).split())
+        elif text.strip():
+            raise RowError(f"text {quoted(text.strip())} lies outside of the topic's fields; expected it inside")
+        if tag:
+            name, at = None if tag[1] else tag[2].lower(), tag.end()
+    return {name: " ".join(words) for name, words in fields.items()}
 
 
 def plain(text: str) -> str:

@@ -16,6 +16,9 @@ from quati_pool.files.formats import TableFormat
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
 
+# The module's own limit, 131,072 characters a cell, is below what a long page holds.
+csv.field_size_limit(2**31 - 1)
+
 # A first line of nothing but these names columns, whatever they are set to.
 _ID_HEADERS = {"id", "_id", "num", "number", "topic", "qid", "query_id", "pid", "docno", "docid", "doc_id"}
 _TEXT_HEADERS = {"query", "question", "text", "title", "passage", "contents", "body", "description", "url"}
@@ -144,8 +147,6 @@ def _refuse_surrogates(fields: Sequence[Field], values: Sequence[object]) -> Non
 
 
 def _csv(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
-    # The module's limit of 131,072 characters a cell is below what a long page holds.
-    csv.field_size_limit(2**31 - 1)
     reader = csv.reader((text + "\n" for _, text in read_lines(path, problems)), strict=True)
     pick: Callable[[Sequence[str]], list[str]] | None = None
     width = 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
+import re
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
@@ -15,10 +16,11 @@ import numpy as np
 import xxhash
 
 from quati_pool.errors import InputError
-from quati_pool.files import corpus, formats
+from quati_pool.files.corpus import read_file
+from quati_pool.files.formats import data_suffix, sniff
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import Collected, Problems, quoted
-from quati_pool.files.qrels import is_label_file, read_labels, read_qrels
+from quati_pool.files.qrels import read_labels, read_qrels
 from quati_pool.files.queries import read_queries
 from quati_pool.files.runs import RunRows, read_run_rows
 from quati_pool.records import Qrels
@@ -27,38 +29,33 @@ Kind = Literal["run", "qrels", "labels", "queries", "corpus"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _SNIFFED = 20
+_KIND_OF_SUFFIX: dict[str, Kind] = {".parquet": "corpus", ".run": "run", ".qrels": "qrels"}
+_KIND_OF_ELEMENT: dict[str, Kind] = {"documents": "corpus", "topics": "queries"}
+_INTEGER_LIKE = re.compile(r"-?[0-9]+([.,][0-9]+)?\Z")
 
 
 @dataclass(frozen=True)
-class Fields:
-    """Under which names a corpus or queries file holds what is read."""
+class Findings:
+    """What a file holds, in counts, and what looks odd in it without being wrong."""
 
-    doc_id: str = "doc_id"
-    text: str | list[str] = "text"
-    query_id: str = "query_id"
-    query: str | list[str] | None = None
+    summary: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class ValidationReport:
-    """What a check found: the first faults, how many more there are, oddities, and counts."""
+    """The first faults of a file, how many more there are, and what was found in the rest of it."""
 
     path: Path
     kind: Kind | None
     errors: list[InputError]
     more_errors: int
-    warnings: list[str] = field(default_factory=list)
-    summary: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str]
+    summary: dict[str, Any]
 
     @property
     def ok(self) -> bool:
-        return not self.errors
-
-
-@dataclass
-class _Findings:
-    warnings: list[str] = field(default_factory=list)
-    summary: dict[str, Any] = field(default_factory=dict)
+        return not self.errors and not self.more_errors
 
 
 def validate_file(
@@ -71,40 +68,163 @@ def validate_file(
     query: str | list[str] | None = None,
 ) -> ValidationReport:
     """Reads a file whole, as ``kind`` or as what its first lines look like."""
-    fields = Fields(doc_id, text, query_id, query)
     problems = Collected(limit)
-    findings = _Findings()
+    checks: dict[Kind, Callable[[], Findings]] = {
+        "run": lambda: _check_run(read_run_rows(path, problems)),
+        "qrels": lambda: _check_qrels(read_qrels(path, problems)),
+        "labels": lambda: _check_qrels(read_labels(path, problems=problems)),
+        "queries": lambda: _check_queries(path, query_id, query, problems),
+        "corpus": lambda: _check_corpus(path, doc_id, text, problems),
+    }
+    findings = Findings()
     try:
-        kind = kind or detect_kind(path, fields)
-        _CHECKS[kind](path, fields, problems, findings)
+        kind = kind or detect_kind(path, doc_id, query_id)
+        findings = checks[kind]()
     except InputError as error:
         problems.add(error)
     more = problems.count - len(problems.errors)
     return ValidationReport(path, kind, problems.errors, more, findings.warnings, findings.summary)
 
 
-def detect_kind(path: Path, fields: Fields) -> Kind:
+def detect_kind(path: Path, doc_id: str = "doc_id", query_id: str = "query_id") -> Kind:
     """What a file seems to be; raises InputError where that cannot be said."""
-    suffix = formats.data_suffix(path)
-    if suffix == ".parquet":
-        return "corpus"
-    head = [line for _, line in islice(read_lines(path), _SNIFFED) if line.strip()]
-    kind = _by_names(_names(suffix, head), fields) or _by_columns(suffix, head)
+    suffix = data_suffix(path)
+    by_suffix = _KIND_OF_SUFFIX.get(suffix)
+    if by_suffix is not None:
+        return by_suffix
+    lines = (line for _, line in read_lines(path, Collected(0)))
+    head = list(islice((line for line in lines if line.strip() and line[0] != "#"), _SNIFFED))
+    if not head:
+        raise InputError(path, None, "is empty; expected rows")
+    kind = _kind_of_names(_names(suffix, head[0]), doc_id, query_id)
     if kind is None:
-        kind = {"documents": "corpus", "topics": "queries", None: None}[formats.sniff(path)]
+        element = sniff(path)
+        kind = _KIND_OF_ELEMENT[element] if element else _kind_of_columns(suffix, head)
     if kind is None:
-        raise InputError(path, None, f"could be one of several kinds; give --kind: {', '.join(KINDS)}")
+        raise InputError(path, None, f"its kind is unclear; give --kind, one of {', '.join(KINDS)}")
     return kind
 
 
-def _names(suffix: str, head: list[str]) -> set[str]:
-    """The field names that the first line of a table, or its first object, shows."""
-    first = head[0] if head else ""
+def _names(suffix: str, first: str) -> set[str]:
+    """The names of fields that the first row of a table shows."""
     if suffix in (".jsonl", ".ndjson"):
         try:
             return set(json.loads(first))
         except (ValueError, TypeError, RecursionError):
             return set()
     if suffix == ".csv":
-        return set(next(csv.reader([first]), []))
+        return set(next(csv.reader([first])))
     return set(first.split("\t"))
+
+
+def _kind_of_names(names: set[str], doc_id: str, query_id: str) -> Kind | None:
+    if {"query_id", "doc_id", "relevance"} <= names:
+        return "labels"
+    if (doc_id in names) == (query_id in names):
+        return None
+    return "corpus" if doc_id in names else "queries"
+
+
+def _kind_of_columns(suffix: str, head: list[str]) -> Kind | None:
+    rows = [line.split("\t" if suffix == ".tsv" else None) for line in head]
+    if any(len(row) == 6 and _INTEGER_LIKE.match(row[3]) for row in rows):
+        return "run"
+    if any(len(row) == 4 and _INTEGER_LIKE.match(row[3]) for row in rows):
+        return "qrels"
+    return None
+
+
+def _check_run(rows: RunRows) -> Findings:
+    _, lengths = np.unique(rows.query, return_counts=True)
+    ties = _ties(rows)
+    disordered = _disordered(rows)
+    warnings = []
+    if disordered:
+        warnings.append(
+            f"in {disordered} of {len(lengths)} queries the ranks do not follow the scores; "
+            "the scores count, as in trec_eval"
+        )
+    if ties:
+        warnings.append(f"rows with equal scores in a query: {ties}; these are ordered by doc_id, descending")
+    summary = {
+        "run_tag": rows.run_tag,
+        "rows": len(rows.query),
+        "queries": len(lengths),
+        "min_documents": int(lengths.min(initial=len(rows.query))),
+        "max_documents": int(lengths.max(initial=0)),
+        "ties": ties,
+    }
+    return Findings(summary, warnings)
+
+
+def _ties(rows: RunRows) -> int:
+    """How many rows share their score with another row of their query."""
+    order = np.lexsort((rows.score, rows.query))
+    query, score = rows.query[order], rows.score[order]
+    same = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
+    return int(np.count_nonzero(np.r_[same, False] | np.r_[False, same]))
+
+
+def _disordered(rows: RunRows) -> int:
+    """In how many queries a later rank has a higher score."""
+    order = np.lexsort((-rows.score, rows.rank, rows.query))
+    query, score = rows.query[order], rows.score[order]
+    rises = (query[1:] == query[:-1]) & (score[1:] > score[:-1])
+    return len(np.unique(query[1:][rises]))
+
+
+def _check_qrels(qrels: Qrels) -> Findings:
+    grades, counts = np.unique(qrels.relevance, return_counts=True)
+    queries = len(np.unique(qrels.query))
+    without = queries - len(np.unique(qrels.query[qrels.relevance > 0]))
+    summary = {
+        "pairs": len(qrels),
+        "queries": queries,
+        "grades": dict(zip(map(str, grades.tolist()), counts.tolist(), strict=True)),
+        "queries_without_relevant": without,
+    }
+    warning = f"{without} of {queries} queries have no relevant document; they stay in every mean"
+    return Findings(summary, [warning] if without else [])
+
+
+def _check_queries(path: Path, query_id: str, query: str | list[str] | None, problems: Problems) -> Findings:
+    queries = read_queries(path, query_id, query, problems=problems)
+    empty = sum(not one.query.strip() for one in queries)
+    summary = {
+        "queries": len(queries),
+        "empty": empty,
+        "narratives": sum(one.narrative is not None for one in queries),
+    }
+    return Findings(summary, [f"empty queries: {empty}; they retrieve nothing"] if empty else [])
+
+
+def _check_corpus(path: Path, doc_id: str, text: str | list[str], problems: Problems) -> Findings:
+    hashes = array("Q")
+    empty = characters = 0
+    for _, identity, content in read_file(path, doc_id, text, problems):
+        hashes.append(xxhash.xxh3_64_intdigest(identity.encode()))
+        characters += len(content)
+        empty += not content.strip()
+    if not hashes:
+        problems.report(path, None, "holds no passages; expected at least one")
+    hashed, counts = np.unique(np.frombuffer(hashes, dtype=np.uint64), return_counts=True)
+    suspects = set(hashed[counts > 1].tolist())
+    if suspects:
+        _report_duplicates(path, doc_id, text, suspects, problems)
+    summary = {
+        "passages": len(hashes),
+        "empty": empty,
+        "mean_characters": characters / len(hashes) if hashes else None,
+    }
+    return Findings(summary, [f"empty passages: {empty}; nobody can judge them"] if empty else [])
+
+
+def _report_duplicates(path: Path, doc_id: str, text: str | list[str], suspects: set[int], problems: Problems) -> None:
+    """A second reading, in which only the ids whose hash occurs twice are kept."""
+    first: dict[str, int] = {}
+    for line, identity, _ in read_file(path, doc_id, text, Collected(0)):
+        if xxhash.xxh3_64_intdigest(identity.encode()) in suspects:
+            before = first.setdefault(identity, line)
+            if before != line:
+                message = f"doc_id {quoted(identity)} stands in line {before} already; expected it once"
+                problems.report(path, line, message)

@@ -123,9 +123,11 @@ FORMATS: dict[str, Callable[[Table], str]] = {
     "csv": to_csv,
 }
 
-_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " "})
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|$~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " "})
 _LATEX = str.maketrans(
     {c: f"\\{c}" for c in "&%$#_{}"}
+    # After \\ LaTeX would read [ and * as its options; the old text fonts have other signs at < > |.
+    | {"[": "{[}", "*": "{*}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
     | {"≥": r"$\geq$", "–": "--", "→": r"$\rightarrow$", "\n": " "}
 )

@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 class Parameters(BaseModel):
     """What a user may set of a component; every field has a description, shown by the listing."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Hits(NamedTuple):
@@ -82,7 +82,6 @@ class Component(ABC):
     version: ClassVar[int] = 1
     """Raised when the same parameters come to give other results, so that caches are not reused."""
 
-
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
 
@@ -98,10 +97,16 @@ class Component(ABC):
         return []
 
     def index_key(self, seed: int) -> dict[str, Any] | None:
-        """Everything besides the corpus that changes the index: parameters, seed, engine versions,
-        and under ``engine`` the name its folder begins with. None: the component keeps no index.
+        """Everything besides the corpus that changes the index: parameters, seed, engine versions.
+
+        None where the component keeps no index. Components of one module share an index where their
+        keys agree.
         """
         return None
+
+    def search_key(self) -> dict[str, Any]:
+        """Parameters that change the scores over the same index."""
+        return {}
 
     def index(self, corpus: CorpusStore, folder: Path, context: Context) -> None:
         """Writes the index of ``corpus`` into the empty ``folder``."""
@@ -111,22 +116,12 @@ class Retriever(Component):
     """Finds documents of a corpus for queries."""
 
     @abstractmethod
-    def search_key(self) -> dict[str, Any]:
-        """Parameters that change a search over the same index."""
-
-    @abstractmethod
-    def search(
-        self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: Context
-    ) -> Hits:
+    def search(self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: Context) -> Hits:
         """At least ``depth`` hits a query where there are as many, ties at the cut-off included."""
 
 
 class Reranker(Component):
     """Scores given documents for queries anew."""
-
-    @abstractmethod
-    def search_key(self) -> dict[str, Any]:
-        """Parameters that change the scores over the same index."""
 
     @abstractmethod
     def rescore(

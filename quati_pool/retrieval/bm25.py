@@ -17,7 +17,10 @@ from quati_pool.records import Query
 from quati_pool.retrieval import base
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
 
-LANGUAGES = tuple("ar bn da de en es fa fi fr hi hu id it ja ko nl no pl pt ru sv te th tr uk zh".split())
+LANGUAGES = (
+    *("ar", "bn", "da", "de", "en", "es", "fa", "fi", "fr", "hi", "hu", "id", "it"),
+    *("ja", "ko", "nl", "no", "pl", "pt", "ru", "sv", "te", "th", "tr", "uk", "zh"),
+)
 """Anserini's AnalyzerMap, and English, which is its default analyzer (Porter's stemmer)."""
 
 _HITS_AT_ONCE = 100_000
@@ -28,7 +31,10 @@ class Parameters(base.Parameters):
         default="en", description="ISO 639-1 code of the language that texts and queries are analysed in."
     )
     k1: float = Field(
-        default=0.9, ge=0, allow_inf_nan=False, description="How slowly repeated terms stop adding to a score."
+        default=0.9,
+        ge=0,
+        allow_inf_nan=False,
+        description="How slowly repeated terms stop adding to a score.",
     )
     b: float = Field(default=0.4, ge=0, le=1, description="How much long documents are held back, from 0 to 1.")
     threads: int | None = Field(

@@ -33,10 +33,7 @@ class Bm25s(base.Retriever):
     parameters: Bm25sParameters
 
     def index_key(self, seed: int) -> dict[str, Any]:
-        return {"engine": "bm25s", **self.parameters.model_dump(), **analysis_versions()}
-
-    def search_key(self) -> dict[str, Any]:
-        return {}
+        return {**self.parameters.model_dump(), **analysis_versions()}
 
     def _terms(self) -> Any:
         return analyzer(self.parameters.language, self.parameters.stemming, self.parameters.stop_words)

@@ -58,8 +58,8 @@ class Fusion(ABC):
         runs = align(runs)
         added = np.concatenate([w * self.contributions(run) for w, run in zip(weights, runs, strict=True)])
         row, pairs = pd.factorize(np.concatenate([run.pair for run in runs]))
-        total = np.bincount(row, weights=added, minlength=len(pairs))
-        inputs = np.bincount(row, minlength=len(pairs))
+        total = np.bincount(row, weights=added, minlength=len(pairs)).astype(np.float64)
+        inputs = np.bincount(row, minlength=len(pairs)).astype(np.int64)
         documents = max(len(runs[0].docs), 1)
         query, doc = np.divmod(pairs, documents)
         score = self.combine(total, inputs)
@@ -77,7 +77,8 @@ class Rrf(Fusion):
     Parameters = RrfParameters
 
     def contributions(self, run: Run) -> Contributions:
-        return 1.0 / (self.parameters.k + run.rank)
+        added: Contributions = 1.0 / (self.parameters.k + run.rank)
+        return added
 
 
 class CombParameters(FusionParameters):

@@ -43,10 +43,7 @@ class _Vectors:
         import sklearn
 
         versions = {**analysis_versions(), "scikit-learn": sklearn.__version__}
-        return {"engine": "lsa", **self.parameters.model_dump(), "seed": seed, **versions}
-
-    def search_key(self) -> dict[str, Any]:
-        return {}
+        return {**self.parameters.model_dump(), "seed": seed, **versions}
 
     def _terms(self) -> Any:
         return analyzer(self.parameters.language, self.parameters.stemming, self.parameters.stop_words)
@@ -171,7 +168,8 @@ def _unit(vectors: Any) -> Matrix:
     """Rows at length 1; rows too short to have a direction become 0."""
     vectors = np.asarray(vectors, dtype=np.float32)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-6)
+    unit: Matrix = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-6)
+    return unit
 
 
 def _nearest(passages: Matrix, vectors: Matrix, asked: npt.NDArray[np.intp], depth: int) -> base.Hits:

@@ -6,6 +6,7 @@ and faiss. ``lucene_worker`` is the other side; this module imports nothing of J
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -92,7 +93,7 @@ def _libjvm(home: Path) -> Path | None:
     return next((home / place for place in places if (home / place).exists()), None)
 
 
-class _WorkerDied(Exception):
+class _WorkerDiedError(Exception):
     """The worker ended before it answered."""
 
 
@@ -145,7 +146,7 @@ class Lucene:
             for _ in range(2):
                 try:
                     return self._once(command, progress)
-                except _WorkerDied:
+                except _WorkerDiedError:
                     status = self._stop()
                 except BaseException:
                     self._stop()
@@ -157,12 +158,13 @@ class Lucene:
 
     def _once(self, command: dict[str, Any], progress: Progress) -> Any:
         process = self._process or self._start()
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         try:
             process.stdin.write(json.dumps(command).encode() + b"\n")
             process.stdin.flush()
         except OSError as error:
-            raise _WorkerDied from error
+            raise _WorkerDiedError from error
         while line := process.stdout.readline():
             # A line cut short is the end of a dying process.
             if not line.endswith(b"\n"):
@@ -174,7 +176,7 @@ class Lucene:
                 raise QuatiPoolError(f"Lucene could not {command['command']}: {message['error']}{self._last_words()}")
             else:
                 return message["answer"]
-        raise _WorkerDied
+        raise _WorkerDiedError
 
     def _start(self) -> subprocess.Popen[bytes]:
         root = str(Path(__file__).parents[2])
@@ -199,11 +201,11 @@ class Lucene:
         process, self._process = self._process, None
         if process is None:
             return None
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
-        try:
-            process.stdin.close()
-        except OSError:
-            pass
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            # What a dead worker did not read cannot be flushed.
+            with contextlib.suppress(OSError):
+                pipe.close()
         try:
             process.wait(timeout=5)
         except subprocess.TimeoutExpired:
@@ -211,8 +213,6 @@ class Lucene:
             process.wait()
         if self._drain is not None:
             self._drain.join()
-        process.stdout.close()
-        process.stderr.close()
         return process.returncode
 
     def _last_words(self) -> str:
@@ -222,8 +222,9 @@ class Lucene:
 
 
 def _keep(stream: IO[bytes], lines: deque[bytes]) -> None:
-    while line := stream.readline(_STDERR_LINE):
-        lines.append(line)
+    with stream:
+        while line := stream.readline(_STDERR_LINE):
+            lines.append(line)
 
 
 def _ending(status: int | None) -> str:

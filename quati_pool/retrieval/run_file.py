@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -29,9 +29,6 @@ class RunFile(base.Retriever):
 
     def inputs(self) -> list[str]:
         return [self.parameters.path]
-
-    def search_key(self) -> dict[str, Any]:
-        return {}
 
     def search(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from quati_pool.config import PoolConfig, load_config
 from quati_pool.errors import ConfigError
 from quati_pool.files.artefacts import Counts, digest, file_digest, stale
+from quati_pool.files.pools import PoolPair, write_pool
 from quati_pool.files.qrels import read_judgements
 from quati_pool.pooling.diversity import Diversity, GradeShares, diversity, diversity_by_grade
 from quati_pool.pooling.pool import Pool, growth, propose
-from quati_pool.records import Int, Run
+from quati_pool.records import Int
 from quati_pool.registry import RERANKERS, RETRIEVERS, nearest
 from quati_pool.retrieval.base import Context
 from quati_pool.steps.diversity_report import write_reports
@@ -27,6 +25,8 @@ from quati_pool.steps.listener import Listener
 from quati_pool.steps.making import Maker
 from quati_pool.steps.systems import Systems
 from quati_pool.workspace import Workspace
+
+_SLICE = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,10 +68,7 @@ def build(
     provenance = {"collection": config.name, "seed": config.seed, "config": file_digest(config.path)}
     maker = Maker(workspace, provenance, listener)
     forced = set(only or config.systems) if force else set()
-    corpora = {
-        name: open_corpus(config, name, maker, force=force and not only)
-        for name in config.corpora
-    }
+    corpora = {name: open_corpus(config, name, maker, force=force and not only) for name in config.corpora}
     with Context(folder=config.folder, seed=config.seed, note=listener.say) as context:
         systems = Systems(config, queries, corpora, maker, context, forced)
         for run_tag in wanted:
@@ -87,23 +84,35 @@ def build(
     key = {
         "depth": depths,
         "extra": digest(extra),
+        # Their order is that of each pair's ranks.
+        "systems": list(config.systems),
         "run": {tag: digest(systems.key(tag)) for tag in config.systems},
         "run_depth": config.run_depth,
         "queries": queries.fingerprint,
         "corpus": {name: corpus.fingerprint for name, corpus in corpora.items()},
     }
-    maker.ensure("pool", workspace.pool, key, lambda to: write_pool(to, pool, queries, list(corpora.values())))
-    asked = {query.query_id for query in queries.queries}
+
+    def fill(path: Path) -> Counts:
+        write_pool(path, _pairs(pool, queries, list(corpora.values())))
+        return {"pairs": len(pool), "queries": len(pooled)}
+
     pooled = set(pool.queries.decode(np.unique(pool.query)).to_pylist())
+    maker.ensure("pool", workspace.pool, key, fill)
     result = BuildResult(
         config,
         pool,
         diversity(pool),
         growth([run for run in runs if depths[run.run_tag]]),
         diversity_by_grade(pool, graded) if graded else None,
-        tuple(query.query_id for query in queries.queries if query.query_id in asked - pooled),
+        tuple(query.query_id for query in queries.queries if query.query_id not in pooled),
     )
-    write_reports(result, maker, {"pool": key, "qrels": file_digest(qrels) if qrels else None})
+    shown = {
+        "name": config.name,
+        "family": {tag: config.family(tag) for tag in config.systems},
+        "extra": config.pool.extra,
+        "qrels": file_digest(qrels) if qrels else None,
+    }
+    write_reports(result, maker, {"pool": key, **shown})
     return result
 
 
@@ -132,26 +141,24 @@ def _current(systems: Systems, run_tag: str) -> bool:
     return stale(workspace.run(run_tag), key) is None
 
 
-def write_pool(path: Path, pool: Pool, queries: Queries, corpora: Sequence[Corpus]) -> Counts:
-    """Writes a pool as JSON lines: query_id, doc_id, query, text, runs, round, reason, inclusion."""
-    doc_ids: list[str] = pool.docs.decode(pool.doc).to_pylist()
-    query_ids: list[str] = pool.queries.decode(pool.query).to_pylist()
-    texts = passage_texts(sorted(set(doc_ids)), list(corpora))
+def _pairs(pool: Pool, queries: Queries, corpora: Sequence[Corpus]) -> Iterator[PoolPair]:
+    """The pool's pairs with their texts, some thousand at a time."""
     question = {query.query_id: query.query for query in queries.queries}
-    fed = pool.fed.any(axis=1)
-    with path.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
-        with io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as out:
-            for row, (query_id, doc_id) in enumerate(zip(query_ids, doc_ids, strict=True)):
-                ranks = pool.ranks[row].tolist()
-                pair: dict[str, Any] = {
-                    "query_id": query_id,
-                    "doc_id": doc_id,
-                    "query": question[query_id],
-                    "text": texts[doc_id],
-                    "runs": {tag: rank for tag, rank in zip(pool.run_tags, ranks, strict=True) if rank},
-                    "round": 1,
-                    "reason": "depth" if fed[row] else "extra",
-                    "inclusion": 1.0,
-                }
-                out.write(json.dumps(pair, ensure_ascii=False) + "\n")
-    return {"pairs": len(pool), "queries": len(set(query_ids))}
+    fed: npt.NDArray[np.bool_] = np.any(pool.fed, axis=1)
+    for start in range(0, len(pool), _SLICE):
+        part = slice(start, start + _SLICE)
+        doc_ids: list[str] = pool.docs.decode(pool.doc[part]).to_pylist()
+        query_ids: list[str] = pool.queries.decode(pool.query[part]).to_pylist()
+        texts = passage_texts(doc_ids, corpora)
+        rows = zip(query_ids, doc_ids, pool.ranks[part].tolist(), fed[part].tolist(), strict=True)
+        for query_id, doc_id, ranks, by_depth in rows:
+            yield PoolPair(
+                query_id=query_id,
+                doc_id=doc_id,
+                query=question[query_id],
+                text=texts[doc_id],
+                runs={tag: rank for tag, rank in zip(pool.run_tags, ranks, strict=True) if rank},
+                round=1,
+                reason="depth" if by_depth else "extra",
+                inclusion=1.0,
+            )

@@ -59,9 +59,7 @@ def as_data(result: BuildResult) -> dict[str, Any]:
             "unique_share": diversity.union.unique_share,
             "mean_unique_share": diversity.mean_unique_share,
         },
-        "growth": [
-            {"depth": depth, "pairs": pairs, "new": new} for depth, pairs, new in _steps(result.pool_growth)
-        ],
+        "growth": [{"depth": depth, "pairs": pairs, "new": new} for depth, pairs, new in _steps(result.pool_growth)],
         "overlap": _square(result, diversity.overlap),
         "rbo": {"p": RBO_P, **_square(result, diversity.rbo)},
         "undefined": undefined,
@@ -134,7 +132,7 @@ def _grades(result: BuildResult) -> Table:
     rows = [row(share) for share in grades.grades] + [row(grades.relevant)]
     note = f"{grades.ungraded:,} of {result.diversity.union.pairs:,} pairs have no grade and are in no row."
     columns = [Column("Relevance"), Column("Pairs returned"), Column("By one system"), _SHARE]
-    return Table("The same by relevance", columns, rows, note)
+    return Table("Pairs that only one system returned, by relevance", columns, rows, note)
 
 
 def _steps(sizes: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:

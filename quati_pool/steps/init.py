@@ -49,6 +49,6 @@ def init(folder: Path) -> Path:
 
 
 def _name(folder: Path) -> str:
-    kept = "".join(c if c.isalnum() and c.isascii() or c in "._-" else "-" for c in folder.resolve().name)
+    kept = "".join(c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in folder.resolve().name)
     # Quoted, as YAML would read 2024 or no as something else than text.
     return f'"{kept or "collection"}"'

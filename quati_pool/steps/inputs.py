@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,10 +48,7 @@ def load_queries(config: PoolConfig) -> Queries:
     """
     settings = config.queries
     path = config.folder / settings.path
-    fields = {"query_id": settings.query_id, "narrative": settings.narrative}
-    if settings.query is not None:
-        fields["query"] = settings.query  # type: ignore[assignment]
-    queries = read_queries(path, **fields)
+    queries = read_queries(path, settings.query_id, settings.query, settings.narrative)
     if settings.ids is not None:
         known = {query.query_id for query in queries}
         for query_id in settings.ids:
@@ -89,9 +86,7 @@ def open_corpus(config: PoolConfig, name: str, maker: Maker, force: bool) -> Cor
     fingerprint = digest(key)
     folder = maker.workspace.corpus(fingerprint)
     what = name if name == "corpus" else f"corpus {name}"
-    maker.ensure(
-        what, folder, key, lambda to: _write_store(to, settings, paths, what, maker), folder=True, force=force
-    )
+    maker.ensure(what, folder, key, lambda to: _write_store(to, settings, paths, what, maker), folder=True, force=force)
     return Corpus(name, fingerprint, CorpusStore(folder))
 
 
@@ -151,7 +146,7 @@ def load_extra(config: PoolConfig, queries: Queries, corpora: list[Corpus]) -> l
     return list(pairs)
 
 
-def passage_texts(doc_ids: list[str], corpora: list[Corpus]) -> dict[str, str]:
+def passage_texts(doc_ids: Sequence[str], corpora: Sequence[Corpus]) -> dict[str, str]:
     """The text of each doc_id.
 
     Raises QuatiPoolError where two corpora have different texts under one id.

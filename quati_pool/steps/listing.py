@@ -46,6 +46,8 @@ def _listing(registry: Registry, name: str) -> ComponentListing:
             component.require()
     except MissingExtraError as error:
         problem = str(error)
+    except Exception as error:  # a plug-in's own, which must not hide the others
+        problem = f"cannot be checked ({type(error).__name__}: {error})"
     parameters = tuple(_parameter(field, info) for field, info in component.Parameters.model_fields.items())
     return ComponentListing(kind, name, component.summary, parameters, problem)
 

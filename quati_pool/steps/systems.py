@@ -14,7 +14,7 @@ from quati_pool.files.artefacts import Counts, digest, read_counts
 from quati_pool.files.runs import read_run, write_run
 from quati_pool.records import Ids, Run
 from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS
-from quati_pool.retrieval.base import Component, Context
+from quati_pool.retrieval.base import Context
 from quati_pool.steps.inputs import Corpus, Queries
 from quati_pool.steps.making import Maker
 
@@ -40,16 +40,11 @@ class Systems:
         self._keys: dict[str, dict[str, Any]] = {}
         self._runs: dict[str, Run] = {}
 
-    def component(self, run_tag: str) -> Component | None:
-        """The retriever or reranker of a system; None for a fusion."""
-        system = self.config.systems[run_tag]
+    def component(self, system: RetrieverSystem | RerankSystem) -> Any:
+        """The retriever or reranker of a system, with its parameters."""
         if isinstance(system, RetrieverSystem):
-            made: Component = RETRIEVERS.get(system.retriever)(system.parameters)
-            return made
-        if isinstance(system, RerankSystem):
-            made = RERANKERS.get(system.reranker)(system.parameters)
-            return made
-        return None
+            return RETRIEVERS.get(system.retriever)(system.parameters)
+        return RERANKERS.get(system.reranker)(system.parameters)
 
     def corpus(self, run_tag: str) -> Corpus:
         """The one corpus a system searches.
@@ -85,17 +80,14 @@ class Systems:
                 "input": {tag: self.key(tag) for tag in system.fuse},
             }
         else:
-            component = self.component(run_tag)
-            assert component is not None
+            component = self.component(system)
             key |= {
                 "component": [type(component).__name__, component.version],
                 "queries": self.queries.fingerprint,
                 "corpus": self.corpus(run_tag).fingerprint,
                 "index": component.index_key(self.config.seed),
                 "search": component.search_key(),
-                "files": [
-                    self.maker.workspace.input_digest(self.config.folder / name) for name in component.inputs()
-                ],
+                "files": [self.maker.workspace.input_digest(self.config.folder / name) for name in component.inputs()],
             }
         if isinstance(system, RerankSystem):
             key |= {"input_depth": system.depth, "input": {system.first: self.key(system.first)}}
@@ -146,24 +138,26 @@ class Systems:
         if isinstance(system, FusionSystem):
             fused: Run = FUSIONS.get(system.method)(system.parameters).fuse(run_tag, inputs, depth)
             return fused.over(self.queries.ids, fused.docs)
-        corpus, component = self.corpus(run_tag), self.component(run_tag)
+        corpus, component = self.corpus(run_tag), self.component(system)
         index = self._index(run_tag, corpus, component)
         self._listen(f"run {run_tag}: queries")
         queries = self.queries
         if isinstance(system, RerankSystem):
             first = inputs[0].over(self.queries.ids, corpus.store.ids)
             self._listen(f"run {run_tag}: pairs")
-            scores = component.rescore(corpus.store, index, queries.queries, first, self.context)  # type: ignore[union-attr]
+            scores = component.rescore(corpus.store, index, queries.queries, first, self.context)
             return Run.ranked(run_tag, queries.ids, corpus.store.ids, first.query, first.doc, scores, depth)
-        hits = component.search(corpus.store, index, queries.queries, depth, self.context)  # type: ignore[union-attr]
-        return Run.ranked(run_tag, queries.ids, corpus.store.ids, *hits, depth)
+        query, doc, score = component.search(corpus.store, index, queries.queries, depth, self.context)
+        return Run.ranked(run_tag, queries.ids, corpus.store.ids, query, doc, score, depth)
 
     def _index(self, run_tag: str, corpus: Corpus, component: Any) -> Path:
         key = component.index_key(self.config.seed)
         if key is None:
             return corpus.store.folder
-        key = {"corpus": corpus.fingerprint, "version": component.version, **key}
-        folder = self.maker.workspace.index(key["engine"], digest(key))
+        # A retriever and a reranker of one module share an index where their keys agree.
+        engine = type(component).__module__.rpartition(".")[2]
+        key = {"engine": engine, "version": component.version, "corpus": corpus.fingerprint, **key}
+        folder = self.maker.workspace.index(engine, digest(key))
 
         def fill(to: Path) -> Counts:
             component.index(corpus.store, to, self.context)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -64,6 +64,16 @@ _STOP_WORDS = {
 }
 
 _WORD = re.compile(r"[^\W_]+")
+# Text that can hold no combining mark: Latin letters, and general punctuation up to the currency signs.
+_UNMARKED = re.compile("[\0-\u02ff\u2000-\u20cf]*")
+
+
+@cache
+def _marked_word() -> re.Pattern[str]:
+    """Letters and digits with the marks on them. Python counts the vowel signs of Hindi or Tamil, which
+    are marks, as no part of a word, and would tear words at them."""
+    marks = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
+    return re.compile(rf"[^\W_]+(?:[{marks}]+[^\W_]*)*")
 
 
 def check_language(language: str) -> str:
@@ -80,7 +90,8 @@ Language = Annotated[str, AfterValidator(check_language)]
 def analyzer(language: str, stemming: bool, stop_words: bool) -> Callable[[str], list[str]]:
     """A function from a text to its terms, in order, for a language by ISO 639-1 code.
 
-    Text is normalised to NFC first, so that a decomposed accent matches a composed one.
+    Text is normalised to NFC first, so that a decomposed accent matches a composed one. The dotted
+    capital I of Turkish becomes i, and in Turkish the plain one becomes the dotless ı.
     """
     import Stemmer
 
@@ -88,7 +99,11 @@ def analyzer(language: str, stemming: bool, stop_words: bool) -> Callable[[str],
     stem = lru_cache(maxsize=1 << 20)(Stemmer.Stemmer(SNOWBALL[language]).stemWord) if stemming else None
 
     def terms(text: str) -> list[str]:
-        words = _WORD.findall(unicodedata.normalize("NFC", text).lower())
+        text = unicodedata.normalize("NFC", text).replace("İ", "i")
+        if language == "tr":
+            text = text.replace("I", "ı")
+        text = text.lower()
+        words = (_WORD if _UNMARKED.fullmatch(text) else _marked_word()).findall(text)
         kept = [word for word in words if word not in stopped] if stopped else words
         return [stem(word) for word in kept] if stem else kept
 

@@ -2,6 +2,8 @@
 
 The peer codes the ids of all runs with pandas.factorize, adds up 1 / (60 + rank) with numpy and sorts
 each query's documents: no vocabulary, no tie rule, no checks.
+
+Run from the checkout: python -m tests.benchmarks.bench_fusion
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ import time
 
 import numpy as np
 import pandas as pd
-from synthetic_runs import frames
 
 from quati_pool.records import Run
 from quati_pool.retrieval.fusion import Rrf, RrfParameters
+from tests.benchmarks.synthetic_runs import frames
 
 REPEAT = 5
 
