@@ -65,8 +65,12 @@ class Workspace:
         with FileLock(lock):
             known = {**_read(memory), name: entry}
             partial = memory.with_name(f".partial-{memory.name}")
-            partial.write_text(json.dumps(known, indent=1), encoding="utf-8")
-            os.replace(partial, memory)
+            try:
+                partial.write_text(json.dumps(known, indent=1), encoding="utf-8")
+                os.replace(partial, memory)
+            except BaseException:
+                partial.unlink(missing_ok=True)
+                raise
 
 
 def _read(memory: Path) -> dict[str, Any]:

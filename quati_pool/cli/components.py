@@ -31,4 +31,4 @@ def retrievers(how: FormatOption = Format.table) -> None:
         "Every system also takes family, pool (true or false) and pool_depth; a retriever takes corpus, "
         "a fusion fuse, method and depth, a two-stage system first and rerank: {with, depth, …}.",
     )
-    show([systems, parameters], [dataclasses.asdict(item) for item in found], how)
+    show([systems, parameters], {"components": [dataclasses.asdict(item) for item in found]}, how)

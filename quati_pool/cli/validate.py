@@ -58,7 +58,7 @@ def validate(
             print(f"{report.path}: {report.more_errors:,} more errors; raise --limit to see them", file=sys.stderr)
         for warning in report.warnings:
             print(f"{report.path}: warning: {warning}", file=sys.stderr)
-    show([_table(reports)], [_data(report) for report in reports], how)
+    show([_table(reports)], {"files": [_data(report) for report in reports]}, how)
     if not all(report.ok for report in reports):
         raise typer.Exit(1)
 

@@ -150,9 +150,13 @@ def _write_sidecar(path: Path, key: Key, provenance: Mapping[str, Any], counts: 
         "content": _content(path),
     }
     partial = path.with_name(f".partial-{sidecar(path).name}")
-    partial.write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    _sync(partial)
-    os.replace(partial, sidecar(path))
+    try:
+        partial.write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        _sync(partial)
+        os.replace(partial, sidecar(path))
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
     _sync(path.parent)
 
 

@@ -25,12 +25,8 @@ class PassageBatch(NamedTuple):
     texts: list[str]
 
 
-class Passage(NamedTuple):
-    """A passage and its line, which in a Parquet file is its row from 1."""
-
-    line: int
-    doc_id: str
-    text: str
+Passage = tuple[int, str, str]
+"""A passage's line (in Parquet its row, from 1), its id and its text."""
 
 
 def read_passages(
@@ -75,10 +71,10 @@ def read_file(
     if found == "parquet":
         return _parquet(path, fields, problems)
     headerless = (doc_id, columns) == ("doc_id", ["text"])
-    if len(fields) == 2:
-        return (Passage(line, *row) for line, row in read_table(path, found, fields, headerless, problems))
     rows = read_table(path, found, fields, headerless, problems)
-    return (Passage(line, identity, _joined(parts)) for line, (identity, *parts) in rows)
+    if len(columns) == 1:
+        return ((line, row[0], row[1]) for line, row in rows)
+    return ((line, identity, _joined(parts)) for line, (identity, *parts) in rows)
 
 
 def locate_doc_ids(
@@ -123,7 +119,7 @@ def _trec(path: Path, problems: Problems) -> Iterator[Passage]:
         except RowError as fault:
             problems.report(path, line, str(fault))
         else:
-            yield Passage(line, identity, text)
+            yield line, identity, text
 
 
 def _parquet(path: Path, fields: Sequence[Field], problems: Problems) -> Iterator[Passage]:
@@ -167,4 +163,4 @@ def _parquet_rows(
         except RowError as fault:
             problems.report(path, row, f"row {row}: {fault}")
         else:
-            yield Passage(row, identity, texts[0] if len(texts) == 1 else _joined(texts))
+            yield row, identity, texts[0] if len(texts) == 1 else _joined(texts)

@@ -16,6 +16,7 @@ from quati_pool.files.formats import TableFormat
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
 
+_decode_json = json.JSONDecoder().decode
 # The module's own limit, 131,072 characters a cell, is below what a long page holds.
 csv.field_size_limit(2**31 - 1)
 
@@ -126,7 +127,7 @@ def _jsonl(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
 
 def _object(text: str) -> dict[str, object]:
     try:
-        record = json.loads(text)
+        record = _decode_json(text)
     except json.JSONDecodeError as error:
         problem = f"is not JSON ({error.msg}, column {error.colno}); expected one object a line"
         raise RowError(problem) from error

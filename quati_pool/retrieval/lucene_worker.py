@@ -25,6 +25,7 @@ _MIB = 1 << 20
 _SLICE_BYTES = 8 * _MIB
 # What String.trim() of Java takes away; Anserini refuses a text that is empty after it.
 _BLANK = "".join(map(chr, range(33)))
+_encode = json.JSONEncoder(ensure_ascii=False).encode
 
 Send = Callable[[bytes], None]
 
@@ -124,23 +125,25 @@ class Engine:
         store = CorpusStore(Path(corpus))
         arguments = ["-input", "", "-collection", "JsonCollection", "-index", folder]
         indexer = self._indexer([*arguments, "-language", language, "-threads", str(threads)])
-        # Anserini's buffer of 2 GiB is larger than a small machine's heap.
-        indexer.writer.getConfig().setRAMBufferSizeMB(float(self._buffer_mib))
-        done = expected = 0
-        for rows in _slices(store):
-            doc_ids, texts = rows.column("doc_id").to_pylist(), rows.column("text").to_pylist()
-            documents = [
-                json.dumps({"id": doc_id, "contents": text}, ensure_ascii=False)
-                for doc_id, text in zip(doc_ids, texts, strict=True)
-                if text.strip(_BLANK)
-            ]
-            # Anserini swallows what goes wrong with a document, and counts.
-            if indexer.addRawDocuments(documents) != len(documents):
-                raise RuntimeError(f"it refused a passage from doc_id {doc_ids[0]} to {doc_ids[-1]}")
-            expected += len(documents)
-            done += len(rows)
-            send(json.dumps({"progress": [done, len(store)]}).encode())
-        indexer.close()
+        try:
+            # Anserini's buffer of 2 GiB is larger than a small machine's heap.
+            indexer.writer.getConfig().setRAMBufferSizeMB(float(self._buffer_mib))
+            done = expected = 0
+            for rows in _slices(store):
+                doc_ids, texts = rows.column("doc_id").to_pylist(), rows.column("text").to_pylist()
+                documents = [
+                    _encode({"id": doc_id, "contents": text})
+                    for doc_id, text in zip(doc_ids, texts, strict=True)
+                    if text.strip(_BLANK)
+                ]
+                # Anserini swallows what goes wrong with a document, and counts.
+                if indexer.addRawDocuments(documents) != len(documents):
+                    raise RuntimeError(f"it refused a passage from doc_id {doc_ids[0]} to {doc_ids[-1]}")
+                expected += len(documents)
+                done += len(rows)
+                send(json.dumps({"progress": [done, len(store)]}).encode())
+        finally:
+            indexer.close()
         written = self._searcher(folder)
         if written.get_total_num_docs() != expected:
             raise RuntimeError(f"the index holds {written.get_total_num_docs()} of {expected} passages")

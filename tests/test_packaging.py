@@ -1,0 +1,63 @@
+"""What a wheel carries, and that an install of it works away from the checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from quati_pool.bundled import bundled
+
+ROOT = Path(__file__).parents[1]
+SAMPLE = {"corpus.jsonl", "queries.jsonl", "labels.tsv", "pool.yaml", "PROVENANCE.md"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    # Without isolation: the build backend is among the test requirements, and nothing is fetched.
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", folder, ROOT]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    return next(folder.glob("*.whl"))
+
+
+def test_the_wheel_carries_the_sample_inside_the_package(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {f"quati_pool/bundled/data/sample/{name}" for name in SAMPLE} <= set(names)
+    # Nothing lands beside the package in site-packages.
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"quati_pool"}
+
+
+@pytest.mark.slow
+def test_the_installed_demo_runs_in_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
+    site, home = tmp_path / "site", tmp_path / "home"
+    home.mkdir()
+    install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", site, wheel]
+    subprocess.run(install, check=True, capture_output=True, text=True)
+    script = "import quati_pool; print(quati_pool.__file__); from quati_pool.cli.main import main; main()"
+    # The target comes before any checkout that is installed editable.
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    ran = subprocess.run(
+        [sys.executable, "-c", script, "demo", "--format", "json"],
+        cwd=home,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    where, _, data = ran.stdout.partition("\n")
+    assert Path(where).is_relative_to(site)
+    result = json.loads(data)
+    assert len(result["systems"]) >= 6
+    assert result["ungraded"] == 0
+    assert (home / "quati-pool-demo" / "pool.jsonl.gz").exists()
+
+
+def test_a_checkout_finds_its_own_sample() -> None:
+    assert bundled("data/sample") == ROOT / "data" / "sample"
+    assert {path.name for path in bundled("data/sample").iterdir()} == SAMPLE
