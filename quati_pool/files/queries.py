@@ -38,6 +38,10 @@ def read_queries(
             message = f"query_id {quoted(identity)} stands in line {before} already; expected it once"
             problems.report(path, line, message)
             continue
+        if identity.startswith("#"):
+            message = f"query_id {quoted(identity)} begins with '#', which marks a comment in TREC files; rename it"
+            problems.report(path, line, message)
+            continue
         queries.append(Query(identity, " ".join(text for text in texts if text), narration or None))
     if not queries:
         problems.report(path, None, "holds no queries; expected at least one")

@@ -163,9 +163,8 @@ class Systems:
             component.index(corpus.store, to, self.context)
             return {"passages": len(corpus.store)}
 
-        what = f"index {folder.name}"
-        self._listen(f"{what}: passages")
-        self.maker.ensure(what, folder, key, fill, folder=True, force=run_tag in self.forced)
+        self._listen(f"index {engine}: passages")
+        self.maker.ensure(f"index {folder.name}", folder, key, fill, folder=True, force=run_tag in self.forced)
         return folder
 
     def _listen(self, label: str) -> None:
