@@ -11,6 +11,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 
 demo: $(VENV)/lean
 	$(BIN)/quati-pool demo
+	@echo "The command is $(BIN)/quati-pool; after  . $(BIN)/activate  it is quati-pool."
 
 test: $(VENV)/all lint machine
 	$(BIN)/python -m pytest

@@ -180,6 +180,11 @@ def load_config(path: Path) -> PoolConfig:
     config = reader.model((), PoolConfig, {**data, "path": path})
     if not any(config.pool_depth(tag) for tag in config.systems):
         raise reader.error(("systems",), "every system has pool: false; let at least one feed the pool")
+    for tag in config.systems:
+        depth = config.pool_depth(tag)
+        if depth > config.run_depth:
+            place = ("systems", tag, "pool_depth") if config.systems[tag].pool_depth else ("pool", "depth")
+            raise reader.error(place, f"{depth} is deeper than run_depth ({config.run_depth}); raise run_depth")
     return config
 
 
@@ -263,7 +268,9 @@ class _Reader:
             seen = set()
             for key_node, value in node.value:
                 line = key_node.start_mark.line + 1
-                key = loader.construct_object(key_node, deep=True)
+                # << and = have tags of their own, for which there is no constructor.
+                special = key_node.tag.endswith((":merge", ":value"))
+                key = key_node.value if special else loader.construct_object(key_node, deep=True)
                 if not isinstance(key, Hashable):
                     raise InputError(self.path, line, "a list or a mapping is no key; expected a word")
                 if key in seen:
@@ -301,7 +308,10 @@ class _Reader:
             return model.model_validate(data)
         except ValidationError as error:
             fault = error.errors()[0]
-            at = (*place, *(part for part in fault["loc"] if (*place, part) in self._lines))
+            at = place
+            for part in fault["loc"]:
+                # pydantic names the branch of a union too, which is no key.
+                at = (*at, part) if (*at, part) in self._lines else at
             if fault["type"] == "missing":
                 raise self.error(place, f"the key {fault['loc'][-1]!r} is missing; add it") from None
             raise self.error(at or fault["loc"][:1], _explained(fault)) from None
@@ -315,7 +325,7 @@ class _Reader:
         if kinds == ["first"]:
             return self._rerank(place, data)
         if kinds == ["fuse"]:
-            return self._component(place, FusionSystem, data, "method", FUSIONS, default="rrf")
+            return self._fusion(place, data)
         system = self._component(place, RetrieverSystem, data, "retriever", RETRIEVERS)
         if len(corpora) > 1 and system.corpus is None:
             raise self.error(place, f"the key 'corpus' is missing; name one of {', '.join(corpora)}")
@@ -324,6 +334,17 @@ class _Reader:
                 (*place, "corpus"), f"there is no corpus {system.corpus!r}; {nearest(system.corpus, corpora)}"
             )
         return system if system.corpus else system.model_copy(update={"corpus": next(iter(corpora))})
+
+    def _fusion(self, place: Place, data: dict[Any, Any]) -> FusionSystem:
+        system = self._component(place, FusionSystem, data, "method", FUSIONS, default="rrf")
+        twice = next((tag for tag in system.fuse if system.fuse.count(tag) > 1), None)
+        if twice:
+            raise self.error((*place, "fuse"), f"names {twice!r} twice; name it once and give it a weight")
+        weights = getattr(system.parameters, "weights", None)
+        if weights is not None and len(weights) != len(system.fuse):
+            message = f"{len(weights)} weights for {len(system.fuse)} systems; give one weight a system"
+            raise self.error((*place, "weights"), message)
+        return system
 
     def _rerank(self, place: Place, data: dict[Any, Any]) -> RerankSystem:
         self.refuse_unknown(place, data, {*System.model_fields, "first", "rerank"})

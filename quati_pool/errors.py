@@ -28,6 +28,10 @@ class ConfigError(QuatiPoolError):
     """A configuration that cannot be carried out as written."""
 
 
+class ScoreError(QuatiPoolError, ValueError):
+    """Scores or pairs that cannot be ranked, from a component or a caller."""
+
+
 class MissingExtraError(QuatiPoolError):
     """A component whose optional packages are not installed."""
 

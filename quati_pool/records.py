@@ -17,6 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from quati_pool.errors import ScoreError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -154,7 +156,7 @@ class Run:
         # + 0.0 makes one zero of -0.0 and 0.0, which compare equal but print differently.
         score = np.asarray(score).astype(np.float32) + np.float32(0.0)
         if len(score) and not np.isfinite(score).all():
-            raise ValueError(f"{run_tag}: a score is NaN or infinite as float32")
+            raise ScoreError(f"{run_tag}: a score is NaN or infinite as float32; mend the system that gave it")
         if not _sorted(query, score):
             order = np.lexsort((-score, query))
             query, doc, score = query[order], doc[order], score[order]
@@ -174,7 +176,7 @@ class Run:
         """Runs over one vocabulary from frames with the columns query_id, doc_id and score, by run tag;
         a rank column is ignored.
 
-        Raises ValueError on a duplicate (query_id, doc_id) or a score that is not finite.
+        Raises ScoreError on a duplicate (query_id, doc_id) or a score that is not finite.
         """
         queries, query_codes = code_ids([_strings(frame["query_id"]) for frame in frames.values()])
         docs, doc_codes = code_ids([_strings(frame["doc_id"]) for frame in frames.values()])
@@ -182,7 +184,7 @@ class Run:
         for (run_tag, frame), query, doc in zip(frames.items(), query_codes, doc_codes, strict=True):
             pairs = np.sort(query * len(docs) + doc)
             if (pairs[1:] == pairs[:-1]).any():
-                raise ValueError(f"{run_tag}: a (query_id, doc_id) occurs twice")
+                raise ScoreError(f"{run_tag}: a (query_id, doc_id) occurs twice; keep one")
             runs.append(cls.ranked(run_tag, queries, docs, query, doc, frame["score"].to_numpy()))
         return runs
 

@@ -20,9 +20,10 @@ from quati_pool.errors import ConfigError
 def nearest(word: str, known: Iterable[str]) -> str:
     """``; did you mean 'x'?`` where a known word is near, else the list of all known ones."""
     known = sorted(known)
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    plain = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), plain, n=1, cutoff=0.6)
     if close:
-        return f"did you mean {close[0]!r}?"
+        return f"did you mean {plain[close[0]]!r}?"
     return f"there are: {', '.join(known)}" if known else "there are none"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from filelock import FileLock
 
+from quati_pool.errors import InputError
 from quati_pool.files.artefacts import file_digest
 
 
@@ -49,7 +50,12 @@ class Workspace:
         without its time changing.
         """
         memory = self.folder / "cache" / "hashes.json"
-        status = path.stat()
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            raise InputError(path, None, "there is no such file; check the path") from None
+        if path.is_dir():
+            raise InputError(path, None, "is a folder; expected a file, or a glob such as folder/*.jsonl")
         name = os.path.relpath(path, self.folder)
         entry = _read(memory).get(name)
         if isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]:

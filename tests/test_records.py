@@ -85,11 +85,7 @@ def test_a_reranked_run_evaluates_to_what_its_ranks_say(
 FUSIONS = [
     Rrf(RrfParameters()),
     Rrf(RrfParameters(k=0, weights=[1.0, 1e-9])),
-    *(
-        kind(CombParameters(normalization=how))
-        for kind in (CombSum, CombMnz)
-        for how in ("min-max", "z-score", "sum")
-    ),
+    *(kind(CombParameters(normalization=how)) for kind in (CombSum, CombMnz) for how in ("min-max", "z-score", "sum")),
 ]
 
 

@@ -47,7 +47,7 @@ def main() -> None:
     """Runs the command line; exit 0 done, 1 refused or failed, 2 bad usage, 130 interrupted."""
     # Ctrl-C before a command catches it would print a traceback.
     try:
-        app()
+        app(prog_name="quati-pool")
     except QuatiPoolError as error:
         _fail(str(error))
     except BrokenPipeError:
@@ -55,7 +55,9 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
     except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
+        # Of a renaming, the second name is the one the user knows.
+        name = error.filename2 or error.filename
+        name = f"{name}: " if name else ""
         remedy = (
             "free some space and run the same command again: what is finished is kept"
             if error.errno in (errno.ENOSPC, errno.EDQUOT)

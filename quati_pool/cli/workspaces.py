@@ -36,13 +36,13 @@ def demo(
         result = step(folder, listener)
     show(tables(result), as_data(result), how)
     sys.stdout.flush()
-    lines = [
-        "",
-        "Next:",
-        f"  zcat {folder}/pool.jsonl.gz | head -1      a pair to judge, with every system's rank",
-        f"  less {folder}/reports/diversity.md         these tables; .tex and .json beside it",
-        f"  edit {folder}/pool.yaml, then: quati-pool build -c {folder}/pool.yaml --qrels {folder}/labels.tsv",
-        "  quati-pool init my-collection             a workspace for your own corpus and queries",
-        "  quati-pool retrievers                     what systems there are, with parameters",
-    ]
+    commands = {
+        f"zcat {folder}/pool.jsonl.gz | head -1": "a pair to judge, with every system's rank",
+        f"less {folder}/reports/diversity.md": "these tables; .tex and .json beside it",
+        f"quati-pool build -c {folder}/pool.yaml": "again, after you changed it: only what changed is made",
+        "quati-pool init my-collection": "a workspace for your own corpus and queries",
+        "quati-pool retrievers": "what systems there are, with parameters",
+    }
+    width = max(map(len, commands))
+    lines = ["", "Next:", *(f"  {command:{width}}  {what}" for command, what in commands.items())]
     print("\n".join(lines), file=sys.stderr)

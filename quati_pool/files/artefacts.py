@@ -104,6 +104,16 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
     return counts
 
 
+def clear_partials(path: Path) -> None:
+    """Removes what a killed process left half-made of an artefact; its lock must be held."""
+    for name in (path.name, sidecar(path).name):
+        partial = path.with_name(f".partial-{name}")
+        if partial.is_dir():
+            shutil.rmtree(partial)
+        else:
+            partial.unlink(missing_ok=True)
+
+
 def read_counts(path: Path) -> Counts:
     """The counts recorded beside a current artefact."""
     counts: Counts = json.loads(sidecar(path).read_text(encoding="utf-8"))["counts"]

@@ -92,7 +92,7 @@ class Bm25(base.Retriever):
             score.append(hits.score)
             context.progress(start + len(texts), len(queries))
         if not query:
-            return base.Hits(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+            return base.no_hits()
         found = base.Hits(np.concatenate(query), np.concatenate(doc), np.concatenate(score))
         if len(found.doc) and found.doc.min() < 0:
             raise QuatiPoolError(f"{folder} is the index of another corpus: delete it and run the command again")

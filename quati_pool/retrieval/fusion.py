@@ -48,9 +48,9 @@ class Fusion(ABC):
     def fuse(self, run_tag: str, runs: Sequence[Run], depth: int | None = None) -> Run:
         """The fused run, by score descending, then doc_id descending, to ``depth``.
 
-        Raises ConfigError where the number of weights is not the number of runs.
+        Raises ConfigError where the number of weights is not the number of runs, or a score is too large.
         """
-        weights = self.parameters.weights or [1.0] * len(runs)
+        weights = [1.0] * len(runs) if self.parameters.weights is None else self.parameters.weights
         if len(weights) != len(runs):
             raise ConfigError(
                 f"{run_tag} fuses {len(runs)} systems and has {len(weights)} weights; give one weight a system"
@@ -63,6 +63,8 @@ class Fusion(ABC):
         documents = max(len(runs[0].docs), 1)
         query, doc = np.divmod(pairs, documents)
         score = self.combine(total, inputs)
+        if len(score) and np.abs(score).max() > np.finfo(np.float32).max:
+            raise ConfigError(f"{run_tag}: a fused score is too large for float32; normalise, or lower the weights")
         return Run.ranked(run_tag, runs[0].queries, runs[0].docs, query, doc, score, depth)
 
 

@@ -77,7 +77,7 @@ class Engine:
         heap = min(max(_memory() // 4, 512 * _MIB), 4096 * _MIB)
         self._buffer_mib = heap // 4 // _MIB
 
-        import jnius_config  # type: ignore[import-untyped]
+        import jnius_config
 
         jnius_config.set_classpath(str(jar))
         jnius_config.set_options(

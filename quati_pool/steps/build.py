@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.config import PoolConfig, load_config
-from quati_pool.errors import ConfigError
+from quati_pool.errors import ConfigError, MissingExtraError
 from quati_pool.files.artefacts import Counts, digest, file_digest, stale
 from quati_pool.files.pools import PoolPair, write_pool
 from quati_pool.files.qrels import read_judgements
@@ -71,6 +71,9 @@ def build(
     corpora = {name: open_corpus(config, name, maker, force=force and not only) for name in config.corpora}
     with Context(folder=config.folder, seed=config.seed, note=listener.say) as context:
         systems = Systems(config, queries, corpora, maker, context, forced)
+        # What cannot be carried out is refused before any work.
+        for run_tag in wanted:
+            systems.key(run_tag)
         for run_tag in wanted:
             systems.run(run_tag)
         missing = [tag for tag in config.systems if tag not in wanted and not _current(systems, tag)]
@@ -135,6 +138,10 @@ def _require(config: PoolConfig, run_tag: str) -> None:
 
 def _current(systems: Systems, run_tag: str) -> bool:
     config, workspace = systems.config, systems.maker.workspace
+    try:
+        _require(config, run_tag)
+    except MissingExtraError:
+        return False
     key = systems.key(run_tag)
     if config.search_depth(run_tag) > config.run_depth:
         return stale(workspace.candidates(run_tag), key) is None

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from quati_pool.files.artefacts import Counts, Key, locked, stale, write_file, write_folder
+from quati_pool.files.artefacts import (
+    Counts,
+    Key,
+    clear_partials,
+    locked,
+    stale,
+    write_file,
+    write_folder,
+)
 from quati_pool.steps.listener import Listener
 from quati_pool.workspace import Workspace
+
+_CUT_SHORT = re.compile(r"\d+ requested and \d+ written")
 
 
 class Maker:
@@ -39,6 +52,7 @@ class Maker:
         """
         lock = self.workspace.lock(what.replace(" ", "-"))
         with locked(lock, self.listener.say):
+            clear_partials(path)
             reason = stale(path, key)
             if reason is None and force and path not in self._made:
                 reason = "--force"
@@ -48,10 +62,24 @@ class Maker:
                 return False
             started = time.monotonic()
             write = write_folder if folder else write_file
-            counts = write(path, key, self.provenance, fill)
+            try:
+                counts = write(path, key, self.provenance, fill)
+            except OSError as error:
+                raise _named(error, path) from error
         self._made.add(path)
         if not quiet:
             size = ", ".join(f"{value:,} {name}" for name, value in counts.items() if isinstance(value, int))
             seconds = time.monotonic() - started
             self.listener.say(f"{what}: made in {seconds:.1f} s ({reason}){': ' + size if size else ''}")
         return True
+
+
+def _named(error: OSError, path: Path) -> OSError:
+    """A failed write with the artefact's name, where it came with none.
+
+    numpy tells the reason as little as the name: "9 requested and 5 written".
+    """
+    number = error.errno or (errno.ENOSPC if _CUT_SHORT.search(str(error)) else None)
+    if error.filename is not None or number is None:
+        return error
+    return OSError(number, os.strerror(number), str(path))

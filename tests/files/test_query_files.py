@@ -242,12 +242,8 @@ def test_named_topic_fields(tmp_path: Path) -> None:
 def test_vaswani() -> None:
     queries = read_queries(shared("vaswani/query-text.trec"))
     assert len(queries) == 93
-    assert queries[0] == Query(
-        "1", "MEASUREMENT OF DIELECTRIC CONSTANT OF LIQUIDS BY THE USE OF MICROWAVE TECHNIQUES"
-    )
-    assert queries[9] == Query(
-        "10", "METHODS OF CALCULATING INSTANTANEOUS POWER DISSIPATION IN REACTIVE CIRCUITS"
-    )
+    assert queries[0] == Query("1", "MEASUREMENT OF DIELECTRIC CONSTANT OF LIQUIDS BY THE USE OF MICROWAVE TECHNIQUES")
+    assert queries[9] == Query("10", "METHODS OF CALCULATING INSTANTANEOUS POWER DISSIPATION IN REACTIVE CIRCUITS")
     assert queries[-1] == Query(
         "93",
         "HIGH FREQUENCY OSCILLATORS USING TRANSISTORS THEORETICAL TREATMENT AND PRACTICAL CIRCUIT DETAILS",
@@ -260,8 +256,7 @@ def test_pira() -> None:
     assert queries[0] == Query("A1234", "Quais são os métodos de previsão de precipitação no Nordeste?")
     assert queries[9] == Query(
         "B2189",
-        "Em áreas onde os níveis de nutrientes são baixos, quais as são as consequências "
-        "para biodiversidade marinha?",
+        "Em áreas onde os níveis de nutrientes são baixos, quais as são as consequências para biodiversidade marinha?",
     )
     assert queries[-1] == Query(
         "A354", "Como o Projeto Águas Rasas Norte pode expandir sua aplicação para outras áreas de estudo?"

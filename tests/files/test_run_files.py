@@ -108,15 +108,11 @@ def test_line_of_an_absent_pair(tmp_path: Path) -> None:
 
 
 IDS = st.text(min_size=1, max_size=6).filter(lambda text: id_problem(text) is None and text[0] != "#")
-SCORES = st.one_of(
-    st.floats(width=32, allow_nan=False, allow_infinity=False), st.sampled_from([0.0, 1.0, 1.5])
-)
+SCORES = st.one_of(st.floats(width=32, allow_nan=False, allow_infinity=False), st.sampled_from([0.0, 1.0, 1.5]))
 RUNS = st.builds(
     lambda pairs, run_tag: Run.from_frame(
         run_tag,
-        pd.DataFrame(
-            [(*pair, score) for pair, score in pairs.items()], columns=["query_id", "doc_id", "score"]
-        ),
+        pd.DataFrame([(*pair, score) for pair, score in pairs.items()], columns=["query_id", "doc_id", "score"]),
     ),
     st.dictionaries(st.tuples(IDS, IDS), SCORES, min_size=1, max_size=40),
     IDS,
@@ -163,9 +159,7 @@ def test_scores_are_written_as_short_as_they_go() -> None:
 def test_float32_survives_its_text() -> None:
     bits = np.random.default_rng(0).integers(0, 0x7F800000, 50_000, dtype=np.uint32)
     doc_ids = [f"d{i}" for i in range(len(bits))]
-    run = Run.from_frame(
-        "t", pd.DataFrame({"query_id": "q", "doc_id": doc_ids, "score": bits.view(np.float32)})
-    )
+    run = Run.from_frame("t", pd.DataFrame({"query_id": "q", "doc_id": doc_ids, "score": bits.view(np.float32)}))
     stream = io.BytesIO()
     write_run(run, stream)
     written = [line.split(b" ")[4] for line in stream.getvalue().splitlines()]

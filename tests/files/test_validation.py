@@ -37,9 +37,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("name", "text", "kind"), KINDS)
-def test_the_kind_is_told_from_the_first_lines(
-    tmp_path: Path, name: str, text: str, kind: str | None
-) -> None:
+def test_the_kind_is_told_from_the_first_lines(tmp_path: Path, name: str, text: str, kind: str | None) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     if kind is not None:

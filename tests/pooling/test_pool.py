@@ -27,9 +27,7 @@ def fed_by(run: Run, depth: int) -> set[tuple[str, str]]:
 
 
 @given(systems, st.lists(st.integers(0, 5), min_size=4, max_size=4), st.data())
-def test_a_pool_equals_the_union_of_the_heads(
-    many: Sequence[Run], depths: list[int], data: st.DataObject
-) -> None:
+def test_a_pool_equals_the_union_of_the_heads(many: Sequence[Run], depths: list[int], data: st.DataObject) -> None:
     depth = dict(zip((run.run_tag for run in many), depths, strict=False))
     known = many[0].queries.values.to_pylist()
     extra = []

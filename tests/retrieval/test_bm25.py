@@ -79,9 +79,7 @@ def indexed(corpus: CorpusStore, folder: Path, context: Context, **parameters: A
 def ranked(corpus: CorpusStore, hits: Hits, asked: int) -> list[list[tuple[str, float]]]:
     """Doc_ids and scores of every query, in the order the hits came."""
     found: list[list[tuple[str, float]]] = [[] for _ in range(asked)]
-    for query, doc_id, score in zip(
-        hits.query, corpus.ids.decode(hits.doc).to_pylist(), hits.score, strict=True
-    ):
+    for query, doc_id, score in zip(hits.query, corpus.ids.decode(hits.doc).to_pylist(), hits.score, strict=True):
         found[query].append((doc_id, float(score)))
     return found
 
@@ -121,9 +119,7 @@ def vaswani() -> tuple[list[str], list[str], list[str], list[str]]:
     documents = (VASWANI / "doc-text.trec").read_text(encoding="utf-8")
     topics = (VASWANI / "query-text.trec").read_text(encoding="utf-8")
     doc_ids, texts = zip(*re.findall(r"<DOCNO>(.*?)</DOCNO>(.*?)</DOC>", documents, re.DOTALL), strict=True)
-    query_ids, asked = zip(
-        *re.findall(r"<num>(.*?)</num><title>(.*?)</title>", topics, re.DOTALL), strict=True
-    )
+    query_ids, asked = zip(*re.findall(r"<num>(.*?)</num><title>(.*?)</title>", topics, re.DOTALL), strict=True)
     return list(doc_ids), list(texts), list(query_ids), list(asked)
 
 
@@ -168,9 +164,7 @@ def test_ties_and_threads(threads: int, tied: CorpusStore, tmp_path: Path, conte
         assert first == sorted(first, key=str.encode)
 
 
-def test_a_shorter_search_is_the_start_of_a_longer_one(
-    tied: CorpusStore, tmp_path: Path, context: Context
-) -> None:
+def test_a_shorter_search_is_the_start_of_a_longer_one(tied: CorpusStore, tmp_path: Path, context: Context) -> None:
     bm25 = indexed(tied, tmp_path / "index", context, language="pt")
     asked = queries(["rio casa", "livro"])
     longer, shorter = (
@@ -193,9 +187,7 @@ def test_parameters_change_the_scores(tied: CorpusStore, tmp_path: Path, context
     plain = indexed(tied, index, context, language="pt")
     tuned = Bm25(Parameters(language="pt", k1=2, b=1))
     assert tuned.search_key() == {"k1": 2.0, "b": 1.0}
-    scores = [
-        bm25.search(tied, index, queries(["rio casa"]), 50, context).score for bm25 in (plain, tuned, plain)
-    ]
+    scores = [bm25.search(tied, index, queries(["rio casa"]), 50, context).score for bm25 in (plain, tuned, plain)]
     assert not np.array_equal(scores[0], scores[1])
     assert np.array_equal(scores[0], scores[2])
 
@@ -237,9 +229,7 @@ def test_the_languages_are_those_of_the_jar() -> None:
         "print(*sorted(entry.getKey() for entry in entries))"
     )
     command = [sys.executable, "-c", script, str(anserini_jar())]
-    done = subprocess.run(
-        command, check=True, capture_output=True, text=True, env={**os.environ, **java_environment()}
-    )
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **java_environment()})
     assert tuple(sorted({*done.stdout.split(), "en"})) == LANGUAGES
 
 
@@ -261,9 +251,7 @@ def test_weird_texts(tmp_path: Path, context: Context) -> None:
         "e\u0301 \u0130 \u1e9e \ufdfa",
     ]
     many = " ".join(f"w{number}" for number in range(5000))
-    found = once(
-        tmp_path, context, texts, ["nul", "\U0001f600", "agulha", "fim", "linha", "\x00 gato", f"{many} fim"]
-    )
+    found = once(tmp_path, context, texts, ["nul", "\U0001f600", "agulha", "fim", "linha", "\x00 gato", f"{many} fim"])
     assert found == [{"0"}, {"1"}, {"2"}, {"0", "3"}, {"4"}, {"1"}, {"0", "3"}]
 
 
@@ -380,9 +368,7 @@ def test_the_worker_dies_with_its_parent(tmp_path: Path) -> None:
         "with Lucene() as lucene: lucene.index(Path(sys.argv[1]), Path(sys.argv[2]), 'en', 2, progress)\n"
     )
     command = [sys.executable, "-c", script, str(corpus.folder), str(tmp_path / "index")]
-    parent = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)}
-    )
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
     with parent:
         assert parent.stdout is not None
         worker = int(parent.stdout.readline())

@@ -87,9 +87,7 @@ def check(fused: Run, expected: Rows) -> None:
 def test_rrf_equals_its_formula(many: tuple[list[Rows], list[float] | None], k: float) -> None:
     """Bit for bit, and so in the very order: contributions are added in the order of the inputs."""
     scored, factors = many
-    fused = Rrf(RrfParameters(k=k, weights=factors)).fuse(
-        "f", [ranked(f"s{i}", one) for i, one in enumerate(scored)]
-    )
+    fused = Rrf(RrfParameters(k=k, weights=factors)).fuse("f", [ranked(f"s{i}", one) for i, one in enumerate(scored)])
     expected = added(
         scored, factors, lambda one: {pair: 1 / (k + rank) for pair, rank in rank_table(one).items()}, False
     )
@@ -150,9 +148,7 @@ def test_the_row_order_of_inputs_does_not_matter(
 
 
 @given(inputs, st.integers(1, 6), st.sampled_from(sorted(FUSIONS.names())))
-def test_depth_cuts_the_whole_fusion(
-    many: tuple[list[Rows], list[float] | None], depth: int, method: str
-) -> None:
+def test_depth_cuts_the_whole_fusion(many: tuple[list[Rows], list[float] | None], depth: int, method: str) -> None:
     kind = FUSIONS.get(method)
     runs = [ranked(f"s{i}", one) for i, one in enumerate(many[0])]
     fusion = kind(kind.Parameters(weights=many[1]))
@@ -207,6 +203,15 @@ def test_weights_must_be_one_a_system() -> None:
     with pytest.raises(ConfigError) as caught:
         Rrf(RrfParameters(weights=[1.0, 2.0])).fuse("mix", runs)
     assert str(caught.value) == "mix fuses 3 systems and has 2 weights; give one weight a system"
+
+
+def test_a_score_beyond_float32_is_refused() -> None:
+    runs = [ranked(tag, {("q", "a"): 3e38, ("q", "b"): -3e38}) for tag in "xy"]
+    with pytest.raises(ConfigError) as caught:
+        CombSum(CombParameters(normalization="none")).fuse("mix", runs)
+    assert str(caught.value) == "mix: a fused score is too large for float32; normalise, or lower the weights"
+    # Normalised they are 1 and 0 each.
+    assert CombSum(CombParameters()).fuse("mix", runs).score.tolist() == [2.0, 0.0]
 
 
 @pytest.mark.parametrize("wrong", [{"k": -1}, {"k": math.inf}, {"weights": [math.nan]}, {"depth": 3}])

@@ -1,0 +1,149 @@
+"""Components by name, and plug-ins that fail without troubling anybody else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quati_pool.errors import ConfigError
+from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry, nearest
+
+PLUGIN = """
+from quati_pool.retrieval.fusion import CombSum
+from quati_pool.retrieval.base import Parameters, Retriever
+
+class Works(CombSum):
+    summary = "a fusion from elsewhere"
+
+class Shy(Retriever):
+    summary = "a retriever that cannot say whether it is ready"
+    Parameters = Parameters
+    @classmethod
+    def require(cls):
+        raise OSError("no device")
+
+def not_a_component():
+    pass
+"""
+
+ENTRY_POINTS = """
+[quati_pool.fusions]
+works = elsewhere:Works
+rrf = elsewhere:Works
+shapeless = elsewhere:not_a_component
+typo = elsewhere:Wroks
+
+[quati_pool.retrievers]
+crashes = crashes:Retriever
+leaves = leaves:Retriever
+missing = not_there:Retriever
+shy = elsewhere:Shy
+"""
+
+LISTING = """
+import json
+from quati_pool.steps.listing import components
+print(json.dumps({f"{c.kind} {c.name}": [c.summary, c.problem] for c in components()}))
+"""
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that holds an installed package with plug-ins, good and broken, put before all others."""
+    info = tmp_path / "elsewhere-3.1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 3.1\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    (tmp_path / "elsewhere.py").write_text(PLUGIN)
+    (tmp_path / "crashes.py").write_text("1 / 0\n")
+    (tmp_path / "leaves.py").write_text("raise SystemExit('bye')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("registry", [RETRIEVERS, RERANKERS, FUSIONS], ids=lambda registry: registry.kind)
+def test_every_name_of_ours_is_there(registry: Registry) -> None:
+    assert registry.names()
+    for name in registry.names():
+        component = registry.get(name)
+        assert component.summary
+        assert all(field.description for field in component.Parameters.model_fields.values())
+
+
+def test_an_unknown_name_gets_a_suggestion() -> None:
+    with pytest.raises(ConfigError) as caught:
+        RETRIEVERS.get("bm26s")
+    assert str(caught.value) == "there is no retriever 'bm26s'; did you mean 'bm25s'?"
+    with pytest.raises(ConfigError) as caught:
+        FUSIONS.get("borda")
+    assert str(caught.value) == "there is no fusion 'borda'; there are: combmnz, combsum, rrf"
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "answer"),
+    [
+        ("sytems", ["systems", "seed"], "did you mean 'systems'?"),
+        ("K1", ["k1", "b"], "did you mean 'k1'?"),
+        ("zzz", ["b", "a"], "there are: a, b"),
+        ("zzz", [], "there are none"),
+    ],
+)
+def test_nearest(word: str, known: list[str], answer: str) -> None:
+    assert nearest(word, known) == answer
+
+
+def test_a_plug_in_is_listed_after_ours_and_works(plugins: Path) -> None:
+    registry = Registry("fusions", {"rrf": "quati_pool.retrieval.fusion:Rrf"})
+    assert registry.names() == ["rrf", "works", "shapeless", "typo"]
+    assert registry.get("works").summary == "a fusion from elsewhere"
+
+
+def test_a_plug_in_cannot_take_the_name_of_one_of_ours(plugins: Path) -> None:
+    registry = Registry("fusions", {"rrf": "quati_pool.retrieval.fusion:Rrf"})
+    assert registry.get("rrf").__name__ == "Rrf"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "why"),
+    [
+        ("retrievers", "crashes", "ZeroDivisionError: division by zero"),
+        ("retrievers", "leaves", "SystemExit: bye"),
+        ("retrievers", "missing", "ModuleNotFoundError: No module named 'not_there'"),
+        ("fusions", "typo", "AttributeError: module 'elsewhere' has no attribute 'Wroks'"),
+        ("fusions", "shapeless", "AttributeError: 'function' object has no attribute 'Parameters'"),
+    ],
+)
+def test_a_broken_plug_in_fails_with_its_name(plugins: Path, kind: str, name: str, why: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Registry(kind, {}).get(name)
+    assert str(caught.value) == (
+        f"the {kind[:-1]} {name!r} of elsewhere 3.1 cannot be loaded ({why}); mend or uninstall that package"
+    )
+
+
+def test_the_listing_shows_broken_plug_ins_beside_all_others(plugins: Path) -> None:
+    root = Path(__file__).parents[1]
+    script = f"import sys; sys.path[:0] = [{str(plugins)!r}, {str(root)!r}]\n{LISTING}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    listed = json.loads(done.stdout)
+    assert listed["fusion works"] == ["a fusion from elsewhere", None]
+    assert listed["fusion rrf"][1] is None
+    assert listed["retriever bm25s"][1] is None
+    assert listed["retriever crashes"] == [
+        "",
+        "the retriever 'crashes' of elsewhere 3.1 cannot be loaded (ZeroDivisionError: division by zero); "
+        "mend or uninstall that package",
+    ]
+    assert listed["retriever shy"][1] == "cannot be checked (OSError: no device)"
+    broken = {name for name, (_, problem) in listed.items() if problem and "elsewhere 3.1" in problem}
+    assert broken == {
+        "retriever crashes",
+        "retriever leaves",
+        "retriever missing",
+        "fusion shapeless",
+        "fusion typo",
+    }
