@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
-import signal
 import sys
 from typing import Annotated
 
@@ -45,15 +43,10 @@ for group in (workspaces, build, validate, components):
 
 def main() -> None:
     """Runs the command line; exit 0 done, 1 refused or failed, 2 bad usage, 130 interrupted."""
-    # Ctrl-C before a command catches it would print a traceback.
     try:
         app(prog_name="quati-pool")
     except QuatiPoolError as error:
         _fail(str(error))
-    except BrokenPipeError:
-        # The reader of our output went away (| head): nothing to report.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(128 + signal.SIGPIPE)
     except OSError as error:
         # Of a renaming, the second name is the one the user knows.
         name = error.filename2 or error.filename

@@ -13,6 +13,7 @@ from quati_pool.corpus.store import CorpusStore, DuplicateDocIdError
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artefacts import Counts, digest
 from quati_pool.files.corpus import expand_paths, locate_doc_ids, read_passages
+from quati_pool.files.formats import data_suffix
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Ids, Query
 from quati_pool.registry import nearest
@@ -78,7 +79,8 @@ def open_corpus(config: PoolConfig, name: str, maker: Maker, force: bool) -> Cor
     settings = config.corpora[name]
     paths = expand_paths(config.folder, settings.path)
     key = {
-        "files": [["".join(path.suffixes), maker.workspace.input_digest(path)] for path in paths],
+        # The suffix chooses the format; a file's name changes nothing else.
+        "files": [[data_suffix(path), maker.workspace.input_digest(path)] for path in paths],
         "doc_id": settings.doc_id,
         "text": settings.text,
         "format": _STORE_FORMAT,

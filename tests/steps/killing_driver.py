@@ -20,12 +20,14 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-import matplotlib.backends.backend_agg  # noqa: F401
-import sklearn.feature_extraction.text  # noqa: F401
+import bm25s  # noqa: F401
+import sklearn.feature_extraction.text
+import sklearn.utils.extmath  # noqa: F401
 
 from quati_pool.cli.main import main
 from quati_pool.files import artefacts
-from quati_pool.retrieval import bm25s, lsa, run_file  # noqa: F401
+from quati_pool.retrieval import lsa, run_file  # noqa: F401
+from quati_pool.retrieval.bm25s import Bm25s  # noqa: F401
 from quati_pool.steps import build, diversity_report  # noqa: F401
 from tests.steps.small_collection import sketch
 
@@ -59,8 +61,10 @@ class Writing:
             self.happens("open", arguments[0])
         elif event == "os.rename":
             self.happens("rename", arguments[1])
-        elif event in ("os.remove", "shutil.rmtree") or (event == "os.mkdir" and not os.path.isdir(arguments[0])):
-            self.happens(event.partition(".")[2], arguments[0])
+        elif event == "os.mkdir" and not os.path.isdir(arguments[0]):
+            self.happens("mkdir", arguments[0])
+        elif event in ("os.remove", "shutil.rmtree") and os.path.lexists(arguments[0]):
+            self.happens("remove", arguments[0])
 
     def happens(self, kind: str, path: Any) -> None:
         name = os.path.abspath(path) if isinstance(path, (str, os.PathLike)) else ""
@@ -76,7 +80,7 @@ class Writing:
     def strike(self, kind: str, name: str) -> None:
         if self.deed == "full":
             # Removing needs no space.
-            if kind not in ("remove", "rmtree"):
+            if kind != "remove":
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), name)
             return
         if kind == "sync" and os.path.isfile(name) and ".partial-" in name:
@@ -114,7 +118,10 @@ def answer(command: dict[str, Any]) -> dict[str, Any]:
     for _, write in pipes:
         os.close(write)
     # Each pipe holds 64 KiB, more than any of them gets here.
-    texts = [open(read, encoding="utf-8").read() for read, _ in pipes]
+    texts = []
+    for read, _ in pipes:
+        with open(read, encoding="utf-8") as pipe:
+            texts.append(pipe.read())
     status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     return {"status": status, "stdout": texts[0], "stderr": texts[1], "events": texts[2].splitlines()}
 

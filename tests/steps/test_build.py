@@ -477,12 +477,6 @@ def test_only_sees_that_another_system_is_stale(workspace: Path) -> None:
     assert products(workspace) == before
 
 
-def test_only_on_the_command_line(fresh: Path) -> None:
-    done = run_cli("build", "-c", fresh / "pool.yaml", "--only", "words", "--only", "theirs")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert sorted(path.name for path in (fresh / "runs").glob("*.gz")) == ["theirs.trec.gz", "words.trec.gz"]
-
-
 # ---- qrels
 
 
@@ -726,6 +720,7 @@ def test_a_corpus_in_pieces_is_the_same_corpus(finished: Path, fresh: Path) -> N
 # ---- on the command line
 
 
+@pytest.mark.slow
 def test_build_on_the_command_line(fresh: Path) -> None:
     done = run_cli("build", "--format", "json", cwd=fresh)
     assert done.returncode == 0, done.stderr
