@@ -1,0 +1,38 @@
+"""What the README shows is what the demo prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from quati_pool.cli.main import app
+from quati_pool.errors import MissingExtraError
+from quati_pool.retrieval.bm25 import Bm25
+from quati_pool.steps.demo import demo
+from quati_pool.steps.diversity_report import tables
+from quati_pool.steps.listener import Listener
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_the_readme_shows_the_tables_of_the_lean_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise MissingExtraError("bm25", "lucene", "pyserini")
+
+    monkeypatch.setattr(Bm25, "require", absent)
+    result = demo(tmp_path / "demo", Listener())
+    for table in tables(result):
+        assert f"    {table.title}\n" in README
+    for share in result.diversity.systems:
+        # Not the pairs by one system alone: scores of lsa may differ in the last digit on another processor.
+        assert re.search(rf"^    {share.name} +{share.pairs} +\d+ +\d+\.\d %$", README, re.MULTILINE)
+
+
+def test_the_readme_names_every_command() -> None:
+    names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    assert names
+    for name in names:
+        assert f"| `quati-pool {name}" in README
