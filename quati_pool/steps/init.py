@@ -38,13 +38,12 @@ def init(folder: Path) -> Path:
 
     Raises QuatiPoolError where there is one already.
     """
-    path = folder / "pool.yaml"
+    path, partial = folder / "pool.yaml", folder / ".partial-pool.yaml"
+    if path.exists():
+        raise QuatiPoolError(f"{path} is there already; edit it, or choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(TEMPLATE.format(name=_name(folder)))
-    except FileExistsError:
-        raise QuatiPoolError(f"{path} is there already; edit it, or choose another folder") from None
+    partial.write_text(TEMPLATE.format(name=_name(folder)), encoding="utf-8")
+    partial.replace(path)
     return path
 
 
