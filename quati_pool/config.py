@@ -41,7 +41,7 @@ class QueriesConfig(Model):
     query: str | list[str] | None = None
     narrative: str = "narrative"
     sample: Annotated[int, Field(ge=1)] | None = None
-    ids: list[str] | None = None
+    ids: Annotated[list[str], Field(min_length=1)] | None = None
 
 
 class PoolSettings(Model):
@@ -180,7 +180,9 @@ def load_config(path: Path) -> PoolConfig:
     config = reader.model((), PoolConfig, {**data, "path": path})
     if not any(config.pool_depth(tag) for tag in config.systems):
         raise reader.error(("systems",), "every system has pool: false; let at least one feed the pool")
-    for tag in config.systems:
+    for tag, made in config.systems.items():
+        if made.pool_depth and not made.pool:
+            raise reader.error(("systems", tag, "pool_depth"), "has no effect with pool: false; drop one of them")
         depth = config.pool_depth(tag)
         if depth > config.run_depth:
             place = ("systems", tag, "pool_depth") if config.systems[tag].pool_depth else ("pool", "depth")

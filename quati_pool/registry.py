@@ -42,6 +42,16 @@ class Registry:
         """All names, ours first; a plug-in cannot take the name of one of ours."""
         return [*self._builtin, *(name for name in self._plugins if name not in self._builtin)]
 
+    def identity(self, name: str) -> str:
+        """Whose code a component is: its class and, of a plug-in, the package with its version. Part of
+        every cache key, so that two components never share what one of them made."""
+        component = self.get(name)
+        place = f"{component.__module__}:{component.__qualname__}"
+        if name in self._builtin:
+            return place
+        package = self._plugins[name].dist
+        return f"{place} ({package.name} {package.version})" if package else place
+
     def get(self, name: str) -> Any:
         """The component of this name.
 

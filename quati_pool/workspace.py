@@ -20,6 +20,11 @@ class Workspace:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
+    def made(self, path: Path) -> bool:
+        """Whether a path is of what the tool makes, which no pattern for inputs means."""
+        parts = Path(os.path.relpath(path, self.folder)).parts
+        return parts[0] in ("runs", "reports", "cache") or parts == (self.pool.name,)
+
     def run(self, run_tag: str) -> Path:
         return self.folder / "runs" / f"{run_tag}.trec.gz"
 

@@ -181,7 +181,7 @@ def test_a_folder_made_anew_holds_nothing_old(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["index", "index.meta.json"]
 
 
-def test_a_failure_while_a_folder_is_made_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failure_while_a_folder_is_made_leaves_the_old_one(tmp_path: Path) -> None:
     def fill(path: Path) -> dict[str, Any]:
         (path / "half").write_text("x")
         raise RuntimeError
@@ -189,7 +189,8 @@ def test_a_failure_while_a_folder_is_made_leaves_nothing(tmp_path: Path) -> None
     write_folder(tmp_path / "index", KEY, {}, folder_of(one="1"))
     with pytest.raises(RuntimeError):
         write_folder(tmp_path / "index", KEY, {}, fill)
-    assert list(tmp_path.iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["index", "index.meta.json"]
+    assert stale(tmp_path / "index", KEY) is None
 
 
 def test_what_a_kill_left_half_made_is_cleared(made: Path) -> None:

@@ -41,3 +41,5 @@ def build(
         result = step.build(config, listener, qrels=qrels, force=force, only=only or ())
     if result is not None:
         show(tables(result), as_data(result), how)
+    elif how is Format.json:
+        show([], {"systems": [], "pool": None}, how)

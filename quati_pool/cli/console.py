@@ -31,9 +31,13 @@ FormatOption = Annotated[
 
 
 def show(tables: Sequence[Table], data: Any, how: Format) -> None:
-    """Prints tables, or the data they were made from, to stdout."""
+    """Prints tables, or the data they were made from, to stdout, where it is open."""
+    if sys.stdout is None:
+        return
     if how is Format.json:
         sys.stdout.write(to_json(data))
+    elif how is Format.csv and len(tables) > 1:
+        sys.stdout.write("\n".join(f"# {table.title}\n{FORMATS['csv'](table)}" for table in tables))
     else:
         sys.stdout.write("\n".join(map(FORMATS[how.value], tables)))
     sys.stdout.flush()

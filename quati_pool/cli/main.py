@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import sys
 from typing import Annotated
 
@@ -43,6 +44,10 @@ for group in (workspaces, build, validate, components):
 
 def main() -> None:
     """Runs the command line; exit 0 done, 1 refused or failed, 2 bad usage, 130 interrupted."""
+    # A terminal may lack "≥" or "─", and a closed stream is None.
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app(prog_name="quati-pool")
     except QuatiPoolError as error:

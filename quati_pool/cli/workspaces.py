@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -36,10 +37,11 @@ def demo(
         result = step(folder, listener)
     show(tables(result), as_data(result), how)
     sys.stdout.flush()
+    here = shlex.quote(str(folder))
     commands = {
-        f"zcat {folder}/pool.jsonl.gz | head -1": "a pair to judge, with every system's rank",
-        f"less {folder}/reports/diversity.md": "these tables; .tex and .json beside it",
-        f"quati-pool build -c {folder}/pool.yaml": "again, after you changed it: only what changed is made",
+        f"zcat {here}/pool.jsonl.gz | head -1": "a pair to judge, with every system's rank",
+        f"less {here}/reports/diversity.md": "these tables; .tex and .json beside it",
+        f"quati-pool build -c {here}/pool.yaml --qrels {here}/labels.tsv": "again, after a change",
         "quati-pool init my-collection": "a workspace for your own corpus and queries",
         "quati-pool retrievers": "what systems there are, with parameters",
     }

@@ -17,7 +17,9 @@ import xxhash
 
 from quati_pool.records import ID, Ids, Int
 
-BATCH = 4096
+# A batch ends at either, so that neither many passages nor long ones fill the memory.
+BATCH_ROWS = 4096
+BATCH_CHARACTERS = 8_000_000
 SCHEMA = pa.schema([("doc_id", pa.string()), ("text", pa.string())])
 _PASSAGES, _HASHES, _ORDINALS = "passages.arrow", "hashes.npy", "ordinals.npy"
 
@@ -38,7 +40,8 @@ class CorpusStore:
         source = pa.memory_map(str(folder / _PASSAGES))
         reader = pa.ipc.open_file(source)
         self._batches = [reader.get_batch(i) for i in range(reader.num_record_batches)]
-        self._length = sum(len(batch) for batch in self._batches)
+        self._ends = np.cumsum([len(batch) for batch in self._batches], dtype=np.int64)
+        self._length = int(self._ends[-1]) if self._batches else 0
         self.ids: Ids = _StoreIds(self)
 
     def __len__(self) -> int:
@@ -47,6 +50,10 @@ class CorpusStore:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All passages in ordinal order, as batches of doc_id and text."""
         yield from self._batches
+
+    def text_bytes(self) -> int:
+        """Bytes of all texts together."""
+        return sum(batch.column("text").nbytes for batch in self._batches)
 
     def texts(self, ordinals: npt.NDArray[Any]) -> list[str]:
         """The texts of ``ordinals``, in their order."""
@@ -57,15 +64,16 @@ class CorpusStore:
         """One column at ``ordinals``, read batch by batch: Arrow's own take would copy the column."""
         ordinals = np.asarray(ordinals, dtype=np.int64)
         if len(ordinals) == 0:
-            return pa.array([], type=pa.string())
+            return pa.array([], type=ID)
         if ordinals.min() < 0 or ordinals.max() >= self._length:
             raise IndexError(f"ordinals run from 0 to {self._length - 1}")
         order = np.argsort(ordinals, kind="stable")
-        batch_of = ordinals[order] // BATCH
+        batch_of = np.searchsorted(self._ends, ordinals[order], side="right")
         pieces = []
         for start, end in _spans(batch_of):
-            rows = ordinals[order[start:end]] - batch_of[start] * BATCH
-            pieces.append(self._batches[batch_of[start]].column(name).take(pa.array(rows)))
+            batch = self._batches[batch_of[start]]
+            rows = ordinals[order[start:end]] - (self._ends[batch_of[start]] - len(batch))
+            pieces.append(batch.column(name).take(pa.array(rows)).cast(ID))
         back = np.empty(len(order), dtype=np.int64)
         back[order] = np.arange(len(order))
         return pa.concat_arrays(pieces).take(pa.array(back))
@@ -107,7 +115,7 @@ class _StoreIds(Ids):
         return pa.chunked_array([batch.column("doc_id") for batch in self._store.batches()], type=pa.string())
 
     def decode(self, codes: npt.NDArray[Any]) -> pa.Array:
-        return self._store.column("doc_id", codes).cast(ID)
+        return self._store.column("doc_id", codes)
 
     def encode(self, ids: pa.Array | pa.ChunkedArray | Sequence[str]) -> Int:
         wanted: list[str] = ids.to_pylist() if isinstance(ids, (pa.Array, pa.ChunkedArray)) else list(ids)
@@ -140,15 +148,18 @@ def _hashed(doc_ids: Sequence[str]) -> npt.NDArray[np.uint64]:
 def _rebatched(
     passages: Iterable[tuple[Sequence[str], Sequence[str]]],
 ) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """The same passages in batches of exactly BATCH, the last one excepted."""
+    """The same passages in batches of at most BATCH_ROWS, ended early where texts are long."""
     ids: list[str] = []
     texts: list[str] = []
+    characters = 0
     for some_ids, some_texts in passages:
-        ids.extend(some_ids)
-        texts.extend(some_texts)
-        while len(ids) >= BATCH:
-            yield ids[:BATCH], texts[:BATCH]
-            del ids[:BATCH], texts[:BATCH]
+        for doc_id, text in zip(some_ids, some_texts, strict=True):
+            ids.append(doc_id)
+            texts.append(text)
+            characters += len(text)
+            if len(ids) >= BATCH_ROWS or characters >= BATCH_CHARACTERS:
+                yield ids, texts
+                ids, texts, characters = [], [], 0
     if ids:
         yield ids, texts
 

@@ -84,34 +84,35 @@ def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callab
 def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
     """Makes a folder through ``fill``, which writes into the empty folder it is given."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".partial-{path.name}")
-    for leftover in (partial, path):
-        if leftover.exists():
-            shutil.rmtree(leftover)
-    sidecar(path).unlink(missing_ok=True)
+    partial, old = path.with_name(f".partial-{path.name}"), path.with_name(f".old-{path.name}")
+    clear_partials(path)
     partial.mkdir()
     try:
         counts = fill(partial)
         for file in sorted(partial.rglob("*")):
             _sync(file)
         _sync(partial)
+        # A folder cannot be renamed onto another; whoever has files of the old one open keeps them.
+        if path.exists():
+            os.replace(path, old)
         os.replace(partial, path)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
     _sync(path.parent)
     _write_sidecar(path, key, provenance, counts)
+    shutil.rmtree(old, ignore_errors=True)
     return counts
 
 
 def clear_partials(path: Path) -> None:
     """Removes what a killed process left half-made of an artefact; its lock must be held."""
-    for name in (path.name, sidecar(path).name):
-        partial = path.with_name(f".partial-{name}")
-        if partial.is_dir():
-            shutil.rmtree(partial)
+    for name in (f".partial-{path.name}", f".old-{path.name}", f".partial-{sidecar(path).name}"):
+        leftover = path.with_name(name)
+        if leftover.is_dir():
+            shutil.rmtree(leftover)
         else:
-            partial.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
 
 
 def read_counts(path: Path) -> Counts:

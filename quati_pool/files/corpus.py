@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,8 @@ from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quot
 from quati_pool.files.sgml import read_documents
 from quati_pool.files.tables import Field, checker, missing_column, read_table
 
-_BATCH = 4096
+# A batch ends at either, so that neither many passages nor long ones fill the memory.
+_ROWS, _CHARACTERS = 1024, 8_000_000
 _STRINGS = (pa.string(), pa.large_string(), pa.string_view())
 
 
@@ -39,18 +40,19 @@ def read_passages(
     by a line end. Ids are sound but may repeat: whoever stores them sees that."""
     ids: list[str] = []
     texts: list[str] = []
-    empty = True
+    empty, characters = True, 0
     for path in paths:
         for _, identity, content in read_file(path, doc_id, text, problems):
             ids.append(identity)
             texts.append(content)
-            if len(ids) == _BATCH:
-                empty = False
+            characters += len(content)
+            if len(ids) == _ROWS or characters >= _CHARACTERS:
+                empty, characters = False, 0
                 yield PassageBatch(ids, texts)
                 ids, texts = [], []
     if ids:
         yield PassageBatch(ids, texts)
-    elif empty:
+    elif empty and not problems.count:
         problems.report(paths[0], None, "holds no passages; expected at least one")
 
 
@@ -89,10 +91,13 @@ def locate_doc_ids(
     return places
 
 
-def expand_paths(base: Path, patterns: str | list[str]) -> list[Path]:
+def expand_paths(
+    base: Path, patterns: str | list[str], ours: Callable[[Path], bool] = lambda path: False
+) -> list[Path]:
     """The files that names and globs relative to ``base`` stand for, sorted by name, each once.
 
-    A glob passes over folders, hidden files and the tool's own ``.meta.json``.
+    A glob passes over folders, hidden files, ``.meta.json`` sidecars and what is ``ours``: files the tool
+    itself made.
     """
     found: set[Path] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
@@ -101,11 +106,15 @@ def expand_paths(base: Path, patterns: str | list[str]) -> list[Path]:
             found.add(path)
             continue
         matches = [base / name for name in glob.glob(pattern, root_dir=base, recursive=True)]
-        files = {match for match in matches if match.is_file() and not match.name.endswith(".meta.json")}
+        files = {match for match in matches if _is_input(match) and not ours(match)}
         if not files:
             raise InputError(path, None, "no file matches; check the pattern")
         found |= files
     return sorted(found)
+
+
+def _is_input(path: Path) -> bool:
+    return path.is_file() and not path.name.endswith(".meta.json")
 
 
 def _joined(parts: Sequence[str]) -> str:
@@ -127,7 +136,7 @@ def _parquet(path: Path, fields: Sequence[Field], problems: Problems) -> Iterato
         with pq.ParquetFile(path) as file:
             _check_columns(path, file.schema_arrow, fields)
             row = 1
-            for batch in file.iter_batches(_BATCH, columns=[field.column for field in fields]):
+            for batch in file.iter_batches(_ROWS, columns=[field.column for field in fields]):
                 columns = [batch.column(field.column).cast(pa.string()) for field in fields]
                 for column in columns:
                     column.validate(full=True)

@@ -12,6 +12,9 @@ class Problems:
     """Takes the faults a reader finds. This one raises the first; where ``add`` returns, readers leave
     the row out and go on."""
 
+    count = 0
+    """How many faults were found so far."""
+
     def report(self, path: Path, line: int | None, message: str) -> None:
         self.add(InputError(path, line, message))
 

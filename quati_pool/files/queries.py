@@ -43,7 +43,7 @@ def read_queries(
             problems.report(path, line, message)
             continue
         queries.append(Query(identity, " ".join(text for text in texts if text), narration or None))
-    if not queries:
+    if not queries and not problems.count:
         problems.report(path, None, "holds no queries; expected at least one")
     return queries
 

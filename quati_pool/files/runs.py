@@ -162,7 +162,7 @@ def _read_by_line(path: Path, problems: Problems) -> RunRows:
         else:
             ranks.append(row[0])
             scores.append(row[1])
-    if not ranks:
+    if not ranks and not problems.count:
         problems.report(path, None, f"holds no rows; expected {' '.join(_COLUMNS)}")
     columns = np.array(ranks, dtype=np.int64), np.array(scores, dtype=np.float32)
     return RunRows(tagged[0] if tagged else path.name, *pairs.coded(), *columns)

@@ -30,6 +30,10 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _SNIFFED = 20
 _KIND_OF_SUFFIX: dict[str, Kind] = {".parquet": "corpus", ".run": "run", ".qrels": "qrels"}
+_KIND_OF_HINT: dict[str, Kind] = {
+    **dict.fromkeys(("quer", "topic", "question"), "queries"),
+    **dict.fromkeys(("corpus", "collection", "passage", "doc"), "corpus"),
+}
 _KIND_OF_ELEMENT: dict[str, Kind] = {"documents": "corpus", "topics": "queries"}
 _INTEGER_LIKE = re.compile(r"-?[0-9]+([.,][0-9]+)?\Z")
 
@@ -99,7 +103,7 @@ def detect_kind(path: Path, doc_id: str = "doc_id", query_id: str = "query_id") 
     kind = _kind_of_names(_names(suffix, head[0]), doc_id, query_id)
     if kind is None:
         element = sniff(path)
-        kind = _KIND_OF_ELEMENT[element] if element else _kind_of_columns(suffix, head)
+        kind = _KIND_OF_ELEMENT[element] if element else _kind_of_columns(path, suffix, head)
     if kind is None:
         raise InputError(path, None, f"its kind is unclear; give --kind, one of {', '.join(KINDS)}")
     return kind
@@ -125,12 +129,15 @@ def _kind_of_names(names: set[str], doc_id: str, query_id: str) -> Kind | None:
     return "corpus" if doc_id in names else "queries"
 
 
-def _kind_of_columns(suffix: str, head: list[str]) -> Kind | None:
+def _kind_of_columns(path: Path, suffix: str, head: list[str]) -> Kind | None:
     rows = [line.split("\t" if suffix == ".tsv" else None) for line in head]
     if any(len(row) == 6 and _INTEGER_LIKE.match(row[3]) for row in rows):
         return "run"
     if any(len(row) == 4 and _INTEGER_LIKE.match(row[3]) for row in rows):
         return "qrels"
+    # Queries and passages look alike in two columns without names: the file's name has to tell.
+    if suffix == ".tsv" and all(len(row) == 2 for row in rows):
+        return next((kind for hint, kind in _KIND_OF_HINT.items() if hint in path.name.lower()), None)
     return None
 
 

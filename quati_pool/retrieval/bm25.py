@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import Field, field_validator
 
 from quati_pool.corpus.store import CorpusStore
@@ -89,7 +90,7 @@ class Bm25(base.Retriever):
             hits = lucene.search(folder, *setting, texts, depth)
             query.append(hits.query + start)
             doc.append(corpus.ids.encode(hits.doc_ids))
-            score.append(hits.score)
+            score.append(_untied(hits.query, hits.score))
             context.progress(start + len(texts), len(queries))
         if not query:
             return base.no_hits()
@@ -97,3 +98,20 @@ class Bm25(base.Retriever):
         if len(found.doc) and found.doc.min() < 0:
             raise QuatiPoolError(f"{folder} is the index of another corpus: delete it and run the command again")
         return found
+
+
+def _untied(query: npt.NDArray[np.int64], score: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """The scores of hits in Lucene's order, each below the one before it in its query.
+
+    Anserini lowers ties by millionths, which float32 loses from 16 upwards; there the next lower
+    float32 stands in, so that Lucene's order survives trec_eval's own tie rule, at any depth.
+    """
+    bits = score.view(np.int32).astype(np.int64)
+    # Consecutive float32 as consecutive integers, negative ones too.
+    level = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
+    # With its position added, a level that must lie below the one before is a running minimum; each
+    # query's levels are shifted below all of those before it.
+    shift = np.arange(len(score)) - (query << 33)
+    level = np.minimum.accumulate(level + shift) - shift
+    bits = np.where(level < 0, -level | -0x80000000, level)
+    return bits.astype(np.int32).view(np.float32)

@@ -12,7 +12,7 @@ from pydantic import Field
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Query
 from quati_pool.retrieval import base
-from quati_pool.retrieval.memory import require_memory, terms_a_passage
+from quati_pool.retrieval.memory import estimated_terms, require_memory
 from quati_pool.retrieval.ranking import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
@@ -42,9 +42,9 @@ class Bm25s(base.Retriever):
         import bm25s
 
         terms = self._terms()
-        tokens, postings = terms_a_passage(corpus, terms)
+        tokens, postings = estimated_terms(corpus, terms)
         # 8 bytes a token in lists; a posting as scores and coordinates, then once more as CSC.
-        require_memory("bm25s", len(corpus), len(corpus) * (120 + 8 * tokens + 36 * postings))
+        require_memory("bm25s", len(corpus), 120 * len(corpus) + 8 * tokens + 36 * postings)
         vocabulary: dict[str, int] = {}
         passages: list[list[int]] = []
         for batch in corpus.batches():

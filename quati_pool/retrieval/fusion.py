@@ -31,6 +31,9 @@ class FusionParameters(Parameters):
 class Fusion(ABC):
     """Joins runs into one."""
 
+    version: ClassVar[int] = 1
+    """Raised when the same parameters come to give other results, so that caches are not reused."""
+
     summary: ClassVar[str]
     Parameters: ClassVar[type[FusionParameters]]
 

@@ -18,7 +18,7 @@ from pydantic import Field
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Query, Run
 from quati_pool.retrieval import base
-from quati_pool.retrieval.memory import require_memory, terms_a_passage
+from quati_pool.retrieval.memory import estimated_terms, require_memory
 from quati_pool.retrieval.ranking import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
@@ -54,10 +54,10 @@ class _Vectors:
         from threadpoolctl import threadpool_limits
 
         terms = self._terms()
-        _, postings = terms_a_passage(corpus, terms)
-        # The SVD holds the weights and a few dense blocks of passages by dimensions.
-        dense = 4 * 4 * (self.parameters.dimensions + 10)
-        require_memory("lsa", len(corpus), len(corpus) * (32 * postings + dense))
+        _, postings = estimated_terms(corpus, terms)
+        # The SVD holds the weights and a few dense blocks, of passages and of terms by dimensions.
+        dense = 4 * 4 * (min(self.parameters.dimensions, len(corpus)) + 10)
+        require_memory("lsa", len(corpus), 32 * postings + dense * len(corpus))
 
         counter = CountVectorizer(analyzer=terms, dtype=np.float32)
         try:
@@ -70,6 +70,8 @@ class _Vectors:
             np.save(folder / "terms.npy", np.zeros((0, 1), dtype=np.float32))
             (folder / "vocabulary.json").write_text("{}", encoding="utf-8")
             return
+        # How many terms there are is known only now.
+        require_memory("lsa", len(corpus), dense * (len(corpus) + len(vocabulary)))
         frequency = np.bincount(counts.indices, minlength=len(vocabulary))
         # Smoothed as scikit-learn's TfidfTransformer does, so that no weight is 0.
         idf = (np.log((1 + len(corpus)) / (1 + frequency)) + 1).astype(np.float32)

@@ -22,19 +22,22 @@ def free_bytes() -> int:
     try:
         limit = int((_CGROUP / "memory.max").read_text())
         used = int((_CGROUP / "memory.current").read_text())
+        # The page cache counts as used there, and is given back on demand.
+        lines = (_CGROUP / "memory.stat").read_text().splitlines()
+        used -= next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)
     except (OSError, ValueError):
         return free
     return min(free, limit - used)
 
 
-def terms_a_passage(corpus: CorpusStore, terms: Callable[[str], list[str]]) -> tuple[float, float]:
-    """Mean number of terms and of distinct terms of a passage, from passages spread over the corpus."""
+def estimated_terms(corpus: CorpusStore, terms: Callable[[str], list[str]]) -> tuple[float, float]:
+    """About how many terms a corpus holds, and how many distinct ones passage by passage (postings):
+    those of passages spread over it, scaled by bytes, which long passages have more of."""
     ordinals = np.unique(np.linspace(0, len(corpus) - 1, min(_SAMPLE, len(corpus))).astype(np.int64))
-    found = [terms(text) for text in corpus.texts(ordinals)]
-    return (
-        float(np.mean([len(passage) for passage in found])),
-        float(np.mean([len(set(passage)) for passage in found])),
-    )
+    texts = corpus.texts(ordinals)
+    found = [terms(text) for text in texts]
+    scale = corpus.text_bytes() / max(sum(len(text.encode()) for text in texts), 1)
+    return scale * sum(map(len, found)), scale * sum(len(set(passage)) for passage in found)
 
 
 def require_memory(retriever: str, passages: int, needed: float) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.config import PoolConfig, load_config
+from quati_pool.config import PoolConfig, RetrieverSystem, load_config
 from quati_pool.errors import ConfigError, MissingExtraError
 from quati_pool.files.artefacts import Counts, digest, file_digest, stale
 from quati_pool.files.pools import PoolPair, write_pool
@@ -26,7 +26,10 @@ from quati_pool.steps.making import Maker
 from quati_pool.steps.systems import Systems
 from quati_pool.workspace import Workspace
 
-_SLICE = 4096
+# Raised when the same runs give another pool.
+_POOL_FORMAT = 1
+# Pairs whose texts are in memory at a time; a text may be megabytes long.
+_SLICE = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +56,7 @@ def build(
 
     ``only`` makes the runs of the systems named and what they are made from; the pool follows where
     all other runs are current, otherwise None is returned and the pool left as it was. ``force``
-    makes runs and indexes anew (with ``only``: those of the systems named).
+    makes everything anew (with ``only``: the indexes and runs of the systems named).
     """
     config = load_config(config_path)
     for run_tag in only:
@@ -68,23 +71,26 @@ def build(
     provenance = {"collection": config.name, "seed": config.seed, "config": file_digest(config.path)}
     maker = Maker(workspace, provenance, listener)
     forced = set(only or config.systems) if force else set()
-    corpora = {name: open_corpus(config, name, maker, force=force and not only) for name in config.corpora}
+    everything = force and not only
+    used = {system.corpus for system in config.systems.values() if isinstance(system, RetrieverSystem)}
+    corpora = {name: open_corpus(config, name, maker, force=everything) for name in config.corpora if name in used}
+    extra = load_extra(config, queries, list(corpora.values()))
     with Context(folder=config.folder, seed=config.seed, note=listener.say) as context:
         systems = Systems(config, queries, corpora, maker, context, forced)
         # What cannot be carried out is refused before any work.
         for run_tag in wanted:
             systems.key(run_tag)
-        for run_tag in wanted:
+        for run_tag in sorted(wanted, key=lambda tag: not systems.reads_files(tag)):
             systems.run(run_tag)
         missing = [tag for tag in config.systems if tag not in wanted and not _current(systems, tag)]
         if missing:
             listener.say(f"pool: left as it was; still to build: {', '.join(missing)}")
             return None
         runs = [systems.run(tag).head(config.run_depth) for tag in config.systems]
-    extra = load_extra(config, queries, list(corpora.values()))
     depths = {tag: config.pool_depth(tag) for tag in config.systems}
     pool = propose(runs, depths, extra)
     key = {
+        "format": _POOL_FORMAT,
         "depth": depths,
         "extra": digest(extra),
         # Their order is that of each pair's ranks.
@@ -100,7 +106,7 @@ def build(
         return {"pairs": len(pool), "queries": len(pooled)}
 
     pooled = set(pool.queries.decode(np.unique(pool.query)).to_pylist())
-    maker.ensure("pool", workspace.pool, key, fill)
+    maker.ensure("pool", workspace.pool, key, fill, force=everything)
     result = BuildResult(
         config,
         pool,
@@ -115,7 +121,7 @@ def build(
         "extra": config.pool.extra,
         "qrels": file_digest(qrels) if qrels else None,
     }
-    write_reports(result, maker, {"pool": key, **shown})
+    write_reports(result, maker, {"pool": key, **shown}, force=everything)
     return result
 
 

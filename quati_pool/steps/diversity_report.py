@@ -17,6 +17,8 @@ from quati_pool.steps.making import Maker
 if TYPE_CHECKING:
     from quati_pool.steps.build import BuildResult
 
+# Raised when the same pool gives other reports.
+_FORMAT = 1
 _SHARE = Column("Share", 1, percent=True)
 
 
@@ -73,7 +75,7 @@ def as_data(result: BuildResult) -> dict[str, Any]:
     return data
 
 
-def write_reports(result: BuildResult, maker: Maker, key: Key) -> None:
+def write_reports(result: BuildResult, maker: Maker, key: Key, force: bool) -> None:
     """``reports/diversity.md``, ``.tex``, ``.json`` and ``overlap.png``, ``.svg``."""
     found = tables(result)
     names = [share.name for share in result.diversity.systems]
@@ -101,7 +103,9 @@ def write_reports(result: BuildResult, maker: Maker, key: Key) -> None:
     made = [
         name
         for name, fill in fills.items()
-        if maker.ensure(f"report {name}", maker.workspace.report(name), key, fill, quiet=True)
+        if maker.ensure(
+            f"report {name}", maker.workspace.report(name), {"report": _FORMAT, **key}, fill, force=force, quiet=True
+        )
     ]
     maker.listener.say(f"reports: made {', '.join(made)}" if made else "reports: reused")
 

@@ -77,7 +77,7 @@ def _lot(seed: int, query_id: str) -> tuple[int, str]:
 def open_corpus(config: PoolConfig, name: str, maker: Maker, force: bool) -> Corpus:
     """A corpus of the collection from its store, which is written first where there is none."""
     settings = config.corpora[name]
-    paths = expand_paths(config.folder, settings.path)
+    paths = expand_paths(config.folder, settings.path, maker.workspace.made)
     key = {
         # The suffix chooses the format; a file's name changes nothing else.
         "files": [[data_suffix(path), maker.workspace.input_digest(path)] for path in paths],

@@ -13,7 +13,7 @@ from quati_pool.errors import ConfigError
 from quati_pool.files.artefacts import Counts, digest, read_counts
 from quati_pool.files.runs import read_run, write_run
 from quati_pool.records import Ids, Run
-from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS
+from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
 from quati_pool.retrieval.base import Context
 from quati_pool.steps.inputs import Corpus, Queries
 from quati_pool.steps.making import Maker
@@ -37,14 +37,8 @@ class Systems:
         self.maker = maker
         self.context = context
         self.forced = forced
-        self._keys: dict[str, dict[str, Any]] = {}
+        self._rankings: dict[str, dict[str, Any]] = {}
         self._runs: dict[str, Run] = {}
-
-    def component(self, system: RetrieverSystem | RerankSystem) -> Any:
-        """The retriever or reranker of a system, with its parameters."""
-        if isinstance(system, RetrieverSystem):
-            return RETRIEVERS.get(system.retriever)(system.parameters)
-        return RERANKERS.get(system.reranker)(system.parameters)
 
     def corpus(self, run_tag: str) -> Corpus:
         """The one corpus a system searches.
@@ -59,6 +53,13 @@ class Systems:
             )
         return self.corpora[next(iter(names))]
 
+    def reads_files(self, run_tag: str) -> bool:
+        """Whether a system reads files of the user's, which had better be found wanting early."""
+        system = self.config.systems[run_tag]
+        return isinstance(system, RetrieverSystem) and bool(
+            RETRIEVERS.get(system.retriever)(system.parameters).inputs()
+        )
+
     def _corpora_of(self, run_tag: str) -> set[str]:
         system = self.config.systems[run_tag]
         if isinstance(system, RetrieverSystem):
@@ -66,32 +67,32 @@ class Systems:
         return set().union(*(self._corpora_of(tag) for tag in self.config.needs(run_tag)))
 
     def key(self, run_tag: str) -> dict[str, Any]:
-        """Everything that changes a system's run to its full depth."""
-        if run_tag in self._keys:
-            return self._keys[run_tag]
+        """Everything that changes a system's run to the depth it goes to."""
+        return {"depth": self.config.search_depth(run_tag), **self._ranking(run_tag)}
+
+    def _ranking(self, run_tag: str) -> dict[str, Any]:
+        """Everything that changes a system's ranking. How deep its inputs go besides is no part of it:
+        of each it reads no more than ``input_depth``."""
+        if run_tag in self._rankings:
+            return self._rankings[run_tag]
         system = self.config.systems[run_tag]
-        key: dict[str, Any] = {"depth": self.config.search_depth(run_tag)}
+        registry, name = _component_name(system)
+        key: dict[str, Any] = {"component": registry.identity(name), "version": registry.get(name).version}
         if isinstance(system, FusionSystem):
-            key |= {
-                "method": system.method,
-                "parameters": system.parameters.model_dump(),
-                "input_depth": self.config.input_depth(run_tag),
-                "fuse": system.fuse,
-                "input": {tag: self.key(tag) for tag in system.fuse},
-            }
+            key |= {"parameters": system.parameters.model_dump(), "fuse": system.fuse}
         else:
-            component = self.component(system)
+            component = registry.get(name)(system.parameters)
             key |= {
-                "component": [type(component).__name__, component.version],
                 "queries": self.queries.fingerprint,
                 "corpus": self.corpus(run_tag).fingerprint,
                 "index": component.index_key(self.config.seed),
                 "search": component.search_key(),
-                "files": [self.maker.workspace.input_digest(self.config.folder / name) for name in component.inputs()],
+                "files": [self.maker.workspace.input_digest(self.config.folder / file) for file in component.inputs()],
             }
-        if isinstance(system, RerankSystem):
-            key |= {"input_depth": system.depth, "input": {system.first: self.key(system.first)}}
-        self._keys[run_tag] = key
+        if not isinstance(system, RetrieverSystem):
+            key["input_depth"] = self.config.input_depth(run_tag)
+            key["input"] = {tag: self._ranking(tag) for tag in self.config.needs(run_tag)}
+        self._rankings[run_tag] = key
         return key
 
     def run(self, run_tag: str) -> Run:
@@ -135,28 +136,35 @@ class Systems:
     def _make(self, run_tag: str, depth: int) -> Run:
         system = self.config.systems[run_tag]
         inputs = [self.run(tag).head(self.config.input_depth(run_tag)) for tag in self.config.needs(run_tag)]
+        registry, name = _component_name(system)
+        component = registry.get(name)(system.parameters)
         if isinstance(system, FusionSystem):
-            fused: Run = FUSIONS.get(system.method)(system.parameters).fuse(run_tag, inputs, depth)
+            fused: Run = component.fuse(run_tag, inputs, depth)
             return fused.over(self.queries.ids, fused.docs)
-        corpus, component = self.corpus(run_tag), self.component(system)
-        index = self._index(run_tag, corpus, component)
-        self._listen(f"run {run_tag}: queries")
-        queries = self.queries
+        corpus, queries = self.corpus(run_tag), self.queries
+        index = self._index(run_tag, corpus, component, registry.identity(name))
         if isinstance(system, RerankSystem):
-            first = inputs[0].over(self.queries.ids, corpus.store.ids)
+            first = inputs[0].over(queries.ids, corpus.store.ids)
             self._listen(f"run {run_tag}: pairs")
             scores = component.rescore(corpus.store, index, queries.queries, first, self.context)
             return Run.ranked(run_tag, queries.ids, corpus.store.ids, first.query, first.doc, scores, depth)
+        self._listen(f"run {run_tag}: queries")
         query, doc, score = component.search(corpus.store, index, queries.queries, depth, self.context)
         return Run.ranked(run_tag, queries.ids, corpus.store.ids, query, doc, score, depth)
 
-    def _index(self, run_tag: str, corpus: Corpus, component: Any) -> Path:
+    def _index(self, run_tag: str, corpus: Corpus, component: Any, identity: str) -> Path:
         key = component.index_key(self.config.seed)
         if key is None:
             return corpus.store.folder
         # A retriever and a reranker of one module share an index where their keys agree.
-        engine = type(component).__module__.rpartition(".")[2]
-        key = {"engine": engine, "version": component.version, "corpus": corpus.fingerprint, **key}
+        module, _, package = identity.partition(":")
+        engine = module.rpartition(".")[2]
+        key = {
+            "engine": " ".join([module, *package.split(" ")[1:]]),
+            "version": component.version,
+            "corpus": corpus.fingerprint,
+            **key,
+        }
         folder = self.maker.workspace.index(engine, digest(key))
 
         def fill(to: Path) -> Counts:
@@ -169,3 +177,12 @@ class Systems:
 
     def _listen(self, label: str) -> None:
         self.context.progress = lambda done, total: self.maker.listener.progress(label, done, total)
+
+
+def _component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tuple[Registry, str]:
+    """Where a system's component is registered, and its name there."""
+    if isinstance(system, RetrieverSystem):
+        return RETRIEVERS, system.retriever
+    if isinstance(system, RerankSystem):
+        return RERANKERS, system.reranker
+    return FUSIONS, system.method

@@ -23,7 +23,8 @@ passages = st.dictionaries(any_id, any_text, max_size=20)
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH", 4)
+    monkeypatch.setattr(module, "BATCH_ROWS", 4)
+    monkeypatch.setattr(module, "BATCH_CHARACTERS", 40)
 
 
 def colliding(doc_ids: Sequence[str]) -> npt.NDArray[np.uint64]:

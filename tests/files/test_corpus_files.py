@@ -193,8 +193,15 @@ def test_batches_span_files_and_repeated_ids_are_located(tmp_path: Path) -> None
     first = written(tmp_path, "a.tsv", "".join(f"{i}\tt\n" for i in range(5000)))
     pq.write_table(pa.table({"doc_id": ["x", "17"], "text": ["", ""]}), tmp_path / "b.parquet")
     paths = [first, tmp_path / "b.parquet"]
-    assert [len(batch.doc_ids) for batch in read_passages(paths)] == [4096, 906]
+    assert [len(batch.doc_ids) for batch in read_passages(paths)] == [1024, 1024, 1024, 1024, 906]
     assert locate_doc_ids(paths, {"17", "none"}) == {"17": [(first, 18), (tmp_path / "b.parquet", 2)]}
+
+
+def test_long_passages_make_small_batches(tmp_path: Path) -> None:
+    long = "x" * 3_000_000
+    path = written(tmp_path, "long.jsonl", "".join(f'{{"doc_id": "d{i}", "text": "{long}"}}\n' for i in range(7)))
+    # 8 million characters end a batch.
+    assert [len(batch.doc_ids) for batch in read_passages([path])] == [3, 3, 1]
 
 
 def test_collecting_leaves_out_bad_rows_and_goes_on(tmp_path: Path) -> None:
@@ -217,6 +224,10 @@ def test_paths_are_expanded_in_order_and_once(tmp_path: Path) -> None:
     assert names("*") == ["[1].jsonl", "a.jsonl", "b.jsonl"]
     assert names("**/*.jsonl") == ["[1].jsonl", "a.jsonl", "b.jsonl", "sub/c.jsonl"]
     assert names("[1].jsonl") == ["[1].jsonl"]
+    assert expand_paths(tmp_path, "*", ours=lambda path: path.name.startswith("a")) == [
+        tmp_path / "[1].jsonl",
+        tmp_path / "b.jsonl",
+    ]
     assert expand_paths(Path("/elsewhere"), str(tmp_path / "a.jsonl")) == [tmp_path / "a.jsonl"]
     with pytest.raises(InputError) as caught:
         names("*.csv")

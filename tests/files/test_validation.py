@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quati_pool.errors import InputError
+from quati_pool.files.lines import output
 from quati_pool.files.validation import detect_kind, validate_file
 from tests.shared_data import shared
 
@@ -85,7 +86,7 @@ def test_a_file_without_a_sound_row(tmp_path: Path) -> None:
     path = tmp_path / "a.run"
     path.write_text("q Q0 a 1 nan t\n", encoding="utf-8")
     report = validate_file(path)
-    assert [error.line for error in report.errors] == [1, None]
+    assert [error.line for error in report.errors] == [1]
     assert report.summary["rows"] == report.summary["min_documents"] == 0
     path.write_text("\n", encoding="utf-8")
     (path.rename(tmp_path / "a.tsv")).write_text("", encoding="utf-8")
@@ -149,3 +150,13 @@ def test_real_files_are_sound() -> None:
         "vaswani/doc-text.trec": ("corpus", 11_429, 0),
         "vaswani/query-text.trec": ("queries", 93, 0),
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("queries.tsv", "queries"), ("topics.tsv.gz", "queries"), ("corpus.tsv", "corpus")]
+)
+def test_two_columns_without_names_are_told_by_the_files_name(tmp_path: Path, name: str, kind: str) -> None:
+    with output(tmp_path / name) as stream:
+        stream.write("a1\tQuem compôs o hino?\na2\tOnde fica o Jalapão?\n".encode())
+    report = validate_file(tmp_path / name)
+    assert (report.kind, report.ok) == (kind, True)

@@ -16,6 +16,8 @@ from typing import Any
 import ir_measures
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from ir_measures import AP, nDCG
 from pydantic import ValidationError
 
@@ -24,7 +26,7 @@ from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval import lucene as lucene_module
 from quati_pool.retrieval.base import Context, Hits
-from quati_pool.retrieval.bm25 import LANGUAGES, Bm25, Parameters
+from quati_pool.retrieval.bm25 import LANGUAGES, Bm25, Parameters, _untied
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, java_environment, java_home
 
 ROOT = Path(__file__).parents[2]
@@ -457,3 +459,16 @@ class TestParameters:
         assert one.search_key() != other.search_key()
         assert one.index_key(0) != Bm25(Parameters()).index_key(0)
         assert re.fullmatch(r"[\d.]+", one.index_key(0)["anserini"])
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, 1e-6, -1e-6, 15.5, 40.25, 3e4])), max_size=30))
+def test_lost_ties_are_lowered_to_the_next_float(hits: list[tuple[int, float]]) -> None:
+    hits.sort(key=lambda hit: (hit[0], -hit[1]))
+    query = np.array([hit[0] for hit in hits], dtype=np.int64)
+    score = np.array([hit[1] for hit in hits], dtype=np.float32)
+    expected: list[np.float32] = []
+    for row, value in enumerate(score):
+        same = row > 0 and query[row] == query[row - 1]
+        below = np.nextafter(expected[-1], np.float32(-np.inf)) if same else value
+        expected.append(min(value, below))
+    assert np.array_equal(_untied(query, score), np.array(expected, dtype=np.float32))
