@@ -210,10 +210,6 @@ class Run:
         """The first ``depth`` documents of every query."""
         return self._rows(self.rank <= depth)
 
-    def tagged(self, run_tag: str) -> Run:
-        """The same ranking under another name."""
-        return Run(run_tag, self.queries, self.docs, self.query, self.doc, self.rank, self.score)
-
     def _rows(self, kept: npt.NDArray[Any]) -> Run:
         columns = (self.query[kept], self.doc[kept], self.rank[kept], self.score[kept])
         return Run(self.run_tag, self.queries, self.docs, *columns)

@@ -185,12 +185,6 @@ def test_over_other_vocabularies_keeps_the_ranking(scored: dict[tuple[str, str],
     assert moved.query.tolist() == sorted(moved.query.tolist())
 
 
-def test_tagged_changes_the_name_alone() -> None:
-    run = ranked("s", {("q", "d"): 1.0, ("q", "e"): 2.0})
-    assert run.tagged("t").run_tag == "t"
-    assert listed(run.tagged("t")) == listed(run)
-
-
 @given(rows(max_size=40), st.randoms(use_true_random=False))
 def test_a_frame_and_back(scored: dict[tuple[str, str], float], chance: object) -> None:
     pairs = list(scored.items())

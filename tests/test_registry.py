@@ -147,3 +147,63 @@ def test_the_listing_shows_broken_plug_ins_beside_all_others(plugins: Path) -> N
         "fusion shapeless",
         "fusion typo",
     }
+
+
+SAME_NAME = """
+from quati_pool.retrieval.base import Hits, Parameters, Retriever
+
+class Finds(Retriever):
+    summary = "one of two retrievers of the same class name"
+    Parameters = Parameters
+
+    def index_key(self, seed):
+        return {{}}
+
+    def index(self, corpus, folder, context):
+        (folder / "made-by").write_text("{package}")
+
+    def search(self, corpus, folder, queries, depth, context):
+        import numpy as np
+        assert (folder / "made-by").read_text() == "{package}"
+        nothing = np.empty(0, dtype=np.int64)
+        return Hits(nothing, nothing, nothing.astype(np.float32))
+"""
+
+TWO_BUILDS = """
+import sys
+from pathlib import Path
+from quati_pool.steps.build import build
+from quati_pool.steps.listener import Listener
+
+class Prints(Listener):
+    def say(self, line):
+        print(line)
+
+for name in ("one", "other"):
+    Path("pool.yaml").write_text(
+        "name: x\\ncorpus: {path: c.jsonl}\\nqueries: {path: q.tsv}\\n"
+        "systems: {a: {retriever: " + name + "}}\\n"
+    )
+    build(Path("pool.yaml"), Prints())
+"""
+
+
+def test_plugins_of_one_class_name_share_neither_index_nor_run(tmp_path: Path) -> None:
+    site, home = tmp_path / "site", tmp_path / "home"
+    home.mkdir()
+    for name in ("one", "other"):
+        (site / name).mkdir(parents=True)
+        (site / name / "__init__.py").touch()
+        (site / name / "retriever.py").write_text(SAME_NAME.format(package=name))
+        info = site / f"{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[quati_pool.retrievers]\n{name} = {name}.retriever:Finds\n")
+    (home / "c.jsonl").write_text('{"doc_id": "d", "text": "a"}\n')
+    (home / "q.tsv").write_text("q\ta\n")
+    script = f"import sys; sys.path[:0] = [{str(site)!r}, {str(Path(__file__).parents[1])!r}]\n{TWO_BUILDS}"
+    ran = subprocess.run([sys.executable, "-c", script], cwd=home, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "run a: made in" in ran.stdout.split("pool: ")[-2]
+    assert ran.stdout.count("index retriever-") == 2
+    assert "run a: reused" not in ran.stdout

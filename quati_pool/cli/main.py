@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import sys
@@ -47,7 +48,8 @@ def main() -> None:
     # A terminal may lack "≥" or "─", and a closed stream is None.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            with contextlib.suppress(OSError):
+                stream.reconfigure(errors="replace")
     try:
         app(prog_name="quati-pool")
     except QuatiPoolError as error:

@@ -42,7 +42,8 @@ class Pool:
 def propose(runs: Sequence[Run], depths: Mapping[str, int], extra: Sequence[tuple[str, str]] = ()) -> Pool:
     """The depth pool of ``runs``: the first ``depths[run_tag]`` documents of each query and system,
     0 for a system that does not feed it, and ``extra`` pairs of query_id and doc_id, whose queries
-    must be known to the first run. Queries keep the order of their vocabulary.
+    must be known to the first run. Queries keep the order of their vocabulary. A depth pool takes no
+    account of labels; an adaptive one, which appends rounds to a pool, will.
     """
     runs = align([*runs, _extra_run(extra, runs[0].queries)] if extra else runs)
     runs, added = (runs[:-1], runs[-1:]) if extra else (runs, [])

@@ -95,7 +95,7 @@ def build(
         "extra": digest(extra),
         # Their order is that of each pair's ranks.
         "systems": list(config.systems),
-        "run": {tag: digest(systems.key(tag)) for tag in config.systems},
+        "run": {tag: digest(systems.ranking(tag)) for tag in config.systems},
         "run_depth": config.run_depth,
         "queries": queries.fingerprint,
         "corpus": {name: corpus.fingerprint for name, corpus in corpora.items()},

@@ -68,9 +68,9 @@ class Systems:
 
     def key(self, run_tag: str) -> dict[str, Any]:
         """Everything that changes a system's run to the depth it goes to."""
-        return {"depth": self.config.search_depth(run_tag), **self._ranking(run_tag)}
+        return {"depth": self.config.search_depth(run_tag), **self.ranking(run_tag)}
 
-    def _ranking(self, run_tag: str) -> dict[str, Any]:
+    def ranking(self, run_tag: str) -> dict[str, Any]:
         """Everything that changes a system's ranking. How deep its inputs go besides is no part of it:
         of each it reads no more than ``input_depth``."""
         if run_tag in self._rankings:
@@ -91,7 +91,7 @@ class Systems:
             }
         if not isinstance(system, RetrieverSystem):
             key["input_depth"] = self.config.input_depth(run_tag)
-            key["input"] = {tag: self._ranking(tag) for tag in self.config.needs(run_tag)}
+            key["input"] = {tag: self.ranking(tag) for tag in self.config.needs(run_tag)}
         self._rankings[run_tag] = key
         return key
 

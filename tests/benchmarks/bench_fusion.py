@@ -31,7 +31,7 @@ def numpy_alone(runs: list[pd.DataFrame]) -> tuple[np.ndarray, np.ndarray, np.nd
     whole = pd.concat(runs, ignore_index=True)
     query, _ = pd.factorize(whole["query_id"])
     doc, docs = pd.factorize(whole["doc_id"])
-    pairs, row = np.unique(query * len(docs) + doc, return_inverse=True)
+    row, pairs = pd.factorize(query * len(docs) + doc)
     score = np.bincount(row, weights=1 / (60 + whole["rank"].to_numpy()))
     query, doc = np.divmod(pairs, len(docs))
     order = np.lexsort((-score, query))

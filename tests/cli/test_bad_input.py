@@ -235,7 +235,7 @@ def error_of(done: object) -> str:
     assert status == 1, err
     assert out == ""
     *before, last = err.splitlines()
-    assert all(": made in " in line for line in before), err
+    assert all(": made in " in line or line.endswith(": reused") for line in before), err
     assert last.startswith("quati-pool: ")
     return str(last.removeprefix("quati-pool: "))
 
@@ -279,13 +279,23 @@ def test_grades_that_are_no_integers(tiny: Path, cli: Cli) -> None:
 
 
 def test_a_fault_costs_no_finished_work(tiny: Path, cli: Cli) -> None:
+    assert cli("build").status == 0
     good = (tiny / "theirs.run").read_bytes()
     (tiny / "theirs.run").write_text("q1 Q0 d9 1 1.5 t\n", encoding="utf-8")
     error_of(cli("build"))
     (tiny / "theirs.run").write_bytes(good)
     done = cli("build")
     assert done.status == 0
-    assert done.err.startswith("corpus: reused\nrun bm25s: reused\nrun theirs: made in ")
+    assert done.err.splitlines() == [
+        f"{what}: reused" for what in ("corpus", "run theirs", "run bm25s", "pool", "reports")
+    ]
+
+
+def test_what_the_user_gave_is_checked_before_anything_is_retrieved(tiny: Path, cli: Cli) -> None:
+    (tiny / "theirs.run").write_text("q1 Q0 d9 1 1.5 t\n", encoding="utf-8")
+    error_of(cli("build"))
+    assert not list(tiny.glob("cache/indexes/*"))
+    assert not list(tiny.glob("runs/*.gz"))
 
 
 def test_queries_without_words_make_an_empty_pool_that_says_so(tiny: Path, cli: Cli) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -88,14 +89,15 @@ def test_build_in_every_format(tiny: Path, cli: Cli, how: str) -> None:
         "table": "Pairs that only one system returned\n",
         "markdown": "### Pairs that only one system returned\n\n| System |",
         "latex": "\\begin{table}\n",
-        "csv": "System,Pairs returned,By it alone,Share\n",
+        "csv": "# ",
         "json": "{",
     }
     assert done.out.startswith(begin[how])
     if how == "json":
         assert json.loads(done.out)["pool"]["queries"] == 2
     if how == "csv":
-        first = done.out.split("\n\n")[0]
+        title, _, first = done.out.split("\n\n")[0].partition("\n")
+        assert title == "# Pairs that only one system returned"
         assert next(csv.DictReader(io.StringIO(first)))["System"] == "bm25s"
 
 
@@ -106,8 +108,8 @@ def test_build_prints_nothing_but_its_table_on_stdout(tiny: Path, cli: Cli) -> N
     assert "\r" not in done.out + done.err
     assert [line.split(": ")[0].split(" ")[0] for line in done.err.splitlines()] == [
         "corpus",
-        "index",
         "run",
+        "index",
         "run",
         "pool",
         "reports",
@@ -211,3 +213,34 @@ def test_demo_leaves_a_folder_of_other_things_alone(tiny: Path, cli: Cli) -> Non
     done = cli("demo", tiny)
     assert done == (1, "", f"quati-pool: {tiny} is not empty and holds no pool.yaml; name another folder\n")
     assert sorted(tiny.rglob("*")) == before
+
+
+def test_only_in_json_is_one_object_too(tiny: Path, cli: Cli) -> None:
+    done = cli("build", "--only", "theirs", "--format", "json")
+    assert json.loads(done.out) == {"systems": [], "pool": None}
+    assert "still to build: bm25s" in done.err
+
+
+@pytest.mark.parametrize("redirected", ["", " >&-"])
+def test_a_stdout_that_cannot_show_everything(tiny: Path, redirected: str) -> None:
+    """One without "─", and one that is closed."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        f"'{sys.executable}' -m quati_pool build{redirected}",
+        shell=True,
+        cwd=tiny,
+        env={**os.environ, "PYTHONPATH": str(root), "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert redirected or "?????" in done.stdout
+
+
+def test_a_pattern_for_inputs_passes_over_what_build_made(tiny: Path, cli: Cli) -> None:
+    settings = (tiny / "pool.yaml").read_text(encoding="utf-8")
+    (tiny / "pool.yaml").write_text(settings.replace("corpus.jsonl", "'**/*.jsonl*'"), encoding="utf-8")
+    assert cli("build").status == 0
+    again = cli("build")
+    assert again.status == 0, again.err
+    assert "corpus: reused" in again.err

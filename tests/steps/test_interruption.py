@@ -310,7 +310,10 @@ def test_a_file_that_may_not_grow(
     else:
         path.unlink()
     if missing == "cache/indexes":
-        shutil.rmtree(folder / "runs")
+        # A run that needs no index would fail first.
+        for run in (folder / "runs").iterdir():
+            if not run.name.startswith("theirs."):
+                run.unlink()
         shutil.rmtree(folder / "cache" / "candidates")
     broken = driver.build(folder, limit=limit)
     assert broken["status"] == 1, broken["stderr"]
