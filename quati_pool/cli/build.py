@@ -26,7 +26,9 @@ def build(
     only: Annotated[
         list[str] | None, typer.Option(metavar="SYSTEM", help="Make only this system's run (repeatable).")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Make indexes and runs anew, though nothing changed.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Make everything anew, or what --only names, though nothing changed.")
+    ] = False,
     how: FormatOption = Format.table,
 ) -> None:
     """Run all systems, pool their results to the depth, and say how diverse the pool is.

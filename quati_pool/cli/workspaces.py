@@ -37,14 +37,14 @@ def demo(
         result = step(folder, listener)
     show(tables(result), as_data(result), how)
     sys.stdout.flush()
-    here = shlex.quote(str(folder))
     commands = {
-        f"zcat {here}/pool.jsonl.gz | head -1": "a pair to judge, with every system's rank",
-        f"less {here}/reports/diversity.md": "these tables; .tex and .json beside it",
-        f"quati-pool build -c {here}/pool.yaml --qrels {here}/labels.tsv": "again, after a change",
-        "quati-pool init my-collection": "a workspace for your own corpus and queries",
+        f"cd {shlex.quote(str(folder))}": "",
+        "zcat pool.jsonl.gz | head -1": "a pair to judge, with every system's rank",
+        "less reports/diversity.md": "these tables; .tex and .json beside it",
+        "quati-pool build --qrels labels.tsv": "again, after a change to pool.yaml, say",
+        "quati-pool init ../my-collection": "a workspace for your own corpus and queries",
         "quati-pool retrievers": "what systems there are, with parameters",
     }
     width = max(map(len, commands))
-    lines = ["", "Next:", *(f"  {command:{width}}  {what}" for command, what in commands.items())]
+    lines = ["", "Next:", *(f"  {command:{width}}  {what}".rstrip() for command, what in commands.items())]
     print("\n".join(lines), file=sys.stderr)
