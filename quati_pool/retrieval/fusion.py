@@ -37,6 +37,10 @@ class Fusion(ABC):
     summary: ClassVar[str]
     Parameters: ClassVar[type[FusionParameters]]
 
+    @classmethod
+    def require(cls) -> None:
+        """Raises MissingExtraError where a package this fusion needs is not installed."""
+
     def __init__(self, parameters: Any) -> None:
         self.parameters = parameters
 

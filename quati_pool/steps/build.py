@@ -17,13 +17,13 @@ from quati_pool.files.qrels import read_judgements
 from quati_pool.pooling.diversity import Diversity, GradeShares, diversity, diversity_by_grade
 from quati_pool.pooling.pool import Pool, growth, propose
 from quati_pool.records import Int
-from quati_pool.registry import RERANKERS, RETRIEVERS, nearest
+from quati_pool.registry import nearest
 from quati_pool.retrieval.base import Context
 from quati_pool.steps.diversity_report import write_reports
 from quati_pool.steps.inputs import Corpus, Queries, load_extra, load_queries, open_corpus, passage_texts
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.making import Maker
-from quati_pool.steps.systems import Systems
+from quati_pool.steps.systems import Systems, component_name
 from quati_pool.workspace import Workspace
 
 # Raised when the same runs give another pool.
@@ -135,11 +135,8 @@ def _closure(config: PoolConfig, run_tags: Sequence[str]) -> list[str]:
 
 
 def _require(config: PoolConfig, run_tag: str) -> None:
-    system = config.systems[run_tag]
-    if hasattr(system, "retriever"):
-        RETRIEVERS.get(system.retriever).require()
-    if hasattr(system, "reranker"):
-        RERANKERS.get(system.reranker).require()
+    registry, name = component_name(config.systems[run_tag])
+    registry.get(name).require()
 
 
 def _current(systems: Systems, run_tag: str) -> bool:

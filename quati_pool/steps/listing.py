@@ -42,8 +42,7 @@ def _listing(registry: Registry, name: str) -> ComponentListing:
         return ComponentListing(kind, name, "", (), str(error))
     problem = None
     try:
-        if hasattr(component, "require"):
-            component.require()
+        component.require()
     except MissingExtraError as error:
         problem = str(error)
     except Exception as error:  # a plug-in's own, which must not hide the others

@@ -76,7 +76,7 @@ class Systems:
         if run_tag in self._rankings:
             return self._rankings[run_tag]
         system = self.config.systems[run_tag]
-        registry, name = _component_name(system)
+        registry, name = component_name(system)
         key: dict[str, Any] = {"component": registry.identity(name), "version": registry.get(name).version}
         if isinstance(system, FusionSystem):
             key |= {"parameters": system.parameters.model_dump(), "fuse": system.fuse}
@@ -136,7 +136,7 @@ class Systems:
     def _make(self, run_tag: str, depth: int) -> Run:
         system = self.config.systems[run_tag]
         inputs = [self.run(tag).head(self.config.input_depth(run_tag)) for tag in self.config.needs(run_tag)]
-        registry, name = _component_name(system)
+        registry, name = component_name(system)
         component = registry.get(name)(system.parameters)
         if isinstance(system, FusionSystem):
             fused: Run = component.fuse(run_tag, inputs, depth)
@@ -179,7 +179,7 @@ class Systems:
         self.context.progress = lambda done, total: self.maker.listener.progress(label, done, total)
 
 
-def _component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tuple[Registry, str]:
+def component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tuple[Registry, str]:
     """Where a system's component is registered, and its name there."""
     if isinstance(system, RetrieverSystem):
         return RETRIEVERS, system.retriever

@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from quati_pool.cli.main import app
+from quati_pool.cli.validate import FileKind
 from quati_pool.errors import MissingExtraError
+from quati_pool.files.validation import KINDS
 from quati_pool.retrieval.bm25 import Bm25
 from tests.cli.conftest import Cli
 
@@ -244,3 +246,8 @@ def test_a_pattern_for_inputs_passes_over_what_build_made(tiny: Path, cli: Cli) 
     again = cli("build")
     assert again.status == 0, again.err
     assert "corpus: reused" in again.err
+
+
+def test_validate_takes_every_kind_there_is() -> None:
+    # The command names them itself, so that --help need not import the readers.
+    assert tuple(kind.value for kind in FileKind) == KINDS

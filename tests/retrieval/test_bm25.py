@@ -28,9 +28,9 @@ from quati_pool.retrieval import lucene as lucene_module
 from quati_pool.retrieval.base import Context, Hits
 from quati_pool.retrieval.bm25 import LANGUAGES, Bm25, Parameters, _untied
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, java_environment, java_home
+from tests.shared_data import shared
 
 ROOT = Path(__file__).parents[2]
-VASWANI = ROOT.parent / "shared" / "data" / "vaswani"
 REQUIRE_ALL = "QUATI_POOL_REQUIRE_ALL" in os.environ
 
 try:
@@ -115,11 +115,8 @@ def tied(tmp_path: Path) -> CorpusStore:
 
 def vaswani() -> tuple[list[str], list[str], list[str], list[str]]:
     """Doc_ids, texts, query_ids and queries of the Vaswani collection."""
-    if not VASWANI.exists():
-        missing = f"{VASWANI} is absent: BM25 was not compared with Pyserini and its published measures"
-        pytest.fail(missing) if REQUIRE_ALL else pytest.skip(missing)
-    documents = (VASWANI / "doc-text.trec").read_text(encoding="utf-8")
-    topics = (VASWANI / "query-text.trec").read_text(encoding="utf-8")
+    documents = shared("vaswani/doc-text.trec").read_text(encoding="utf-8")
+    topics = shared("vaswani/query-text.trec").read_text(encoding="utf-8")
     doc_ids, texts = zip(*re.findall(r"<DOCNO>(.*?)</DOCNO>(.*?)</DOC>", documents, re.DOTALL), strict=True)
     query_ids, asked = zip(*re.findall(r"<num>(.*?)</num><title>(.*?)</title>", topics, re.DOTALL), strict=True)
     return list(doc_ids), list(texts), list(query_ids), list(asked)
@@ -144,7 +141,7 @@ def test_vaswani_as_pyserini_itself(tmp_path: Path, context: Context) -> None:
     ]
 
     run = Run.ranked("bm25", Ids(query_ids), corpus.ids, hits.query, hits.doc, hits.score, 1000)
-    qrels = list(ir_measures.read_trec_qrels(str(VASWANI / "qrels")))  # type: ignore[no-untyped-call]
+    qrels = list(ir_measures.read_trec_qrels(str(shared("vaswani/qrels"))))  # type: ignore[no-untyped-call]
     measured = ir_measures.calc_aggregate([nDCG @ 10, AP], qrels, run.to_frame())
     assert round(measured[nDCG @ 10], 4) == 0.4368
     assert round(measured[AP], 4) == 0.2856
