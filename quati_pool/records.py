@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,24 @@ def code_ids(columns: Sequence[pa.Array | pa.ChunkedArray]) -> tuple[Ids, list[I
     codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     bounds = np.cumsum([len(array) for array in arrays])[:-1]
     return Ids(encoded.dictionary), list(np.split(codes, bounds))
+
+
+class State(StrEnum):
+    """What became of a pair that a labeler was given. Only ``ok`` has a grade; a failure is no grade and
+    stays pending; ``skipped`` is a person's "later", ``unsure`` a person's final "cannot judge"."""
+
+    ok = "ok"
+    unparsed = "unparsed"
+    off_scale = "off_scale"
+    refused = "refused"
+    truncated = "truncated"
+    failed = "failed"
+    skipped = "skipped"
+    unsure = "unsure"
+    retracted = "retracted"
+
+
+FAILURES = frozenset({State.unparsed, State.off_scale, State.refused, State.truncated, State.failed})
 
 
 @dataclass(frozen=True)
