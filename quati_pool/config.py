@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, Field
 
 from quati_pool.errors import ConfigError, InputError
-from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry, nearest
-
-# Run tags name files and are a column of TREC runs.
-_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\Z")
+from quati_pool.registry import FUSIONS, JUDGES, RERANKERS, RETRIEVERS, Registry, nearest
+from quati_pool.yaml_file import M, Model, Place, YamlFile
 
 Depth = Annotated[int, Field(ge=1)]
-
-
-class Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True, allow_inf_nan=False)
 
 
 class CorpusConfig(Model):
@@ -90,8 +81,34 @@ class FusionSystem(System):
     parameters: Any = None
 
 
+class JudgeConfig(Model):
+    """A program that grades pairs, ``samples`` times each; ``aggregate`` makes one grade of several."""
+
+    judge: str
+    samples: Annotated[int, Field(ge=1, le=1000)] = 1
+    aggregate: Literal["mean", "median", "mode"] = "mean"
+    parameters: Any = None
+
+
+class ConsensusConfig(Model):
+    """One grade of several judges', computed whenever it is read and stored nowhere."""
+
+    consensus: Annotated[list[str], Field(min_length=2)]
+    method: Literal["majority", "median", "mean"] = "majority"
+
+
+class LabelsConfig(Model):
+    """Where labels are kept: a database URL; SQLite beside ``pool.yaml`` where none is given."""
+
+    url: str | None = None
+
+
+GRADES = {0: "Irrelevant", 1: "Relevant", 2: "Highly relevant", 3: "Perfectly relevant"}
+"""The default scale, of TREC-DL 2021 (arXiv 2404.06976, section 3.3): only 2 and 3 answer the query."""
+
+
 class PoolConfig(Model):
-    """A collection: its corpora, queries, systems and pool."""
+    """A collection: its corpora, queries, systems and pool, and who grades it on which scale."""
 
     name: str
     seed: int = 0
@@ -100,6 +117,9 @@ class PoolConfig(Model):
     systems: dict[str, RetrieverSystem | RerankSystem | FusionSystem]
     run_depth: Depth = 100
     pool: PoolSettings = PoolSettings()
+    grades: Annotated[dict[int, str], Field(min_length=2)] = GRADES
+    judges: dict[str, JudgeConfig | ConsensusConfig] = Field(default_factory=dict)
+    labels: LabelsConfig = LabelsConfig()
     path: Path
 
     @property
@@ -141,7 +161,7 @@ def load_config(path: Path) -> PoolConfig:
     Raises InputError, with the line at fault, for a file that is not there, is not YAML, or does not
     hold what it should.
     """
-    reader = _Reader(path)
+    reader = _Reader(path, missing="run: quati-pool init DIR, or name one with -c")
     data = reader.data
     if not isinstance(data, dict):
         raise InputError(path, 1, "holds no settings; expected keys such as name, corpus, queries, systems")
@@ -163,6 +183,11 @@ def load_config(path: Path) -> PoolConfig:
         raise reader.error((), "the key 'queries' is missing; add it")
     data["queries"] = reader.model(("queries",), QueriesConfig, data["queries"])
     data["pool"] = reader.model(("pool",), PoolSettings, data.get("pool", {}))
+    data["labels"] = reader.model(("labels",), LabelsConfig, data.get("labels", {}))
+    judges = data.get("judges", {})
+    if not isinstance(judges, dict):
+        raise reader.error(("judges",), "expected judges by name, such as  lexical: {judge: lexical}")
+    data["judges"] = {name: reader.judge(name, value, judges) for name, value in judges.items()}
     systems = data.get("systems")
     if not isinstance(systems, dict) or not systems:
         raise reader.error(("systems",), "expected at least one system, such as  bm25s: {retriever: bm25s}")
@@ -196,127 +221,8 @@ def _inputs(system: System) -> list[str]:
     return list(system.fuse) if isinstance(system, FusionSystem) else []
 
 
-M = TypeVar("M", bound=BaseModel)
-Place = tuple[Any, ...]
-
-
-_EXPECTED = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "list_type": "a list, such as [a, b]",
-    "model_type": "keys and their values, {{key: value}}",
-    "greater_than_equal": "at least {ge:g}",
-    "less_than_equal": "at most {le:g}",
-    "literal_error": "{expected}",
-    "too_short": "at least one",
-}
-
-
-def _explained(fault: ErrorDetails) -> str:
-    """A fault that pydantic found, in the words of this file's other messages."""
-    context = fault.get("ctx", {})
-    if "error" in context:
-        return str(context["error"])
-    value = fault["input"]
-    expected = _EXPECTED.get(fault["type"])
-    if expected is None:
-        return f"{fault['msg']}, not {value!r}"
-    hint = ""
-    if fault["type"] == "string_type":
-        if isinstance(value, bool):
-            hint = " (YAML reads a bare yes, no, on or off so: put it in quotes)"
-        elif value is not None and not isinstance(value, (dict, list)):
-            hint = " (put it in quotes)"
-    return f"expected {expected.format(**context)}, not {'nothing' if value is None else repr(value)}{hint}"
-
-
-class _Reader:
-    """A YAML file with the line of every key, and checks that name it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            text = path.read_bytes().decode("utf-8-sig")
-        except FileNotFoundError:
-            raise InputError(
-                path, None, "there is no such file; run: quati-pool init DIR, or name one with -c"
-            ) from None
-        except UnicodeDecodeError as error:
-            line = path.read_bytes()[: error.start].count(b"\n") + 1
-            raise InputError(path, line, "is not UTF-8; save it as UTF-8") from None
-        except OSError as error:
-            raise InputError(path, None, f"cannot be read ({error.strerror}); expected a pool.yaml") from None
-        self._lines: dict[Place, int] = {(): 1}
-        try:
-            loader = yaml.SafeLoader(text)
-            root = loader.get_single_node()
-            for place, line in self._walk((), root, loader):
-                self._lines[place] = line
-            self.data: Any = loader.construct_document(root) if root else None
-        except RecursionError:
-            raise InputError(path, None, "nests too deeply, or holds itself; write it out") from None
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            problem = error.problem or "cannot be read"
-            raise InputError(path, mark.line + 1 if mark else None, f"is not YAML: {problem}") from None
-        except yaml.YAMLError as error:
-            raise InputError(path, None, f"is not YAML: {' '.join(str(error).split())}") from None
-
-    def _walk(self, place: Place, node: yaml.Node | None, loader: yaml.SafeLoader) -> Iterator[tuple[Place, int]]:
-        if isinstance(node, yaml.MappingNode):
-            seen = set()
-            for key_node, value in node.value:
-                line = key_node.start_mark.line + 1
-                # << and = have tags of their own, for which there is no constructor.
-                special = key_node.tag.endswith((":merge", ":value"))
-                key = key_node.value if special else loader.construct_object(key_node, deep=True)
-                if not isinstance(key, Hashable):
-                    raise InputError(self.path, line, "a list or a mapping is no key; expected a word")
-                if key in seen:
-                    raise InputError(self.path, line, f"the key {key_node.value!r} occurs twice; keep one")
-                seen.add(key)
-                yield (*place, key), line
-                yield from self._walk((*place, key), value, loader)
-        elif isinstance(node, yaml.SequenceNode):
-            for position, value in enumerate(node.value):
-                yield (*place, position), value.start_mark.line + 1
-                yield from self._walk((*place, position), value, loader)
-
-    def error(self, place: Place, message: str) -> InputError:
-        known = place
-        while known not in self._lines:
-            known = known[:-1]
-        name = ".".join(map(str, place))
-        return InputError(self.path, self._lines[known], f"{name}: {message}" if name else message)
-
-    def refuse_unknown(self, place: Place, data: Mapping[Any, Any], known: set[str]) -> None:
-        for key in data:
-            if key not in known:
-                raise self.error((*place, key), f"unknown key; {nearest(str(key), known)}")
-
-    def text_key(self, place: Place, key: Any) -> str:
-        if not isinstance(key, str) or not _TAG.match(key):
-            raise self.error(place, "expected a name of letters, digits, '.', '_', '+' and '-' (quote a number: '7')")
-        return key
-
-    def model(self, place: Place, model: type[M], data: Any) -> M:
-        if isinstance(data, dict):
-            names = {field.alias or name for name, field in model.model_fields.items()}
-            self.refuse_unknown(place, data, names)
-        try:
-            return model.model_validate(data)
-        except ValidationError as error:
-            fault = error.errors()[0]
-            at = place
-            for part in fault["loc"]:
-                # pydantic names the branch of a union too, which is no key.
-                at = (*at, part) if (*at, part) in self._lines else at
-            if fault["type"] == "missing":
-                raise self.error(place, f"the key {fault['loc'][-1]!r} is missing; add it") from None
-            raise self.error(at or fault["loc"][:1], _explained(fault)) from None
+class _Reader(YamlFile):
+    """What ``pool.yaml`` alone has: systems and judges, whose parameters are those of components."""
 
     def system(self, tag: Any, data: Any, corpora: Mapping[str, CorpusConfig]) -> System:
         place = ("systems", tag)
@@ -336,6 +242,22 @@ class _Reader:
                 (*place, "corpus"), f"there is no corpus {system.corpus!r}; {nearest(system.corpus, corpora)}"
             )
         return system if system.corpus else system.model_copy(update={"corpus": next(iter(corpora))})
+
+    def judge(self, name: Any, data: Any, judges: Mapping[Any, Any]) -> JudgeConfig | ConsensusConfig:
+        place = ("judges", name)
+        self.text_key(place, name)
+        if not isinstance(data, dict):
+            raise self.error(place, "expected a model: with a prompt:, a judge:, or a consensus: of judges")
+        if "consensus" not in data:
+            return self._component(place, JudgeConfig, data, "judge", JUDGES, default="llm")
+        made = self.model(place, ConsensusConfig, data)
+        single = {key for key, value in judges.items() if not (isinstance(value, dict) and "consensus" in value)}
+        for member in made.consensus:
+            if member not in single:
+                raise self.error((*place, "consensus"), f"{member!r} is no judge; {nearest(member, single)}")
+            if made.consensus.count(member) > 1:
+                raise self.error((*place, "consensus"), f"names {member!r} twice; name it once")
+        return made
 
     def _fusion(self, place: Place, data: dict[Any, Any]) -> FusionSystem:
         system = self._component(place, FusionSystem, data, "method", FUSIONS, default="rrf")

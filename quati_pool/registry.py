@@ -94,3 +94,11 @@ FUSIONS = Registry(
         "combmnz": "quati_pool.retrieval.fusion:CombMnz",
     },
 )
+JUDGES = Registry(
+    "judges",
+    {
+        "llm": "quati_pool.judging.llm:LlmJudge",
+        "lexical": "quati_pool.judging.lexical:Lexical",
+        "replay": "quati_pool.judging.replay:Replay",
+    },
+)

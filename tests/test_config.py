@@ -345,7 +345,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_config(tmp_path)
-    assert str(caught.value) == f"{tmp_path}: cannot be read (Is a directory); expected a pool.yaml"
+    assert str(caught.value) == f"{tmp_path}: cannot be read (Is a directory); expected a YAML file"
 
 
 def test_a_file_in_another_encoding_names_the_line(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     ),
     "pool.yaml is a folder": (
         folder_instead("pool.yaml"),
-        "pool.yaml: cannot be read (Is a directory); expected a pool.yaml",
+        "pool.yaml: cannot be read (Is a directory); expected a YAML file",
     ),
     "pool.yaml is empty": (
         text("pool.yaml", ""),
