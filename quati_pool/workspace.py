@@ -23,7 +23,7 @@ class Workspace:
     def made(self, path: Path) -> bool:
         """Whether a path is of what the tool makes, which no pattern for inputs means."""
         parts = Path(os.path.relpath(path, self.folder)).parts
-        return parts[0] in ("runs", "reports", "cache") or parts == (self.pool.name,)
+        return parts[0] in ("runs", "qrels", "reports", "cache") or parts == (self.pool.name,)
 
     def run(self, run_tag: str) -> Path:
         return self.folder / "runs" / f"{run_tag}.trec.gz"
@@ -31,6 +31,9 @@ class Workspace:
     @property
     def pool(self) -> Path:
         return self.folder / "pool.jsonl.gz"
+
+    def qrels(self, labeler: str) -> Path:
+        return self.folder / "qrels" / f"{labeler}.qrels"
 
     def report(self, name: str) -> Path:
         return self.folder / "reports" / name
@@ -44,6 +47,11 @@ class Workspace:
     def candidates(self, run_tag: str) -> Path:
         """A run deeper than ``run_depth``, for a reranker or a fusion."""
         return self.folder / "cache" / "candidates" / f"{run_tag}.trec.gz"
+
+    @property
+    def batches(self) -> Path:
+        """Where the files of batches wait to be sent."""
+        return self.folder / "cache" / "batches"
 
     def lock(self, name: str) -> Path:
         return self.folder / "cache" / "locks" / f"{name}.lock"

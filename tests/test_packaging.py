@@ -15,6 +15,7 @@ from quati_pool.bundled import bundled
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = {"corpus.jsonl", "queries.jsonl", "labels.tsv", "pool.yaml", "PROVENANCE.md"}
+PROMPTS = {f"{name}.yaml" for name in ("quati-pt", "quati-en", "quati-es", "binary-pt", "umbrela-style-en")}
 
 
 @pytest.fixture(scope="module")
@@ -26,11 +27,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def test_the_wheel_carries_the_sample_inside_the_package(wheel: Path) -> None:
+def test_the_wheel_carries_sample_and_prompts_inside_the_package(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {f"quati_pool/bundled/data/sample/{name}" for name in SAMPLE} <= set(names)
+    assert {name.rpartition("/")[2] for name in names if name.startswith("quati_pool/bundled/prompts/")} == PROMPTS
     # Nothing lands beside the package in site-packages.
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"quati_pool"}
+
+
+def test_the_wheel_finds_its_prompts_away_from_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    script = "from quati_pool.judging.prompts import bundled_prompts; print(*{p.path for p in bundled_prompts()})"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", script]
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+    assert set(map(Path, ran.stdout.split())) == {tmp_path / "quati_pool" / "bundled" / "prompts" / n for n in PROMPTS}
 
 
 @pytest.mark.slow
@@ -61,3 +72,7 @@ def test_the_installed_demo_runs_in_an_empty_folder(wheel: Path, tmp_path: Path)
 def test_a_checkout_finds_its_own_sample() -> None:
     assert bundled("data/sample") == ROOT / "data" / "sample"
     assert {path.name for path in bundled("data/sample").iterdir()} == SAMPLE
+
+
+def test_a_checkout_finds_its_own_prompts() -> None:
+    assert {path.name for path in bundled("prompts").iterdir()} == PROMPTS

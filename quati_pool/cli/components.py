@@ -14,7 +14,7 @@ def register(app: typer.Typer) -> None:
 
 
 def retrievers(how: FormatOption = Format.table) -> None:
-    """List the retrievers, rerankers and fusions there are, with their parameters."""
+    """List the retrievers, rerankers, fusions and judges there are, with their parameters."""
     from quati_pool.render.tables import Column, Table
     from quati_pool.steps.listing import components
 
@@ -29,6 +29,7 @@ def retrievers(how: FormatOption = Format.table) -> None:
         [Column("Kind"), Column("Name"), Column("Parameter"), Column("Default"), Column("Meaning")],
         [[item.kind, item.name, p.name, p.default, p.description] for item in found for p in item.parameters],
         "Every system also takes family, pool (true or false) and pool_depth; a retriever takes corpus, "
-        "a fusion fuse, method and depth, a two-stage system first and rerank: {with, depth, …}.",
+        "a fusion fuse, method and depth, a two-stage system first and rerank: {with, depth, …}; a judge takes "
+        "samples and aggregate.",
     )
     show([systems, parameters], {"components": [dataclasses.asdict(item) for item in found]}, how)

@@ -55,15 +55,15 @@ class ConsoleListener(Listener):
             self._close()
         print(line, file=sys.stderr, flush=True)
 
-    def progress(self, label: str, done: int, total: int) -> None:
+    def progress(self, label: str, done: int, total: int, detail: str = "") -> None:
         if not sys.stderr.isatty():
             return
         if self._bars is None:
             self._open()
         assert self._bars is not None
         if label not in self._tasks:
-            self._tasks[label] = self._bars.add_task(label, total=total or None)
-        self._bars.update(self._tasks[label], completed=done, total=total or None)
+            self._tasks[label] = self._bars.add_task(label, total=total or None, detail=detail)
+        self._bars.update(self._tasks[label], completed=done, total=total or None, detail=detail)
 
     def __enter__(self) -> ConsoleListener:
         return self
@@ -84,7 +84,12 @@ class ConsoleListener(Listener):
             def render(self, task: Any) -> Text:
                 return Text.from_markup(escape(task.description))
 
-        columns = (Label(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        class Detail(ProgressColumn):
+            def render(self, task: Any) -> Text:
+                speed = f"{task.speed:,.1f}/s" if task.speed else ""
+                return Text("  ".join(filter(None, (speed, task.fields["detail"]))))
+
+        columns = (Label(), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), Detail())
         self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
         self._bars.start()
 

@@ -29,18 +29,21 @@ def demo(
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to build it.")] = Path("quati-pool-demo"),
     how: FormatOption = Format.table,
 ) -> None:
-    """Build the bundled sample collection, offline: passages, questions, systems, pool, tables."""
+    """Build the bundled sample collection, offline: passages, questions, systems, pool, a judge's grades."""
+    from quati_pool.steps import diversity_report, judge_report
     from quati_pool.steps.demo import demo as step
-    from quati_pool.steps.diversity_report import as_data, tables
 
     with ConsoleListener() as listener:
-        result = step(folder, listener)
-    show(tables(result), as_data(result), how)
+        built, judged = step(folder, listener)
+    tables = [*diversity_report.tables(built), *judge_report.tables(judged)]
+    show(tables, {**diversity_report.as_data(built), "judge": judge_report.as_data(judged)}, how)
     sys.stdout.flush()
     commands = {
         f"cd {shlex.quote(str(folder))}": "",
         "zcat pool.jsonl.gz | head -1": "a pair to judge, with every system's rank",
-        "less reports/diversity.md": "these tables; .tex and .json beside it",
+        "less reports/diversity.md": "the tables of the pool; .tex and .json beside it",
+        "quati-pool export qrels --labeler lexical": "the judge's grades as TREC qrels",
+        "quati-pool prompts": "prompts for LLM judges, in several languages",
         "quati-pool build --qrels labels.tsv": "again, after a change to pool.yaml, say",
         "quati-pool init ../my-collection": "a workspace for your own corpus and queries",
         "quati-pool retrievers": "what systems there are, with parameters",

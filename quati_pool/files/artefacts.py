@@ -47,6 +47,22 @@ def sidecar(path: Path) -> Path:
 
 def stale(path: Path, key: Key) -> str | None:
     """Why the artefact at ``path`` cannot serve for ``key``, in a few words; None where it can."""
+    meta = _meta(path)
+    if isinstance(meta, str):
+        return meta
+    if meta["key"] != json.loads(json.dumps(key)):
+        return _difference(meta["key"], key)
+    return _changed(path, meta)
+
+
+def unfinished(path: Path) -> str | None:
+    """Why there is no whole artefact at ``path``, of whatever key; None where there is one."""
+    meta = _meta(path)
+    return meta if isinstance(meta, str) else _changed(path, meta)
+
+
+def _meta(path: Path) -> dict[str, Any] | str:
+    """What the sidecar says, or why that cannot be read."""
     if not path.exists():
         return "not there yet"
     try:
@@ -57,11 +73,11 @@ def stale(path: Path, key: Key) -> str | None:
         return f"{sidecar(path).name} cannot be read"
     if not isinstance(meta, dict) or meta.get("content") is None or not isinstance(meta.get("key"), dict):
         return f"{sidecar(path).name} cannot be read"
-    if meta["key"] != json.loads(json.dumps(key)):
-        return _difference(meta["key"], key)
-    if meta["content"] != _content(path):
-        return "was changed since it was written"
-    return None
+    return meta
+
+
+def _changed(path: Path, meta: dict[str, Any]) -> str | None:
+    return None if meta["content"] == _content(path) else "was changed since it was written"
 
 
 def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
@@ -71,12 +87,12 @@ def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callab
     partial = path.with_name(f".partial-{path.name}")
     try:
         counts = fill(partial)
-        _sync(partial)
+        sync(partial)
         os.replace(partial, path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    _sync(path.parent)
+    sync(path.parent)
     _write_sidecar(path, key, provenance, counts)
     return counts
 
@@ -90,8 +106,8 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
     try:
         counts = fill(partial)
         for file in sorted(partial.rglob("*")):
-            _sync(file)
-        _sync(partial)
+            sync(file)
+        sync(partial)
         # A folder cannot be renamed onto another; whoever has files of the old one open keeps them.
         if path.exists():
             os.replace(path, old)
@@ -99,7 +115,7 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
-    _sync(path.parent)
+    sync(path.parent)
     _write_sidecar(path, key, provenance, counts)
     shutil.rmtree(old, ignore_errors=True)
     return counts
@@ -163,12 +179,12 @@ def _write_sidecar(path: Path, key: Key, provenance: Mapping[str, Any], counts: 
     partial = path.with_name(f".partial-{sidecar(path).name}")
     try:
         partial.write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        _sync(partial)
+        sync(partial)
         os.replace(partial, sidecar(path))
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
-    _sync(path.parent)
+    sync(path.parent)
 
 
 def _content(path: Path) -> dict[str, Any]:
@@ -180,7 +196,8 @@ def _content(path: Path) -> dict[str, Any]:
     return {"sha256": file_digest(path)}
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Waits until a file or folder is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,13 +1,16 @@
-"""The pool as JSON lines, one pair a line: readable by anything, without this library."""
+"""The pool as JSON lines, one pair a line: readable and writable by anything, without this library."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
+from quati_pool.errors import InputError
 from quati_pool.files.lines import output
+from quati_pool.files.problems import quoted
+from quati_pool.files.tables import Field, read_table
 
 
 class PoolPair(TypedDict):
@@ -29,3 +32,47 @@ def write_pool(path: Path, pairs: Iterable[PoolPair]) -> None:
     with output(path) as stream:
         for pair in pairs:
             stream.write(json.dumps(pair, ensure_ascii=False).encode() + b"\n")
+
+
+_FIELDS = [Field(name, name) for name in ("query_id", "doc_id", "query", "text")]
+
+
+class PooledPair(NamedTuple):
+    """What a labeler needs of a pair."""
+
+    query_id: str
+    doc_id: str
+    query: str
+    text: str
+
+
+def read_pool(path: Path) -> Iterator[list[PooledPair]]:
+    """A pool's pairs, the pairs of one query that stand together in one list.
+
+    Of each line only query_id, doc_id, query and text are read, and must be there; an empty text is a
+    passage without words. Raises InputError for a pair that occurs twice, for a query_id that comes with
+    two different queries, and where the pairs of a query do not stand together.
+    """
+    together: list[PooledPair] = []
+    seen: set[str] = set()
+    queries: set[str] = set()
+    for line, values in read_table(path, "jsonl", _FIELDS):
+        pair = PooledPair(*values)
+        if together and pair.query_id != together[0].query_id:
+            yield together
+            together, seen = [], set()
+        if not together:
+            if pair.query_id in queries:
+                problem = f"query_id {quoted(pair.query_id)} comes again after other queries"
+                raise InputError(path, line, f"{problem}; sort the lines by query_id")
+            queries.add(pair.query_id)
+        if pair.doc_id in seen:
+            problem = f"query_id {quoted(pair.query_id)} and doc_id {quoted(pair.doc_id)} stand together twice"
+            raise InputError(path, line, f"{problem}; expected one line a pair")
+        if together and pair.query != together[0].query:
+            problem = f"query_id {quoted(pair.query_id)} has another query than in the line before"
+            raise InputError(path, line, f"{problem}; expected one query an id")
+        seen.add(pair.doc_id)
+        together.append(pair)
+    if together:
+        yield together

@@ -1,0 +1,1 @@
+"""One OpenAI-compatible async client: limits, retries, faults, prices, tokens and batches."""

@@ -1,4 +1,4 @@
-"""``quati-pool demo``: the bundled sample, built from start to end without any network."""
+"""``quati-pool demo``: the bundled sample, built and judged from start to end without any network."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from quati_pool.bundled import bundled
 from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.registry import RETRIEVERS
 from quati_pool.steps.build import BuildResult, build
+from quati_pool.steps.judge import JudgeReport, judge
 from quati_pool.steps.listener import Listener
 
 _FILES = ("corpus.jsonl", "queries.jsonl", "labels.tsv", "PROVENANCE.md", "pool.yaml")
 _BM25 = "  bm25: {retriever: bm25, language: pt, family: lexical}\n"
 
 
-def demo(folder: Path, listener: Listener) -> BuildResult:
-    """Copies the sample into ``folder`` and builds its pool; bm25 joins where its extra is installed.
+# The judge that needs neither network nor key.
+_JUDGE = "lexical"
+
+
+def demo(folder: Path, listener: Listener) -> tuple[BuildResult, JudgeReport]:
+    """Copies the sample into ``folder``, builds its pool, in which bm25 joins where its extra is
+    installed, and has it graded by term overlap.
 
     What is there already is kept, so a workspace that was edited is built as it is.
     """
@@ -33,7 +39,7 @@ def demo(folder: Path, listener: Listener) -> BuildResult:
             partial.replace(folder / name)
     result = build(folder / "pool.yaml", listener, qrels=folder / "labels.tsv")
     assert result is not None  # nothing was left out by --only
-    return result
+    return result, judge(folder / "pool.yaml", _JUDGE, listener)
 
 
 def _systems(template: str, listener: Listener) -> str:

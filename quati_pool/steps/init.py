@@ -30,6 +30,13 @@ systems:                      # the key is the run_tag; quati-pool retrievers li
 
 run_depth: 100                # documents kept per query and run
 pool: {{depth: 10}}             # of each system; pool_depth: in a system overrides it
+
+judges:                       # quati-pool judge NAME; quati-pool prompts lists the prompts
+  lexical: {{judge: lexical, language: en}}                       # term overlap: free, offline, the floor
+  # gpt-4o: {{model: gpt-4o-2024-11-20, prompt: quati-en}}        # the key in OPENAI_API_KEY
+  # local: {{model: my-model, prompt: quati-en, base_url: "http://localhost:8000/v1", api_key_env: null}}
+  # panel: {{consensus: [gpt-4o, local], method: mean}}           # computed when it is read
+# labels: {{url: "postgresql://user@host/database"}}              # SQLite beside this file by default
 """
 
 

@@ -9,5 +9,5 @@ class Listener:
     def say(self, line: str) -> None:
         """A line worth keeping: what was made, reused or left out, and why."""
 
-    def progress(self, label: str, done: int, total: int) -> None:
-        """How far the work named ``label`` has come."""
+    def progress(self, label: str, done: int, total: int, detail: str = "") -> None:
+        """How far the work named ``label`` has come; ``detail`` says what else is known of it by now."""

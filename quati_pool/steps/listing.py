@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic_core import PydanticUndefined
 
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
+from quati_pool.registry import FUSIONS, JUDGES, RERANKERS, RETRIEVERS, Registry
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,10 @@ class ComponentListing:
 
 
 def components() -> list[ComponentListing]:
-    """Every retriever, reranker and fusion; a broken plug-in is listed with its error."""
-    return [_listing(registry, name) for registry in (RETRIEVERS, RERANKERS, FUSIONS) for name in registry.names()]
+    """Every retriever, reranker, fusion and judge; a broken plug-in is listed with its error."""
+    return [
+        _listing(registry, name) for registry in (RETRIEVERS, RERANKERS, FUSIONS, JUDGES) for name in registry.names()
+    ]
 
 
 def _listing(registry: Registry, name: str) -> ComponentListing:

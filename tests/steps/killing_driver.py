@@ -47,13 +47,13 @@ class Writing:
         self.count = 0
 
     def watch(self) -> None:
-        sync = artefacts._sync
+        original = artefacts.sync
 
         def watched(path: Path) -> None:
             self.happens("sync", path)
-            sync(path)
+            original(path)
 
-        artefacts._sync = watched
+        artefacts.sync = watched
         sys.addaudithook(self.hear)
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:

@@ -1,0 +1,82 @@
+"""``quati-pool batch``: judging through the provider's Batch API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.cli.judge import PoolOption
+
+batch = typer.Typer(help="Judge through the provider's Batch API.", no_args_is_help=True, rich_markup_mode=None)
+
+NameArgument = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="A judge of pool.yaml; may be left out if it has one.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(batch, name="batch")
+
+
+@batch.command(epilog="Example: quati-pool batch submit gpt-4o --limit 500")
+def submit(
+    name: NameArgument = None,
+    config: ConfigOption = Path("pool.yaml"),
+    limit: Annotated[int | None, typer.Option(min=1, help="Hand in so many pairs at most.")] = None,
+    max_passage_tokens: Annotated[int | None, typer.Option(min=1, help="Cut longer passages.")] = None,
+    pool: PoolOption = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """Hand in the pairs that have no grade by a judge and are in no open batch.
+
+    Asks the same as judge does, one small live question included, which finds out how the server wants
+    its answers' form. Killed in the middle, it finishes what it began when it is run again.
+    """
+    from quati_pool.steps import batch as step
+    from quati_pool.steps.batch_report import row_data, row_table
+    from quati_pool.steps.judge import JudgeOptions
+
+    options = JudgeOptions(limit=limit, max_passage_tokens=max_passage_tokens, pool=pool)
+    with ConsoleListener() as listener:
+        made = [step.BatchRow(batch, None) for batch in step.submit(config, name, listener, options)]
+    if not made:
+        typer.echo("nothing to hand in: every pair has a grade or is in an open batch", err=True)
+    show([row_table(made)] if made else [], {"batches": row_data(made)}, how)
+
+
+@batch.command(epilog="Example: quati-pool batch status gpt-4o --format json")
+def status(
+    name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), how: FormatOption = Format.table
+) -> None:
+    """Say which batches a judge has, and how far the provider is with the open ones."""
+    from quati_pool.steps import batch as step
+    from quati_pool.steps.batch_report import row_data, row_table
+
+    with ConsoleListener() as listener:
+        rows = step.status(config, name, listener)
+    show([row_table(rows)], {"batches": row_data(rows)}, how)
+
+
+@batch.command(epilog="Example: quati-pool batch collect gpt-4o && quati-pool judge gpt-4o")
+def collect(
+    name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), how: FormatOption = Format.table
+) -> None:
+    """Store the verdicts of all batches that are over; the labels are those that judge would write.
+
+    What could not be read stays pending: judge, or the next batch, asks again. Exit 0 once the answers
+    of all batches are stored, 1 while one is still under way.
+    """
+    from quati_pool.steps import batch as step
+    from quati_pool.steps.batch_report import collected_data, collected_tables
+
+    with ConsoleListener() as listener:
+        made = step.collect(config, name, listener)
+    show(collected_tables(made), collected_data(made), how)
+    waiting = [row for row in made.rows if row.batch.status != "collected"]
+    if waiting:
+        typer.echo(f"{len(waiting)} batches are still under way; run the same command later", err=True)
+        raise typer.Exit(1)

@@ -1,0 +1,81 @@
+"""``quati-pool judge``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.errors import QuatiPoolError
+
+PoolOption = Annotated[
+    Path | None, typer.Option("--pool", help="Another pool than the workspace's: JSON lines, plain or .gz.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: quati-pool judge gpt-4o --dry-run && quati-pool judge gpt-4o --budget 20")(judge)
+
+
+def judge(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A judge of pool.yaml; may be left out if it has one.")
+    ] = None,
+    config: ConfigOption = Path("pool.yaml"),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be asked, its tokens, cost and time; ask nothing.")
+    ] = False,
+    budget: Annotated[
+        float | None, typer.Option(min=0, metavar="USD", help="Spend no more in this run; calls in flight included.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Ask about so many pairs and stop (exit 0).")] = None,
+    reask: Annotated[int, typer.Option(min=0, help="Ask again so often for an answer that cannot be read.")] = 2,
+    concurrency: Annotated[int | None, typer.Option(min=1, help="Calls in flight at most.")] = None,
+    rpm: Annotated[int | None, typer.Option(min=1, help="Requests a minute at most.")] = None,
+    tpm: Annotated[int | None, typer.Option(min=1, help="Tokens a minute at most.")] = None,
+    max_passage_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Cut longer passages; each label records that its passage was cut.")
+    ] = None,
+    pool: PoolOption = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """Grade the pool's pairs that a judge has not graded yet.
+
+    Every verdict is committed as it lands; an answer that cannot be read, a refusal or a failed call is
+    no grade. Stop it with Ctrl-C or kill it, and run it again: it asks only what has no grade yet.
+    Exit 0 once all pairs were asked. A model behind another server: set OPENAI_BASE_URL and
+    OPENAI_API_KEY, or base_url: and api_key_env: in pool.yaml.
+    """
+    from quati_pool.steps import judge as step
+
+    options = step.JudgeOptions(limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, pool)
+    if dry_run:
+        from quati_pool.steps import judge_plan
+
+        made = judge_plan.plan(config, name, options)
+        show([judge_plan.table(made)], judge_plan.as_data(made), how)
+        return
+    from quati_pool.steps.judge_report import as_data, tables
+
+    with ConsoleListener() as listener:
+        report = step.judge(config, name, listener, options)
+    if report.error is not None and not report.pending.asked:
+        raise report.error
+    show(tables(report), as_data(report), how)
+    left = report.pending.standing.unasked
+    again = f"{left:,} pairs are still to be asked; run the same command again"
+    if report.error is not None:
+        raise report.error
+    if report.ended == "budget":
+        raise QuatiPoolError(f"the budget of US$ {budget} is spent: {again}")
+    if report.ended == "interrupted":
+        typer.echo(f"quati-pool: stopped: {again}", err=True)
+        raise typer.Exit(130)
+    if report.ended == "limit":
+        typer.echo(again, err=True)
+    if report.pending.in_batches:
+        waiting = f"{report.pending.in_batches:,} pairs wait in a batch"
+        raise QuatiPoolError(f"{waiting}; run: quati-pool batch collect {report.judge}")

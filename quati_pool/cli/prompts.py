@@ -1,0 +1,117 @@
+"""``quati-pool prompts``, with ``show`` and ``import``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.console import Format, FormatOption, show
+from quati_pool.render.tables import Column, Table
+
+if TYPE_CHECKING:
+    from quati_pool.steps.prompts import PromptListing
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(invoke_without_command=True, add_completion=False, rich_markup_mode=None)
+    group.callback(epilog="Example: quati-pool prompts --format json")(prompts)
+    group.command(
+        "show", epilog='Example: quati-pool prompts show quati-pt --query "onde fica o Jalapão" --passage "O Jalapão …"'
+    )(show_messages)
+    group.command("import", epilog="Example: quati-pool prompts import quati/ -o prompts/quati-2024.yaml")(import_files)
+    app.add_typer(group, name="prompts")
+
+
+def prompts(context: typer.Context, config: ConfigOption = Path("pool.yaml"), how: FormatOption = Format.table) -> None:
+    """List the judge prompts there are: those of quati-pool, and those in the workspace's prompts/."""
+    if context.invoked_subcommand is not None:
+        for name in ("config", "how"):
+            source = context.get_parameter_source(name)
+            if source is not None and source.name != "DEFAULT":
+                raise typer.BadParameter(f"put options after {context.invoked_subcommand}", context)
+        return
+    from quati_pool.steps.prompts import list_prompts
+
+    found = list_prompts(config.parent)
+    table = Table(
+        "Prompts",
+        [Column("ID"), Column("Language"), Column("Grades"), Column("What it is"), Column("From")],
+        [_row(item) for item in found],
+        "A judge takes one by prompt: ID, or by the path of a YAML file.",
+    )
+    show([table], {"prompts": [_data(item) for item in found]}, how)
+
+
+def _row(item: PromptListing) -> list[str]:
+    source = "quati-pool" if item.bundled else str(item.path)
+    if item.prompt is None:
+        return [item.id, "?", "?", item.problem or "", source]
+    grades = ", ".join(map(str, sorted(item.prompt.scale)))
+    return [item.id, item.prompt.language, grades, item.prompt.summary, source]
+
+
+def _data(item: PromptListing) -> dict[str, object]:
+    prompt = item.prompt
+    if prompt is None:
+        return {"id": item.id, "file": str(item.path), "problem": item.problem}
+    return {
+        "id": item.id,
+        "version": prompt.version,
+        "language": prompt.language,
+        "summary": prompt.summary,
+        "scale": {str(grade): prompt.scale[grade] for grade in sorted(prompt.scale)},
+        "examples": len(prompt.examples),
+        "fenced": prompt.fenced,
+        "sha": prompt.sha,
+        "file": str(item.path),
+        "problem": None,
+    }
+
+
+def show_messages(
+    name: Annotated[str, typer.Argument(metavar="ID", help="A prompt's id, or its YAML file.")],
+    query: Annotated[str, typer.Option(help="The query, as text.")],
+    passage: Annotated[str, typer.Option(help="The passage, as text.")],
+    narrative: Annotated[str | None, typer.Option(help="What the query is after, for a prompt that uses it.")] = None,
+    config: ConfigOption = Path("pool.yaml"),
+    how: FormatOption = Format.table,
+) -> None:
+    """Print the exact messages that a prompt makes of a query and a passage; checks the prompt's file."""
+    from quati_pool.steps.prompts import show_prompt
+
+    prompt, messages = show_prompt(name, config.parent, query, passage, narrative)
+    if narrative is not None and not prompt.uses_narrative:
+        print(f"note: {prompt.id} does not use the narrative", file=sys.stderr)
+    if how is Format.table:
+        typer.echo("\n\n".join(f"── {message['role']} ──\n{message['content']}" for message in messages))
+        return
+    table = Table(f"Messages of {prompt.id}", [Column("Role"), Column("Content")], [list(m.values()) for m in messages])
+    data = {
+        "id": prompt.id,
+        "version": prompt.version,
+        "sha": prompt.sha,
+        "messages": messages,
+        "schema": prompt.schema(),
+    }
+    show([table], data, how)
+
+
+def import_files(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="PATH…", help="The folder with the Quati authors' files, or the files.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The YAML file to write.")],
+    language: Annotated[str, typer.Option(help="The prompt's language, ISO 639-1.")] = "pt",
+) -> None:
+    """Turn initial_prompt_*.json, examples_*.json and config.json, as the Quati authors released them, into
+    a prompt that sends the very same messages.
+    """
+    from quati_pool.steps.prompts import import_prompt
+
+    prompt = import_prompt(files, out, language)
+    typer.echo(f"wrote {out}: read it with: quati-pool prompts show {out} --query … --passage …")
+    typer.echo(f"note: as in the original, query and passage are not fenced ({prompt.id}: fenced: false)", err=True)

@@ -1,0 +1,43 @@
+"""One grade of several: of a judge's samples of one pair, or of several judges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+
+def mean(grades: Sequence[int]) -> int:
+    """The arithmetic mean, a half rounded up: 0 and 1 give 1, -1 and 0 give 0."""
+    return _half_up(Fraction(sum(grades), len(grades)))
+
+
+def median(grades: Sequence[int]) -> int:
+    """The middle grade; of an even number the mean of the two in the middle, a half rounded up."""
+    ordered = sorted(grades)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else mean(ordered[middle - 1 : middle + 1])
+
+
+def mode(grades: Sequence[int]) -> int:
+    """The most frequent grade; of several as frequent the lowest."""
+    counts = Counter(grades)
+    return min(counts, key=lambda grade: (-counts[grade], grade))
+
+
+def majority(grades: Sequence[int]) -> int | None:
+    """The grade that more than half give; None where there is none."""
+    grade, count = Counter(grades).most_common(1)[0]
+    return grade if 2 * count > len(grades) else None
+
+
+METHODS: dict[str, Callable[[Sequence[int]], int | None]] = {
+    "mean": mean,
+    "median": median,
+    "mode": mode,
+    "majority": majority,
+}
+
+
+def _half_up(value: Fraction) -> int:
+    return (2 * value.numerator + value.denominator) // (2 * value.denominator)

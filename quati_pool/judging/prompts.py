@@ -1,0 +1,291 @@
+"""Judge prompts: YAML files checked in full, and the exact messages that they make of a query and a passage.
+
+Reasoning comes before the grade in the examples' answers and in the schema, so that the grade follows
+from it. All texts are templates: braces are written ``{{`` and ``}}``.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from quati_pool.bundled import bundled
+from quati_pool.errors import ConfigError, InputError
+from quati_pool.files.artefacts import digest
+from quati_pool.judging.templates import Template
+from quati_pool.judging.verdict import READING_VERSION, Reading, folded, read_verdict
+from quati_pool.records import State
+from quati_pool.registry import nearest
+from quati_pool.text.fencing import FENCING_VERSION, fenced, neutralised, sendable
+from quati_pool.yaml_file import Model, YamlFile
+
+Message = dict[str, str]
+
+USER_VARIABLES = {"query", "passage", "narrative"}
+
+LONGEST_ECHO = 4000
+"""How many characters of an unreadable answer the model is shown again: the first and the last half."""
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty; write a text")
+    return text
+
+
+def _one_line(text: str) -> str:
+    if not text.strip() or not text.isprintable():
+        raise ValueError("expected one line of text")
+    return text
+
+
+def _key(text: str) -> str:
+    if not text.replace(" ", "").replace("_", "").replace("-", "").isalnum() or text != text.strip():
+        raise ValueError("expected a word or a few, of letters, digits, spaces, '_' and '-'")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]
+Line = Annotated[str, AfterValidator(_one_line)]
+Key = Annotated[str, AfterValidator(_key)]
+Grade = Annotated[int, Field(ge=0)]
+
+
+class AnswerKeys(Model):
+    """The keys of the JSON answer, and further names under which the grade is read, never written."""
+
+    reasoning: Key
+    grade: Key
+    aliases: list[Key] = Field(default_factory=list)
+
+
+class Example(Model):
+    """A graded pair, shown as a user's turn made by the prompt's template and an assistant's JSON."""
+
+    query: Text
+    passage: Text
+    narrative: Text | None = None
+    reasoning: Text
+    grade: Grade
+
+
+class Turns(Model):
+    """An example whose two turns are sent letter by letter, as imported prompts need it."""
+
+    user: Text
+    assistant: Text
+
+
+class Prompt(Model):
+    """One prompt file. ``scale`` gives each grade its meaning, which ``{scale}`` in ``system`` spells out;
+    ``user`` has ``{query}``, ``{passage}`` and, where wanted, ``{narrative}``, whose paragraph is left out
+    for a query without one; ``reask`` has ``{problem}``. Made by ``read_prompt``, which checks all this.
+    """
+
+    id: Line
+    version: Annotated[int, Field(ge=1)]
+    language: Line
+    summary: Line
+    scale: Annotated[dict[Grade, Text], Field(min_length=2)]
+    system: Text
+    examples: list[Example | Turns] = Field(default_factory=list)
+    user: Text
+    answer: AnswerKeys
+    again: Annotated[Text, Field(alias="reask")]
+    fenced: bool = True
+    path: Path
+
+    @cached_property
+    def reading(self) -> Reading:
+        """How its answers are read."""
+        return Reading(self.answer.reasoning, self.answer.grade, self.answer.aliases, self.scale)
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """All that changes the messages or the reading of answers, and nothing else."""
+        return {
+            "head": self._head,
+            "user": self.user,
+            "reask": self.again,
+            "answer": [self.answer.reasoning, self.answer.grade, sorted(map(folded, self.answer.aliases))],
+            "grades": sorted(self.scale),
+            "fencing": FENCING_VERSION if self.fenced else None,
+            "reading": READING_VERSION,
+        }
+
+    @cached_property
+    def sha(self) -> str:
+        """The SHA-256 of the definition."""
+        return digest(self.definition)
+
+    @property
+    def uses_narrative(self) -> bool:
+        return "narrative" in self._user[0].variables
+
+    def messages(self, query: str, passage: str, narrative: str | None = None) -> list[Message]:
+        """The chat messages about one pair: the system's, two for each example, and the user's."""
+        content = self._shown(query, passage, narrative)
+        return [*map(dict, self._head), {"role": "user", "content": content}]
+
+    def reask(self, answer: str, problem: str) -> list[Message]:
+        """What follows the messages when ``answer`` could not be read: the answer, cut in its middle where
+        it is very long, and the user's note with the cause."""
+        if len(answer) > LONGEST_ECHO:
+            half = LONGEST_ECHO // 2
+            answer = f"{answer[:half]} […] {answer[-half:]}"
+        # Some servers refuse an empty turn, others two turns of the user in a row.
+        echo = sendable(answer) if answer.strip() else "…"
+        note = self._again.fill({"problem": sendable(problem)})
+        return [{"role": "assistant", "content": echo}, {"role": "user", "content": note}]
+
+    def schema(self) -> dict[str, Any]:  # type: ignore[override]  # pydantic's own is deprecated
+        """The strict JSON schema of an answer."""
+        return {
+            "type": "object",
+            "properties": {
+                self.answer.reasoning: {"type": "string"},
+                self.answer.grade: {"type": "integer", "enum": sorted(self.scale)},
+            },
+            "required": [self.answer.reasoning, self.answer.grade],
+            "additionalProperties": False,
+        }
+
+    def _shown(self, query: str, passage: str, narrative: str | None) -> str:
+        with_narrative, without = self._user
+        values = {"query": self._field("query", query), "passage": self._field("passage", passage)}
+        if narrative is None or not narrative.strip():
+            return without.fill(values)
+        return with_narrative.fill({**values, "narrative": self._field("narrative", narrative)})
+
+    def _field(self, name: str, text: str) -> str:
+        return fenced(name, sendable(text)) if self.fenced else sendable(text)
+
+    @cached_property
+    def _user(self) -> tuple[Template, Template]:
+        template = Template(self.user, USER_VARIABLES)
+        return template, template.without("narrative")
+
+    @cached_property
+    def _again(self) -> Template:
+        return Template(self.again, {"problem"})
+
+    @cached_property
+    def _head(self) -> list[Message]:
+        """All messages but the last, which are the same for every pair."""
+        scale = "\n".join(f"{grade}: {self.scale[grade].strip()}" for grade in sorted(self.scale))
+        system = Template(self.system, {"scale"}).fill({"scale": scale})
+        messages = [{"role": "system", "content": sendable(system)}]
+        for example in self.examples:
+            if isinstance(example, Turns):
+                user, assistant = example.user, example.assistant
+            else:
+                user = self._shown(example.query, example.passage, example.narrative)
+                answer = {self.answer.reasoning: example.reasoning, self.answer.grade: example.grade}
+                assistant = json.dumps(answer, ensure_ascii=False)
+            messages += [{"role": "user", "content": user}, {"role": "assistant", "content": assistant}]
+        return messages
+
+
+def read_prompt(path: Path, missing: str = "check the path") -> Prompt:
+    """Reads and checks a prompt file.
+
+    Raises InputError, with the line at fault, for a file that is not there, is not YAML, or does not hold
+    a prompt whose parts agree; ``missing`` says what to do where there is no file.
+    """
+    reader = YamlFile(path, missing)
+    if not isinstance(reader.data, dict):
+        raise InputError(path, 1, "holds no prompt; expected keys such as id, scale, system, user, answer")
+    data = dict(reader.data)
+    reader.refuse_unknown((), data, {field.alias or name for name, field in Prompt.model_fields.items()} - {"path"})
+    if "answer" in data:
+        data["answer"] = reader.model(("answer",), AnswerKeys, data["answer"])
+    examples = data.get("examples", [])
+    if not isinstance(examples, list):
+        raise reader.error(("examples",), "expected a list of examples, each with query, passage, reasoning and grade")
+    data["examples"] = [
+        reader.model(("examples", place), Turns if _verbatim(example) else Example, example)
+        for place, example in enumerate(examples)
+    ]
+    prompt = reader.model((), Prompt, {**data, "path": path})
+    _check(prompt, reader)
+    return prompt
+
+
+def _verbatim(example: Any) -> bool:
+    return isinstance(example, dict) and ("user" in example or "assistant" in example)
+
+
+def _check(prompt: Prompt, reader: YamlFile) -> None:
+    """What no field can say alone: that the parts of a prompt agree."""
+    if prompt.id != prompt.path.stem:
+        raise reader.error(("id",), f"{prompt.id!r} is not the file's name; rename one of the two")
+    keys = [prompt.answer.reasoning, prompt.answer.grade, *prompt.answer.aliases]
+    twice = next((key for place, key in enumerate(keys) if folded(key) in map(folded, keys[:place])), None)
+    if twice:
+        raise reader.error(("answer",), f"{twice!r} is named twice (case does not count); name it once")
+    _template(reader, ("system",), prompt.system, {"scale"}, set())
+    _template(reader, ("reask",), prompt.again, {"problem"}, {"problem"})
+    user = _template(reader, ("user",), prompt.user, USER_VARIABLES, {"query", "passage"}, once=prompt.fenced)
+    if prompt.fenced and neutralised(prompt.user) != prompt.user:
+        raise reader.error(("user",), "writes a fence mark itself; drop it, since {query} and {passage} bring theirs")
+    if {"query", "passage"} - user.without("narrative").variables:
+        message = "{narrative} stands in the paragraph of {query} or {passage}, and is left out with its paragraph"
+        raise reader.error(("user",), f"{message} where a query has none; put empty lines around it")
+    scale = ", ".join(map(str, sorted(prompt.scale)))
+    for place, example in enumerate(prompt.examples):
+        if isinstance(example, Turns):
+            verdict = read_verdict(example.assistant, prompt.reading)
+            if verdict.status is not State.ok:
+                message = f"{verdict.problem}; mend the example or the scale"
+                raise reader.error(("examples", place, "assistant"), message)
+        elif example.grade not in prompt.scale:
+            message = f"{example.grade} is not on the scale {scale}; mend the example or the scale"
+            raise reader.error(("examples", place, "grade"), message)
+
+
+def _template(
+    reader: YamlFile, place: tuple[str], text: str, known: set[str], needed: set[str], once: bool = False
+) -> Template:
+    try:
+        template = Template(text, known)
+    except ValueError as error:
+        raise reader.error(place, str(error)) from None
+    for name in sorted(known):
+        times = template.count(name)
+        if name in needed and not times:
+            raise reader.error(place, f"lacks {{{name}}}; put it where the {name} belongs")
+        if times > 1 and once:
+            raise reader.error(place, f"has {{{name}}} {times} times; keep one")
+    return template
+
+
+def load_prompt(name: str, folder: Path | None = None) -> Prompt:
+    """The prompt ``name``: a ``.yaml`` file relative to ``folder`` (the workspace; the current folder where
+    None), else the id of one in ``folder``'s ``prompts/`` or, failing that, of one that comes with quati-pool.
+
+    Raises InputError where its file is at fault, ConfigError where there is none.
+    """
+    folder = Path() if folder is None else folder
+    if name.endswith((".yaml", ".yml")):
+        return read_prompt(folder / name, "name another, or one of: quati-pool prompts")
+    files = prompt_files(folder)
+    if name not in files:
+        raise ConfigError(f"there is no prompt {name!r}; {nearest(name, files)}")
+    return read_prompt(files[name])
+
+
+def prompt_files(folder: Path) -> dict[str, Path]:
+    """The prompts of ``folder/prompts`` and those that come with quati-pool, by id; a workspace's own
+    prompt stands in for ours of the same id."""
+    ours = {path.stem: path for path in sorted(bundled("prompts").glob("*.yaml"))}
+    own = {path.stem: path for path in sorted((folder / "prompts").glob("*.yaml"))}
+    return {**ours, **own}
+
+
+def bundled_prompts() -> list[Prompt]:
+    """The prompts that come with quati-pool, by id."""
+    return [read_prompt(path) for path in sorted(bundled("prompts").glob("*.yaml"))]

@@ -1,0 +1,197 @@
+"""One run of asking: an event loop in a thread of its own, so that the command line, a notebook and the
+app can all start it; a reader that stays a chunk ahead; a writer that makes every answer durable.
+
+A worker takes the next task only once its last answer is committed, so a process that is killed loses
+what was in flight and the one commit under way, however large the pool.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
+from queue import SimpleQueue
+
+from quati_pool.judging.llm import Answer, Asking, Task
+
+# Workers for each call that may be in flight: those beyond wait for a retry, or for a commit.
+_WORKERS = 4
+
+Landed = tuple[Task, list[Answer]]
+
+
+class Run:
+    """Asks about all tasks of ``source`` once ``start`` is called.
+
+    ``source`` gives chunks of tasks and is read in a thread of its own; ``write`` makes answers durable
+    and is called in another, with all that have arrived since its last call; ``connect`` opens the
+    client, and is not called where there is no task.
+    """
+
+    def __init__(
+        self,
+        source: Iterator[list[Task]],
+        connect: Callable[[], AbstractAsyncContextManager[Asking]],
+        write: Callable[[Sequence[Landed]], None],
+        concurrency: int,
+        limit: int | None = None,
+    ) -> None:
+        self._source = source
+        self._connect = connect
+        self._write = write
+        self._workers = _WORKERS * concurrency
+        self._left = limit
+        self.asking: Asking | None = None
+        self.error: BaseException | None = None
+        self.stopped = False
+        self.interrupted = False
+        self._done = threading.Event()
+        self._tasks: deque[Task] = deque()
+        self._answers: SimpleQueue[tuple[Landed, asyncio.Future[None]] | None] = SimpleQueue()
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="pool-reader")
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._main: asyncio.Task[None] | None = None
+        self._thread = threading.Thread(target=self._in_thread, name="judge", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the run is over, after so many seconds at most."""
+        return self._done.wait(seconds)
+
+    def stop(self) -> None:
+        """Begins nothing new and lets what is in flight finish; may be called from any thread."""
+        self.interrupted = True
+        self._stop()
+
+    def _stop(self) -> None:
+        self.stopped = True
+        self._call(self._stop_client)
+
+    @property
+    def limited(self) -> bool:
+        """Whether the limit of tasks was reached."""
+        return self._left == 0
+
+    def cancel(self) -> None:
+        """Drops what is in flight too."""
+        self.stopped = True
+        self._call(lambda: self._main.cancel() if self._main else None)
+
+    def _call(self, action: Callable[[], object]) -> None:
+        loop = self._loop
+        if loop is not None and not self._done.is_set():
+            loop.call_soon_threadsafe(action)
+
+    def _stop_client(self) -> None:
+        if self.asking is not None:
+            self.asking.client.stop()
+
+    def _in_thread(self) -> None:
+        try:
+            asyncio.run(self._all())
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:
+            self.error = self.error or error
+        finally:
+            self._reader.shutdown()
+            self._done.set()
+
+    async def _all(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._main = asyncio.current_task()
+        self._more = asyncio.Lock()
+        self._ahead = self._read()
+        await self._fill()
+        if not self._tasks or self.stopped:
+            return
+        async with self._connect() as self.asking:
+            if self.stopped:
+                return
+            writer = threading.Thread(target=self._writing, name="label-writer", daemon=True)
+            writer.start()
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(self._workers):
+                        group.create_task(self._work(self.asking))
+            except* asyncio.CancelledError:
+                pass
+            finally:
+                self._answers.put(None)
+                await self._loop.run_in_executor(None, writer.join)
+
+    async def _work(self, asking: Asking) -> None:
+        """One worker: the next task, its answers, their commit, until there is nothing more to do."""
+        assert self._loop is not None
+        while True:
+            try:
+                task = await self._take()
+                if task is None:
+                    return
+                answers = await asking.ask(task)
+            except Exception as error:
+                # What the others have in flight is paid for, and finishes.
+                self.error = self.error or error
+                self._stop()
+                return
+            if answers:
+                committed = self._loop.create_future()
+                self._answers.put(((task, answers), committed))
+                await committed
+            if asking.budget.exhausted:
+                self._stop()
+
+    async def _take(self) -> Task | None:
+        if not self._tasks:
+            async with self._more:
+                if not self._tasks:
+                    await self._fill()
+        if self.stopped or not self._tasks or self._left == 0:
+            return None
+        if self._left is not None:
+            self._left -= 1
+        return self._tasks.popleft()
+
+    def _read(self) -> asyncio.Future[list[Task] | None]:
+        loop = asyncio.get_running_loop()
+        return loop.run_in_executor(self._reader, next, self._source, None)
+
+    async def _fill(self) -> None:
+        """The next chunk that holds a task, if there is one; the one after it is read meanwhile."""
+        while not self._tasks and not self.stopped:
+            chunk = await self._ahead
+            if chunk is None:
+                return
+            self._tasks.extend(chunk)
+            self._ahead = self._read()
+
+    def _writing(self) -> None:
+        """Commits what has arrived as soon as the previous commit is back."""
+        assert self._loop is not None
+        open_ = True
+        while open_:
+            arrived = [self._answers.get()]
+            while not self._answers.empty():
+                arrived.append(self._answers.get())
+            open_ = None not in arrived
+            landed = [item for item in arrived if item is not None]
+            if not landed:
+                continue
+            try:
+                self._write([item for item, _ in landed])
+            except BaseException as error:
+                self.error = self.error or error
+                self._stop()
+            futures = [future for _, future in landed]
+            self._loop.call_soon_threadsafe(_resolve, futures)
+
+
+def _resolve(futures: Sequence[asyncio.Future[None]]) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(None)

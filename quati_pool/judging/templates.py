@@ -1,0 +1,59 @@
+"""Texts with places for variables: ``{passage}`` is a place, ``{{`` and ``}}`` are braces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from string import Formatter
+
+from quati_pool.registry import nearest
+
+_PARAGRAPH = re.compile(r"(\n[ \t]*(?:\n[ \t]*)*\n)")
+
+
+class Template:
+    """A text cut at its places once, so that filling it is one join; what is filled in is never read as
+    a template itself."""
+
+    def __init__(self, text: str, known: Collection[str]) -> None:
+        """Raises ValueError, saying what is wrong with ``text``, where it names a variable that is not in
+        ``known`` or a brace stands alone."""
+        self.text = text
+        self._parts: list[tuple[str, str | None]] = []
+        try:
+            parts = list(Formatter().parse(text))
+        except ValueError:
+            raise ValueError("has a brace that opens or closes nothing; write braces as {{ and }}") from None
+        for literal, name, form, conversion in parts:
+            if name is not None and (name not in known or form or conversion):
+                shown = f"{{{name}{'!' + conversion if conversion else ''}{':' + form if form else ''}}}"
+                raise ValueError(f"has no variable {shown}; {nearest(name, known)} (write braces as {{{{ and }}}})")
+            self._parts.append((literal, name))
+        self.variables = frozenset(name for _, name in self._parts if name is not None)
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """The text with every place filled; ``values`` has all its variables."""
+        return "".join([literal if name is None else literal + values[name] for literal, name in self._parts])
+
+    def count(self, name: str) -> int:
+        """How many places are for ``name``."""
+        return sum(1 for _, variable in self._parts if variable == name)
+
+    def without(self, name: str) -> Template:
+        """The template without the paragraphs, set off by empty lines, that name ``name``."""
+        if name not in self.variables:
+            return self
+        pieces = _PARAGRAPH.split(self.text)
+        kept = [
+            position
+            for position in range(0, len(pieces), 2)
+            if name not in Template(pieces[position], self.variables).variables
+        ]
+        # Each paragraph that stays brings the empty lines before it, but for the first.
+        text = "".join(("" if position == kept[0] else pieces[position - 1]) + pieces[position] for position in kept)
+        return Template(text, self.variables)
+
+
+def braces_doubled(text: str) -> str:
+    """``text`` as a template that gives ``text``."""
+    return text.replace("{", "{{").replace("}", "}}")

@@ -1,0 +1,288 @@
+"""What grade an answer gives, if any: JSON first, strictly; else the last ``KEY: n``, or one bare integer.
+
+A grade is never guessed. Whatever leaves a doubt (a range, a fraction, a hedge, two values of one key)
+is ``unparsed``, which costs another call; a wrong grade would cost the collection.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import zip_longest
+from typing import NamedTuple, Protocol
+
+from quati_pool.records import State
+from quati_pool.text.fencing import sendable
+
+READING_VERSION = 1
+"""Part of a prompt's hash: raise it with every change of what counts as a grade."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A pair's outcome. Only ``ok`` has ``relevance``; every other status has ``problem``, in one line.
+
+    ``span`` is where in the answer the grade's digits stand, for an answer that was read from text.
+    """
+
+    status: State
+    relevance: int | None = None
+    rationale: str | None = None
+    problem: str | None = None
+    span: tuple[int, int] | None = None
+
+
+# What may stand around a key or a number without changing it: white space, quotes, Markdown.
+_AROUND = r"\s\"'`*_“”„‘’«»"
+_SPACES = re.compile(r"[ \t\n\r]*")
+# A whole number, written out: no plus, no leading zero, no exponent, ASCII digits alone.
+_WHOLE = re.compile(r"(-?[1-9][0-9]*|0)(?:\.0+)?")
+_BARE = re.compile(rf"[{_AROUND}]*+(-?(?:[1-9][0-9]*|0)(?:\.0+)?)\.?[{_AROUND}]*+\.?[{_AROUND}]*+")
+# What ends the stretch of text in which a key's number must stand; NUL is where a JSON object stood.
+_STRETCH_END = re.compile(rf"[\n\r\v\f\x85\u2028\u2029\0]|[.;!](?=[{_AROUND}]|\Z)(?![{_AROUND}]*+\d)")
+_SKIPPED = re.compile(rf"[{_AROUND}]*+")
+_TOKEN = re.compile(r"([-−–]?[0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
+# After the number: nothing, or a remark set apart. "2 ou 3", "2/3", "2 e meio" and "2%" say no one grade.
+_REMARK = re.compile(rf"[{_AROUND}]*+(?:$|[()\]}}|]|[-–—]\s|,\s*+(?:$|[\"'}}]))")
+_DIGIT = re.compile(r"[\d¼-¾²³¹⁰-₉⅐-↉①-⓿]")
+_JSON = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
+
+
+def folded(key: str) -> str:
+    """A key as it is compared: NFC, without regard to case and to the width of white space. Accents
+    count: a prompt declares ``Pontuacao`` as an alias where it wants it read."""
+    return _folded(key) if len(key) <= 64 else _folded.__wrapped__(key)
+
+
+@lru_cache(maxsize=1024)
+def _folded(key: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", key).casefold().split())
+
+
+class Reading:
+    """How a prompt's answers are read: its keys and its scale. Made once a prompt."""
+
+    def __init__(self, reasoning: str, grade: str, aliases: Iterable[str], scale: Collection[int]) -> None:
+        self.grade = grade
+        self.scale = frozenset(scale)
+        self.reasoning_key = folded(reasoning)
+        names = [grade, *aliases]
+        self.grade_keys = frozenset(map(folded, names))
+        forms = {unicodedata.normalize(form, name.strip()) for name in names for form in ("NFC", "NFD")}
+        longest = sorted(forms, key=lambda form: (-len(form), form))
+        keys = "|".join(r"\s+".join(map(re.escape, form.split())) for form in longest)
+        # Not within a longer word ("subscore:") or name ("max_score:").
+        self.mention = re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?:{keys})[{_AROUND}]*+[:：]", re.IGNORECASE)
+
+
+class HasReading(Protocol):
+    """A prompt, as far as reading its answers goes."""
+
+    @property
+    def reading(self) -> Reading: ...
+
+
+class _Number(NamedTuple):
+    """What was written as a grade, and where its digits stand; ``value`` None where it is no whole number."""
+
+    value: int | None
+    written: str
+    span: tuple[int, int]
+
+    @property
+    def said(self) -> int | str:
+        return self.written if self.value is None else self.value
+
+
+class _Mention(NamedTuple):
+    """A ``KEY: n`` in the text: its number, and where the key begins."""
+
+    number: _Number
+    start: int
+
+
+class _Member(NamedTuple):
+    """A key of a JSON object, its value, and where the value stands in the text."""
+
+    key: str
+    value: object
+    start: int
+    end: int
+
+
+def judge_choice(text: str | None, refusal: str | None, finish_reason: str | None, prompt: HasReading) -> Verdict:
+    """The verdict of one choice of a completion, by how it ended and then by what it says.
+
+    A refusal and a content filter are ``refused`` whatever the text; an answer cut off for its length is
+    ``truncated`` even where a grade stands in it, since the verdict may have been still to come.
+    """
+    if refusal:
+        return Verdict(State.refused, problem=f"the model refused: {shortened(refusal, 200)}")
+    if finish_reason == "content_filter":
+        return Verdict(State.refused, problem="the content filter withheld the answer")
+    if finish_reason == "length":
+        return Verdict(State.truncated, problem="the answer was cut off at the token limit")
+    return read_verdict(text or "", prompt.reading)
+
+
+def read_verdict(text: str, reading: Reading) -> Verdict:
+    """The grade that ``text`` gives as its verdict; ``unparsed`` or ``off_scale`` with the cause where none.
+
+    1. The last JSON object with the grade key or an alias counts, nested ones never. Its value must be a
+       whole number of the scale (2, 2.0, "2"); if it is not, nothing else in the text is looked at. A key
+       that occurs twice in it must say the same.
+    2. Without such an object, the last ``KEY: n`` outside all JSON counts: n alone on its line, or before
+       the end of the sentence or a remark set apart (``2 (…)``, ``2 - …``). Any further digit there
+       (2/3, 2-3, "2 of 3") leaves a doubt: unparsed. Where a JSON object is broken, strings of it cannot
+       be told from keys, so the key must be quoted and all ``KEY: n`` of the text must agree.
+    3. Without either, the whole answer may be one integer.
+    """
+    if not text.strip():
+        return Verdict(State.unparsed, problem="the answer is empty")
+    try:
+        objects, outside, broken = _objects(text)
+    except RecursionError:
+        return Verdict(State.unparsed, problem="the JSON in the answer nests too deeply")
+    for members in reversed(objects):
+        numbers = [_json_number(text, member) for member in members if folded(member.key) in reading.grade_keys]
+        if numbers:
+            said = (member.value for member in reversed(members) if folded(member.key) == reading.reasoning_key)
+            rationale = next((value for value in said if isinstance(value, str)), None)
+            return _verdict(numbers, reading, rationale)
+    mentions = list(_mentions(outside, reading))
+    if mentions:
+        last = mentions[-1].start
+        if broken and text[max(last - 1, 0)] not in "\"'":
+            problem = f'the JSON in the answer is broken, and "{reading.grade}" stands in no place of its own'
+            return Verdict(State.unparsed, problem=problem)
+        counted = mentions if broken else mentions[-1:]
+        rationale = text[:last].rstrip(f"{string.whitespace}*_\"'`")
+        return _verdict([mention.number for mention in counted], reading, rationale)
+    bare = _BARE.fullmatch(text)
+    if bare:
+        return _verdict([_number(bare[1], bare.start(1))], reading, None)
+    return Verdict(State.unparsed, problem=f'the answer holds no "{reading.grade}" with a number')
+
+
+def _verdict(numbers: list[_Number], reading: Reading, rationale: str | None) -> Verdict:
+    number = numbers[-1]
+    name, shown = f'"{reading.grade}"', shortened(number.written, 40)
+    other = next((other for other in numbers if other.said != number.said), None)
+    if other:
+        problem = f"{name} has two values, {shortened(other.written, 40)} and {shown}"
+        return Verdict(State.unparsed, problem=problem)
+    if number.value is None:
+        return Verdict(State.unparsed, problem=f"{name} is {shown}, which is not one whole number")
+    if number.value not in reading.scale:
+        scale = ", ".join(map(str, sorted(reading.scale)))
+        return Verdict(State.off_scale, problem=f"{name} is {shown}, which is not on the scale {scale}")
+    return Verdict(State.ok, number.value, _kept(rationale), None, number.span)
+
+
+def shortened(text: str, most: int) -> str:
+    """``text`` in one line of at most ``most`` characters."""
+    line = " ".join(sendable(text[: 4 * most]).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _kept(rationale: str | None) -> str | None:
+    # A NUL, which JSON can spell, is text that PostgreSQL cannot hold.
+    return sendable(rationale).replace("\0", "\ufffd").strip() or None if rationale else None
+
+
+def _number(written: str, at: int) -> _Number:
+    found = _WHOLE.fullmatch(written)
+    if found is None:
+        return _Number(None, written, (at, at + len(written)))
+    # Numbers of any length are cut before Python counts them: none so long is on a scale.
+    return _Number(int(found[1][:18]), written, (at, at + len(found[1])))
+
+
+def _json_number(text: str, member: _Member) -> _Number:
+    start, end = member.start, member.end
+    if text[start] != '"':
+        return _number(text[start:end], start)
+    inner = text[start + 1 : end - 1]
+    stripped = inner.strip()
+    if not _WHOLE.fullmatch(stripped):
+        return _Number(None, text[start:end], (start, end))
+    return _number(stripped, start + 1 + inner.index(stripped))
+
+
+def _objects(text: str) -> tuple[list[list[_Member]], str, bool]:
+    """The JSON objects of a text, in its order; the text with NULs in their places; and whether an object
+    begins that cannot be read, in which case none counts: where its strings end is anyone's guess.
+
+    Linear in the text: an object is passed over as a whole, and the first broken one ends the search.
+    Raises RecursionError on deep nesting.
+    """
+    objects: list[list[_Member]] = []
+    outside: list[str] = []
+    done, opening = 0, text.find("{")
+    while opening >= 0:
+        at = _after_spaces(text, opening + 1)
+        end = opening + 1
+        if text[at : at + 1] == "'":
+            return [], text, True
+        if text[at : at + 1] == '"':
+            try:
+                members, end = _members(text, at)
+            except ValueError:
+                return [], text, True
+            objects.append(members)
+            outside += [text[done:opening], "\0" * (end - opening)]
+            done = end
+        opening = text.find("{", end)
+    return objects, "".join([*outside, text[done:]]), False
+
+
+def _members(text: str, at: int) -> tuple[list[_Member], int]:
+    """The members of the object whose first key stands at ``at``, and where the object ends."""
+    members = []
+    while text[at : at + 1] == '"':
+        key, at = _JSON.raw_decode(text, at)
+        at = _after_spaces(text, at)
+        if text[at : at + 1] != ":":
+            break
+        start = _after_spaces(text, at + 1)
+        value, end = _JSON.raw_decode(text, start)
+        members.append(_Member(key, value, start, end))
+        at = _after_spaces(text, end)
+        if text[at : at + 1] == "}":
+            return members, at + 1
+        if text[at : at + 1] != ",":
+            break
+        at = _after_spaces(text, at + 1)
+    raise ValueError
+
+
+def _after_spaces(text: str, at: int) -> int:
+    found = _SPACES.match(text, at)
+    assert found
+    return found.end()
+
+
+def _mentions(text: str, reading: Reading) -> Iterator[_Mention]:
+    """Every ``KEY:`` with a digit in the stretch that follows it. The number has a value only where it
+    stands there alone."""
+    found = list(reading.mention.finditer(text))
+    for mention, following in zip_longest(found, found[1:]):
+        end = following.start() if following else len(text)
+        skipped = _SKIPPED.match(text, mention.end(), end)
+        assert skipped
+        start = skipped.end()
+        stop = _STRETCH_END.search(text, start, end)
+        stretch = text[start : stop.start() if stop else end]
+        if not _DIGIT.search(stretch):
+            continue
+        token = _TOKEN.fullmatch(stretch)
+        if token and _REMARK.match(token[2]) and not _DIGIT.search(token[2]):
+            number = _number(token[1].replace("−", "-").replace("–", "-"), start)
+        else:
+            number = _Number(None, stretch, (start, start + len(stretch)))
+        yield _Mention(number, mention.start())

@@ -1,0 +1,337 @@
+"""The client: one call in, one completion or one error out, whatever the server does in between.
+
+An attempt takes a slot, is sent by the openai SDK and read here from the raw body, which costs less than the
+SDK's models do. What may pass is tried again outside the slot; what cannot pass for any call ends the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from quati_pool.llm.answers import Completion, read_completion
+from quati_pool.llm.dialect import Dialect, Output
+from quati_pool.llm.endpoint import Endpoint
+from quati_pool.llm.faults import CallError, FatalError, Fault, ServerDown, Stopped, remedy
+from quati_pool.llm.limits import Limits, Slots
+from quati_pool.llm.options import Options, Request
+from quati_pool.llm.retries import Retry, again
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+T = TypeVar("T")
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+PROBE = 'Answer with the JSON object {"answer": 1} and nothing else.'
+"""The only message of the request that ``Client.prepare`` sends."""
+
+PROBE_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"answer": {"type": "integer", "enum": [1]}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that a user may want to see: ``retry``, ``slower`` (fewer slots) or ``dialect``."""
+
+    kind: str
+    words: str
+    seconds: float = 0.0
+
+
+@dataclass
+class Counters:
+    """What was sent: all attempts (probes too), those that were retries, and how attempts ended, by HTTP
+    status or by the kind of fault."""
+
+    attempts: int = 0
+    retries: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
+
+
+class Client:
+    """An async context manager around one endpoint; belongs to the event loop that enters it.
+
+    ``on_event`` is called in that loop and must be quick.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        options: Options | None = None,
+        limits: Limits | None = None,
+        retry: Retry | None = None,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        """Raises FatalError where there is no usable key or address."""
+        self.endpoint = endpoint
+        self.endpoint_name = endpoint.name
+        self.options = options or Options()
+        self.limits = limits or Limits()
+        self.retry = retry or Retry()
+        self.counters = Counters()
+        self.probes: list[Completion] = []
+        """The answers that ``prepare`` asked for: they cost tokens too."""
+        self._key = endpoint.key()
+        self._on_event = on_event or (lambda _: None)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ended: Callable[[], Exception] | None = None
+        self._end = asyncio.Event()
+        self._speak(Dialect.of(endpoint.model, self.options))
+
+    async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
+        self._slots = Slots(self.limits, self._loop)
+        if self._ended is not None:
+            self._slots.close(self._ended)
+        # Here, not at the top: the SDK takes most of a second to import, and naming a judge needs none of it.
+        from quati_pool.llm import transport
+
+        self._transport = transport
+        self._path = transport.chat_path(self.endpoint)
+        self._sdk = transport.sdk(self.endpoint, self._key, self.limits.concurrency)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._sdk.close()
+
+    @property
+    def output(self) -> Output:
+        """The form of output in use; final once ``prepare`` is done."""
+        return self.dialect.output
+
+    @property
+    def concurrency_now(self) -> int:
+        """How many calls may be in flight at the moment."""
+        return self._slots.size
+
+    @property
+    def in_flight(self) -> int:
+        """How many calls are in flight at the moment."""
+        return self._slots.in_flight
+
+    def stop(self) -> None:
+        """Calls in flight finish; nothing new begins, and whoever waits gets Stopped. Any thread may call it."""
+        if self._loop is None:
+            self._close(Stopped)
+            return
+        # A loop that is closed has nothing left to stop.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._close, Stopped)
+
+    def _close(self, reason: Callable[[], Exception]) -> None:
+        if self._ended is None:
+            self._ended = reason
+            self._end.set()
+            if self._loop is not None:
+                self._slots.close(reason)
+
+    def _speak(self, dialect: Dialect) -> None:
+        self.dialect = dialect
+        self._common = dialect.body(self.endpoint.model, self.options)
+
+    def request_body(self, request: Request) -> dict[str, Any]:
+        """The body that ``complete`` sends for a request, so that a batch can ask the same."""
+        body: dict[str, Any] = {**self._common, "messages": request.messages}
+        form = self.dialect.response_format(request)
+        if form is not None:
+            body["response_format"] = form
+        if request.n != 1:
+            body["n"] = request.n
+        if request.seed is not None:
+            body["seed"] = request.seed
+        return body
+
+    async def complete(self, request: Request) -> Completion:
+        """One call with all its retries.
+
+        Raises CallError where this call failed for good, FatalError where no call can succeed (so from then
+        on every call), Stopped after ``stop``.
+        """
+        assert self._loop is not None, "enter the client first: async with Client(…) as client"
+        began = self._loop.time()
+        try:
+            body = _ENCODER.encode(self.request_body(request)).encode()
+        except UnicodeEncodeError:
+            raise CallError("the messages hold a lone surrogate, which is no text; mend the text", "rejected") from None
+        try:
+            return await self._with_retries(lambda retries: self._attempt(body, request, retries), began, self.retry)
+        except Fault as fault:
+            raise self._error(fault, began) from None
+
+    async def call(self, make: Callable[[AsyncOpenAI], Awaitable[T]], retry: Retry | None = None) -> T:
+        """Any other call of the SDK, with the same retries and errors, outside the slots.
+
+        Raises CallError, FatalError or Stopped.
+        """
+        assert self._loop is not None, "enter the client first: async with Client(…) as client"
+        began = self._loop.time()
+
+        async def attempt(retries: int) -> T:
+            if self._ended is not None:
+                raise self._ended()
+            self.counters.attempts += 1
+            try:
+                made = await make(self._sdk)
+            except self._transport.ERRORS as error:
+                fault = self._fault(error)
+                fault.retries = retries
+                self.counters.ends[str(fault.status or fault.kind)] += 1
+                raise fault from None
+            self.counters.ends["200"] += 1
+            return made
+
+        try:
+            return await self._with_retries(attempt, began, retry or self.retry)
+        except Fault as fault:
+            raise self._error(fault, began) from None
+
+    async def _with_retries(self, attempt: Callable[[int], Awaitable[T]], began: float, retry: Retry) -> T:
+        try:
+            return await attempt(0)
+        except Fault as fault:
+            if not fault.passing:
+                raise
+            failed = fault
+
+        async def next_attempt(retries: int) -> T:
+            self.counters.retries += 1
+            return await attempt(retries)
+
+        assert self._loop is not None
+        return await again(retry, failed, began, self._loop.time, self.sleep, next_attempt, self._told)
+
+    def _told(self, fault: Fault, seconds: float) -> None:
+        self._on_event(Event("retry", fault.words, seconds))
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits. Raises Stopped or FatalError at once when the client is stopped."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._end.wait()
+        if self._ended is not None:
+            raise self._ended()
+
+    def _fault(self, error: Exception) -> Fault:
+        return self._transport.fault_of(error, self._key, self.endpoint.timeout)
+
+    def _error(self, fault: Fault, began: float) -> Exception:
+        """The error of a call whose last attempt ended in ``fault``."""
+        assert self._loop is not None
+        if not fault.fatal:
+            return CallError(fault.words, fault.kind, fault.status, fault.retries, self._loop.time() - began)
+        line = remedy(fault, self.endpoint_name, self.endpoint.model, self.endpoint.api_key_env)
+        self._close(lambda: FatalError(line))
+        return FatalError(line)
+
+    async def _attempt(self, body: bytes, request: Request, retries: int) -> Completion:
+        reserved, slots, counters = request.estimated_tokens, self._slots, self.counters
+        of_round = await slots.acquire(reserved, first=retries > 0)
+        used: int | None = 0
+        try:
+            counters.attempts += 1
+            completion = await self._ask(body, retries)
+            counters.ends["200"] += 1
+            used = _total(completion)
+            slots.grew()
+            return completion
+        except Fault as fault:
+            fault.retries = retries
+            counters.ends[str(fault.status or fault.kind)] += 1
+            # Whether the server counts an answer that did not arrive is not known.
+            used = None if fault.kind in ("timeout", "protocol") else 0
+            if fault.limited and slots.shrink(of_round, fault.after):
+                self._on_event(Event("slower", fault.words, fault.after or 0.0))
+            raise
+        finally:
+            slots.release(reserved, used)
+
+    async def _ask(self, body: bytes, retries: int) -> Completion:
+        assert self._loop is not None
+        began = self._loop.time()
+        try:
+            async with asyncio.timeout(self.endpoint.timeout):
+                answer = await self._transport.post(self._sdk, self._path, body)
+        except self._transport.ERRORS as error:
+            raise self._fault(error) from None
+        return read_completion(answer, self._loop.time() - began, retries, self.dialect.output)
+
+    async def prepare(self, schema: Mapping[str, Any] | None = None) -> None:
+        """Asks one small question, to learn before any work whether key, model and server are well, and how
+        the server wants a request written.
+
+        Each refusal that teaches something is followed by the question written that way: another name of the
+        token limit, no temperature, and with ``output: auto`` a looser form where the server refuses
+        ``response_format`` or its answer is not JSON. ``schema`` is that of the calls to come, as servers
+        differ in which they take.
+        Raises FatalError, ServerDown (within some 30 seconds, or one time-out) or Stopped.
+        """
+        request = Request([{"role": "user", "content": PROBE}], schema or PROBE_SCHEMA)
+        # There are fewer things to learn than this; a server that contradicts itself must come to an end.
+        for _ in range(10):
+            try:
+                completion = await self._probe(request)
+                self.probes.append(completion)
+                learnt = self.dialect.looser() if self.options.output == "auto" and not _is_json(completion) else None
+                if learnt is None:
+                    return
+            except Fault as fault:
+                if fault.kind == "content_filter":
+                    return
+                learnt = self.dialect.after(fault)
+                if learnt is None or (self.options.output != "auto" and learnt.output != self.output):
+                    raise self._unprepared(fault) from None
+            self._on_event(Event("dialect", f"{self.endpoint_name} {learnt.differs(self.dialect)}"))
+            self._speak(learnt)
+        raise FatalError(
+            f"{self.endpoint_name} contradicts itself about parameters; set output: text, or another model"
+        )
+
+    async def _probe(self, request: Request) -> Completion:
+        assert self._loop is not None
+        body = _ENCODER.encode(self.request_body(request)).encode()
+        bounds = {"attempts": min(6, self.retry.attempts), "seconds": min(30.0, self.retry.seconds), "longest": 3.0}
+        retry = self.retry.model_copy(update=bounds)
+        return await self._with_retries(lambda retries: self._attempt(body, request, retries), self._loop.time(), retry)
+
+    def _unprepared(self, fault: Fault) -> Exception:
+        """What ends the run before it began."""
+        assert self._loop is not None
+        name, words = self.endpoint_name, fault.words
+        if fault.fatal:
+            return self._error(fault, self._loop.time())
+        if fault.kind == "rejected":
+            advice = "set output: auto" if self.dialect.after(fault) else "mend the parameters of the judge or client"
+            return FatalError(f"{name} refuses a request for {self.endpoint.model!r} ({words}); {advice}")
+        if fault.kind == "protocol":
+            return ServerDown(f"{name} answers, but not as an OpenAI-compatible server ({words}); check base_url")
+        return ServerDown(f"{name} does not answer as it should ({words}); see to the server, or check base_url")
+
+
+def _total(completion: Completion) -> int | None:
+    usage = completion.usage
+    if usage is None or usage.input is None:
+        return None
+    return usage.input + (usage.output or 0)
+
+
+def _is_json(completion: Completion) -> bool:
+    """Whether an answer is JSON, or was cut off before that could be told."""
+    choice = completion.choices[0]
+    if choice.finish_reason == "length" or choice.refusal:
+        return True
+    try:
+        json.loads(choice.text or "")
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -1,0 +1,93 @@
+"""Where a model is served and how to get in: address, model name, and which variable holds the key."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from quati_pool.llm.faults import FatalError
+from quati_pool.yaml_file import Model
+
+OPENAI = "https://api.openai.com/v1"
+
+# Keys of these providers begin so; sending one to another provider would only leak it.
+_KEYS = {
+    "sk-ant-": "api.anthropic.com",
+    "sk-or-": "openrouter.ai",
+    "gsk_": "api.groq.com",
+    "AIza": "generativelanguage.googleapis.com",
+    "hf_": "router.huggingface.co",
+    "xai-": "api.x.ai",
+    "pplx-": "api.perplexity.ai",
+    "nvapi-": "integrate.api.nvidia.com",
+}
+_PROVIDERS = {"api.openai.com", *_KEYS.values()}
+
+
+class Endpoint(Model):
+    """A model behind an OpenAI-compatible server (OpenAI, Azure, vLLM, Ollama, llama.cpp, …)."""
+
+    model: Annotated[str, Field(min_length=1, description="the model's name at the server; Azure: the deployment's")]
+    base_url: Annotated[
+        str | None, Field(description="the server's address, usually ending in /v1; else OPENAI_BASE_URL, else OpenAI")
+    ] = None
+    api_key_env: Annotated[
+        str | None, Field(description="the environment variable that holds the key; null for a server that needs none")
+    ] = "OPENAI_API_KEY"
+    api_version: Annotated[str | None, Field(description="Azure's api-version, which selects Azure's routes")] = None
+    timeout: Annotated[float, Field(gt=0, description="seconds that one call may take")] = 120.0
+
+    @field_validator("base_url")
+    @classmethod
+    def _an_address(cls, value: str | None) -> str | None:
+        return value if value is None else _checked(value)
+
+    @property
+    def url(self) -> str:
+        """The address in use. Raises FatalError where OPENAI_BASE_URL holds no address."""
+        if self.base_url:
+            return self.base_url
+        value = os.environ.get("OPENAI_BASE_URL", "").strip()
+        try:
+            return _checked(value) if value else OPENAI
+        except ValueError as error:
+            raise FatalError(f"OPENAI_BASE_URL {error}") from None
+
+    @property
+    def name(self) -> str:
+        """Host and port, for records and messages; never a key, never a password."""
+        return urlsplit(self.url).netloc
+
+    def key(self) -> str:
+        """The key. Raises FatalError, without showing the key, where there is none that could be meant."""
+        if self.api_key_env is None:
+            return "none"
+        variable = self.api_key_env
+        key = os.environ.get(variable, "").strip()
+        if not key:
+            raise FatalError(
+                f"there is no key for {self.name}: set {variable}; for a server that needs none, api_key_env: null"
+            )
+        if not key.isascii() or not key.isprintable() or " " in key:
+            raise FatalError(f"{variable} holds characters that no key has; set it to the key of {self.name} alone")
+        host = urlsplit(self.url).hostname or ""
+        owner = next((owner for prefix, owner in _KEYS.items() if key.startswith(prefix)), None)
+        if owner and host in _PROVIDERS and host != owner:
+            raise FatalError(f"{variable} holds a key of {owner}, not of {host}; set the right key, or base_url")
+        return key
+
+
+def _checked(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        parts.port  # noqa: B018 - raises on a port that is none
+    except ValueError:
+        raise ValueError("is no address; expected one such as http://localhost:8000/v1") from None
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("is no address; expected one such as http://localhost:8000/v1")
+    if "@" in parts.netloc:
+        raise ValueError("carries a user or password; put the key into the variable that api_key_env names")
+    return value

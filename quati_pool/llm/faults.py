@@ -1,0 +1,166 @@
+"""What can go wrong with a call, told apart once: what may pass, what fails this call, what ends the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal
+
+from quati_pool.errors import QuatiPoolError
+
+Kind = Literal["transport", "timeout", "server", "protocol", "rejected", "content_filter"]
+
+WORDS = 300
+"""The most characters of a server's words that a message repeats."""
+
+
+class CallError(Exception):
+    """This call failed for good; others may go on.
+
+    ``words`` is one line, the server's own where it gave any. ``kind`` is ``transport`` (no connection, or
+    one that broke), ``timeout``, ``server`` (408, 409, 429, 5xx after all retries), ``protocol`` (an answer that is
+    not what the API promises), ``rejected`` (the server refuses this request) or ``content_filter``.
+    ``retries`` and ``seconds`` cover the whole call, waits included.
+    """
+
+    def __init__(
+        self, words: str, kind: Kind, status: int | None = None, retries: int = 0, seconds: float = 0.0
+    ) -> None:
+        self.words = words
+        self.kind: Kind = kind
+        self.status = status
+        self.retries = retries
+        self.seconds = seconds
+        super().__init__(words)
+
+
+class FatalError(QuatiPoolError):
+    """No call can succeed: no or a wrong key, an unknown model, no money. Ends the run; never shows the key."""
+
+
+class ServerDown(QuatiPoolError):  # noqa: N818 - it names a state, as the message does
+    """The server does not answer, or not as an OpenAI-compatible server would."""
+
+
+class Stopped(Exception):  # noqa: N818 - no error: the caller asked for it
+    """``Client.stop`` was called before this call had an answer; nothing is known about it."""
+
+
+@dataclass(eq=False)
+class Fault(Exception):  # noqa: N818 - one attempt's end, not yet an error of the call
+    """Why one attempt failed. ``passing``: another attempt may succeed; ``after``: not before so many seconds;
+    ``limited``: the server is asked too often; ``fatal``: no other call can succeed either."""
+
+    words: str
+    kind: Kind
+    status: int | None = None
+    passing: bool = False
+    limited: bool = False
+    fatal: bool = False
+    after: float | None = None
+    code: str = ""
+    param: str = ""
+    retries: int = 0
+
+    @property
+    def about_model(self) -> bool:
+        """Whether the server says that it does not have the model."""
+        return self.code.lower() in _MODEL or _NO_MODEL.search(self.words) is not None
+
+
+_MONEY = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"}
+_MODEL = {"model_not_found", "deploymentnotfound", "invalid_model"}
+_FILTER = {"content_filter", "content_policy_violation", "responsibleaipolicyviolation", "invalid_prompt"}
+_NO_MODEL = re.compile(r"invalid model|unknown model|model\b.{0,200}\b(not found|does not exist|not exist)", re.I)
+
+
+def of_status(status: int, headers: Mapping[str, str], body: Any, key: str = "") -> Fault:
+    """The fault that an HTTP status of 400 or more stands for; ``body`` as JSON or text."""
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    if isinstance(error, str) or not isinstance(error, Mapping):
+        error = {"message": error}
+    inner = error.get("innererror")
+    codes = {str(error.get(name) or "").lower() for name in ("code", "type")}
+    if isinstance(inner, Mapping):
+        codes.add(str(inner.get("code") or "").lower())
+    message = error.get("message")
+    if not isinstance(message, str):
+        message = error.get("detail") or message
+    words = one_line(message, key) or f"status {status}"
+    code, param = str(error.get("code") or ""), str(error.get("param") or "")
+
+    def fault(kind: Kind, *, passing: bool = False, limited: bool = False, fatal: bool = False) -> Fault:
+        after = retry_after(headers) if passing else None
+        return Fault(words, kind, status, passing, limited, fatal, after, code, param)
+
+    if codes & _FILTER or (status == 403 and re.search(r"moderation|flagged", words, re.I)):
+        return fault("content_filter")
+    if codes & _MONEY or codes & _MODEL or status in (401, 402, 403, 404):
+        return fault("rejected", fatal=True)
+    if status in (400, 422) and _NO_MODEL.search(words):
+        return fault("rejected", fatal=True)
+    if status in (429, 529) or (status == 503 and retry_after(headers) is not None):
+        return fault("server", passing=True, limited=True)
+    if status in (408, 409, 425) or (status >= 500 and status not in (501, 505)):
+        return fault("server", passing=True)
+    return fault("rejected")
+
+
+def remedy(fault: Fault, endpoint: str, model: str, variable: str | None) -> str:
+    """One line on a fatal fault: what the server said, and what to do."""
+    code = fault.code.lower()
+    if fault.status == 402 or code in _MONEY or "insufficient_quota" in fault.words:
+        return f"{endpoint} says that there is no money or quota left ({fault.words}); add some, then run again"
+    if fault.status in (401, 403) and code not in _MODEL:
+        which = f"the key in {variable}" if variable else "a call without a key"
+        return f"{endpoint} refuses {which} ({fault.words}); set {variable or 'api_key_env'} to a key of that server"
+    return (
+        f"{endpoint} does not serve the model {model!r} ({fault.words}); check the model's name and base_url "
+        "(which usually ends in /v1)"
+    )
+
+
+def one_line(words: Any, key: str = "") -> str:
+    """Text on one line, cut, without the key or parts of it (servers like to quote keys)."""
+    text = " ".join(str(words if words is not None else "").split())
+    if len(key) >= 8:
+        text = " ".join("(key)" if _quotes(word, key) else word for word in text.split(" "))
+    return text if len(text) <= WORDS else text[: WORDS - 1] + "…"
+
+
+def _quotes(word: str, key: str) -> bool:
+    bare = word.strip(".,;:'\"()[]{}")
+    if key in word or "***" in word:
+        return True
+    return len(bare) >= 6 and (bare.startswith(key[:6]) or bare.endswith(key[-6:]))
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait, or None.
+
+    A date is taken relative to the answer's own Date header, so that two clocks that disagree do no harm.
+    """
+    milliseconds = headers.get("retry-after-ms")
+    if milliseconds is not None and (found := _number(milliseconds)) is not None:
+        return found / 1000
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    if (found := _number(value)) is not None:
+        return found
+    try:
+        until = parsedate_to_datetime(value)
+        now = parsedate_to_datetime(headers["date"])
+        return max(0.0, (until - now).total_seconds())
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0 <= value < 1e9 else None

@@ -1,0 +1,85 @@
+"""When a failed attempt is made again: tenacity's loop with our bounds, waits and clock."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from pydantic import Field
+
+from quati_pool.llm.faults import Fault
+from quati_pool.yaml_file import Model
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+T = TypeVar("T")
+
+
+class Retry(Model):
+    """How long a call is tried again: at most ``attempts`` times in all, and no wait that ends after ``seconds``.
+
+    The n-th wait is drawn from 0 to ``first`` × 2ⁿ⁻¹ seconds (at most ``longest``), and starts after what the
+    server asks for with Retry-After.
+    """
+
+    attempts: Annotated[int, Field(ge=1, description="attempts at one call, the first included")] = 8
+    seconds: Annotated[float, Field(gt=0, description="no further attempt later than this after the first")] = 300.0
+    first: Annotated[float, Field(gt=0, description="the longest first wait in seconds")] = 0.5
+    longest: Annotated[float, Field(gt=0, description="the longest wait in seconds that we choose ourselves")] = 30.0
+
+    def wait(self, attempt: int, fault: Fault) -> float:
+        """Seconds to wait after the ``attempt``-th attempt (from 1) failed."""
+        own = random.uniform(0, min(self.longest, self.first * 2.0 ** (attempt - 1)))
+        return own if fault.after is None else fault.after + min(own, 1.0)
+
+
+def _fault(state: RetryCallState) -> Fault:
+    error = state.outcome.exception() if state.outcome else None
+    assert isinstance(error, Fault)
+    return error
+
+
+async def again(
+    retry: Retry,
+    failed: Fault,
+    began: float,
+    clock: Callable[[], float],
+    sleep: Callable[[float], Awaitable[None]],
+    attempt: Callable[[int], Awaitable[T]],
+    told: Callable[[Fault, float], None],
+) -> T:
+    """Goes on after a first attempt that ended in ``failed``; ``attempt`` is given the number of retries,
+    ``told`` each fault and the wait that follows.
+
+    ``began`` is the time of the first attempt. Raises the last Fault once the bounds are reached or a fault cannot
+    pass, and whatever else ``attempt`` or ``sleep`` raise.
+    """
+    from tenacity import AsyncRetrying, retry_if_exception
+
+    made = 0
+
+    async def next_attempt() -> T:
+        nonlocal made
+        made += 1
+        # The first attempt has been made already, without this loop, which costs more than most calls need.
+        if made == 1:
+            raise failed
+        return await attempt(made - 1)
+
+    def stop(state: RetryCallState) -> bool:
+        late = clock() - began + (state.upcoming_sleep or 0.0) > retry.seconds
+        fault = _fault(state)
+        if late and fault.after is not None and fault.after > 0:
+            fault.words = f"{fault.words} (asks to wait {fault.after:g} s, beyond the {retry.seconds:g} s of a call)"
+        return late or state.attempt_number >= retry.attempts
+
+    return await AsyncRetrying(
+        sleep=sleep,
+        stop=stop,
+        wait=lambda state: retry.wait(state.attempt_number, _fault(state)),
+        retry=retry_if_exception(lambda error: isinstance(error, Fault) and error.passing),
+        before_sleep=lambda state: told(_fault(state), state.upcoming_sleep),
+        reraise=True,
+    )(next_attempt)

@@ -1,0 +1,153 @@
+"""How many tokens a text has: counted where the model's encoding is on this machine, else estimated by size.
+
+tiktoken would fetch an encoding that it does not find; here it is asked only once the file is known to be
+there, and nothing is ever downloaded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import unicodedata
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import tiktoken
+
+BYTES_A_TOKEN = 3.5
+"""UTF-8 bytes a token: our own estimate for Portuguese and English prose under today's encodings, rather too many
+tokens than too few. Texts in other scripts have more bytes a character and about as many a token."""
+
+ESTIMATED = "estimated by characters"
+
+MESSAGE_TOKENS = 4
+"""What a chat message costs beside its text, for its role and its borders."""
+
+_ENCODINGS = {
+    "o200k_base": "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
+    "cl100k_base": "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken",
+}
+
+
+class Estimate(NamedTuple):
+    """A number of tokens and how it was found: the encoding's name, or ``ESTIMATED``."""
+
+    tokens: int
+    how: str
+
+
+def estimate(text: str | Iterable[Mapping[str, str]], model: str | None = None) -> Estimate:
+    """The tokens of a text, or of chat messages with what a chat adds, under a model's encoding."""
+    encoding = _encoding(model)
+    how = ESTIMATED if encoding is None else encoding.name
+    if isinstance(text, str):
+        return Estimate(_count(text, encoding), how)
+    return Estimate(sum(_count(message["content"], encoding) + MESSAGE_TOKENS for message in text), how)
+
+
+def truncate(text: str, max_tokens: int, model: str | None = None) -> str:
+    """The longest beginning of ``text`` that ``estimate`` gives at most ``max_tokens`` tokens.
+
+    It is never cut inside what a reader sees as one character: a letter and its combining marks, a joined
+    emoji, a flag of two letters, a line end of two characters.
+    """
+    encoding = _encoding(model)
+    if _count(text, encoding) <= max_tokens:
+        return text
+    # More text never has fewer bytes; under an encoding it may, by a token, so that the cut is checked below.
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _count(text[:middle], encoding) <= max_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    cut = _border(text, low)
+    while cut and _count(text[:cut], encoding) > max_tokens:
+        cut = _border(text, cut - 1)
+    return text[:cut]
+
+
+def _count(text: str, encoding: tiktoken.Encoding | None) -> int:
+    if encoding is not None:
+        return len(encoding.encode_ordinary(text))
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return -int(-size // BYTES_A_TOKEN)
+
+
+def _border(text: str, cut: int) -> int:
+    """The last place at or before ``cut`` that lies between two characters as a reader sees them."""
+    while 0 < cut < len(text) and _joined(text, cut):
+        cut -= 1
+    return cut
+
+
+def _joined(text: str, place: int) -> bool:
+    """Whether the code points on both sides of ``place`` belong together."""
+    before, after = text[place - 1], text[place]
+    if after == "\n" and before == "\r":
+        return True
+    if unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff":
+        return True
+    # Joiners, variation selectors' tags, and what a joiner joins.
+    if after in "\u200c\u200d" or before == "\u200d" or "\U000e0020" <= after <= "\U000e007f":
+        return True
+    if "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff":
+        return True
+    # Korean syllables written as letters: a consonant, a vowel, a closing consonant.
+    if "\u1160" <= after <= "\u11ff" and ("\u1100" <= before <= "\u11ff" or "\uac00" <= before <= "\ud7a3"):
+        return True
+    if _flag(before) and _flag(after):
+        run = 0
+        while place - 1 - run >= 0 and _flag(text[place - 1 - run]):
+            run += 1
+        return run % 2 == 1
+    return False
+
+
+def _flag(character: str) -> bool:
+    return "\U0001f1e6" <= character <= "\U0001f1ff"
+
+
+def _encoding(model: str | None) -> tiktoken.Encoding | None:
+    """A model's encoding where tiktoken knows it and its file is on this machine."""
+    return _loaded(model, _cache_folder()) if model else None
+
+
+def _cache_folder() -> str:
+    """Where tiktoken keeps encodings; empty where it keeps none."""
+    for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        if variable in os.environ:
+            return os.environ[variable]
+    return str(Path(tempfile.gettempdir()) / "data-gym-cache")
+
+
+@cache
+def _loaded(model: str, folder: str) -> tiktoken.Encoding | None:
+    try:
+        import tiktoken
+        from tiktoken.model import encoding_name_for_model
+    except ImportError:
+        return None
+    try:
+        name = encoding_name_for_model(model)
+    except KeyError:
+        return None
+    url = _ENCODINGS.get(name)
+    if url is None or not folder:
+        return None
+    path = Path(folder) / hashlib.sha1(url.encode()).hexdigest()
+    # tiktoken replaces a file with another hash by a download, so the hash is checked first.
+    if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != _HASHES[name]:
+        return None
+    return tiktoken.get_encoding(name)
+
+
+_HASHES = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+}

@@ -1,0 +1,72 @@
+"""The openai SDK and its aiohttp transport: how a client of it is made, and what its errors mean."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlsplit
+
+import aiohttp
+import httpx2
+import openai
+
+from quati_pool.llm.endpoint import Endpoint
+from quati_pool.llm.faults import Fault, Kind, of_status, one_line
+
+ERRORS = (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError)
+"""What a call of the SDK may raise for the network's or the server's sake."""
+
+
+def sdk(endpoint: Endpoint, key: str, concurrency: int) -> openai.AsyncOpenAI:
+    """An SDK client that never retries by itself."""
+    timeout = openai.Timeout(endpoint.timeout, connect=min(10.0, endpoint.timeout))
+    connections = max(1000, concurrency)
+    http = openai.DefaultAioHttpClient(
+        limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=30.0),
+        timeout=timeout,
+    )
+    if endpoint.api_version is None:
+        return openai.AsyncOpenAI(api_key=key, base_url=endpoint.url, timeout=timeout, max_retries=0, http_client=http)
+    base = endpoint.url.rstrip("/")
+    if not urlsplit(base).path.startswith("/openai"):
+        base += "/openai"
+    return openai.AsyncAzureOpenAI(
+        api_key=key, base_url=base, api_version=endpoint.api_version, timeout=timeout, max_retries=0, http_client=http
+    )
+
+
+def chat_path(endpoint: Endpoint) -> str:
+    """Where chat completions are asked for, relative to the SDK client's address."""
+    if endpoint.api_version is None or "/deployments/" in endpoint.url:
+        return "/chat/completions"
+    return f"/deployments/{quote(endpoint.model, safe='')}/chat/completions"
+
+
+async def post(client: openai.AsyncOpenAI, path: str, body: bytes) -> bytes:
+    """Sends a JSON body and returns that of the answer, unread."""
+    response = await client.post(path, cast_to=httpx2.Response, content=body)
+    return response.content
+
+
+def fault_of(error: BaseException, key: str, timeout: float) -> Fault:
+    """The fault behind an error of the SDK, of its transport or of the socket."""
+    if isinstance(error, openai.APIStatusError):
+        return of_status(error.status_code, error.response.headers, error.body, key)
+    root = error
+    # The transport takes a dropped connection for a time-out; aiohttp's own error, below, knows better.
+    while root.__cause__ is not None and not isinstance(root, aiohttp.ClientError):
+        root = root.__cause__
+    if isinstance(root, aiohttp.ClientPayloadError):
+        return Fault("the connection broke off in the middle of the answer", "protocol", passing=True)
+    if isinstance(root, aiohttp.ClientSSLError):
+        return Fault(f"no secure connection: {one_line(root)}", "transport")
+    if isinstance(root, aiohttp.ConnectionTimeoutError):
+        return Fault("no connection within 10 s", "transport", passing=True)
+    if isinstance(root, (TimeoutError, httpx2.TimeoutException)):
+        return Fault(f"no answer within {timeout:g} s", "timeout", passing=True)
+    if isinstance(root, aiohttp.ClientResponseError):
+        return Fault(f"the answer is not HTTP: {one_line(root.message)}", "protocol", passing=True)
+    if isinstance(root, (aiohttp.InvalidURL, httpx2.UnsupportedProtocol)):
+        return Fault(f"no usable address: {one_line(root)}", "transport")
+    kind: Kind = "transport"
+    if isinstance(root, aiohttp.ClientConnectorError):
+        return Fault(f"no connection: {one_line(root.os_error.strerror or root)}", kind, passing=True)
+    return Fault(f"the connection was dropped ({one_line(root) or type(root).__name__})", kind, passing=True)

@@ -1,0 +1,374 @@
+"""``quati-pool batch``: a judge's questions handed in as files, and their answers collected a day later.
+
+A batch's key is stored with all it asks before anything is sent, and travels with it as metadata: after a
+crash at any point the provider is asked whether it has the batch, so that none is lost and none is made
+twice. Pairs in an open batch are asked nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from quati_pool.config import load_config
+from quati_pool.errors import ConfigError
+from quati_pool.files.artefacts import sync
+from quati_pool.judging.llm import LlmJudge, Try, expected_of, failed, tries_of
+from quati_pool.judging.verdict import Reading
+from quati_pool.llm.answers import Completion
+from quati_pool.llm.batches import Batches, BatchState
+from quati_pool.llm.faults import CallError, FatalError
+from quati_pool.records import State
+from quati_pool.steps.judge import DEFAULT, JudgeOptions, adjusted, pick_judge
+from quati_pool.steps.labelers import Grading, judge_definition, judge_version
+from quati_pool.steps.listener import Listener
+from quati_pool.steps.pending import Pending, attempt_of, label_extra
+from quati_pool.store.database import Store
+from quati_pool.store.records import Batch, BatchRequest, Entry, Label
+from quati_pool.workspace import Workspace
+
+# OpenAI takes 50,000 requests and 200 MB a file.
+_REQUESTS = 50_000
+_BYTES = 190_000_000
+# Answers that are committed together.
+_COMMIT = 500
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """A batch and how far it is; ``provider`` is None where the provider was not asked."""
+
+    batch: Batch
+    provider: BatchState | None
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What was collected: verdicts by state and by grade, in US dollars where all prices are known."""
+
+    judge: str
+    rows: list[BatchRow]
+    states: Counter[State]
+    grades: Counter[int]
+    cost: float | None
+
+
+class Desk:
+    """A judge's batches at its provider, while no other process works for this judge."""
+
+    def __init__(self, grading: Grading, name: str, judge: LlmJudge, listener: Listener) -> None:
+        self.grading = grading
+        self.store = grading.store
+        self.name = name
+        self.judge = judge
+        self.listener = listener
+        self.folder = Workspace(grading.config.folder).batches
+
+    async def submit(self, make: Callable[[], Pending], limit: int | None) -> list[Batch]:
+        """Hands in what has no grade and is in no open batch."""
+        async with self.judge.client() as client:
+            api = Batches(client)
+            # What an earlier crash left must be known before what is pending is.
+            await self._resume(api)
+            await client.prepare(self.judge.prompt.schema())
+            made = []
+            for draft in self._drafts(make(), api, limit):
+                self.store.prepare_batch(draft.batch, draft.requests)
+                made.append(await self._send(api, draft.batch))
+                self.listener.say(f"batch {draft.batch.key[:8]}: {len(draft.requests):,} requests are handed in")
+            return made
+
+    def _drafts(self, pending: Pending, api: Batches, limit: int | None) -> Iterator[_Draft]:
+        """Files of requests, each as large as the provider takes it."""
+        left = limit
+        draft: _Draft | None = None
+        for tasks in pending.tasks():
+            for task in tasks if left is None else tasks[:left]:
+                content, cut = pending.shown(task)
+                extra = {"shown_characters": cut, "twins": pending.twins(task)}
+                for sample in task.samples:
+                    draft = draft or self._draft(pending.version)
+                    custom_id = f"{len(draft.requests):06d}"
+                    draft.write(
+                        api.line(custom_id, self.judge.request(task.pair, sample)),
+                        BatchRequest(
+                            custom_id=custom_id,
+                            query_id=task.pair.query_id,
+                            doc_id=task.pair.doc_id,
+                            content_sha=content,
+                            sample=sample,
+                            extra=extra,
+                        ),
+                    )
+                    if draft.full:
+                        yield draft.finished()
+                        draft = None
+            left = None if left is None else max(0, left - len(tasks))
+            if left == 0:
+                break
+        if draft is not None:
+            yield draft.finished()
+
+    def _draft(self, version: str) -> _Draft:
+        key = uuid.uuid4().hex
+        endpoint = self.judge.endpoint.name
+        batch = Batch(
+            key=key,
+            collection=self.grading.config.name,
+            labeler_id=self.name,
+            version=version,
+            endpoint=endpoint,
+            created_at=datetime.now(UTC),
+        )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return _Draft(batch, self.folder / f"{key}.jsonl")
+
+    async def _send(self, api: Batches, batch: Batch) -> Batch:
+        """Uploads a stored batch and makes it, or finds out that this was done before."""
+        path = self.folder / f"{batch.key}.jsonl"
+        file_id = batch.file_id or await api.find_file(path.name) or await api.upload(path, path.name)
+        self.store.update_batch(batch.key, file_id=file_id)
+        state = await api.create(file_id, batch.key)
+        return self._submitted(batch, state)
+
+    def _submitted(self, batch: Batch, state: BatchState) -> Batch:
+        self.store.update_batch(batch.key, batch_id=state.batch_id, status="submitted")
+        (self.folder / f"{batch.key}.jsonl").unlink(missing_ok=True)
+        return replace(batch, batch_id=state.batch_id, status="submitted")
+
+    async def _resume(self, api: Batches) -> None:
+        """Finishes what a crash left between storing a batch and knowing the provider's id of it."""
+        for batch in self._open():
+            if batch.status != "prepared":
+                continue
+            found = await api.find(batch.key)
+            if found is not None:
+                self._submitted(batch, found)
+            elif batch.file_id or (self.folder / f"{batch.key}.jsonl").exists():
+                await self._send(api, batch)
+            else:
+                self.store.update_batch(batch.key, status="abandoned")
+                self.listener.say(f"batch {batch.key[:8]} was never sent and its file is gone: given up")
+        known = {batch.key for batch in self._open() if batch.status == "prepared"}
+        for stray in self.folder.glob("*.jsonl"):
+            if stray.stem not in known:
+                stray.unlink(missing_ok=True)
+
+    def _open(self) -> list[Batch]:
+        return self.store.batches(self.grading.config.name, self.name, open_only=True)
+
+    async def collect(self) -> Collected:
+        """Stores the verdicts of all batches that are over."""
+        states: Counter[State] = Counter()
+        grades: Counter[int] = Counter()
+        costs: list[float | None] = []
+        rows = []
+        async with self.judge.client() as client:
+            api = Batches(client)
+            await self._resume(api)
+            for batch in self._open():
+                assert batch.batch_id is not None
+                state = await api.retrieve(batch.batch_id)
+                if state.over:
+                    async for entry in self._answers(api, batch, state):
+                        label = entry.label
+                        states[label.status] += 1
+                        if label.relevance is not None:
+                            grades[label.relevance] += 1
+                        costs += [attempt.cost for attempt in entry.attempts]
+                    batch = replace(batch, status="collected")
+                rows.append(BatchRow(batch, state))
+        known = [cost for cost in costs if cost is not None]
+        return Collected(self.name, rows, states, grades, sum(known) if len(known) == len(costs) else None)
+
+    async def _answers(self, api: Batches, batch: Batch, state: BatchState) -> AsyncIterator[Entry]:
+        """The entries of a batch that is over, each committed before it is given out."""
+        waiting = {
+            request.custom_id: request for request in self.store.batch_requests(batch.key) if not request.collected
+        }
+        prompt = _Stored(_reading(self.store.definition(batch.version)))
+        price = self.judge.price()
+        entries: list[Entry] = []
+        marks: list[tuple[str, str]] = []
+        for file_id in filter(None, (state.output_file_id, state.error_file_id)):
+            async for custom_id, result in api.results(file_id):
+                request = waiting.pop(custom_id, None)
+                if request is None:
+                    continue
+                if isinstance(result, Completion):
+                    paid = price.cost(result.usage, batch=True) if price and result.usage else None
+                    made = tries_of(result, paid, prompt)[0]
+                else:
+                    made = failed(result)
+                entries.append(_entry(batch, request, made, prompt.reading))
+                marks.append((batch.key, custom_id))
+                if len(entries) == _COMMIT:
+                    self.store.append(entries, marks)
+                    for entry in entries:
+                        yield entry
+                    entries, marks = [], []
+        self.store.append(entries, marks)
+        for entry in entries:
+            yield entry
+        self.store.update_batch(batch.key, status="collected")
+        if waiting:
+            why = f": {state.problem}" if state.problem else ""
+            self.listener.say(
+                f"batch {batch.key[:8]} is {state.status}{why}; {len(waiting):,} of its requests have no answer, "
+                f"and are asked with the next  quati-pool batch submit {self.name}"
+            )
+
+    async def rows(self) -> list[BatchRow]:
+        """All batches of the judge; the open ones as the provider sees them."""
+        stored = self.store.batches(self.grading.config.name, self.name)
+        if all(batch.status in ("collected", "abandoned") for batch in stored):
+            return [BatchRow(batch, None) for batch in stored]
+        async with self.judge.client() as client:
+            api = Batches(client)
+            await self._resume(api)
+            rows = []
+            for batch in self.store.batches(self.grading.config.name, self.name):
+                asked = batch.status == "submitted" and batch.batch_id is not None
+                rows.append(BatchRow(batch, await api.retrieve(batch.batch_id or "") if asked else None))
+            return rows
+
+
+class _Draft:
+    """A batch's file while it is written."""
+
+    def __init__(self, batch: Batch, path: Path) -> None:
+        self.batch = batch
+        self.requests: list[BatchRequest] = []
+        self._path = path
+        self._partial = path.with_name(f".partial-{path.name}")
+        self._file = self._partial.open("wb")
+        self._size = 0
+
+    def write(self, line: bytes, request: BatchRequest) -> None:
+        self._file.write(line)
+        self._size += len(line)
+        self.requests.append(request)
+
+    @property
+    def full(self) -> bool:
+        return len(self.requests) >= _REQUESTS or self._size >= _BYTES
+
+    def finished(self) -> _Draft:
+        self._file.close()
+        sync(self._partial)
+        os.replace(self._partial, self._path)
+        sync(self._path.parent)
+        return self
+
+
+class _Stored(NamedTuple):
+    """How the prompt of a stored version is read."""
+
+    reading: Reading
+
+
+def _reading(definition: dict[str, Any] | None) -> Reading:
+    assert definition is not None  # a version is registered before its first batch
+    reasoning, grade, aliases = definition["prompt"]["answer"]
+    return Reading(reasoning, grade, aliases, definition["prompt"]["grades"])
+
+
+def _entry(batch: Batch, request: BatchRequest, made: Try, reading: Reading) -> Entry:
+    verdict = made.verdict
+    extra = label_extra(request.extra.get("shown_characters"), expected_of(made, sorted(reading.scale)))
+    label = Label(
+        collection=batch.collection,
+        labeler_id=batch.labeler_id,
+        kind="judge",
+        version=batch.version,
+        query_id=request.query_id,
+        doc_id=request.doc_id,
+        content_sha=request.content_sha,
+        sample=request.sample,
+        status=verdict.status,
+        relevance=verdict.relevance,
+        rationale=verdict.rationale or verdict.problem,
+        extra=extra,
+    )
+    twins = [replace(label, doc_id=doc_id, rationale=None) for doc_id in request.extra.get("twins", ())]
+    # How long an answer took is not told, and would be no latency.
+    attempt = replace(attempt_of(1, made, batch.endpoint), seconds=None, extra={"batch": batch.batch_id})
+    return Entry(label=label, attempts=(attempt,), sharers=tuple(twins))
+
+
+@contextmanager
+def _desk(
+    config_path: Path, name: str | None, listener: Listener, options: JudgeOptions
+) -> Iterator[tuple[Desk, Callable[[], Pending]]]:
+    config = load_config(config_path)
+    name = pick_judge(config, name)
+    with Store.open(config.labels.url, config.folder) as store:
+        grading = Grading(config, store, options.pool)
+        settings, made = grading.judge(name)
+        judge = adjusted(made, options)
+        if not isinstance(judge, LlmJudge):
+            raise ConfigError(f"{name} asks no model; run: quati-pool judge {name}")
+        version = judge_version(settings, judge)
+        with store.lock(f"{config.name}.{name}", listener.say):
+            store.register(version, "judge", judge_definition(settings, judge))
+            yield (
+                Desk(grading, name, judge, listener),
+                lambda: Pending(grading, name, judge, version, settings.samples, settings.aggregate),
+            )
+
+
+def submit(config_path: Path, name: str | None, listener: Listener, options: JudgeOptions = DEFAULT) -> list[Batch]:
+    """Hands in the pairs that have no grade by a judge yet, ``options.limit`` at most."""
+    with _desk(config_path, name, listener, options) as (desk, pending):
+        return in_own_thread(lambda: desk.submit(pending, options.limit))
+
+
+def status(config_path: Path, name: str | None, listener: Listener) -> list[BatchRow]:
+    """All batches of a judge, and how far the open ones are."""
+    with _desk(config_path, name, listener, DEFAULT) as (desk, _):
+        return in_own_thread(desk.rows)
+
+
+def collect(config_path: Path, name: str | None, listener: Listener) -> Collected:
+    """Stores what the batches that are over have answered; running it again finds nothing more."""
+    with _desk(config_path, name, listener, DEFAULT) as (desk, _):
+        return in_own_thread(desk.collect)
+
+
+def in_own_thread(work: Callable[[], Awaitable[T]]) -> T:
+    """What ``work`` returns, from an event loop of its own, so that a notebook's is not in the way.
+
+    Raises what it raises; a call that failed for good as FatalError.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    async def run() -> None:
+        results.append(await work())
+
+    def target() -> None:
+        try:
+            asyncio.run(run())
+        except CallError as error:
+            errors.append(FatalError(f"the provider's Batch API: {error.words}; run the same command again later"))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=target, name="batch", daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.2)
+    if errors:
+        raise errors[0]
+    return results[0]

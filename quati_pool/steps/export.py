@@ -1,0 +1,86 @@
+"""``quati-pool export qrels``: one labeler's grades as TREC qrels, or a refusal that names what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from quati_pool.config import load_config
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artefacts import file_digest, write_file
+from quati_pool.files.qrels import write_qrels
+from quati_pool.records import Ids, Qrels, State, code_ids
+from quati_pool.steps.labelers import Graded, Grading
+from quati_pool.steps.standing import Standing
+from quati_pool.store.database import Store
+from quati_pool.workspace import Workspace
+
+# Pairs that a refusal names.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Export:
+    """What was written, and what is not in it."""
+
+    path: Path
+    standing: Standing
+
+
+def export_qrels(
+    config_path: Path, labeler: str, path: Path | None = None, *, allow_missing: bool = False, pool: Path | None = None
+) -> Export:
+    """Writes the grades of the pool's pairs, in the pool's order; to ``qrels/<labeler>.qrels`` where no
+    path is given.
+
+    Raises QuatiPoolError, and writes nothing, while a pair has failed or was never asked, unless
+    ``allow_missing`` leaves such pairs out; pairs that a person found impossible to judge, or on which
+    a panel has no majority, are always left out.
+    """
+    config = load_config(config_path)
+    with Store.open(config.labels.url, config.folder) as store:
+        grading = Grading(config, store, pool)
+        reader = grading.labeler(labeler)
+        standing = Standing()
+        kept: list[Graded] = []
+        for chunk in grading.pairs():
+            for graded in reader.graded(chunk):
+                standing.add(graded)
+                if graded.relevance is not None:
+                    kept.append(graded)
+        source = grading.pool
+    if standing.pending and not allow_missing:
+        again = f"run: quati-pool judge {labeler}, or " if reader.kind == "judge" else ""
+        raise QuatiPoolError(
+            f"{standing.pending:,} of {standing.pairs:,} pairs have no grade by {labeler} ({_reasons(standing)}): "
+            f"{_named(standing)}; {again}leave them out, unjudged, with --allow-missing"
+        )
+    if not kept:
+        raise QuatiPoolError(f"{labeler} has graded no pair of {source}; run: quati-pool judge {labeler}")
+    queries, (query,) = code_ids([Ids([graded.query_id for graded in kept]).values])
+    docs, (doc,) = code_ids([Ids([graded.doc_id for graded in kept]).values])
+    qrels = Qrels(queries, docs, query, doc, np.array([graded.relevance for graded in kept], dtype=np.int64))
+
+    def fill(partial: Path) -> dict[str, int]:
+        write_qrels(qrels, partial)
+        return {"pairs": len(kept), "left_out": standing.pairs - len(kept)}
+
+    key = {"labeler": labeler, "version": reader.version, "pool": file_digest(source)}
+    path = path or Workspace(config.folder).qrels(labeler)
+    write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
+    return Export(path, standing)
+
+
+def _reasons(standing: Standing) -> str:
+    counts = [f"{count:,} {state}" for state, count in standing.states.items() if state is not State.ok]
+    return ", ".join([*counts, *([f"{standing.unasked:,} never asked"] if standing.unasked else [])])
+
+
+def _named(standing: Standing) -> str:
+    shown = [
+        f"{graded.query_id} {graded.doc_id} ({graded.status or 'never asked'})" for graded in standing.lacking[:_NAMED]
+    ]
+    more = standing.pending - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more (quati-pool labels --missing lists them)" if more else "")

@@ -1,0 +1,273 @@
+"""``quati-pool judge``: grades the pool's pairs that a judge has not graded yet."""
+
+from __future__ import annotations
+
+import threading
+import time
+from array import array
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from quati_pool.config import ConsensusConfig, PoolConfig, load_config
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.files.artefacts import read_counts, unfinished
+from quati_pool.files.pools import read_pool
+from quati_pool.judging.base import Judge, Program
+from quati_pool.judging.budget import Budget
+from quati_pool.judging.llm import Asking, LlmJudge
+from quati_pool.judging.running import Landed, Run
+from quati_pool.records import FAILURES
+from quati_pool.steps.labelers import Grading, judge_definition, judge_version
+from quati_pool.steps.listener import Listener
+from quati_pool.steps.pending import Pending, program_answer
+from quati_pool.store.database import Store
+from quati_pool.store.records import Attempt
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """What one run may change of a judge: only how it asks, never what its grades are."""
+
+    limit: int | None = None
+    budget: float | None = None
+    reask: int = 2
+    concurrency: int | None = None
+    rpm: int | None = None
+    tpm: int | None = None
+    max_passage_tokens: int | None = None
+    pool: Path | None = None
+
+
+DEFAULT = JudgeOptions()
+
+Ending = Literal["limit", "budget", "interrupted"]
+
+
+class Calls:
+    """What the attempts of a run took: one for each answer, one for each call that gave none, and the
+    question that began it. ``unknown`` counts those whose cost is not known."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+        self.retries = 0
+        self.tokens: Counter[str] = Counter()
+        self.cost = 0.0
+        self.unknown = 0
+        self.models: Counter[str] = Counter()
+        self.outputs: Counter[str] = Counter()
+        self.seconds = array("d")
+
+    def probe(self, cost: float | None) -> None:
+        """Counts a call that asked about no pair."""
+        self.attempts += 1
+        self._pay(cost)
+
+    def _pay(self, cost: float | None) -> None:
+        if cost is None:
+            self.unknown += 1
+        else:
+            self.cost += cost
+
+    def add(self, attempt: Attempt) -> None:
+        self.attempts += 1
+        self.retries += attempt.retries
+        for kind in ("input", "cached", "output", "reasoning"):
+            self.tokens[kind] += getattr(attempt, f"{kind}_tokens") or 0
+        if attempt.model is not None:
+            self.models[attempt.model] += 1
+        if attempt.output is not None:
+            self.outputs[attempt.output] += 1
+            if attempt.seconds is not None:
+                self.seconds.append(attempt.seconds)
+        self._pay(attempt.cost)
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeReport:
+    """A run that is over: where the judge stands over the whole pool, and what this run did.
+
+    ``calls`` is None for a judge that makes none. ``ended`` says what ended the run before all pairs
+    were asked, ``error`` what went wrong on the way; both are None after a whole run.
+    """
+
+    judge: str
+    config: PoolConfig
+    version: str
+    pending: Pending
+    calls: Calls | None
+    seconds: float
+    ended: Ending | None
+    error: BaseException | None
+
+
+def pick_judge(config: PoolConfig, name: str | None) -> str:
+    """The judge to run: the one named, or the only one there is."""
+    if name is not None:
+        return name
+    names = [name for name, settings in config.judges.items() if not isinstance(settings, ConsensusConfig)]
+    if len(names) != 1:
+        there = f"name one of {', '.join(names)}" if names else "add one, such as  lexical: {judge: lexical}"
+        raise ConfigError(f"{config.path}: judges: holds {len(names)} judges; {there}")
+    return names[0]
+
+
+def judge(
+    config_path: Path,
+    name: str | None,
+    listener: Listener,
+    options: JudgeOptions = DEFAULT,
+    stop: threading.Event | None = None,
+) -> JudgeReport:
+    """Asks a judge about every pair of the pool that has no grade by it, and stores what it says.
+
+    One process at a time works for one judge; a second waits, and finds the work done. ``stop``, set
+    from another thread, ends the run as Ctrl-C does: what is in flight finishes and is kept.
+    Raises QuatiPoolError where nothing can be asked; what goes wrong later is the report's ``error``.
+    """
+    config = load_config(config_path)
+    name = pick_judge(config, name)
+    started = time.monotonic()
+    with Store.open(config.labels.url, config.folder) as store:
+        grading = Grading(config, store, options.pool)
+        settings, made = grading.judge(name)
+        made = adjusted(made, options)
+        definition = judge_definition(settings, made)
+        version = judge_version(settings, made)
+        with store.lock(f"{config.name}.{name}", listener.say):
+            store.register(version, "judge", definition)
+            pending = Pending(grading, name, made, version, settings.samples, settings.aggregate)
+            work = _Work(pending, options, listener, stop or threading.Event(), pool_size(grading))
+            if isinstance(made, LlmJudge):
+                work.ask(made)
+            elif isinstance(made, Program):
+                work.grade(made)
+            with suppress(QuatiPoolError) if work.error else nullcontext():
+                pending.close()
+    seconds = time.monotonic() - started
+    return JudgeReport(name, config, version, pending, work.calls, seconds, work.ended, work.error)
+
+
+def adjusted(made: Judge, options: JudgeOptions) -> Judge:
+    """The judge with what the command line says of how it asks."""
+    told = {
+        name: value
+        for name in ("concurrency", "rpm", "tpm", "max_passage_tokens")
+        if (value := getattr(options, name)) is not None
+    }
+    if not told or not isinstance(made, LlmJudge):
+        return made
+    return LlmJudge(made.parameters.model_copy(update=told), made.setting)
+
+
+def pool_size(grading: Grading) -> int:
+    """How many pairs the pool holds: as ``build`` counted them, else by reading it through."""
+    if unfinished(grading.pool) is None:
+        return int(read_counts(grading.pool)["pairs"])
+    return sum(len(block) for block in read_pool(grading.pool))
+
+
+class _Work:
+    """One run over what is pending."""
+
+    def __init__(
+        self, pending: Pending, options: JudgeOptions, listener: Listener, stop: threading.Event, total: int
+    ) -> None:
+        self.pending = pending
+        self.store = pending.grading.store
+        self.options = options
+        self.listener = listener
+        self.stop = stop
+        self.total = total
+        self.calls: Calls | None = None
+        self.endpoint: str | None = None
+        self.ended: Ending | None = None
+        self.error: BaseException | None = None
+
+    def grade(self, program: Program) -> None:
+        left = self.options.limit
+        for tasks in self.pending.tasks():
+            tasks = tasks if left is None else tasks[:left]
+            if tasks:
+                verdicts = program.grade([task.pair for task in tasks])
+                if len(verdicts) != len(tasks):
+                    raise ConfigError(
+                        f"the judge {self.pending.name} gave {len(verdicts)} verdicts for {len(tasks)} pairs; "
+                        "mend or uninstall its package"
+                    )
+                self._write([(task, program_answer(verdict)) for task, verdict in zip(tasks, verdicts, strict=True)])
+                left = left if left is None else left - len(tasks)
+            self._progress()
+            if left == 0 or self.stop.is_set():
+                self.ended = "interrupted" if self.stop.is_set() else "limit"
+                return
+
+    def ask(self, judge: LlmJudge) -> None:
+        price = judge.price()
+        if self.options.budget is not None and price is None:
+            raise ConfigError(
+                f"--budget needs the price of {judge.parameters.model}, which is not known; "
+                "name a file with it under prices: in pool.yaml, or leave --budget out"
+            )
+        calls = self.calls = Calls()
+        budget = Budget(self.options.budget)
+
+        @asynccontextmanager
+        async def connect() -> AsyncIterator[Asking]:
+            async with judge.client() as client:
+                await client.prepare(judge.prompt.schema())
+                for probe in client.probes:
+                    calls.probe(price.cost(probe.usage) if price and probe.usage else None)
+                budget.spent = calls.cost
+                asking = Asking(judge, client, price, budget, self.options.reask)
+                self.endpoint = client.endpoint_name
+                self.listener.say(f"{self.pending.name}: asking {self.endpoint}, answers as {client.output}")
+                yield asking
+
+        run = Run(self.pending.tasks(), connect, self._write, judge.parameters.concurrency, self.options.limit)
+        run.start()
+        while not self._waited(run):
+            if self.stop.is_set():
+                run.stop()
+        self.error = run.error
+        if run.interrupted:
+            self.ended = "interrupted"
+        elif budget.exhausted:
+            self.ended = "budget"
+        elif run.limited:
+            self.ended = "limit"
+
+    def _waited(self, run: Run) -> bool:
+        """Waits for a moment; Ctrl-C stops the run, and once more drops what is in flight."""
+        try:
+            done = run.wait(0.2)
+            self._progress()
+            return done
+        except KeyboardInterrupt:
+            if run.stopped:
+                run.cancel()
+            else:
+                self.listener.say("finishing what is in flight; Ctrl-C again drops it")
+                run.stop()
+            return False
+
+    def _write(self, landed: Sequence[Landed]) -> None:
+        entries = [entry for task, answers in landed for entry in self.pending.entries(task, answers, self.endpoint)]
+        self.store.append(entries)
+        for task, answers in landed:
+            self.pending.landed(task, answers)
+        if self.calls is not None:
+            for entry in entries:
+                for attempt in entry.attempts:
+                    self.calls.add(attempt)
+
+    def _progress(self) -> None:
+        standing = self.pending.standing
+        failed = ", ".join(f"{count:,} {state}" for state, count in standing.states.items() if state in FAILURES)
+        parts = [failed]
+        if self.calls is not None:
+            parts.append("cost unknown" if self.calls.unknown else f"US$ {self.calls.cost:.2f}")
+        self.listener.progress(self.pending.name, standing.pairs, self.total, ", ".join(filter(None, parts)))

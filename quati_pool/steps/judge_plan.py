@@ -1,0 +1,114 @@
+"""``quati-pool judge --dry-run``: what a run would ask, and what that would cost; asks nothing, writes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from quati_pool.config import load_config
+from quati_pool.judging.llm import LlmJudge
+from quati_pool.llm.answers import Usage
+from quati_pool.llm.tokens import ESTIMATED, estimate
+from quati_pool.render.tables import Cell, Column, Table
+from quati_pool.steps.judge import DEFAULT, JudgeOptions, adjusted, pick_judge
+from quati_pool.steps.labelers import Grading, judge_version
+from quati_pool.steps.pending import Pending
+from quati_pool.store.database import Store
+
+# What an answer with its reasoning takes, where this judge has not answered yet.
+_ASSUMED_OUTPUT = 200
+
+
+@dataclass(frozen=True)
+class JudgePlan:
+    """``cost`` in US dollars is None where the price is unknown, ``seconds`` where nothing bounds the time."""
+
+    judge: str
+    pairs: int
+    to_ask: int
+    shared: int
+    in_batches: int
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    seconds: float | None
+    notes: tuple[str, ...]
+
+
+def plan(config_path: Path, name: str | None, options: JudgeOptions = DEFAULT) -> JudgePlan:
+    """Reads the pool as ``judge`` would; needs no key and no server."""
+    config = load_config(config_path)
+    name = pick_judge(config, name)
+    with Store.open(config.labels.url, config.folder) as store:
+        grading = Grading(config, store, options.pool)
+        settings, made = grading.judge(name)
+        made = adjusted(made, options)
+        version = judge_version(settings, made)
+        pending = Pending(grading, name, made, version, settings.samples, settings.aggregate, dry=True)
+        llm = made if isinstance(made, LlmJudge) else None
+        to_ask = calls = entered = answers = 0
+        how = ""
+        for tasks in pending.tasks():
+            for task in tasks:
+                if options.limit is not None and to_ask >= options.limit:
+                    break
+                to_ask += 1
+                if llm is None:
+                    continue
+                size, how = estimate(llm.request(task.pair, task.samples[0]).messages, llm.parameters.model)
+                asked = 1 if llm.parameters.together else len(task.samples)
+                calls += asked
+                entered += size * asked
+                answers += len(task.samples)
+        used = store.usage(config.name, name, version)
+    pairs = pending.standing.pairs
+    if llm is None:
+        return JudgePlan(name, pairs, to_ask, pending.shared, pending.in_batches, 0, 0, 0, 0.0, None, ())
+    told = used.output_tokens is not None and used.attempts > 0
+    each = used.output_tokens / used.attempts if told and used.output_tokens else _ASSUMED_OUTPUT
+    left = round(each * answers)
+    price = llm.price()
+    cost = None if price is None else price.cost(Usage(entered, 0, left, 0))
+    notes = (
+        f"input tokens {how if how == ESTIMATED else 'counted as ' + how}",
+        f"output tokens by the mean of {used.attempts:,} answers so far"
+        if told
+        else f"output tokens taken as {_ASSUMED_OUTPUT} an answer",
+        "cost without the discount for cached tokens, retries and answers asked again"
+        if price
+        else f"the price of {llm.parameters.model} is unknown: name a file with it under prices:",
+    )
+    bounds = []
+    parameters = llm.parameters
+    if parameters.rpm:
+        bounds.append(60 * calls / parameters.rpm)
+    if parameters.tpm:
+        bounds.append(60 * (entered + left) / parameters.tpm)
+    if len(used.seconds):
+        bounds.append(calls * float(used.seconds.mean()) / parameters.concurrency)
+    seconds = max(bounds) if bounds and calls else None
+    return JudgePlan(
+        name, pairs, to_ask, pending.shared, pending.in_batches, calls, entered, left, cost, seconds, notes
+    )
+
+
+def table(made: JudgePlan) -> Table:
+    headings = ("Judge", "Pairs", "To ask", "Shared", "In batches", "Calls", "Tokens in", "Tokens out")
+    row: list[Cell] = [made.judge, made.pairs, made.to_ask, made.shared, made.in_batches, made.calls]
+    row += [made.input_tokens, made.output_tokens]
+    columns = [*map(Column, headings), Column("US$", 2), Column("Minutes", 1)]
+    cost = "unknown" if made.cost is None else made.cost
+    minutes = None if made.seconds is None else made.seconds / 60
+    return Table("What a run would ask", columns, [[*row, cost, minutes]], "; ".join(made.notes))
+
+
+def as_data(made: JudgePlan) -> dict[str, Any]:
+    data = asdict(made)
+    undefined = {}
+    if made.cost is None:
+        undefined["cost"] = "the model's price is unknown"
+    if made.seconds is None:
+        undefined["seconds"] = "no limit and no earlier call bounds the time"
+    return {**data, "notes": list(made.notes), **({"undefined": undefined} if undefined else {})}

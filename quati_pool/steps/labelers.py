@@ -1,0 +1,229 @@
+"""Who grades a collection, and what grade each pair of the pool has by them now.
+
+A judge of ``pool.yaml`` is read under the identity it has there; any other labeler of the store under
+its latest version; a consensus is computed from its members. Older versions, and labels of texts that
+have changed since, are history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from quati_pool.config import ConsensusConfig, JudgeConfig, PoolConfig
+from quati_pool.errors import ConfigError, InputError
+from quati_pool.files.artefacts import digest, unfinished
+from quati_pool.files.pools import PooledPair, read_pool
+from quati_pool.judging.aggregation import METHODS
+from quati_pool.judging.base import Judge, Pair, Setting
+from quati_pool.records import FAILURES, State
+from quati_pool.registry import JUDGES, nearest
+from quati_pool.steps.inputs import load_queries
+from quati_pool.store.database import Store
+from quati_pool.store.records import CurrentLabel, content_sha
+from quati_pool.workspace import Workspace
+
+# Pairs whose labels are looked up at a time.
+_CHUNK = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """What a labeler says of a pair; ``status`` is None where it was never asked. ``samples`` are the
+    grades that ``relevance`` was made of, where there are several."""
+
+    query_id: str
+    doc_id: str
+    status: State | None
+    relevance: int | None
+    samples: tuple[int, ...] = ()
+
+
+class Labeler(Protocol):
+    """Reads one labeler's grades; ``version`` is None where there are no labels of one version."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def version(self) -> str | None: ...
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        """One for each pair, in their order."""
+
+
+def chunks(blocks: Iterable[list[PooledPair]], narratives: Mapping[str, str | None]) -> Iterator[list[Pair]]:
+    """Some hundred pairs at a time, never parting the pairs of a query."""
+    chunk: list[Pair] = []
+    for block in blocks:
+        narrative = narratives.get(block[0].query_id)
+        chunk.extend(Pair(*pair, narrative) for pair in block)
+        if len(chunk) >= _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+class Grading:
+    """A collection's pool and labelers, over an open store."""
+
+    def __init__(self, config: PoolConfig, store: Store, pool: Path | None = None) -> None:
+        self.config = config
+        self.store = store
+        self.pool = pool or workspace_pool(config)
+
+    @cached_property
+    def narratives(self) -> Mapping[str, str | None]:
+        """What the queries' file says of each query_id; nothing where that file is not there."""
+        path = self.config.folder / self.config.queries.path
+        if not path.exists():
+            return {}
+        return {query.query_id: query.narrative or None for query in load_queries(self.config).queries}
+
+    def pairs(self) -> Iterator[list[Pair]]:
+        return chunks(read_pool(self.pool), self.narratives)
+
+    def judge(self, name: str) -> tuple[JudgeConfig, Judge]:
+        """A judge of ``pool.yaml`` by name.
+
+        Raises ConfigError where there is none of this name, or where it is a consensus.
+        """
+        judges = self.config.judges
+        settings = judges.get(name)
+        if settings is None:
+            there = nearest(name, judges) if judges else "add one under judges:, such as  lexical: {judge: lexical}"
+            raise ConfigError(f"{self.config.path}: there is no judge {name!r}; {there}")
+        if isinstance(settings, ConsensusConfig):
+            members = ", ".join(settings.consensus)
+            raise ConfigError(f"{name} is computed from {members} whenever it is read; run these judges instead")
+        return settings, make_judge(self.config, settings)
+
+    def labeler(self, name: str) -> Labeler:
+        """A labeler by name, of ``pool.yaml`` or of the store.
+
+        Raises ConfigError where neither knows it.
+        """
+        settings = self.config.judges.get(name)
+        if isinstance(settings, ConsensusConfig):
+            return Consensus(name, [self.labeler(member) for member in settings.consensus], settings.method)
+        if isinstance(settings, JudgeConfig):
+            version = judge_version(settings, make_judge(self.config, settings))
+            return StoredLabeler(self, name, "judge", version, settings.samples, settings.aggregate)
+        for found in self.store.labelers(self.config.name):
+            if found.labeler_id == name:
+                return StoredLabeler(self, name, found.kind, found.version)
+        known = [*self.config.judges, *{found.labeler_id for found in self.store.labelers(self.config.name)}]
+        raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, known)}")
+
+
+@dataclass(frozen=True)
+class StoredLabeler:
+    """A judge or a person, whose labels are in the store."""
+
+    grading: Grading
+    name: str
+    kind: str
+    version: str
+    samples: int = 1
+    aggregate: str = "mean"
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        query_ids = list(dict.fromkeys(pair.query_id for pair in pairs))
+        config = self.grading.config
+        rows = self.grading.store.current(config.name, self.name, self.version, query_ids)
+        by_pair: dict[tuple[str, str], list[CurrentLabel]] = {}
+        for row in rows:
+            by_pair.setdefault((row.query_id, row.doc_id), []).append(row)
+        return [self._graded(pair, by_pair.get((pair.query_id, pair.doc_id), ())) for pair in pairs]
+
+    def _graded(self, pair: Pair, rows: Sequence[CurrentLabel]) -> Graded:
+        current = {}
+        for row in sorted(rows, key=_precedence):
+            if is_current(row, pair):
+                current[row.sample] = (row.status, row.relevance)
+        return joined(pair, current, self.samples, self.aggregate)
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """One grade of several labelers'; a pair that one of them has no grade for has none here."""
+
+    name: str
+    members: Sequence[Labeler]
+    method: str
+    kind: str = "consensus"
+    version: str | None = None
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        columns = [member.graded(pairs) for member in self.members]
+        return [self._graded(pair, row) for pair, row in zip(pairs, zip(*columns, strict=True), strict=True)]
+
+    def _graded(self, pair: Pair, row: Sequence[Graded]) -> Graded:
+        lacking = next((graded for graded in row if graded.status is not State.ok), None)
+        if lacking is not None:
+            return Graded(pair.query_id, pair.doc_id, lacking.status, None)
+        grades = tuple(graded.relevance for graded in row if graded.relevance is not None)
+        relevance = METHODS[self.method](grades)
+        # Without a majority the panel has spoken, and gives no grade.
+        status = State.unsure if relevance is None else State.ok
+        return Graded(pair.query_id, pair.doc_id, status, relevance, grades)
+
+
+def joined(pair: Pair, samples: Mapping[int, tuple[State, int | None]], wanted: int, method: str) -> Graded:
+    """A pair's standing from its samples by number: a grade once all that are wanted have one."""
+    told = [samples.get(sample) for sample in range(1, wanted + 1)]
+    lacking = [entry[0] for entry in told if entry is not None and entry[0] is not State.ok]
+    if lacking:
+        return Graded(pair.query_id, pair.doc_id, lacking[0], None)
+    grades = tuple(entry[1] for entry in told if entry is not None and entry[1] is not None)
+    if len(grades) < wanted:
+        return Graded(pair.query_id, pair.doc_id, None, None)
+    return Graded(pair.query_id, pair.doc_id, State.ok, METHODS[method](grades), grades if wanted > 1 else ())
+
+
+def is_current(row: CurrentLabel, pair: Pair) -> bool:
+    """Whether a label was given for the texts that the pair has now, as its labeler was shown them."""
+    cut = row.extra.get("shown_characters")
+    text = pair.text if cut is None else pair.text[:cut]
+    if row.content_sha == content_sha(pair.query, text):
+        return True
+    return pair.narrative is not None and row.content_sha == content_sha(pair.query, text, pair.narrative)
+
+
+def _precedence(row: CurrentLabel) -> tuple[bool, int]:
+    """A failure never replaces an ok, else the later label counts, over passages cut differently too."""
+    return row.status not in FAILURES, row.seq
+
+
+def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
+    """Raises QuatiPoolError where the judge cannot work as it is set."""
+    component = JUDGES.get(settings.judge)
+    component.require()
+    judge: Judge = component(settings.parameters, Setting(config.folder, config.grades))
+    return judge
+
+
+def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:
+    """All that decides a judge's grades."""
+    return {"judge": JUDGES.identity(settings.judge), **judge.identity()}
+
+
+def judge_version(settings: JudgeConfig, judge: Judge) -> str:
+    """The hash of that, under which its labels are kept."""
+    return digest(judge_definition(settings, judge))
+
+
+def workspace_pool(config: PoolConfig) -> Path:
+    """The pool that ``build`` made; InputError where it is not there or not whole."""
+    path = Workspace(config.folder).pool
+    problem = unfinished(path)
+    if problem:
+        raise InputError(path, None, f"{problem}; run: quati-pool build -c {config.path}")
+    return path

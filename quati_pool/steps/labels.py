@@ -1,0 +1,136 @@
+"""``quati-pool labels``: who graded how much of the pool, by state and grade, and at what cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quati_pool.config import PoolConfig, load_config
+from quati_pool.errors import ConfigError
+from quati_pool.render.tables import Cell, Column, Table
+from quati_pool.steps.judge_report import (
+    call_row,
+    call_table,
+    grade_table,
+    latency_data,
+    standing_data,
+    state_table,
+)
+from quati_pool.steps.labelers import Grading, Labeler
+from quati_pool.steps.standing import Standing
+from quati_pool.store.database import Store
+from quati_pool.store.records import Usage
+
+
+@dataclass(frozen=True)
+class LabelsReport:
+    """Every labeler's standing and usage, and the older versions that the store still holds."""
+
+    config: PoolConfig
+    labelers: list[Labeler]
+    standings: dict[str, Standing]
+    usage: dict[str, Usage]
+    earlier: list[tuple[str, str, int]]
+    """Labeler, version and number of labels."""
+
+
+def labels(config_path: Path, names: list[str] | None = None, pool: Path | None = None) -> LabelsReport:
+    """Reads the pool once for all labelers of ``pool.yaml`` and of the store, or those named."""
+    config = load_config(config_path)
+    with Store.open(config.labels.url, config.folder) as store:
+        grading = Grading(config, store, pool)
+        stored = store.labelers(config.name)
+        known = list(dict.fromkeys([*config.judges, *(row.labeler_id for row in stored)]))
+        labelers = [grading.labeler(name) for name in (names or known)]
+        if not labelers:
+            raise ConfigError(f"{config.path}: nobody has graded anything yet; add judges: and run: quati-pool judge")
+        standings = {labeler.name: Standing() for labeler in labelers}
+        for chunk in grading.pairs():
+            for labeler in labelers:
+                for graded in labeler.graded(chunk):
+                    standings[labeler.name].add(graded)
+        usage = {
+            labeler.name: store.usage(config.name, labeler.name, None)
+            for labeler in labelers
+            if labeler.kind == "judge"
+        }
+        current = {(labeler.name, labeler.version) for labeler in labelers}
+        earlier = [
+            (row.labeler_id, row.version, row.rows)
+            for row in stored
+            if (row.labeler_id, row.version) not in current and row.labeler_id in standings
+        ]
+    return LabelsReport(config, labelers, standings, usage, earlier)
+
+
+def tables(report: LabelsReport, lacking: bool = False) -> list[Table]:
+    """Grades, states and calls; ``lacking`` adds the pairs without a grade by name."""
+    made = [grade_table(report.standings, report.config.grades), state_table(report.standings)]
+    calls = [
+        call_row(name, used.attempts, used.retries, _tokens(used), used.cost, used.unknown_cost, used.seconds)
+        for name, used in report.usage.items()
+        if used.attempts
+    ]
+    if calls:
+        made.append(call_table(calls, "All that the store holds, earlier versions' too."))
+    if report.earlier:
+        columns = [Column("Labeler"), Column("Version"), Column("Labels")]
+        rows: list[list[Cell]] = [[name, version[:12], count] for name, version, count in report.earlier]
+        note = "Given under another model, prompt or parameters: kept, and in none of the counts above."
+        made.append(Table("Earlier versions", columns, rows, note))
+    if lacking:
+        columns = [Column("Labeler"), Column("query_id"), Column("doc_id"), Column("State")]
+        rows = [
+            [name, graded.query_id, graded.doc_id, graded.status.value if graded.status else "never asked"]
+            for name, standing in report.standings.items()
+            for graded in standing.lacking
+        ]
+        made.append(Table("Pairs without a grade", columns, rows, "The first thousand of each labeler."))
+    return made
+
+
+def as_data(report: LabelsReport, lacking: bool = False) -> dict[str, Any]:
+    return {
+        "collection": report.config.name,
+        "labelers": [
+            {
+                "labeler": labeler.name,
+                "kind": labeler.kind,
+                "version": labeler.version,
+                **standing_data(report.standings[labeler.name]),
+                "calls": _calls(report.usage.get(labeler.name)),
+                **({"missing": _missing(report.standings[labeler.name])} if lacking else {}),
+            }
+            for labeler in report.labelers
+        ],
+        "earlier_versions": [
+            {"labeler": name, "version": version, "labels": count} for name, version, count in report.earlier
+        ],
+    }
+
+
+def _missing(standing: Standing) -> list[dict[str, str | None]]:
+    return [
+        {"query_id": graded.query_id, "doc_id": graded.doc_id, "state": graded.status and graded.status.value}
+        for graded in standing.lacking
+    ]
+
+
+def _tokens(used: Usage) -> list[int | None]:
+    return [used.input_tokens, used.cached_tokens, used.output_tokens, used.reasoning_tokens]
+
+
+def _calls(used: Usage | None) -> dict[str, Any] | None:
+    if used is None or not used.attempts:
+        return None
+    return {
+        "attempts": used.attempts,
+        "retries": used.retries,
+        "tokens": dict(zip(("input", "cached", "output", "reasoning"), _tokens(used), strict=True)),
+        "cost": None if used.unknown_cost else used.cost,
+        "known_cost": used.cost,
+        "attempts_of_unknown_cost": used.unknown_cost,
+        "latency": latency_data(used.seconds),
+        "models": dict(used.models),
+    }

@@ -1,0 +1,273 @@
+"""Which pairs a judge has still to grade, and what its answers become in the store.
+
+Finished pairs are passed over; a passage that stands twice under one query is asked about once; and a
+grade that this judge has given to the same texts before, in any collection of the store, is shared.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from quati_pool.judging.base import Judge, Pair
+from quati_pool.judging.llm import Answer, LlmJudge, Task, Try
+from quati_pool.judging.verdict import Verdict
+from quati_pool.records import State
+from quati_pool.steps.labelers import Grading, joined
+from quati_pool.steps.standing import Standing
+from quati_pool.store.records import Attempt, CurrentLabel, Entry, Label, content_sha
+
+Samples = dict[int, tuple[State, int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A pair that is being asked about: its full text's length, its content, what is known of it."""
+
+    pair: Pair
+    content: str
+    cut: int | None
+    samples: Samples
+    missing: tuple[int, ...]
+
+
+class Pending:
+    """One judge's work on one pool. ``tasks`` runs in one thread and ``landed`` in another."""
+
+    def __init__(
+        self,
+        grading: Grading,
+        name: str,
+        judge: Judge,
+        version: str,
+        samples: int,
+        aggregate: str,
+        *,
+        dry: bool = False,
+    ) -> None:
+        self.grading = grading
+        self.name = name
+        self.judge = judge
+        self.version = version
+        self.samples = samples
+        self.aggregate = aggregate
+        self.standing = Standing()
+        self.asked = 0
+        self.shared = 0
+        self.truncated = 0
+        self.in_batches = 0
+        self._closing = False
+        self._dry = dry
+        self._open: dict[tuple[str, str], _Open] = {}
+        self._twins: dict[tuple[str, str], list[_Open]] = {}
+        self._lock = threading.RLock()
+        self._batched = self._in_open_batches()
+        self._chunks = grading.pairs()
+
+    def _in_open_batches(self) -> set[tuple[str, str, int]]:
+        store = self.grading.store
+        return {
+            (request.query_id, request.content_sha, request.sample)
+            for batch in store.batches(self.grading.config.name, self.name, open_only=True)
+            if batch.version == self.version
+            for request in store.batch_requests(batch.key)
+            if not request.collected
+        }
+
+    def tasks(self) -> Iterator[list[Task]]:
+        """What is to be asked, chunk by chunk; an empty chunk for pairs that are all finished."""
+        for chunk in self._chunks:
+            yield self._chunk(chunk)
+
+    def close(self) -> None:
+        """Counts the pairs that were not asked in the end, those of unread chunks too."""
+        self._closing = True
+        for _ in self.tasks():
+            pass
+        with self._lock:
+            for item in self._open.values():
+                self._count(item)
+            self._open.clear()
+            self._twins.clear()
+
+    def _chunk(self, chunk: Sequence[Pair]) -> list[Task]:
+        store, collection = self.grading.store, self.grading.config.name
+        query_ids = list(dict.fromkeys(pair.query_id for pair in chunk))
+        known: dict[tuple[str, str], list[CurrentLabel]] = {}
+        for row in store.current(collection, self.name, self.version, query_ids):
+            known.setdefault((row.query_id, row.doc_id), []).append(row)
+        wanting = []
+        for pair in chunk:
+            item = self._look(pair, known.get((pair.query_id, pair.doc_id), ()))
+            if item.missing and not self._closing:
+                wanting.append(item)
+            else:
+                self._count(item)
+        if not wanting:
+            return []
+        twins: dict[tuple[str, str], list[_Open]] = {}
+        for item in self._share(wanting):
+            twins.setdefault((item.pair.query_id, item.content), []).append(item)
+        tasks = []
+        with self._lock:
+            for key, items in twins.items():
+                # What one twin lacks all lack: a committed grade was shared above.
+                waiting = {s for s in items[0].missing if (key[0], key[1], s) in self._batched}
+                missing = tuple(sample for sample in items[0].missing if sample not in waiting)
+                self.in_batches += len(items) if waiting else 0
+                if not missing:
+                    for item in items:
+                        self._count(item)
+                    continue
+                tasks.append(Task(items[0].pair, missing))
+                if self._dry:
+                    self.shared += len(items) - 1
+                    for item in items:
+                        self._count(item)
+                    continue
+                for item in items:
+                    self._open[item.pair.query_id, item.pair.doc_id] = item
+                self._twins[items[0].pair.query_id, items[0].pair.doc_id] = items[1:]
+        return tasks
+
+    def _look(self, pair: Pair, rows: Sequence[CurrentLabel]) -> _Open:
+        """The pair as it is shown to the judge, and which samples of it are still missing."""
+        shown, cut = replace(pair, narrative=None), None
+        if isinstance(self.judge, LlmJudge):
+            shown = self.judge.shown(pair)
+            cut = len(shown.text) if len(shown.text) < len(pair.text) else None
+        content = content_sha(shown.query, shown.text, shown.narrative)
+        samples: Samples = {}
+        for row in rows:
+            if row.content_sha == content:
+                samples[row.sample] = (row.status, row.relevance)
+        missing = tuple(s for s in range(1, self.samples + 1) if samples.get(s, (None,))[0] is not State.ok)
+        return _Open(shown, content, cut, samples, missing)
+
+    def _share(self, wanting: Sequence[_Open]) -> list[_Open]:
+        """Takes the grades that the same texts have already; what remains to be asked is returned."""
+        found = self.grading.store.shareable(self.version, list({item.content for item in wanting}))
+        entries, remaining = [], []
+        for item in wanting:
+            here = {sample: found[item.content, sample] for sample in item.missing if (item.content, sample) in found}
+            for sample, origin in here.items():
+                item.samples[sample] = (State.ok, origin.relevance)
+                expected = origin.extra.get("expected_grade")
+                label = self._label(item, sample, State.ok, origin.relevance, expected)
+                entries.append(Entry(label=replace(label, shared_from=origin.seq)))
+            missing = tuple(sample for sample in item.missing if sample not in here)
+            if missing:
+                remaining.append(replace(item, missing=missing))
+            else:
+                self.shared += 1
+                self._count(item)
+        if entries and not self._dry:
+            self.grading.store.append(entries)
+        return remaining
+
+    def twins(self, task: Task) -> list[str]:
+        """The doc_ids of the pairs that take over a task's grades."""
+        return [item.pair.doc_id for item in self._twins[task.pair.query_id, task.pair.doc_id]]
+
+    def shown(self, task: Task) -> tuple[str, int | None]:
+        """The hash of what a task's labels are about, and how many characters of the passage that is,
+        where it was cut."""
+        item = self._open[task.pair.query_id, task.pair.doc_id]
+        return item.content, item.cut
+
+    def entries(self, task: Task, answers: Sequence[Answer], endpoint: str | None = None) -> list[Entry]:
+        """What a task's answers are in the store: labels with their attempts, shared with its twins."""
+        item = self._open[task.pair.query_id, task.pair.doc_id]
+        twins = self._twins[task.pair.query_id, task.pair.doc_id]
+        entries = []
+        for answer in answers:
+            verdict = answer.verdict
+            told = (answer.sample, verdict.status, verdict.relevance, answer.expected)
+            label = self._label(item, *told, verdict.rationale or verdict.problem)
+            attempts = tuple(attempt_of(number, made, endpoint) for number, made in enumerate(answer.tries, 1))
+            sharers = tuple(self._label(twin, *told) for twin in twins)
+            entries.append(Entry(label=label, attempts=attempts, sharers=sharers))
+        return entries
+
+    def landed(self, task: Task, answers: Sequence[Answer]) -> None:
+        """Counts a task's pairs once its answers are committed."""
+        with self._lock:
+            key = (task.pair.query_id, task.pair.doc_id)
+            twins = self._twins.pop(key, [])
+            self.asked += 1
+            self.shared += len(twins)
+            for item in (self._open[key], *twins):
+                for answer in answers:
+                    item.samples[answer.sample] = (answer.verdict.status, answer.verdict.relevance)
+                del self._open[item.pair.query_id, item.pair.doc_id]
+                self._count(item)
+
+    def _count(self, item: _Open) -> None:
+        graded = joined(item.pair, item.samples, self.samples, self.aggregate)
+        with self._lock:
+            self.truncated += item.cut is not None
+            self.standing.add(graded)
+
+    def _label(
+        self,
+        item: _Open,
+        sample: int,
+        status: State,
+        relevance: int | None,
+        expected: float | None,
+        rationale: str | None = None,
+    ) -> Label:
+        """A label of the item; the rationale of a shared grade stays with the label it is shared from."""
+        return Label(
+            collection=self.grading.config.name,
+            labeler_id=self.name,
+            kind="judge",
+            version=self.version,
+            query_id=item.pair.query_id,
+            doc_id=item.pair.doc_id,
+            content_sha=item.content,
+            sample=sample,
+            status=status,
+            relevance=relevance,
+            rationale=rationale,
+            extra=label_extra(item.cut, expected),
+        )
+
+
+def label_extra(cut: int | None, expected: float | None) -> dict[str, Any]:
+    """What a label records besides: how much of its passage was shown, and the expected grade."""
+    told = {"shown_characters": cut, "expected_grade": expected}
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def program_answer(verdict: Verdict) -> list[Answer]:
+    """A program's verdict as the answer to its one sample; it made no call."""
+    return [Answer(1, verdict, ())]
+
+
+def attempt_of(number: int, made: Try, endpoint: str | None) -> Attempt:
+    """A call and what came of it, as the store keeps it."""
+    completion, choice, usage, fault = made.completion, made.choice, made.usage, made.fault
+    # What a call with several choices took is told with its first.
+    source = completion if completion and choice is completion.choices[0] else fault
+    return Attempt(
+        number=number,
+        status=made.verdict.status,
+        answer=(choice.text if choice.text is not None else choice.refusal) if choice else None,
+        problem=made.verdict.problem,
+        finish_reason=choice.finish_reason if choice else None,
+        output=completion.output if completion else None,
+        model=completion.model if completion else None,
+        endpoint=endpoint,
+        response_id=completion.response_id if completion else None,
+        fingerprint=completion.fingerprint if completion else None,
+        input_tokens=usage.input if usage else None,
+        cached_tokens=usage.cached if usage else None,
+        output_tokens=usage.output if usage else None,
+        reasoning_tokens=usage.reasoning if usage else None,
+        cost=made.cost,
+        seconds=source.seconds if source else None,
+        retries=source.retries if source else 0,
+    )

@@ -1,0 +1,55 @@
+"""How a labeler stands over the pool: pairs by state and by grade, and how far samples lie apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from quati_pool.records import FAILURES, State
+from quati_pool.steps.labelers import Graded
+
+# How many pairs without a grade are kept by name.
+_NAMED = 1000
+
+
+class Standing:
+    """Counts pairs as they are added; every pair of the pool is in exactly one count."""
+
+    def __init__(self) -> None:
+        self.pairs = 0
+        self.states: Counter[State] = Counter()
+        self.grades: Counter[int] = Counter()
+        self.unasked = 0
+        self.lacking: list[Graded] = []
+        self._several = 0
+        self._unanimous = 0
+        self._range = 0
+
+    def add(self, graded: Graded) -> None:
+        self.pairs += 1
+        if graded.status is None:
+            self.unasked += 1
+        else:
+            self.states[graded.status] += 1
+        if graded.relevance is not None:
+            self.grades[graded.relevance] += 1
+            if len(graded.samples) > 1:
+                self._several += 1
+                self._unanimous += len(set(graded.samples)) == 1
+                self._range += max(graded.samples) - min(graded.samples)
+        elif (graded.status is None or graded.status in FAILURES) and len(self.lacking) < _NAMED:
+            self.lacking.append(graded)
+
+    @property
+    def pending(self) -> int:
+        """Pairs that failed or were never asked: those for which qrels are refused."""
+        return self.unasked + sum(count for state, count in self.states.items() if state in FAILURES)
+
+    @property
+    def unanimous(self) -> float | None:
+        """The share of pairs whose samples all agree; None where no pair has several."""
+        return self._unanimous / self._several if self._several else None
+
+    @property
+    def mean_range(self) -> float | None:
+        """Highest less lowest grade of a pair's samples, on average; None where no pair has several."""
+        return self._range / self._several if self._several else None

@@ -1,0 +1,294 @@
+"""The label database: what was judged, by whom, on what ground, appended and never changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast
+
+import pyarrow as pa
+from sqlalchemy import Connection, Engine, func, select
+
+from quati_pool.records import State
+from quati_pool.store import batches as batching
+from quati_pool.store.appending import write
+from quati_pool.store.columns import json_text
+from quati_pool.store.engine import insert_where_new, reading, writing
+from quati_pool.store.errors import StoreError
+from quati_pool.store.faults import explained
+from quati_pool.store.locks import held
+from quati_pool.store.opening import make_ready, ready
+from quati_pool.store.place import Place, locate
+from quati_pool.store.records import (
+    COUNTING,
+    Attempt,
+    Batch,
+    BatchRequest,
+    BatchStatus,
+    CurrentLabel,
+    Entry,
+    Kind,
+    Label,
+    Labeler,
+    Phase,
+    Usage,
+)
+from quati_pool.store.resolution import resolved, resolved_by_query
+from quati_pool.store.rows import (
+    KEY,
+    RESOLVING,
+    SEQ,
+    SHARED_FROM,
+    STATUS,
+    TABLE,
+    attempt_of,
+    current_of,
+    label_of,
+    of_version,
+    record_batch,
+)
+from quati_pool.store.schema import attempts, labels, versions
+from quati_pool.store.using import attempts_of, total
+
+_IDS_A_STATEMENT = 500
+_ROWS = 20_000  # held at a time while many are read
+
+
+class Store:
+    """An open label database, to be used in a ``with`` statement.
+
+    One thread may append while others read. Every method raises StoreError, with one line that says
+    what to do, where the database cannot do what is asked.
+    """
+
+    def __init__(self, engine: Engine, place: Place) -> None:
+        self._engine = engine
+        self._writer = writing(engine)
+        self._place = place
+
+    @classmethod
+    def open(cls, url: str | None, folder: Path) -> Store:
+        """Opens the database of ``url`` (see ``locate``) and brings it to the newest revision.
+
+        Raises StoreError, and MissingExtraError for PostgreSQL without psycopg.
+        """
+        place = locate(url, folder)
+        store = cls(reading(place), place)
+        try:
+            with explained(place):
+                if not ready(store._engine, place):
+                    make_ready(store._engine, place, store.lock("schema", _silent))
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        with explained(self._place), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with explained(self._place), self._writer.begin() as connection:
+            yield connection
+
+    def lock(self, name: str, say: Callable[[str], None]) -> AbstractContextManager[None]:
+        """Holds ``name`` among all processes that use this database; see ``held``."""
+        return held(self._engine, self._place, name, say)
+
+    # Versions
+
+    def register(self, version: str, kind: Kind, definition: Mapping[str, Any]) -> None:
+        """Keeps what a version stands for; a second time it does nothing.
+
+        Raises StoreError where the version stands for something else already.
+        """
+        row = {"version": version, "kind": kind, "definition": dict(definition), "created_at": datetime.now(UTC)}
+        with self._writing() as connection:
+            insert_where_new(connection, versions, row)
+            known = connection.execute(select(versions).where(versions.c.version == version)).one()
+        if known.kind != kind or _canonical(known.definition) != _canonical(definition):
+            raise StoreError(
+                f"{self._place.name}: version {version} stands for another definition already; "
+                "give the changed one a version of its own"
+            )
+
+    def definition(self, version: str) -> dict[str, Any] | None:
+        """What a version stands for; None where it is unknown."""
+        with self._reading() as connection:
+            found = connection.execute(select(versions.c.definition).where(versions.c.version == version)).scalar()
+        return cast("dict[str, Any] | None", found)
+
+    # Writing
+
+    def append(self, entries: Sequence[Entry], collected: Sequence[tuple[str, str]] = ()) -> list[int]:
+        """Writes labels with their attempts and sharers, and marks batch requests (key, custom_id) as
+        collected, all or nothing; durable once it returns the seqs of the entries' labels, in order.
+
+        Raises StoreError, and writes nothing, where one of the requests is collected already or unknown.
+        """
+        with self._writing() as connection:
+            seqs = write(connection, entries)
+            if collected and not batching.mark(connection, collected):
+                raise StoreError(
+                    f"{self._place.name}: an answer of a batch is collected already, perhaps by another process; "
+                    "run the same command again: it takes only what is left"
+                )
+        return seqs
+
+    # Reading
+
+    def current(
+        self,
+        collection: str,
+        labeler_id: str,
+        version: str,
+        query_ids: Sequence[str],
+        phases: Sequence[Phase] = COUNTING,
+    ) -> list[CurrentLabel]:
+        """The label that counts for each (doc_id, content_sha, phase, sample) of these queries, in
+        order of query_id."""
+        found: list[CurrentLabel] = []
+        with self._reading() as connection:
+            for some in _chunks(query_ids):
+                wanted = of_version(collection, labeler_id, version, phases).where(labels.c.query_id.in_(some))
+                for rows in resolved_by_query(connection.execute(wanted).all(), STATUS, KEY):
+                    found.extend(map(current_of, rows))
+        return found
+
+    def shareable(self, version: str, content_shas: Sequence[str]) -> dict[tuple[str, int], CurrentLabel]:
+        """For each (content_sha, sample) a grade that counts, by this version in any collection:
+        the first of those that were given rather than shared, or else the first."""
+        c = labels.c
+        found: dict[tuple[str, int], CurrentLabel] = {}
+        with self._reading() as connection:
+            for some in _chunks(content_shas):
+                wanted = (
+                    select(*RESOLVING, c.collection, c.labeler_id, c.kind)
+                    .where(c.version == version, c.content_sha.in_(some), c.phase.in_(COUNTING))
+                    .order_by(c.seq)
+                )
+                rows = connection.execute(wanted).all()
+                given = resolved(((row[:KEY], row[len(RESOLVING) :]), row[STATUS], row) for row in rows)
+                given.sort(key=lambda row: (row[SHARED_FROM] is not None, row[SEQ]))
+                for row in given:
+                    if row[STATUS] == State.ok.value:
+                        found.setdefault((row.content_sha, row.sample), current_of(row))
+        return found
+
+    def labelers(self, collection: str) -> list[Labeler]:
+        """Every version of every labeler of a collection, the one that wrote last first."""
+        c = labels.c
+        first, last = func.min(c.seq).label("first_seq"), func.max(c.seq).label("last_seq")
+        who = (c.labeler_id, c.kind, c.version)
+        wanted = (
+            select(*who, first, last, func.count().label("rows"))
+            .where(c.collection == collection)
+            .group_by(*who)
+            .order_by(last.desc())
+        )
+        with self._reading() as connection:
+            return [Labeler(**row) for row in connection.execute(wanted).mappings()]
+
+    def table(self, collection: str, labeler_id: str, version: str, phases: Sequence[Phase] = COUNTING) -> pa.Table:
+        """Every label that counts, with the columns of ``TABLE``, in order of query_id."""
+        batches = []
+        with self._reading() as connection:
+            streamed = connection.execution_options(yield_per=_ROWS)
+            rows: list[Any] = []
+            found = streamed.execute(of_version(collection, labeler_id, version, phases))
+            for some in resolved_by_query(chain.from_iterable(found.partitions()), STATUS, KEY):
+                rows.extend(some)
+                if len(rows) >= _ROWS:
+                    batches.append(record_batch(rows))
+                    rows = []
+            batches.append(record_batch(rows))
+        return pa.Table.from_batches(batches, schema=TABLE)
+
+    def history(
+        self, collection: str, labeler_id: str, query_id: str, doc_id: str
+    ) -> list[tuple[Label, list[Attempt]]]:
+        """All that a labeler ever said of one pair, of any version, oldest first, with the attempts."""
+        c = labels.c
+        pair = (
+            c.collection == collection, c.labeler_id == labeler_id, c.query_id == query_id, c.doc_id == doc_id,
+        )  # fmt: skip
+        made = select(attempts).where(attempts.c.label_seq.in_(select(c.seq).where(*pair))).order_by(attempts.c.seq)
+        tries: dict[int | None, list[Attempt]] = {}
+        with self._reading() as connection:
+            told = [label_of(row) for row in connection.execute(select(labels).where(*pair).order_by(c.seq)).mappings()]
+            for row in connection.execute(made).mappings():
+                tries.setdefault(row["label_seq"], []).append(attempt_of(row))
+        return [(label, tries.get(label.seq, [])) for label in told]
+
+    def usage(self, collection: str, labeler_id: str, version: str | None = None) -> Usage:
+        """What a labeler's attempts have used, of one version or of all."""
+        with self._reading() as connection:
+            streamed = connection.execution_options(yield_per=_ROWS)
+            return total(streamed.execute(attempts_of(collection, labeler_id, version)).partitions())
+
+    # Batches
+
+    def prepare_batch(self, batch: Batch, requests: Sequence[BatchRequest]) -> None:
+        """Keeps a batch and what it asks for, before anything is sent."""
+        with self._writing() as connection:
+            batching.prepare(connection, batch, requests)
+
+    def update_batch(
+        self,
+        key: str,
+        *,
+        status: BatchStatus | None = None,
+        file_id: str | None = None,
+        batch_id: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Sets what is given and leaves the rest; raises StoreError where no batch has this key."""
+        values = {"status": status, "file_id": file_id, "batch_id": batch_id, "extra": extra}
+        given = {name: value for name, value in values.items() if value is not None}
+        with self._writing() as connection:
+            if not batching.change(connection, key, given):
+                raise StoreError(
+                    f"{self._place.name}: holds no batch {key}; see quati-pool batch status for those it holds"
+                )
+
+    def batches(self, collection: str, labeler_id: str | None = None, open_only: bool = False) -> list[Batch]:
+        """The batches of a collection, oldest first; ``open_only``: those prepared or submitted."""
+        with self._reading() as connection:
+            return batching.listed(connection, collection, labeler_id, open_only)
+
+    def batch_requests(self, key: str) -> list[BatchRequest]:
+        """What a batch asks for, in order of custom_id."""
+        with self._reading() as connection:
+            return batching.requests(connection, key)
+
+
+def _silent(_: str) -> None:
+    """Waiting for another process to make the tables is a matter of a second."""
+
+
+def _canonical(definition: Mapping[str, Any]) -> str:
+    return json.dumps(json.loads(json_text(dict(definition))), sort_keys=True)
+
+
+def _chunks(ids: Sequence[str]) -> Iterator[list[str]]:
+    distinct = sorted(set(ids))
+    for start in range(0, len(distinct), _IDS_A_STATEMENT):
+        yield distinct[start : start + _IDS_A_STATEMENT]

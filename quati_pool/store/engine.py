@@ -1,0 +1,71 @@
+"""One engine a database: SQLite set up to lose nothing, PostgreSQL through psycopg 3."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, create_engine, event
+
+from quati_pool.errors import MissingExtraError
+from quati_pool.store.columns import json_text
+from quati_pool.store.place import Place
+
+_WAIT = 60  # seconds for another writer
+_WRITES = "quati_pool_writes"
+
+
+def reading(place: Place) -> Engine:
+    """A pool of connections to a database; nothing is opened yet.
+
+    Raises MissingExtraError for PostgreSQL without psycopg.
+    """
+    settings: dict[str, Any] = {"json_serializer": json_text, "hide_parameters": True}
+    if place.path is None:
+        try:
+            return create_engine(place.url, connect_args=_postgresql(place), pool_pre_ping=True, **settings)
+        except ImportError:
+            raise MissingExtraError("a PostgreSQL store", "postgres", "psycopg") from None
+    # Without an isolation level the driver begins no transaction of its own: _begin does.
+    connect = {"timeout": _WAIT, "isolation_level": None}
+    engine = create_engine(place.url, connect_args=connect, **settings)
+    event.listen(engine, "connect", _sqlite)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def writing(engine: Engine) -> Engine:
+    """The same connections, for transactions that write."""
+    return engine.execution_options(**{_WRITES: True})
+
+
+def insert_where_new(connection: Connection, table: Table, row: dict[str, Any]) -> None:
+    """Inserts a row unless one of its primary key is there, also where two processes do it at once."""
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        connection.execute(postgresql.insert(table).values(row).on_conflict_do_nothing())
+    else:
+        from sqlalchemy.dialects import sqlite
+
+        connection.execute(sqlite.insert(table).values(row).on_conflict_do_nothing())
+
+
+def _postgresql(place: Place) -> dict[str, Any]:
+    who = f"quati-pool process {os.getpid()} on {socket.gethostname()}"
+    ours = {"connect_timeout": 10, "application_name": who[:63], "client_encoding": "utf8"}
+    return {name: value for name, value in ours.items() if name not in place.url.query}
+
+
+def _sqlite(connection: Any, _: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    # A transaction that reads first and writes later could not wait for another writer.
+    writes = connection.get_execution_options().get(_WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

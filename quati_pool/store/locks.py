@@ -1,0 +1,67 @@
+"""One holder of a name among all processes that share a database."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlalchemy import Connection, Engine, text
+
+from quati_pool.files.artefacts import locked
+from quati_pool.store.faults import explained
+from quati_pool.store.place import Place
+
+_POLL = 0.2  # seconds
+
+_TRY = text("SELECT pg_try_advisory_lock(:number)")
+_HOLDER = text(
+    """
+    SELECT a.application_name, to_char(a.backend_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')
+    FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid JOIN pg_database d ON d.oid = l.database
+    WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 1 AND d.datname = current_database()
+      AND ((l.classid::bigint << 32) | l.objid::bigint) = :number
+    """
+)
+
+
+@contextmanager
+def held(engine: Engine, place: Place, name: str, say: Callable[[str], None]) -> Iterator[None]:
+    """Holds ``name``; where another process holds it, says so in one line and waits.
+
+    SQLite: a file under ``<database>-locks/``. PostgreSQL: an advisory lock of a connection of its
+    own. Either way a process that dies lets go.
+    """
+    if place.path is None:
+        with explained(place):
+            connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        with connection:
+            with explained(place):
+                connection.detach()
+                _wait(connection, name, say)
+            yield
+        return
+    with ExitStack() as stack:
+        with explained(place):
+            stack.enter_context(locked(_file(place.path, name), say))
+        yield
+
+
+def _file(database: Path, name: str) -> Path:
+    return database.with_name(f"{database.name}-locks") / f"{quote(name, safe=' ')}.lock"
+
+
+def _wait(connection: Connection, name: str, say: Callable[[str], None]) -> None:
+    number = int.from_bytes(hashlib.sha256(f"quati-pool {name}".encode()).digest()[:8], signed=True)
+    said = False
+    # Not the statement that waits: the server may limit how long a statement takes.
+    while not connection.execute(_TRY, {"number": number}).scalar_one():
+        if not said:
+            holder = connection.execute(_HOLDER, {"number": number}).first()
+            who = f"{holder[0]} (since {holder[1]} UTC)" if holder and holder[0] else "another process"
+            say(f"{name}: waiting for {who}, which is making it")
+            said = True
+        time.sleep(_POLL)

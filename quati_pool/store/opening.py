@@ -1,0 +1,94 @@
+"""Brings a database to the newest revision, one process at a time; most are there already."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, inspect, select, text
+from sqlalchemy.sql import column, table
+
+from quati_pool.store.engine import writing
+from quati_pool.store.errors import StoreError
+from quati_pool.store.place import Place
+from quati_pool.store.schema import HEAD, REVISION_TABLE, metadata
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def ready(engine: Engine, place: Place) -> bool:
+    """Whether the database can be used as it is."""
+    with engine.connect() as connection:
+        return stored_revision(connection) == HEAD and (place.path is None or _journal(connection) == "wal")
+
+
+def make_ready(engine: Engine, place: Place, lock: AbstractContextManager[None]) -> None:
+    """Migrates a database to HEAD in one transaction, under ``lock``; makes its tables where it is new.
+
+    Raises StoreError for a database of a newer revision, or of another program.
+    """
+    with lock:
+        # Before anything is written: what is refused stays as it was.
+        with engine.connect() as connection:
+            _refuse_others(connection, place)
+        if place.path is not None:
+            _write_ahead(engine)
+        with writing(engine).begin() as connection:
+            if stored_revision(connection) != HEAD:
+                _upgrade(connection, place)
+
+
+def stored_revision(connection: Connection) -> str | None:
+    """The revision a database says it has; None where it has none."""
+    if not connection.dialect.has_table(connection, REVISION_TABLE):
+        return None
+    revision: str | None = connection.execute(select(column("version_num")).select_from(table(REVISION_TABLE))).scalar()
+    return revision
+
+
+def _journal(connection: Connection) -> str:
+    return str(connection.exec_driver_sql("PRAGMA journal_mode").scalar_one())
+
+
+def _refuse_others(connection: Connection, place: Place) -> None:
+    if stored_revision(connection) is not None:
+        return
+    there = set(inspect(connection).get_table_names())
+    # A file is one program's; a PostgreSQL database may well serve others under other names.
+    strange = sorted(there if place.path is not None else there & set(metadata.tables))
+    if strange:
+        raise StoreError(
+            f"{place.name}: holds a table {strange[0]} that quati-pool did not make; "
+            "name a database of its own in pool.yaml under labels: url:"
+        )
+    if place.path is None and (encoding := connection.execute(text("SHOW server_encoding")).scalar_one()) != "UTF8":
+        raise StoreError(
+            f"{place.name}: its encoding is {encoding}; make a database with ENCODING 'UTF8' and name that"
+        )
+
+
+def _write_ahead(engine: Engine) -> None:
+    connection = engine.raw_connection()  # SQLite changes its journal outside transactions alone
+    try:
+        connection.cursor().execute("PRAGMA journal_mode = WAL").close()
+    finally:
+        connection.close()
+
+
+def _upgrade(connection: Connection, place: Place) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    revision = stored_revision(connection)
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if revision is not None and revision not in known:
+        raise StoreError(
+            f"{place.name}: was written by a newer quati-pool (revision {revision}; this one knows up to {HEAD}); "
+            "run: pip install --upgrade quati-pool"
+        )
+    command.upgrade(config, "head")

@@ -1,0 +1,60 @@
+"""Where a label database lies: its URL, read strictly, and what may be said of it aloud."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quati_pool.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+DEFAULT = "sqlite:///labels.db"
+_EXAMPLES = "write sqlite:///labels.db or postgresql://user:password@host/database"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A database: ``name`` is how messages call it; ``path`` is its file, None on PostgreSQL."""
+
+    url: URL
+    name: str
+    path: Path | None
+
+    def hide(self, text: str) -> str:
+        """The text without the password, should a driver have quoted it."""
+        for secret in (self.url.password, self.url.query.get("password")):
+            for one in [secret] if isinstance(secret, str) else secret or ():
+                text = text.replace(str(one), "***") if one else text
+        return text
+
+
+def locate(url: str | None, folder: Path) -> Place:
+    """The database of a URL; a relative SQLite path is relative to ``folder``.
+
+    Raises StoreError for anything but sqlite:///path, postgresql:// and postgres://, never quoting
+    the URL: it may hold a password.
+    """
+    from sqlalchemy import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        parsed = make_url(url or DEFAULT)
+        # The rest of a password that holds an @ was taken for the host and the database.
+        if "@" in f"{parsed.host}{parsed.database}" and parsed.password:
+            raise ValueError
+    except (ArgumentError, ValueError):
+        hint = "in a password write @ : / # as %40 %3A %2F %23"
+        raise StoreError(f"labels: url: is no URL of a database; {_EXAMPLES}; {hint}") from None
+    engine, _, driver = parsed.drivername.partition("+")
+    if engine == "sqlite" and driver in ("", "pysqlite"):
+        if parsed.host or parsed.query or parsed.database in (None, "", ":memory:"):
+            raise StoreError("labels: url: names no SQLite file; write sqlite:///labels.db, with three slashes")
+        path = folder / str(parsed.database)
+        return Place(parsed.set(drivername="sqlite", database=str(path)), str(path), path)
+    if engine in ("postgresql", "postgres") and driver in ("", "psycopg"):
+        name = f"PostgreSQL database {parsed.database or 'of the user'} on {parsed.host or 'this machine'}"
+        return Place(parsed.set(drivername="postgresql+psycopg"), name, None)
+    raise StoreError(f"labels: url: {parsed.drivername} is not supported; {_EXAMPLES}")

@@ -1,0 +1,80 @@
+"""Rows of labels and attempts as records and as Arrow columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+from sqlalchemy import Select, Text, cast, select
+from sqlalchemy.engine import RowMapping
+
+from quati_pool.records import ID, State
+from quati_pool.store.records import Attempt, CurrentLabel, Label, Phase
+from quati_pool.store.schema import labels
+
+RESOLVING = (
+    labels.c.query_id, labels.c.doc_id, labels.c.content_sha, labels.c.phase, labels.c.sample,
+    labels.c.seq, labels.c.status, labels.c.relevance, labels.c.shared_from,
+    cast(labels.c.extra, Text).label("extra"),
+)  # fmt: skip
+"""What a reader of current labels takes; ``KEY`` leading columns are the key of one version of a labeler."""
+KEY, SEQ, STATUS, SHARED_FROM = 5, 5, 6, 8
+
+TABLE = pa.schema(
+    [
+        ("query_id", ID),
+        ("doc_id", ID),
+        ("content_sha", pa.string()),
+        ("phase", pa.string()),
+        ("sample", pa.int32()),
+        ("seq", pa.int64()),
+        ("status", pa.string()),
+        ("relevance", pa.int32()),
+        ("shared_from", pa.int64()),
+        ("extra", pa.string()),
+    ]
+)
+"""What ``Store.table`` returns; ``relevance`` is null where there is no grade, ``extra`` is JSON text."""
+
+_STATES = {state.value: state for state in State}
+_NO_EXTRA: Mapping[str, Any] = MappingProxyType({})
+_LABEL = tuple(field.name for field in fields(Label))
+_ATTEMPT = tuple(field.name for field in fields(Attempt))
+
+
+def of_version(collection: str, labeler_id: str, version: str, phases: Sequence[Phase]) -> Select[Any]:
+    """The RESOLVING columns of all labels of a labeler's version, by query_id, then seq."""
+    c = labels.c
+    # A version is of one kind, so kind need not be told apart here.
+    mine = (c.collection == collection, c.labeler_id == labeler_id, c.version == version)
+    return select(*RESOLVING).where(*mine, c.phase.in_(phases)).order_by(c.query_id, c.seq)
+
+
+def label_of(row: RowMapping) -> Label:
+    values = {name: row[name] for name in _LABEL}
+    values["status"] = _STATES[row["status"]]
+    return Label(**values)
+
+
+def attempt_of(row: RowMapping) -> Attempt:
+    values = {name: row[name] for name in _ATTEMPT}
+    values["status"] = _STATES[row["status"]]
+    return Attempt(**values)
+
+
+def current_of(row: Sequence[Any]) -> CurrentLabel:
+    """From a row that begins with the RESOLVING columns."""
+    query_id, doc_id, content_sha, phase, sample, seq, status, relevance, _, extra = row[: len(RESOLVING)]
+    known = _NO_EXTRA if extra == "{}" else json.loads(extra)
+    return CurrentLabel(query_id, doc_id, content_sha, phase, sample, seq, _STATES[status], relevance, known)
+
+
+def record_batch(rows: Iterable[Sequence[Any]]) -> pa.RecordBatch:
+    """Rows of the RESOLVING columns as Arrow columns."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(TABLE)
+    arrays = [pa.array(column, type=field.type) for column, field in zip(columns, TABLE, strict=True)]
+    return pa.record_batch(arrays, schema=TABLE)

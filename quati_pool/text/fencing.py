@@ -1,0 +1,106 @@
+"""Fences around other people's text in a prompt, so that no text can pass itself off as the prompt.
+
+A field stands between ``<passage>`` and ``</passage>``. Inside it, whatever looks like the beginning of
+such a mark gets one backslash after its bracket: nothing else changes, and ``recovered`` takes it back.
+The marks are the same in every message, so that equal pairs give equal requests.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+FIELDS = ("query", "passage", "narrative")
+"""The fields that are fenced; a mark of any of them is neutralised in all of them."""
+
+FENCING_VERSION = 1
+"""Part of a prompt's hash: raise it with every change of what is sent."""
+
+# Brackets that a reader may take for "<"; an entity is read as one by models that saw much HTML.
+_BRACKETS = "<＜﹤‹❮〈⟨〈˂ᐸ≺«"
+_ENTITY = r"(?<=&)(?:lt;?|#0*+60;?|#[xX]0*+3[cC];?)"
+_OPENERS = (*_BRACKETS, "&")
+
+# What no reader sees, or sees past: white space, control and format characters, accents set apart,
+# and the strokes and backslashes of a mark itself.
+_PASSED_OVER = (
+    r"\s\x00-\x1f\x7f-\x9f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef"
+)
+_STROKES = r"\\/／⁄∕╱⧸＼"
+
+# Letters of other scripts that look like those of the field names.
+_LOOK_ALIKES = {
+    "a": "аαɑΑА",
+    "e": "еεҽΕЕ℮",
+    "g": "ɡցԍ",
+    "i": "іιıΙІӏⅼlL|1",
+    "n": "ոпηΝ",
+    "p": "рρΡР",
+    "q": "ԛգႳ",
+    "r": "гᴦⲅ",
+    "s": "ѕꜱЅ5",
+    "t": "тτΤТ",
+    "u": "υսμ",
+    "v": "νѵⅴ",
+    "y": "уүγΥУ",
+}
+_LATIN = (
+    *range(0xC0, 0x250), *range(0x1E00, 0x1F00), *range(0x2070, 0x20A0), *range(0x2100, 0x2150),
+    *range(0x24B6, 0x24EA), *range(0xFF21, 0xFF5B), *range(0x1D400, 0x1D6A4),
+)  # fmt: skip
+
+
+@cache
+def _alike() -> dict[str, str]:
+    """For each letter, the characters that read as it: other cases, widths, styles, accents, scripts."""
+    found = {letter: letter + letter.upper() + _LOOK_ALIKES.get(letter, "") for letter in set("".join(FIELDS))}
+    for code in _LATIN:
+        base = unicodedata.normalize("NFKD", chr(code))[:1].lower()
+        if base in found:
+            found[base] += chr(code)
+    return found
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    alike = _alike()
+    gap = f"[{_PASSED_OVER}]*+"
+    names = (gap.join(f"[{re.escape(alike[letter])}]" for letter in field) for field in FIELDS)
+    opener = f"[{re.escape(_BRACKETS)}&](?:(?<!&)|{_ENTITY})"
+    # Possessive, over classes that share no character: the time stays linear on any text.
+    return re.compile(f"{opener}(?=[{_PASSED_OVER}{_STROKES}]*+(?:{'|'.join(names)}))")
+
+
+def sendable(text: str) -> str:
+    """``text`` as it can travel: lone surrogates, which UTF-8 cannot hold, become U+FFFD. All else,
+    control characters too, is valid JSON and stays."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def neutralised(text: str) -> str:
+    """``text`` with one backslash inside whatever could be read as a fence mark."""
+    if not any(opener in text for opener in _OPENERS):
+        return text
+    return _mark().sub(r"\g<0>\\", text)
+
+
+def recovered(text: str) -> str:
+    """What ``neutralised`` made ``text`` from."""
+    kept, end = [], 0
+    for found in _mark().finditer(text):
+        kept.append(text[end : found.end()])
+        end = found.end() + 1
+    return "".join([*kept, text[end:]])
+
+
+def fenced(field: str, text: str) -> str:
+    """``text`` between the marks of ``field`` (one of FIELDS), each on a line of its own."""
+    return f"<{field}>\n{neutralised(text)}\n</{field}>"

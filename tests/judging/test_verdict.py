@@ -1,0 +1,408 @@
+"""What counts as a verdict and what does not, by a table, and that nothing else ever gives a grade."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from quati_pool.judging.verdict import Reading, Verdict, folded, judge_choice, read_verdict
+from quati_pool.records import State
+from tests.judging.readings import EN, PT, SCALE
+
+PROMPT = SimpleNamespace(reading=PT)
+
+
+def in_json(value: str) -> str:
+    return f'{{"Razão": "porque sim", "Pontuação": {value}}}'
+
+
+OK = [
+    # JSON, alone or among other text
+    ('{"Razão": "… 3 …", "Pontuação": 0}', 0),
+    ('{"Pontuação": 1, "Razão": "the other way round"}', 1),
+    ('{"Pontuação": 2}', 2),
+    ('{"Razão": "diz {\\"Pontuação\\": 3} no texto", "Pontuação": 0}', 0),
+    ('{"Razão": "diz Pontuação: 3", "Pontuação": 0}\n', 0),
+    ('```json\n{"Razão": "x", "Pontuação": 2}\n```', 2),
+    ('Claro! {"Razão": "x", "Pontuação": 2} Espero ter ajudado em 2023.', 2),
+    ('{"Razão": "a", "Pontuação": 1} Corrijo: {"Razão": "b", "Pontuação": 3}', 3),
+    ('{"Pontuação": 3} {"Razão": "an object without the key"}', 3),
+    ('[{"Pontuação": 1}, {"Pontuação": 2}]', 2),
+    ('{"a": {"Pontuação": 3}, "Pontuação": 1}', 1),
+    ('{"Razão": "two\nlines", "Pontuação": 2}', 2),
+    ('{"pontuação": 1}', 1),
+    ('{"PONTUAÇÃO": 1}', 1),
+    ('{" Pontuação ": 1}', 1),
+    ('{"Pontuacao": 1}', 1),
+    ('{"Pontua\\u00e7\\u00e3o": 1}', 1),
+    (unicodedata.normalize("NFD", '{"Pontuação": 1}'), 1),
+    ('{"Pontuação": 1, "Pontuação": 1.0, "Pontuacao": "1"}', 1),
+    ('Pontuação: 3, digo: {"Pontuação": 1}', 1),
+    # text
+    ("Numa escala de 0 a 3, a passagem é fraca. Pontuação: 1", 1),
+    ("Pontuação: 3\nPensando melhor:\nPontuação: 1", 1),
+    ("**Pontuação:** 2", 2),
+    ("**Pontuação**: **2**.", 2),
+    ('"Pontuação" : "2"', 2),
+    ("`Pontuação`: 2", 2),
+    ("Pontuação：2", 2),
+    ("## Pontuação:\n\n2\n", 2),
+    ("PONTUAÇÃO: 2", 2),
+    ("Pontuação: 2.0", 2),
+    ("Pontuação: 2 (muito relevante)", 2),
+    ("Pontuação: 2 – muito relevante", 2),
+    ("Pontuação: 2. Em 2023, outra coisa.", 2),
+    ("Pontuação: 2\nJustificativa: publicado em 2023", 2),
+    ("A pontuação: veja abaixo.\nPontuação: 2\nA pontuação: explicada acima.", 2),
+    (unicodedata.normalize("NFD", "Pontuação: 2"), 2),
+    ('{"Razão": "sem a chave"}\nPontuação: 2', 2),
+    ("O conjunto {x} e {y: 1}. Pontuação: 2", 2),
+    # JSON that is not quite, where its key is beyond doubt
+    ('{"Razão": "ele disse "oi" e saiu", "Pontuação": 1}', 1),
+    ('{"Razão": "x", "Pontuação": 1,}', 1),
+    ('{"Razão": "x", "Pontuação": 1', 1),
+    ("{'Razão': 'x', 'Pontuação': 1}", 1),
+    # a bare integer
+    ("2", 2),
+    (" 2\n", 2),
+    ("2.", 2),
+    ("2.0", 2),
+    ("**2**", 2),
+    ('"2"', 2),
+]
+
+UNPARSED = [
+    "",
+    " \n",
+    "Error 503",
+    "published in 2023",
+    "A passagem é relevante.",
+    "Entre 2 e 3.",
+    "2 3",
+    "2-3",
+    "2/3",
+    "2.5",
+    "+2",
+    "02",
+    "２",
+    "²",
+    # text that leaves a doubt
+    "Pontuação: 2/3",
+    "Pontuação: 2-3",
+    "Pontuação: 2 - 3",
+    "Pontuação: 2 ou 3",
+    "Pontuação: 2 de 3",
+    "Pontuação: 2, talvez 3",
+    "Pontuação: 2 e meio",
+    "Pontuação: 2,5",
+    "Pontuação: 2.5",
+    "Pontuação: 2. 5",
+    "Pontuação: 2½",
+    "Pontuação: 2²",
+    "Pontuação: 2%",
+    "Pontuação: 2?",
+    "Pontuação: 2a",
+    "Pontuação: 02",
+    "Pontuação: +2",
+    "Pontuação: ２",
+    "Pontuação: [2]",
+    "Pontuação: aproximadamente 2",
+    "Pontuação: dois",
+    "Pontuação 2",
+    "Pontuação = 2",
+    "Pontuação: 1\nPontuação: 2 ou 3",
+    "Apontuação: 2",
+    "max_pontuação: 2",
+    # JSON
+    *map(in_json, ["2.5", '"2-3"', '"2/3"', '"dois"', '""', "true", "false", "null", "NaN", "Infinity"]),
+    *map(in_json, ["[2]", '{"valor": 2}', "2e0", '"02"', '"+2"', '"\\u0032"', '"２"', "2.00000000000000000001"]),
+    '{"Pontuação": 1, "Pontuação": 2}',
+    '{"Pontuação": 1, "pontuacao": 2}',
+    '{"Pontuação": 1, "Pontuação": "alta"}',
+    '{"resultado": {"Pontuação": 2}}',
+    '{"Razão": "Pontuação: 3"}',
+    '{"Razão": "{\\"Pontuação\\": 3}"}',
+    'Pontuação: {"valor": 2}',
+    # a bad value is not made good by the text, or by an earlier object
+    '{"Pontuação": "alta"}\nPontuação: 2',
+    '{"Pontuação": 1} {"Pontuação": "alta"}',
+    # broken JSON that leaves a doubt
+    '{"Razão": "diz {"Pontuação": 3}", "Pontuação": 0}',
+    '{"Razão": "a Pontuação: 3 caberia se',
+    '{"Razão": "diz "Pontuação": 3 no texto',
+]
+
+OFF_SCALE = [
+    "Pontuação: 4",
+    "Pontuação: -1",
+    "Pontuação: −1",
+    "4",
+    "-1",
+    "503",
+    "9" * 10_000,
+    *map(in_json, ["-1", "4", "4.0", '"4"', '"-1"', "9" * 10_000, '"' + "9" * 10_000 + '"']),
+    '{"Pontuação": 1} {"Pontuação": 4}',
+]
+
+
+@pytest.mark.parametrize(("text", "grade"), OK)
+def test_a_written_verdict_is_read(text: str, grade: int) -> None:
+    verdict = read_verdict(text, PT)
+    assert (verdict.status, verdict.relevance, verdict.problem) == (State.ok, grade, None)
+    assert verdict.span is not None
+    assert text[slice(*verdict.span)] == str(grade)
+
+
+@pytest.mark.parametrize("text", UNPARSED)
+def test_what_leaves_a_doubt_is_unparsed(text: str) -> None:
+    failed(read_verdict(text, PT), State.unparsed)
+
+
+@pytest.mark.parametrize("text", OFF_SCALE, ids=lambda text: text[:40])
+def test_an_integer_outside_the_scale_is_off_scale(text: str) -> None:
+    failed(read_verdict(text, PT), State.off_scale)
+
+
+def failed(verdict: Verdict, status: State) -> None:
+    assert (verdict.status, verdict.relevance, verdict.span) == (status, None, None)
+    # Stored, and told to the model: short, in one line, and printable whatever the model wrote.
+    assert verdict.problem
+    assert len(verdict.problem) < 160
+    assert verdict.problem.isprintable()
+
+
+def test_the_english_traps() -> None:
+    assert read_verdict("On a scale of 0 to 3, final score: 1", EN).relevance == 1
+    assert read_verdict("##final score: 1", EN).relevance == 1
+    assert read_verdict("final score: -1", EN).status is State.off_scale
+    assert read_verdict('{"Reason": "x", "final  SCORE": 2}', EN).relevance == 2
+    assert read_verdict("Error 503", EN).status is State.unparsed
+
+
+def test_problems_say_what_was_written_and_what_was_expected() -> None:
+    def problem(text: str) -> str | None:
+        return read_verdict(text, PT).problem
+
+    assert problem(in_json("4")) == '"Pontuação" is 4, which is not on the scale 0, 1, 2, 3'
+    assert problem(in_json("2.5")) == '"Pontuação" is 2.5, which is not one whole number'
+    assert problem('{"Pontuação": 1, "Pontuação": 2}') == '"Pontuação" has two values, 1 and 2'
+    assert problem("Error 503") == 'the answer holds no "Pontuação" with a number'
+    assert problem("\n") == "the answer is empty"
+
+
+def test_gaps_in_the_scale_are_off_it() -> None:
+    reading = Reading("Reason", "Score", [], {0, 1, 10})
+    assert read_verdict('{"Score": 2}', reading).status is State.off_scale
+    assert read_verdict('{"Score": 10}', reading).relevance == 10
+    assert read_verdict("Score: 1", reading).relevance == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "rationale"),
+    [
+        ('{"Razão": " porque sim ", "Pontuação": 2}', "porque sim"),
+        ('{"razão": "porque sim", "Pontuação": 2}', "porque sim"),
+        ('{"Razão": ["a"], "Pontuação": 2}', None),
+        ('{"Razão": "", "Pontuação": 2}', None),
+        ('{"Pontuação": 2}', None),
+        ("Trata do tema.\n\n**Pontuação:** 2", "Trata do tema."),
+        ("2", None),
+        # What no database or UTF-8 file can hold.
+        ('{"Razão": "a\\u0000b\\ud800c", "Pontuação": 2}', "a\ufffdb\ufffdc"),
+    ],
+)
+def test_the_rationale_is_kept(text: str, rationale: str | None) -> None:
+    verdict = read_verdict(text, PT)
+    assert (verdict.relevance, verdict.rationale) == (2, rationale)
+
+
+# ---- how a completion ended
+
+
+def test_a_content_filter_is_refused_not_a_zero() -> None:
+    for text in (None, "", "0", in_json("0")):
+        failed(judge_choice(text, None, "content_filter", PROMPT), State.refused)
+
+
+def test_a_refusal_is_refused_whatever_else_is_there() -> None:
+    verdict = judge_choice(in_json("2"), "I can't\nhelp " + "x" * 1000, "stop", PROMPT)
+    assert verdict.status is State.refused
+    assert verdict.problem is not None
+    assert verdict.problem.startswith("the model refused: I can't help xxx")
+    assert len(verdict.problem) < 250
+
+
+def test_an_answer_cut_off_is_truncated_even_with_a_grade_in_it() -> None:
+    for text in (None, "", in_json("2"), "Pontuação: 2"):
+        failed(judge_choice(text, None, "length", PROMPT), State.truncated)
+
+
+def test_no_text_is_unparsed() -> None:
+    for text in (None, "", " \n"):
+        failed(judge_choice(text, None, "stop", PROMPT), State.unparsed)
+
+
+@pytest.mark.parametrize("reason", ["stop", None, "tool_calls"])
+def test_a_finished_answer_is_read(reason: str | None) -> None:
+    assert judge_choice(in_json("2"), None, reason, PROMPT).relevance == 2
+    assert judge_choice(in_json("2"), "", reason, PROMPT).relevance == 2
+
+
+# ---- hostile answers
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["{", '{"', '{"a":', '{"a":[', "[", '{"":{"":', "{ ", '{"a":1}', '{"Pontuação":1,', "Pontuação", "Pontuação: ", "Pontuação: 2 "]
+    + ["Pontuação: 2. ", "Pontuação*", '"', "2", "\\", '{"a":"\\', "Pontuação:2,  ", "{'", ". ", "{\n", "\0"],
+)  # fmt: skip
+def test_hostile_answers_of_300_kB_end(piece: str) -> None:
+    """Would take minutes or overflow the stack, were the reading not linear and its depth not bounded."""
+    for text in (piece * (300_000 // len(piece)), piece + " " * 300_000 + piece, "Pontuação:" + piece * 60_000):
+        verdict = read_verdict(text, PT)
+        assert verdict.status in (State.ok, State.unparsed, State.off_scale)
+
+
+# ---- properties
+
+
+GRADES = st.sampled_from([(str(grade), grade) for grade in SCALE])
+WRITTEN = st.sampled_from(
+    [(form.format(grade), State.ok, grade) for grade in SCALE for form in ("{}", "{}.0", "{}.000", '"{}"', '" {}\\n"')]
+    + [(value, State.off_scale, None) for value in ("4", "-1", "4.0", '"17"', "1" * 30)]
+    + [(value, State.unparsed, None) for value in ("1.5", "true", "null", "[1]", '"1-2"', '"um"', "{}", "1e0", '"1 2"')]
+)
+ANY = st.text(alphabet=st.characters(codec="utf-8"))
+MENTION = 'Pontuação: 3 {"Pontuação": 3} \\"Pontuação\\": 3'
+
+
+@given(ANY | st.just(MENTION), WRITTEN, ANY | st.just("Pontuação: 3\n"), ANY, st.booleans())
+@example(MENTION, ("0", State.ok, 0), MENTION.replace("{", ""), MENTION.replace("{", ""), False)
+def test_the_value_of_the_key_decides_whatever_surrounds_it(
+    reasoning: str, written: tuple[str, State, int | None], before: str, after: str, grade_first: bool
+) -> None:
+    assume("{" not in before + after)
+    value, status, grade = written
+    members = [f'"Razão": {json.dumps(reasoning, ensure_ascii=False)}', f'"Pontuação": {value}']
+    text = before + "{" + ", ".join(reversed(members) if grade_first else members) + "}" + after
+    verdict = read_verdict(text, PT)
+    assert (verdict.status, verdict.relevance) == (status, grade)
+    if status is State.ok:
+        assert verdict.rationale == (reasoning.replace("\0", "\ufffd").strip() or None)
+
+
+LINE = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="{"))
+FRAMES = [
+    "Pontuação: {}",
+    "**Pontuação:** {}",
+    "- **Pontuação**: {}.",
+    "pontuacao : {}",
+    '"Pontuação":"{}"',
+    "Pontuação：\n{}",
+]
+
+
+@given(st.lists(LINE), GRADES, st.sampled_from(FRAMES), st.lists(LINE))
+def test_the_last_key_with_a_number_decides(
+    before: list[str], grade: tuple[str, int], frame: str, after: list[str]
+) -> None:
+    assume(not re.search("pontua", unicodedata.normalize("NFC", "\n".join(after)), re.IGNORECASE))
+    text = "\n".join([*before, frame.format(grade[0]), *after])
+    assert read_verdict(text, PT).relevance == grade[1]
+
+
+def test_an_earlier_key_is_overruled_by_a_later_doubt() -> None:
+    assert read_verdict("Pontuação: 2\nPontuação: 1 ou 2", PT).status is State.unparsed
+
+
+PIECES = st.sampled_from(
+    ["Pontuação", "pontuacao", '"Pontuação"', "Razão", '"Razão"', ":", "：", ": ", ",", "{", "}", "[", "]", '"', "'", "\\", '\\"']
+    + ["0", "1", "2", "3", "4", "-1", "2.0", "1.5", "2/3", "2023", "true", "null", "\n", " ", "**", "```json\n", "```", "-"]
+    + [". ", ".", "ou", "e", "(", ")", "texto", '{"Razão": "a", "Pontuação": ', '{"Pontuação": 3}', '{"a": 1}', "\0", "½"]
+)  # fmt: skip
+AROUND = " \t\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029\"'`*_"
+KEYS = ("pontuação", "pontuacao")
+
+
+@settings(max_examples=3000)
+@given(st.lists(st.one_of(PIECES, PIECES, PIECES, st.characters(codec="utf-8")), max_size=25).map("".join))
+def test_no_answer_gives_a_grade_that_was_not_written_as_the_verdict(text: str) -> None:
+    verdict = read_verdict(text, PT)
+    if verdict.status is not State.ok:
+        assert verdict.relevance is None
+        return
+    assert verdict.span is not None
+    start, end = verdict.span
+    # The grade stands there, and is no part of a longer number, word or fraction.
+    assert text[start:end] == str(verdict.relevance)
+    assert verdict.relevance in SCALE
+    after = re.sub(r"^\.0+(?![0-9])", "", text[end:])
+    assert not re.match(r"[\w/%½-]|[.,][0-9]", after.replace("_", ""))
+    assert not re.search(r"[\w.,/½-]$", text[:start].rstrip("_").replace("：", ":"))
+    # What precedes it is the key and a colon, or it is all there is.
+    before = text[:start].rstrip(AROUND)
+    if before:
+        assert before[-1] in ":："
+        assert before[:-1].rstrip(AROUND).casefold().endswith(KEYS)
+    else:
+        assert not after.strip(AROUND + ".")
+    # Nothing later says otherwise, unless as a part of what JSON keeps apart.
+    if "{" not in text:
+        later = re.findall(rf"(?:{'|'.join(KEYS)})[{AROUND}]*[:：][{AROUND}]*([0-9])", after, re.IGNORECASE)
+        assert later == []
+    elif before and all(objects_of(text)):
+        last = [grades for grades in map(grades_in, objects_of(text)) if grades][-1:]
+        if last:
+            assert set(last[0]) == {verdict.relevance}
+
+
+def objects_of(text: str) -> list[dict[str, object]]:
+    """The JSON objects of a text by brute force; an empty one stands for one that is broken."""
+    found, position = [], 0
+    while (position := text.find("{", position)) >= 0:
+        try:
+            pairs, end = json.JSONDecoder(strict=False, object_pairs_hook=list).raw_decode(text, position)
+        except json.JSONDecodeError:
+            broken = re.match(r"\{\s*[\"']", text[position:])
+            if broken:
+                return [{}]
+            position += 1
+            continue
+        found.append({"": pairs})
+        position = end
+    return found
+
+
+def grades_in(found: dict[str, object]) -> list[object]:
+    pairs = found[""]
+    assert isinstance(pairs, list)
+    values = [value for key, value in pairs if " ".join(key.casefold().split()) in KEYS]
+    return [
+        int(value) if isinstance(value, (str, float)) and not isinstance(value, bool) else value for value in values
+    ]
+
+
+@given(ANY)
+def test_a_text_without_the_key_gives_no_grade_but_a_bare_one(text: str) -> None:
+    assume(not re.search("pontua", unicodedata.normalize("NFC", text), re.IGNORECASE))
+    if read_verdict(text, PT).status is State.ok:
+        assert text.strip(AROUND + "“”„‘’«».") in {"0", "1", "2", "3", "0.0", "1.0", "2.0", "3.0"}
+
+
+@given(ANY)
+def test_keys_are_compared_without_case_width_of_space_and_form(key: str) -> None:
+    assert folded(unicodedata.normalize("NFD", key)) == folded(key)
+    assert folded(f"  {key}\n") == folded(key)
+    assert folded(folded(key)) == folded(key) or unicodedata.normalize("NFC", folded(key)) != folded(key)
+
+
+def test_accents_count_in_keys() -> None:
+    strict = Reading("Razão", "Pontuação", [], SCALE)
+    assert read_verdict('{"Pontuacao": 2}', strict).status is State.unparsed
+    assert read_verdict("Pontuacao: 2", strict).status is State.unparsed

@@ -1,0 +1,633 @@
+"""A local OpenAI-compatible server that answers well, or in any wrong way it is told to, and keeps a log.
+
+Use it from a test as
+
+    with ServerProcess() as server:
+        server.script(shares={"429 0.1": 0.2, "refusal": 0.1}, latency=0.05)
+        ...  # a client with base_url=server.url and any key
+        log = server.log()
+
+It runs in a process of its own, so that it outlives a client that is killed and shares no interpreter with one.
+
+**What is served** (a *way*, see ``WAYS``) is decided for each call of ``/v1/chat/completions`` by the first of
+  1. the capabilities: ``key`` (another one gets 401), ``model`` (another one gets 404), ``refuses`` (a list of
+     ``json_schema``, ``response_format``, ``max_tokens``, ``max_completion_tokens``, ``temperature``,
+     ``top_logprobs`` above 5), ``capacity`` (more calls in flight get 429);
+  2. ``queue``: a list of ways, each served once, in the order in which calls arrive;
+  3. a marker ``[[serve: WAY, WAY, …]]`` in the call's last user message that has one: the k-th call about the
+     same pair gets the k-th way, the last one from then on;
+  4. ``shares``: {way: share}, drawn by a hash of ``seed``, the pair and which call about it this is, so that
+     the same calls are served the same in whatever order they arrive;
+  5. ``default`` (``well``).
+The client's first question (``PROBE``) is outside all this after 1: it gets the way ``probe`` (``well``).
+A way is a name with an optional number: ``late 0.5``, ``429 2`` (Retry-After: 2), ``length``.
+
+**The pair** of a call, its ``id`` in the log, is the last match of ``id_pattern`` (a regular expression with one group)
+in its user messages, or else its last user message; a request that asks again within a conversation needs
+``id_pattern`` to be known as the same pair. **The grade** is ``grade_of(id, seed, index of the choice, scale)``,
+written as JSON under the keys of the request's schema: a text key gets the reason, the other one the grade,
+on the scale of its ``enum``. Without a schema the keys are ``Razão`` and ``Pontuação``, the scale 0 to 3.
+
+``/v1/files`` and ``/v1/batches`` work too: a batch is ``in_progress`` for ``polls`` retrievals, then its calls are
+served as above. ``/control/script`` and ``/control/log`` are what ``ServerProcess`` talks to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import email.parser
+import email.policy
+import hashlib
+import http.client
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.utils import formatdate
+from typing import Any, Self
+
+from aiohttp import web
+
+PROBE = 'Answer with the JSON object {"answer": 1} and nothing else.'
+"""What ``quati_pool.llm.client`` asks first; repeated here, as the server's process does not import the package."""
+
+MARKER = re.compile(r"\[\[serve: ([^\]]*)\]\]")
+
+CONTENT_FILTER = {"message": "The prompt was filtered.", "type": None, "param": "prompt", "code": "content_filter"}
+
+STATUSES: dict[str, tuple[int, dict[str, Any]]] = {
+    "400": (400, {"message": "This value is not allowed.", "type": "invalid_request_error", "code": None}),
+    "401": (
+        401,
+        {"message": "Incorrect API key provided.", "type": "invalid_request_error", "code": "invalid_api_key"},
+    ),
+    "404": (404, {"message": "The model does not exist.", "type": "invalid_request_error", "code": "model_not_found"}),
+    "408": (408, {"message": "Request timeout.", "type": "timeout", "code": None}),
+    "429": (429, {"message": "Rate limit reached.", "type": "requests", "code": "rate_limit_exceeded"}),
+    "500": (500, {"message": "The server had an error.", "type": "server_error", "code": None}),
+    "503": (503, {"message": "The engine is overloaded.", "type": "server_error", "code": None}),
+    "insufficient_quota": (
+        429,
+        {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"},
+    ),
+    "no_money": (402, {"message": "Insufficient credits.", "code": 402}),
+    "filtered_prompt": (400, CONTENT_FILTER),
+    "too_long": (
+        400,
+        {
+            "message": "This model's maximum context length is 8192 tokens.",
+            "type": "invalid_request_error",
+            "param": "messages",
+            "code": "context_length_exceeded",
+        },
+    ),
+}
+"""Ways that are an HTTP status with an error body."""
+
+TEXTS = (
+    "well", "late", "length", "refusal", "filtered_answer", "prose", "two_objects", "fenced", "wrong_keys",
+    "off_scale", "negative", "half_grade", "empty", "bare", "null",
+)  # fmt: skip
+"""Ways that are a completion."""
+
+BROKEN = ("half_body", "cut_chunks", "drop", "not_json", "no_choices", "error_in_200", "hang")
+"""Ways that are no valid answer."""
+
+WAYS = (*STATUSES, *TEXTS, *BROKEN)
+
+
+def grade_of(pair: str, seed: int | None = None, index: int = 0, scale: Sequence[int] = (0, 1, 2, 3)) -> int:
+    """The grade that the server gives to a pair; ``index`` is that of the choice among ``n``."""
+    return scale[_hash("grade", pair, seed, index) % len(scale)]
+
+
+def way_of(pair: str, call: int, shares: dict[str, float], seed: int = 0, default: str = "well") -> str:
+    """The way that ``shares`` draws for the ``call``-th call (from 0) about a pair."""
+    place = _hash("way", seed, pair, call) / 2**64
+    for way, share in shares.items():
+        if place < share:
+            return way
+        place -= share
+    return default
+
+
+def _hash(*parts: object) -> int:
+    return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8], "big")
+
+
+@dataclass
+class Script:
+    """What the server does; ``script`` of ``ServerProcess`` takes the same names."""
+
+    latency: float = 0.0
+    default: str = "well"
+    probe: str = "well"
+    queue: tuple[str, ...] = ()
+    shares: dict[str, float] | None = None
+    seed: int = 0
+    id_pattern: str | None = None
+    key: str | None = None
+    model: str | None = None
+    refuses: tuple[str, ...] = ()
+    capacity: int | None = None
+    polls: int = 1
+    keep_bodies: bool = False
+    date_offset: float = 0.0
+    """Seconds that the server's clock, in its Date header and Retry-After dates, runs ahead."""
+    retry_after: str = "seconds"
+    """``seconds``, ``date`` or ``ms``: how Retry-After is written."""
+
+
+class Server:
+    """The state of the server and its answers."""
+
+    def __init__(self) -> None:
+        self.script = Script()
+        self.entries: list[dict[str, Any]] = []
+        self.calls: Counter[str] = Counter()
+        self.queue: list[str] = []
+        self.in_flight = 0
+        self.peak = 0
+        self.files: dict[str, dict[str, Any]] = {}
+        self.contents: dict[str, bytes] = {}
+        self.batches: dict[str, dict[str, Any]] = {}
+        self.polls: Counter[str] = Counter()
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        path = request.path
+        if path.endswith("/chat/completions"):
+            return await self.chat(request)
+        if path == "/control/script":
+            settings = await request.json()
+            self.script = Script(**settings)
+            self.queue = list(self.script.queue)
+            return web.json_response({})
+        if path == "/control/log":
+            return web.json_response({"entries": self.entries, "peak": self.peak, "in_flight": self.in_flight})
+        if path == "/control/clear":
+            self.entries, self.peak = [], 0
+            self.calls.clear()
+            return web.json_response({})
+        if path.startswith("/v1/files"):
+            return await self.file(request)
+        if path.startswith("/v1/batches"):
+            return await self.batch(request)
+        if path == "/v1/models":
+            return web.json_response(
+                {"object": "list", "data": [{"id": self.script.model or "any", "object": "model"}]}
+            )
+        return web.json_response({"error": {"message": f"no route {path}"}}, status=404)
+
+    # -- chat completions --------------------------------------------------------------------------------
+
+    async def chat(self, request: web.BaseRequest) -> web.StreamResponse:
+        script = self.script
+        body = json.loads(await request.read())
+        pair = self.pair(body)
+        call = self.calls[pair]
+        self.calls[pair] += 1
+        self.in_flight += 1
+        self.peak = max(self.peak, self.in_flight)
+        entry = {"time": time.time(), "id": pair, "call": call, "way": "", "status": 0, "done": False}
+        if script.keep_bodies:
+            entry["body"] = body
+            entry["path"] = request.path_qs
+        self.entries.append(entry)
+        try:
+            status, answer, way = self.decide(body, pair, call, request)
+            entry["way"] = way
+            name, _, number = way.partition(" ")
+            latency = float(number) if name == "late" else script.latency
+            if latency:
+                await asyncio.sleep(latency)
+            if name in BROKEN:
+                entry["done"] = True
+                return await self.broken(request, name, body, pair)
+            headers = {"Date": formatdate(time.time() + script.date_offset, usegmt=True)}
+            if status in (429, 503) and number:
+                headers |= self.wait(float(number))
+            entry["status"] = status
+            data = json.dumps(answer, ensure_ascii=False).encode()
+            entry["done"] = True
+            return web.Response(body=data, status=status, headers=headers, content_type="application/json")
+        finally:
+            self.in_flight -= 1
+
+    def pair(self, body: dict[str, Any]) -> str:
+        texts = [message["content"] for message in body["messages"] if message["role"] == "user"]
+        if self.script.id_pattern:
+            for text in reversed(texts):
+                found = re.findall(self.script.id_pattern, text)
+                if found:
+                    return str(found[-1])
+        return str(texts[-1])
+
+    def wait(self, seconds: float) -> dict[str, str]:
+        if self.script.retry_after == "ms":
+            return {"retry-after-ms": str(int(seconds * 1000))}
+        if self.script.retry_after == "date":
+            return {"Retry-After": formatdate(time.time() + self.script.date_offset + seconds, usegmt=True)}
+        return {"Retry-After": f"{seconds:g}"}
+
+    def decide(
+        self, body: dict[str, Any], pair: str, call: int, request: web.BaseRequest | None
+    ) -> tuple[int, Any, str]:
+        """HTTP status, body and the name of the way."""
+        script = self.script
+        if request is not None and script.key is not None:
+            given = request.headers.get("Authorization", request.headers.get("api-key", "")).removeprefix("Bearer ")
+            if given != script.key:
+                error = {**STATUSES["401"][1], "message": f"Incorrect API key provided: {given}."}
+                return 401, {"error": error}, "401"
+        if script.model is not None and body["model"] != script.model:
+            return 404, {"error": STATUSES["404"][1]}, "404"
+        refusal = self.refusal(body)
+        if refusal is not None:
+            return 400, {"error": refusal}, f"no_{refusal['refused']}"
+        if script.capacity is not None and self.in_flight > script.capacity:
+            return 429, {"error": STATUSES["429"][1]}, "429"
+        way = self.way(body, pair, call)
+        name = way.split(" ")[0]
+        if name in STATUSES:
+            status, error = STATUSES[name]
+            return status, {"error": error}, way
+        if name not in WAYS:
+            return 500, {"error": {"message": f"the test server knows no way {name!r}"}}, way
+        return 200, completion(body, pair, name), way
+
+    def way(self, body: dict[str, Any], pair: str, call: int) -> str:
+        if pair == PROBE:
+            return self.script.probe
+        if self.queue:
+            return self.queue.pop(0)
+        for message in reversed(body["messages"]):
+            found = MARKER.findall(message["content"]) if message["role"] == "user" else []
+            if found:
+                ways = [way.strip() for way in found[-1].split(",")]
+                return ways[min(call, len(ways) - 1)]
+        if self.script.shares:
+            return way_of(pair, call, self.script.shares, self.script.seed, self.script.default)
+        return self.script.default
+
+    def refusal(self, body: dict[str, Any]) -> dict[str, Any] | None:
+        form = body.get("response_format")
+        for name in self.script.refuses:
+            if (name == "response_format" and form) or (
+                name == "json_schema" and form and form["type"] == "json_schema"
+            ):
+                message = f"Invalid parameter: 'response_format' of type '{form['type']}' is not supported."
+                return {"message": message, "param": "response_format", "code": None, "refused": name}
+            if name == "top_logprobs" and body.get("top_logprobs", 0) > 5:
+                message = "Invalid value for 'top_logprobs': must be at most 5."
+                return {"message": message, "param": None, "code": None, "refused": name}
+            if name in ("max_tokens", "max_completion_tokens", "temperature") and name in body:
+                other = "max_tokens" if name == "max_completion_tokens" else "max_completion_tokens"
+                message = f"Unsupported parameter: '{name}' is not supported with this model."
+                if name != "temperature":
+                    message += f" Use '{other}' instead."
+                return {"message": message, "param": name, "code": "unsupported_parameter", "refused": name}
+        return None
+
+    async def broken(self, request: web.BaseRequest, way: str, body: dict[str, Any], pair: str) -> web.StreamResponse:
+        if way == "drop":
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response()
+        if way == "hang":
+            await asyncio.sleep(3600)
+        if way == "not_json":
+            return web.Response(text="<html>upstream said no</html>", content_type="text/html")
+        if way == "no_choices":
+            return web.json_response({"id": "chatcmpl-0", "choices": []})
+        if way == "error_in_200":
+            return web.json_response({"error": {"message": "Provider returned error", "code": 502}})
+        data = json.dumps(completion(body, pair, "well")).encode()
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        if way == "half_body":
+            response.content_length = len(data)
+        else:
+            response.enable_chunked_encoding()
+        await response.prepare(request)
+        await response.write(data[: len(data) // 2])
+        assert request.transport is not None
+        request.transport.close()
+        return response
+
+    # -- files and batches -------------------------------------------------------------------------------
+
+    async def file(self, request: web.BaseRequest) -> web.StreamResponse:
+        parts = request.path.split("/")[3:]
+        if request.method == "POST":
+            fields = _multipart(request.headers["Content-Type"], await request.read())
+            filename, data = fields["file"]
+            return web.json_response(self.keep(filename, data, fields["purpose"][1].decode()))
+        if not parts:
+            found = list(self.files.values())
+            return web.json_response(_page(found, request))
+        if parts[0] not in self.files:
+            return web.json_response({"error": {"message": "No such File object", "code": None}}, status=404)
+        if parts[1:] == ["content"]:
+            return web.Response(body=self.contents[parts[0]], content_type="application/octet-stream")
+        return web.json_response(self.files[parts[0]])
+
+    def keep(self, filename: str, data: bytes, purpose: str) -> dict[str, Any]:
+        name = f"file-{len(self.files) + 1}"
+        self.files[name] = {
+            "id": name,
+            "object": "file",
+            "bytes": len(data),
+            "created_at": int(time.time()),
+            "filename": filename,
+            "purpose": purpose,
+            "status": "processed",
+        }
+        self.contents[name] = data
+        return self.files[name]
+
+    async def batch(self, request: web.BaseRequest) -> web.StreamResponse:
+        parts = request.path.split("/")[3:]
+        if request.method == "POST" and not parts:
+            asked = json.loads(await request.read())
+            way = self.queue.pop(0) if self.queue else "well"
+            if way in STATUSES:
+                status, error = STATUSES[way]
+                return web.json_response({"error": error}, status=status)
+            if asked["input_file_id"] not in self.files:
+                return web.json_response({"error": {"message": "Invalid input_file_id"}}, status=400)
+            name = f"batch_{len(self.batches) + 1}"
+            lines = self.contents[asked["input_file_id"]].splitlines()
+            counts = {"total": len(lines), "completed": 0, "failed": 0}
+            self.batches[name] = {
+                "id": name,
+                "object": "batch",
+                "created_at": int(time.time()),
+                "status": "in_progress",
+                "output_file_id": None,
+                "error_file_id": None,
+                "request_counts": counts,
+                **asked,
+            }
+            if way == "drop":
+                # The batch is made, and the client never hears of it.
+                assert request.transport is not None
+                request.transport.abort()
+            return web.json_response(self.batches[name])
+        if not parts:
+            return web.json_response(_page(list(reversed(self.batches.values())), request))
+        if parts[0] not in self.batches:
+            return web.json_response({"error": {"message": "No such batch"}}, status=404)
+        batch = self.batches[parts[0]]
+        if parts[1:] == ["cancel"]:
+            batch["status"] = "cancelled"
+        self.polls[parts[0]] += 1
+        if batch["status"] == "in_progress" and self.polls[parts[0]] > self.script.polls:
+            self.finish(batch)
+        return web.json_response(batch)
+
+    def finish(self, batch: dict[str, Any]) -> None:
+        output, errors = [], []
+        for line in self.contents[batch["input_file_id"]].splitlines():
+            asked = json.loads(line)
+            body = asked["body"]
+            pair = self.pair(body)
+            call = self.calls[pair]
+            self.calls[pair] += 1
+            status, answer, way = self.decide(body, pair, call, None)
+            entry = {"time": time.time(), "id": pair, "call": call, "way": way, "status": status, "done": True}
+            if self.script.keep_bodies:
+                entry["body"] = body
+            self.entries.append({**entry, "batch": batch["id"]})
+            if way == "drop":
+                error = {"code": "batch_expired", "message": "This request could not be executed in time."}
+                errors.append({"id": "x", "custom_id": asked["custom_id"], "response": None, "error": error})
+                continue
+            response = {"status_code": status, "request_id": "r", "body": answer}
+            (output if status == 200 else errors).append(
+                {"id": "x", "custom_id": asked["custom_id"], "response": response, "error": None}
+            )
+        # As with the provider, the order of the answers is not that of the questions.
+        for name, lines in (("output_file_id", output[::-1]), ("error_file_id", errors)):
+            if lines:
+                data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+                batch[name] = self.keep(f"{batch['id']}_{name}.jsonl", data, "batch_output")["id"]
+        batch["status"] = "completed"
+        batch["request_counts"] |= {"completed": len(output), "failed": len(errors)}
+
+
+def _page(items: list[dict[str, Any]], request: web.BaseRequest) -> dict[str, Any]:
+    limit = int(request.query.get("limit", "20"))
+    names = [item["id"] for item in items]
+    start = names.index(request.query["after"]) + 1 if "after" in request.query else 0
+    page = items[start : start + limit]
+    return {
+        "object": "list",
+        "data": page,
+        "has_more": start + limit < len(items),
+        "first_id": page[0]["id"] if page else None,
+        "last_id": page[-1]["id"] if page else None,
+    }
+
+
+def _multipart(content_type: str, body: bytes) -> dict[str, tuple[str, bytes]]:
+    head = f"Content-Type: {content_type}\r\n\r\n".encode()
+    message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + body)
+    fields = {}
+    for part in message.iter_parts():
+        name = part.get_param("name", header="content-disposition")
+        fields[str(name)] = (part.get_filename() or "", part.get_payload(decode=True))
+    return fields
+
+
+# -- completions ---------------------------------------------------------------------------------------------
+
+_REASON = (
+    "O trecho trata do assunto da pergunta e traz parte do que ela pede, embora não diga tudo com clareza; "
+    "por isso recebe esta nota e não outra da escala."
+)
+
+
+def form_of(body: dict[str, Any]) -> tuple[str, str, Sequence[int]]:
+    """The names of reason and grade in the schema of a request, and the scale."""
+    form = body.get("response_format") or {}
+    properties = form.get("json_schema", {}).get("schema", {}).get("properties")
+    if not properties:
+        return "Razão", "Pontuação", (0, 1, 2, 3)
+    texts = [key for key, value in properties.items() if value.get("type") == "string"]
+    grades = [key for key in properties if key not in texts]
+    scale = properties[grades[0]].get("enum") if grades else None
+    return texts[0] if texts else "", grades[0] if grades else "Pontuação", scale or (0, 1, 2, 3)
+
+
+def completion(body: dict[str, Any], pair: str, way: str) -> dict[str, Any]:
+    """A completion in one of the ways of ``TEXTS``."""
+    choices = [_choice(body, way, pair, index) for index in range(body.get("n") or 1)]
+    entered = sum(len(message["content"]) for message in body["messages"]) // 4 + 1
+    left = sum(len(choice["message"]["content"] or "") for choice in choices) // 4 + 1
+    return {
+        "id": f"chatcmpl-{_hash(pair):x}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": body["model"],
+        "system_fingerprint": "fp_test",
+        "choices": choices,
+        "usage": {
+            "prompt_tokens": entered,
+            "completion_tokens": left,
+            "total_tokens": entered + left,
+            "prompt_tokens_details": {"cached_tokens": entered // 2},
+            "completion_tokens_details": {"reasoning_tokens": 0},
+        },
+    }
+
+
+def _choice(body: dict[str, Any], way: str, pair: str, index: int) -> dict[str, Any]:
+    reason_key, grade_key, scale = form_of(body)
+    grade = grade_of(pair, body.get("seed"), index, scale)
+
+    def answer(value: Any) -> str:
+        keys = {reason_key: _REASON, grade_key: value} if reason_key else {grade_key: value}
+        return json.dumps(keys, ensure_ascii=False)
+
+    text: str | None = answer(grade)
+    finish_reason, refusal = "stop", None
+    if way == "length":
+        text, finish_reason = answer(grade)[:40], "length"
+    elif way == "refusal":
+        text, refusal = None, "I cannot help with that."
+    elif way == "filtered_answer":
+        text, finish_reason = None, "content_filter"
+    elif way == "prose":
+        text = f"Numa escala de 0 a 3, este trecho responde em parte. {grade_key}: {grade}"
+    elif way == "two_objects":
+        text = answer(scale[(scale.index(grade) + 1) % len(scale)]) + "\n\nPensando melhor:\n\n" + answer(grade)
+    elif way == "fenced":
+        text = f"```json\n{answer(grade)}\n```"
+    elif way == "wrong_keys":
+        text = json.dumps({"opinion": "good", "stars": grade})
+    elif way == "off_scale":
+        text = answer(7)
+    elif way == "negative":
+        text = answer(-1)
+    elif way == "half_grade":
+        text = answer(2.5)
+    elif way == "empty":
+        text = ""
+    elif way == "bare":
+        text = str(grade)
+    elif way == "null":
+        text = None
+    choice: dict[str, Any] = {
+        "index": index,
+        "finish_reason": finish_reason,
+        "message": {"role": "assistant", "content": text, "refusal": refusal},
+        "logprobs": None,
+    }
+    if body.get("logprobs") and text:
+        choice["logprobs"] = {"content": _logprobs(text, body.get("top_logprobs", 0)), "refusal": None}
+    return choice
+
+
+def _logprobs(text: str, top: int) -> list[dict[str, Any]]:
+    """Tokens of at most four characters, digits alone; at a digit the next grade is half as likely."""
+    tokens = []
+    for token in re.findall(r"\d|[^\d]{1,4}", text):
+        likely = [{"token": token, "logprob": -0.4}]
+        if token.isdigit():
+            likely.append({"token": str((int(token) + 1) % 4), "logprob": -1.1})
+        tokens.append({"token": token, "logprob": -0.4, "top_logprobs": likely[:top]})
+    return tokens
+
+
+# -- the process ---------------------------------------------------------------------------------------------
+
+
+class ServerProcess:
+    """The server in a process of its own; a context manager that starts and stops it."""
+
+    def __init__(self, **settings: Any) -> None:
+        self._settings = settings
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        """The ``base_url`` for a client."""
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    def start(self, port: int = 0) -> Self:
+        """Starts the server and waits until it listens."""
+        command = [sys.executable, __file__, "--port", str(port)]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self.port = int(self._process.stdout.readline())
+        if self._settings:
+            self.script(**self._settings)
+        return self
+
+    def stop(self) -> None:
+        """Ends the process; the log goes with it."""
+        self._process.send_signal(signal.SIGTERM)
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def script(self, **settings: Any) -> None:
+        """Replaces all settings (the fields of ``Script``); those not named get their defaults."""
+        for way in (*settings.get("queue", ()), *settings.get("shares", ()), settings.get("default", "well")):
+            assert way.split(" ")[0] in WAYS, f"no such way: {way}"
+        self._control("script", settings)
+
+    def clear(self) -> None:
+        """Empties the log and forgets which pairs were asked."""
+        self._control("clear", {})
+
+    def state(self) -> dict[str, Any]:
+        """``entries``, ``peak`` (most calls in flight at once) and ``in_flight``."""
+        return self._control("log")
+
+    def log(self) -> list[dict[str, Any]]:
+        """One entry a call, in order of arrival: time, id (``PROBE`` for the client's first question), call
+        (which one about this id, from 0), way, status (0 while none was sent), done (served, though perhaps not
+        received); with ``keep_bodies`` also body and path."""
+        entries: list[dict[str, Any]] = self.state()["entries"]
+        return entries
+
+    def _control(self, name: str, settings: Any = None) -> Any:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        with contextlib.closing(connection):
+            body = None if settings is None else json.dumps(settings)
+            connection.request("GET" if body is None else "POST", f"/control/{name}", body)
+            return json.loads(connection.getresponse().read())
+
+
+async def _serve(port: int) -> None:
+    server = web.Server(Server().handle, access_log=None, keepalive_timeout=75)
+    runner = web.ServerRunner(server)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", port, backlog=4096)
+    await site.start()
+    print(runner.addresses[0][1], flush=True)
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    await stopped.wait()
+    await runner.cleanup()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description="A scriptable OpenAI-compatible test server.")
+    parser.add_argument("--port", type=int, default=0)
+    asyncio.run(_serve(parser.parse_args().port))

@@ -1,0 +1,131 @@
+"""Makes the databases that ``revisions/`` keeps of each revision: run once, when a revision is new.
+
+    python -m tests.store.make_revision
+
+writes ``<revision>.db`` (SQLite), ``<revision>.sql`` (PostgreSQL) and ``<revision>.json`` (what a
+reader gets from either), and refuses to write over those of an earlier day.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from quati_pool.records import State
+from quati_pool.store.database import Store
+from quati_pool.store.records import Attempt, Batch, BatchRequest, Entry
+from quati_pool.store.schema import HEAD
+from tests.store.cluster import PASSWORD, USER, Cluster, programs
+from tests.store.samples import alone, entry, label
+
+FOLDER = Path(__file__).parent / "revisions"
+DEFINITION = {"model": "m-2024", "prompt": {"system": "Julgue a passagem…", "grades": [0, 1, 2, 3]}}
+
+
+def fill(store: Store) -> None:
+    """A few labels of every sort."""
+    store.register("v1", "judge", DEFINITION)
+    store.register("guide-1", "assessor", {"guidelines": "first"})
+    unread = Attempt(
+        number=1,
+        status=State.unparsed,
+        answer="NUL \x00, lone \ud800, ação",
+        problem="no grade found",
+        finish_reason="stop",
+        output="text",
+        model="m-2024",
+        endpoint="http://localhost/v1",
+        response_id="r1",
+        fingerprint="f1",
+        input_tokens=120,
+        cached_tokens=64,
+        output_tokens=31,
+        reasoning_tokens=0,
+        cost=0.0125,
+        seconds=0.75,
+        retries=1,
+        extra={"logprobs": [-0.5, None]},
+    )
+    read = Attempt(number=2, status=State.ok, answer='{"Razão": "…", "Pontuação": 3}')
+    rich = label(relevance=3, rationale="Responde à pergunta", sample=2, extra={"expected_grade": 2.5})
+    store.append([Entry(label=rich, attempts=(unread, read), sharers=(label(doc_id="007", relevance=3),))])
+    store.append([entry("q2", "7", State.failed)])
+    store.append([alone("q2", state, state) for state in State])
+    store.append([alone("q2", "7", relevance=0), alone("q2", "7", State.truncated)])
+    store.append([alone(labeler_id="ana", kind="assessor", version="guide-1", phase="final", assignment_id=4)])
+    store.append([alone(labeler_id="ana", kind="assessor", version="guide-1", phase="training")])
+    batch = Batch(key="k1", collection="pira", labeler_id="gpt", version="v1", endpoint="/v1/chat/completions")
+    asked = [BatchRequest(custom_id=f"r{n}", query_id="q9", doc_id=f"d{n}", content_sha="x") for n in range(2)]
+    store.prepare_batch(batch, asked)
+    store.update_batch("k1", status="submitted", file_id="file-1", batch_id="batch-1", extra={"window": "24h"})
+    store.append([entry("q9", "d0")], collected=[("k1", "r0")])
+
+
+def told(store: Store) -> dict[str, Any]:
+    """What a reader gets, as JSON, times aside."""
+    tables = {
+        f"{name} {version} {phase}": store.table("pira", name, version, (phase,)).to_pylist()
+        for name, version in (("gpt", "v1"), ("ana", "guide-1"))
+        for phase in ("training", "blind", "revealed", "final")
+    }
+    history = [
+        [asdict(one), [asdict(attempt) for attempt in attempts]]
+        for pair in (("q1", "d1"), ("q2", "7"))
+        for one, attempts in store.history("pira", "gpt", *pair)
+    ]
+    batches = [asdict(batch) for batch in store.batches("pira")]
+    for record in (*batches, *(one for one, _ in history)):
+        assert record.pop("created_at").tzinfo is not None
+    whole = {
+        "tables": tables,
+        "history": history,
+        "labelers": [asdict(one) for one in store.labelers("pira")],
+        "definitions": {version: store.definition(version) for version in ("v1", "guide-1")},
+        "batches": batches,
+        "requests": [asdict(request) for request in store.batch_requests("k1")],
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(whole))
+    return plain
+
+
+def dump(cluster: Cluster, database: str) -> str:
+    """A database as SQL that any later server and driver can run: no psql commands, rows as INSERTs."""
+    folder = programs()
+    assert folder is not None
+    command = [folder / "pg_dump", "--inserts", "--no-owner", "--no-privileges", f"--host={cluster.folder}"]
+    environment = {**os.environ, "PGPASSWORD": PASSWORD}
+    made = subprocess.run(
+        [*command, f"--username={USER}", database], env=environment, check=True, capture_output=True, text=True
+    )
+    lines = [line for line in made.stdout.splitlines() if line and not line.startswith(("--", "\\"))]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    database, script, reading = (FOLDER / f"{HEAD}.{kind}" for kind in ("db", "sql", "json"))
+    if database.exists():
+        sys.exit(f"{database} is there: a kept database stays as the tool of its day made it")
+    with Store.open(f"sqlite:///{database}", FOLDER) as store:
+        fill(store)
+        reading.write_text(json.dumps(told(store), indent=1) + "\n")
+    for lock in (FOLDER / f"{database.name}-locks").iterdir():
+        lock.unlink()
+    (FOLDER / f"{database.name}-locks").rmdir()
+    cluster = Cluster()
+    try:
+        name = cluster.create()
+        with Store.open(cluster.url(name), FOLDER) as store:
+            fill(store)
+        script.write_text(dump(cluster, name))
+    finally:
+        cluster.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""One process holds a name; another says whom it waits for, and gets it however the first one ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from quati_pool.store.database import Store
+from tests.store.processes import go, line, start
+from tests.store.samples import entry
+
+HOLDER = """
+with Store.open(sys.argv[1], Path()) as store, store.lock(sys.argv[2], tell):
+    tell("held")
+    sys.stdin.read()
+"""
+NAME = "pirá.gpt-4.1/mini"
+
+
+def holder(url: str, name: str = NAME) -> subprocess.Popen[str]:
+    process = start(HOLDER, url, name)
+    assert line(process) == "held"
+    return process
+
+
+@pytest.mark.parametrize("end", ["released", "killed"])
+def test_a_second_process_waits_and_names_the_first(made_url: str, end: str) -> None:
+    said: list[str] = []
+    waiting, entered = threading.Event(), threading.Event()
+
+    def say(text: str) -> None:
+        said.append(text)
+        waiting.set()
+
+    def wait() -> None:
+        with Store.open(made_url, Path()) as store, store.lock(NAME, say):
+            entered.set()
+
+    with holder(made_url) as first:
+        second = threading.Thread(target=wait, daemon=True)
+        second.start()
+        assert waiting.wait(30)
+        assert not entered.wait(0.5)
+        if end == "killed":
+            os.kill(first.pid, signal.SIGKILL)
+        else:
+            go(first)
+        assert entered.wait(30)
+        second.join(30)
+    assert len(said) == 1
+    assert ": waiting for " in said[0]
+    assert f"process {first.pid} on {socket.gethostname()} (since 20" in said[0]
+    assert said[0].endswith(" UTC), which is making it")
+
+
+def test_other_names_are_free_and_so_is_the_database(made_url: str) -> None:
+    said: list[str] = []
+    with holder(made_url) as first, Store.open(made_url, Path()) as store:
+        with store.lock("another", said.append):
+            assert len(store.append([entry()])) == 1
+        go(first)
+    assert said == []
+
+
+def test_a_lock_is_let_go_after_an_error(store: Store) -> None:
+    said: list[str] = []
+    with pytest.raises(RuntimeError), store.lock(NAME, said.append):
+        raise RuntimeError
+    with store.lock(NAME, said.append):
+        pass
+    assert said == []
+
+
+def test_an_error_of_what_was_done_under_a_lock_stays_itself(store: Store) -> None:
+    with pytest.raises(OSError, match=r"^mine$"), store.lock(NAME, print):
+        raise OSError("mine")
