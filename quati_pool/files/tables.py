@@ -8,8 +8,9 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from quati_pool.errors import InputError
 from quati_pool.files.formats import TableFormat
@@ -48,7 +49,7 @@ def read_table(
     fields: Sequence[Field],
     headerless: bool = False,
     problems: Problems = STRICT,
-) -> Iterator[tuple[int, list[str]]]:
+) -> Iterator[tuple[int, Sequence[str]]]:
     """Each row's first line and its values in the order of ``fields``; optional fields stand last.
 
     ``headerless`` says that a TSV may do without a header, its columns being the required fields.
@@ -70,15 +71,16 @@ def read_table(
             yield line, strings
 
 
-def checker(fields: Sequence[Field]) -> Callable[[Sequence[object]], list[str]]:
+def checker(fields: Sequence[Field]) -> Callable[[Sequence[object]], Sequence[str]]:
     """What raises RowError for a row with a value that is not a string, or with an id that is none."""
     ids = [(place, field.column) for place, field in enumerate(fields) if field.is_id]
 
-    def check(values: Sequence[object]) -> list[str]:
-        strings = [value for value in values if type(value) is str]
-        if len(strings) < len(fields):
-            field, value = next(pair for pair in zip(fields, values, strict=True) if type(pair[1]) is not str)
-            raise RowError(_not_a_string(field, value))
+    def check(values: Sequence[object]) -> Sequence[str]:
+        for value in values:
+            if type(value) is not str:
+                field = fields[next(place for place, other in enumerate(values) if other is value)]
+                raise RowError(_not_a_string(field, value))
+        strings = cast("Sequence[str]", values)
         for place, column in ids:
             check_id(column, strings[place])
         return strings
@@ -102,17 +104,17 @@ def missing_column(field: Field, present: Sequence[str]) -> str:
 
 
 def _jsonl(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
-    required = [field.column for field in fields if field.required]
+    take = _taker([field.column for field in fields if field.required])
     optional = [field.column for field in fields if not field.required]
     for line, text in read_lines(path, problems):
         if not text or text.isspace():
             continue
         try:
             record = _object(text)
-            values = [record[column] for column in required]
-            for column in optional:
-                value = record.get(column)
-                values.append("" if value is None else value)
+            values = take(record)
+            if optional:
+                given = map(record.get, optional)
+                values = (*values, *("" if value is None else value for value in given))
             # Only an escape can bring in half a surrogate pair, which neither UTF-8 nor Arrow can hold.
             if "\\u" in text:
                 _refuse_surrogates(fields, values)
@@ -123,6 +125,13 @@ def _jsonl(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
             problems.report(path, line, str(fault))
         else:
             yield line, values
+
+
+def _taker(columns: Sequence[str]) -> Callable[[dict[str, object]], tuple[object, ...]]:
+    """What takes the values of several columns; KeyError where one is missing."""
+    if len(columns) > 1:
+        return itemgetter(*columns)
+    return lambda record: tuple(record[column] for column in columns)
 
 
 def _object(text: str) -> dict[str, object]:

@@ -104,8 +104,11 @@ class LlmJudge(base.Judge):
         narrative where the prompt does not show it."""
         limit = self.parameters.max_passage_tokens
         # Sizes are estimated here even where tiktoken could count: the cut is the same on every machine.
-        text = pair.text if limit is None else truncate(pair.text, limit)
-        return replace(pair, text=text, narrative=pair.narrative if self.prompt.uses_narrative else None)
+        if limit is not None:
+            pair = pair._replace(text=truncate(pair.text, limit))
+        if pair.narrative is not None and not self.prompt.uses_narrative:
+            pair = pair._replace(narrative=None)
+        return pair
 
     def price(self) -> Price | None:
         """What a token of the model costs, by the user's file or our list; None where neither knows."""

@@ -49,6 +49,12 @@ def _key(text: str) -> str:
     return text
 
 
+def _two_grades(scale: dict[int, str]) -> dict[int, str]:
+    if len(scale) < 2:
+        raise ValueError("needs at least two grades, each with its meaning")
+    return scale
+
+
 Text = Annotated[str, AfterValidator(_not_blank)]
 Line = Annotated[str, AfterValidator(_one_line)]
 Key = Annotated[str, AfterValidator(_key)]
@@ -90,7 +96,7 @@ class Prompt(Model):
     version: Annotated[int, Field(ge=1)]
     language: Line
     summary: Line
-    scale: Annotated[dict[Grade, Text], Field(min_length=2)]
+    scale: Annotated[dict[Grade, Text], AfterValidator(_two_grades)]
     system: Text
     examples: list[Example | Turns] = Field(default_factory=list)
     user: Text
@@ -281,9 +287,11 @@ def load_prompt(name: str, folder: Path | None = None) -> Prompt:
 def prompt_files(folder: Path) -> dict[str, Path]:
     """The prompts of ``folder/prompts`` and those that come with quati-pool, by id; a workspace's own
     prompt stands in for ours of the same id."""
-    ours = {path.stem: path for path in sorted(bundled("prompts").glob("*.yaml"))}
-    own = {path.stem: path for path in sorted((folder / "prompts").glob("*.yaml"))}
-    return {**ours, **own}
+    places = [bundled("prompts")]
+    # In a checkout of quati-pool itself the two are one.
+    if (folder / "prompts").resolve() != places[0].resolve():
+        places.append(folder / "prompts")
+    return {path.stem: path for place in places for path in sorted(place.glob("*.yaml"))}
 
 
 def bundled_prompts() -> list[Prompt]:

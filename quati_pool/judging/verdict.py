@@ -44,7 +44,7 @@ _SPACES = re.compile(r"[ \t\n\r]*")
 _WHOLE = re.compile(r"(-?[1-9][0-9]*|0)(?:\.0+)?")
 _BARE = re.compile(rf"[{_AROUND}]*+(-?(?:[1-9][0-9]*|0)(?:\.0+)?)\.?[{_AROUND}]*+\.?[{_AROUND}]*+")
 # What ends the stretch of text in which a key's number must stand; NUL is where a JSON object stood.
-_STRETCH_END = re.compile(rf"[\n\r\v\f\x85\u2028\u2029\0]|[.;!](?=[{_AROUND}]|\Z)(?![{_AROUND}]*+\d)")
+_STRETCH_END = re.compile(rf"[\n\r\v\f\x85\u2028\u2029\0]|[.;!](?=[{_AROUND}]|\Z)(?![ \t\xa0*_\"'`]*+\d)")
 _SKIPPED = re.compile(rf"[{_AROUND}]*+")
 _TOKEN = re.compile(r"([-−–]?[0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
 # After the number: nothing, or a remark set apart. "2 ou 3", "2/3", "2 e meio" and "2%" say no one grade.

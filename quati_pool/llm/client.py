@@ -230,11 +230,15 @@ class Client:
         assert self._loop is not None
         if not fault.fatal:
             return CallError(fault.words, fault.kind, fault.status, fault.retries, self._loop.time() - began)
+        return self._fatal(fault)
+
+    def _fatal(self, fault: Fault) -> FatalError:
+        """Ends the run: from now on every call raises what is returned here."""
         line = remedy(fault, self.endpoint_name, self.endpoint.model, self.endpoint.api_key_env)
         self._close(lambda: FatalError(line))
         return FatalError(line)
 
-    async def _attempt(self, body: bytes, request: Request, retries: int) -> Completion:
+    async def _attempt(self, body: bytes, request: Request, retries: int, probe: bool = False) -> Completion:
         reserved, slots, counters = request.estimated_tokens, self._slots, self.counters
         of_round = await slots.acquire(reserved, first=retries > 0)
         used: int | None = 0
@@ -252,6 +256,9 @@ class Client:
             used = None if fault.kind in ("timeout", "protocol") else 0
             if fault.limited and slots.shrink(of_round, fault.after):
                 self._on_event(Event("slower", fault.words, fault.after or 0.0))
+            if fault.fatal and not probe:
+                # Before the slot goes to the next call, which would only fail the same way.
+                self._fatal(fault)
             raise
         finally:
             slots.release(reserved, used)
@@ -302,7 +309,9 @@ class Client:
         body = _ENCODER.encode(self.request_body(request)).encode()
         bounds = {"attempts": min(6, self.retry.attempts), "seconds": min(30.0, self.retry.seconds), "longest": 3.0}
         retry = self.retry.model_copy(update=bounds)
-        return await self._with_retries(lambda retries: self._attempt(body, request, retries), self._loop.time(), retry)
+        return await self._with_retries(
+            lambda retries: self._attempt(body, request, retries, probe=True), self._loop.time(), retry
+        )
 
     def _unprepared(self, fault: Fault) -> Exception:
         """What ends the run before it began."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from urllib.parse import quote, urlsplit
 
 import aiohttp
@@ -52,7 +53,7 @@ def fault_of(error: BaseException, key: str, timeout: float) -> Fault:
         return of_status(error.status_code, error.response.headers, error.body, key)
     root = error
     # The transport takes a dropped connection for a time-out; aiohttp's own error, below, knows better.
-    while root.__cause__ is not None and not isinstance(root, aiohttp.ClientError):
+    while root.__cause__ is not None and not isinstance(root, (aiohttp.ClientError, OSError)):
         root = root.__cause__
     if isinstance(root, aiohttp.ClientPayloadError):
         return Fault("the connection broke off in the middle of the answer", "protocol", passing=True)
@@ -68,5 +69,8 @@ def fault_of(error: BaseException, key: str, timeout: float) -> Fault:
         return Fault(f"no usable address: {one_line(root)}", "transport")
     kind: Kind = "transport"
     if isinstance(root, aiohttp.ClientConnectorError):
-        return Fault(f"no connection: {one_line(root.os_error.strerror or root)}", kind, passing=True)
+        # asyncio puts the address into strerror; a name that is not found has a negative number and words of its own.
+        number = root.os_error.errno or 0
+        words = os.strerror(number) if number > 0 else root.os_error.strerror
+        return Fault(f"no connection: {one_line(words or root)}", kind, passing=True)
     return Fault(f"the connection was dropped ({one_line(root) or type(root).__name__})", kind, passing=True)

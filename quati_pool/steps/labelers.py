@@ -178,6 +178,9 @@ class Consensus:
 
 def joined(pair: Pair, samples: Mapping[int, tuple[State, int | None]], wanted: int, method: str) -> Graded:
     """A pair's standing from its samples by number: a grade once all that are wanted have one."""
+    if wanted == 1:
+        status, relevance = samples.get(1, (None, None))
+        return Graded(pair.query_id, pair.doc_id, status, relevance)
     told = [samples.get(sample) for sample in range(1, wanted + 1)]
     lacking = [entry[0] for entry in told if entry is not None and entry[0] is not State.ok]
     if lacking:
@@ -185,7 +188,7 @@ def joined(pair: Pair, samples: Mapping[int, tuple[State, int | None]], wanted: 
     grades = tuple(entry[1] for entry in told if entry is not None and entry[1] is not None)
     if len(grades) < wanted:
         return Graded(pair.query_id, pair.doc_id, None, None)
-    return Graded(pair.query_id, pair.doc_id, State.ok, METHODS[method](grades), grades if wanted > 1 else ())
+    return Graded(pair.query_id, pair.doc_id, State.ok, METHODS[method](grades), grades)
 
 
 def is_current(row: CurrentLabel, pair: Pair) -> bool:

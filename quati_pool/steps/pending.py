@@ -52,6 +52,7 @@ class Pending:
         self.judge = judge
         self.version = version
         self.samples = samples
+        self._wanted = range(1, samples + 1)
         self.aggregate = aggregate
         self.standing = Standing()
         self.asked = 0
@@ -134,16 +135,14 @@ class Pending:
 
     def _look(self, pair: Pair, rows: Sequence[CurrentLabel]) -> _Open:
         """The pair as it is shown to the judge, and which samples of it are still missing."""
-        shown, cut = replace(pair, narrative=None), None
         if isinstance(self.judge, LlmJudge):
             shown = self.judge.shown(pair)
-            cut = len(shown.text) if len(shown.text) < len(pair.text) else None
+        else:
+            shown = pair if pair.narrative is None else pair._replace(narrative=None)
+        cut = len(shown.text) if len(shown.text) < len(pair.text) else None
         content = content_sha(shown.query, shown.text, shown.narrative)
-        samples: Samples = {}
-        for row in rows:
-            if row.content_sha == content:
-                samples[row.sample] = (row.status, row.relevance)
-        missing = tuple(s for s in range(1, self.samples + 1) if samples.get(s, (None,))[0] is not State.ok)
+        samples: Samples = {row.sample: (row.status, row.relevance) for row in rows if row.content_sha == content}
+        missing = tuple([s for s in self._wanted if s not in samples or samples[s][0] is not State.ok])
         return _Open(shown, content, cut, samples, missing)
 
     def _share(self, wanting: Sequence[_Open]) -> list[_Open]:

@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
 import pyarrow as pa
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, Row, func, select
 
 from quati_pool.records import State
 from quati_pool.store import batches as batching
@@ -38,12 +38,11 @@ from quati_pool.store.records import (
     Phase,
     Usage,
 )
-from quati_pool.store.resolution import resolved, resolved_by_query
+from quati_pool.store.resolution import resolved
 from quati_pool.store.rows import (
     KEY,
+    QUERY,
     RESOLVING,
-    SEQ,
-    SHARED_FROM,
     STATUS,
     TABLE,
     attempt_of,
@@ -169,8 +168,7 @@ class Store:
         with self._reading() as connection:
             for some in _chunks(query_ids):
                 wanted = of_version(collection, labeler_id, version, phases).where(labels.c.query_id.in_(some))
-                for rows in resolved_by_query(connection.execute(wanted).all(), STATUS, KEY):
-                    found.extend(map(current_of, rows))
+                found.extend(map(current_of, resolved(connection.execute(wanted).all(), KEY, STATUS)))
         return found
 
     def shareable(self, version: str, content_shas: Sequence[str]) -> dict[tuple[str, int], CurrentLabel]:
@@ -178,6 +176,10 @@ class Store:
         the first of those that were given rather than shared, or else the first."""
         c = labels.c
         found: dict[tuple[str, int], CurrentLabel] = {}
+
+        def whose(row: Row[Any]) -> tuple[Any, ...]:
+            return (KEY(row), row.collection, row.labeler_id, row.kind)
+
         with self._reading() as connection:
             for some in _chunks(content_shas):
                 wanted = (
@@ -185,9 +187,8 @@ class Store:
                     .where(c.version == version, c.content_sha.in_(some), c.phase.in_(COUNTING))
                     .order_by(c.seq)
                 )
-                rows = connection.execute(wanted).all()
-                given = resolved(((row[:KEY], row[len(RESOLVING) :]), row[STATUS], row) for row in rows)
-                given.sort(key=lambda row: (row[SHARED_FROM] is not None, row[SEQ]))
+                given = resolved(connection.execute(wanted).all(), whose, STATUS)
+                given.sort(key=lambda row: (row.shared_from is not None, row.seq))
                 for row in given:
                     if row[STATUS] == State.ok.value:
                         found.setdefault((row.content_sha, row.sample), current_of(row))
@@ -212,10 +213,10 @@ class Store:
         batches = []
         with self._reading() as connection:
             streamed = connection.execution_options(yield_per=_ROWS)
-            rows: list[Any] = []
             found = streamed.execute(of_version(collection, labeler_id, version, phases))
-            for some in resolved_by_query(chain.from_iterable(found.partitions()), STATUS, KEY):
-                rows.extend(some)
+            rows: list[Row[Any]] = []
+            for _, some in groupby(chain.from_iterable(found.partitions()), QUERY):
+                rows.extend(resolved(some, KEY, STATUS))
                 if len(rows) >= _ROWS:
                     batches.append(record_batch(rows))
                     rows = []

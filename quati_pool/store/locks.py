@@ -44,14 +44,19 @@ def held(engine: Engine, place: Place, name: str, say: Callable[[str], None]) ->
                 _wait(connection, name, say)
             yield
         return
+    lock = _file(place.path, name)
     with ExitStack() as stack:
         with explained(place):
-            stack.enter_context(locked(_file(place.path, name), say))
+            stack.enter_context(locked(lock, lambda line: say(line.replace(lock.stem, name, 1))))
         yield
 
 
 def _file(database: Path, name: str) -> Path:
-    return database.with_name(f"{database.name}-locks") / f"{quote(name, safe=' ')}.lock"
+    """A file of this name's own, whatever its characters and its length."""
+    stem = quote(name, safe=" ")
+    if len(stem) > 100:
+        stem = hashlib.sha256(name.encode()).hexdigest()
+    return database.with_name(f"{database.name}-locks") / f"{stem}.lock"
 
 
 def _wait(connection: Connection, name: str, say: Callable[[str], None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -21,8 +22,10 @@ RESOLVING = (
     labels.c.seq, labels.c.status, labels.c.relevance, labels.c.shared_from,
     cast(labels.c.extra, Text).label("extra"),
 )  # fmt: skip
-"""What a reader of current labels takes; ``KEY`` leading columns are the key of one version of a labeler."""
-KEY, SEQ, STATUS, SHARED_FROM = 5, 5, 6, 8
+"""What a reader of current labels takes: the key within one version of a labeler, then the rest."""
+KEY = itemgetter(0, 1, 2, 3, 4)
+QUERY = itemgetter(0)
+STATUS = 6
 
 TABLE = pa.schema(
     [

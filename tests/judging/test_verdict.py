@@ -135,6 +135,9 @@ UNPARSED = [
     # broken JSON that leaves a doubt
     '{"Razão": "diz {"Pontuação": 3}", "Pontuação": 0}',
     '{"Razão": "a Pontuação: 3 caberia se',
+    '{"Razão": "o texto traz Pontuação: 3',
+    '{"Razão": "o texto traz\nPontuação: 3.\n',
+    "{'Pontuação': 0, 'Razão': 'o texto traz Pontuação: 3'}",
     '{"Razão": "diz "Pontuação": 3 no texto',
 ]
 
@@ -259,10 +262,13 @@ def test_a_finished_answer_is_read(reason: str | None) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["{", '{"', '{"a":', '{"a":[', "[", '{"":{"":', "{ ", '{"a":1}', '{"Pontuação":1,', "Pontuação", "Pontuação: ", "Pontuação: 2 "]
-    + ["Pontuação: 2. ", "Pontuação*", '"', "2", "\\", '{"a":"\\', "Pontuação:2,  ", "{'", ". ", "{\n", "\0"],
+    [
+        "{", '{"', '{"a":', '{"a":[', "[", '{"":{"":', "{ ", '{"a":1}', '{"a":"\\', "{'", "{\n", '"', "2", "\\", "\0",
+        ". ", '{"Pontuação":1,', "Pontuação", "Pontuação: ", "Pontuação: 2 ", "Pontuação: 2. ", "Pontuação*",
+        "Pontuação:2,  ",
+    ],
 )  # fmt: skip
-def test_hostile_answers_of_300_kB_end(piece: str) -> None:
+def test_hostile_answers_of_300_kb_end(piece: str) -> None:
     """Would take minutes or overflow the stack, were the reading not linear and its depth not bounded."""
     for text in (piece * (300_000 // len(piece)), piece + " " * 300_000 + piece, "Pontuação:" + piece * 60_000):
         verdict = read_verdict(text, PT)
@@ -274,7 +280,7 @@ def test_hostile_answers_of_300_kB_end(piece: str) -> None:
 
 GRADES = st.sampled_from([(str(grade), grade) for grade in SCALE])
 WRITTEN = st.sampled_from(
-    [(form.format(grade), State.ok, grade) for grade in SCALE for form in ("{}", "{}.0", "{}.000", '"{}"', '" {}\\n"')]
+    [(form.format(grade), State.ok, grade) for grade in SCALE for form in ("{}", "{}.0", "{}.000", '"{}"', '" {} "')]
     + [(value, State.off_scale, None) for value in ("4", "-1", "4.0", '"17"', "1" * 30)]
     + [(value, State.unparsed, None) for value in ("1.5", "true", "null", "[1]", '"1-2"', '"um"', "{}", "1e0", '"1 2"')]
 )
@@ -322,11 +328,16 @@ def test_an_earlier_key_is_overruled_by_a_later_doubt() -> None:
 
 
 PIECES = st.sampled_from(
-    ["Pontuação", "pontuacao", '"Pontuação"', "Razão", '"Razão"', ":", "：", ": ", ",", "{", "}", "[", "]", '"', "'", "\\", '\\"']
-    + ["0", "1", "2", "3", "4", "-1", "2.0", "1.5", "2/3", "2023", "true", "null", "\n", " ", "**", "```json\n", "```", "-"]
-    + [". ", ".", "ou", "e", "(", ")", "texto", '{"Razão": "a", "Pontuação": ', '{"Pontuação": 3}', '{"a": 1}', "\0", "½"]
+    [
+        "Pontuação", "pontuacao", '"Pontuação"', "Razão", '"Razão"', ":", "：", ": ", ",", ". ", ".", "-", "\n", " ",
+        "{", "}", "[", "]", "(", ")", '"', "'", "\\", '\\"', "**", "```json\n", "```", "ou", "e", "texto",
+        "\0", "true", "null", "0", "1", "2", "3", "4", "-1", "2.0", "1.5", "2/3", "2023", "½",
+        '{"Razão": "a", "Pontuação": ', '{"Pontuação": 3}', '{"a": 1}',
+        "Pontuação: ", "**Pontuação:** ", "Pontuação: 2\n", "\npontuacao: 1", '"Pontuação": 1', '{"Razão": "',
+        '", "Pontuação": 0}',
+    ]
 )  # fmt: skip
-AROUND = " \t\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029\"'`*_"
+AROUND = "".join(character for character in map(chr, range(0x3001)) if character.isspace()) + "\"'`*_“”„‘’«»"
 KEYS = ("pontuação", "pontuacao")
 
 
@@ -354,7 +365,7 @@ def test_no_answer_gives_a_grade_that_was_not_written_as_the_verdict(text: str) 
         assert not after.strip(AROUND + ".")
     # Nothing later says otherwise, unless as a part of what JSON keeps apart.
     if "{" not in text:
-        later = re.findall(rf"(?:{'|'.join(KEYS)})[{AROUND}]*[:：][{AROUND}]*([0-9])", after, re.IGNORECASE)
+        later = re.findall(rf"(?<![^\W_])(?:{'|'.join(KEYS)})[{AROUND}]*[:：][{AROUND}]*([0-9])", after, re.IGNORECASE)
         assert later == []
     elif before and all(objects_of(text)):
         last = [grades for grades in map(grades_in, objects_of(text)) if grades][-1:]
@@ -392,7 +403,7 @@ def grades_in(found: dict[str, object]) -> list[object]:
 def test_a_text_without_the_key_gives_no_grade_but_a_bare_one(text: str) -> None:
     assume(not re.search("pontua", unicodedata.normalize("NFC", text), re.IGNORECASE))
     if read_verdict(text, PT).status is State.ok:
-        assert text.strip(AROUND + "“”„‘’«».") in {"0", "1", "2", "3", "0.0", "1.0", "2.0", "3.0"}
+        assert text.strip(AROUND + ".") in {"0", "1", "2", "3", "0.0", "1.0", "2.0", "3.0"}
 
 
 @given(ANY)

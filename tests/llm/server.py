@@ -613,8 +613,8 @@ class ServerProcess:
 
 
 async def _serve(port: int) -> None:
-    server = web.Server(Server().handle, access_log=None, keepalive_timeout=75)
-    runner = web.ServerRunner(server)
+    server = web.Server(Server().handle, access_log=None, keepalive_timeout=75, handler_cancellation=True)
+    runner = web.ServerRunner(server, shutdown_timeout=0.2)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", port, backlog=4096)
     await site.start()

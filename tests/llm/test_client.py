@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
-import threading
 from collections import Counter
 from typing import Any
 
@@ -19,7 +17,7 @@ from quati_pool.llm.faults import CallError, FatalError, ServerDown, Stopped
 from quati_pool.llm.limits import Limits
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.retries import Retry
-from tests.llm.calling import QUICK, SCHEMA, request, with_client
+from tests.llm.calling import QUICK, SCHEMA, free_port, request, with_client
 from tests.llm.conftest import KEY
 from tests.llm.server import PROBE, ServerProcess, grade_of
 
@@ -249,24 +247,22 @@ def test_a_cancelled_call_frees_its_slot(server: ServerProcess) -> None:
 
 def test_stop_lets_calls_in_flight_finish_and_begins_nothing(server: ServerProcess) -> None:
     async def act(client: Client) -> list[Any]:
-        calls = [
-            client.complete(request("in flight [[serve: late 0.3]]")),
-            client.complete(request("waits to retry [[serve: 500]]")),
-        ]
-        tasks = [asyncio.create_task(call) for call in calls]
-        while client.counters.ends["500"] < 1 or client.in_flight != 1:
+        texts = ["retrying [[serve: 500]]", "a [[serve: late 0.5]]", "b [[serve: late 0.5]]", "waiting for a slot"]
+        tasks = []
+        for text in texts:
+            tasks.append(asyncio.create_task(client.complete(request(text))))
+            while text == texts[0] and not client.counters.ends["500"]:
+                await asyncio.sleep(0.01)
+        while client.in_flight < 2:
             await asyncio.sleep(0.01)
-        threading.Thread(target=client.stop).start()
+        await asyncio.to_thread(client.stop)
         tasks.append(asyncio.create_task(client.complete(request("later"))))
-        await asyncio.sleep(0.05)
-        tasks.append(asyncio.create_task(client.complete(request("later still"))))
         return await asyncio.gather(*tasks, return_exceptions=True)
 
     # A retry would wait for minutes.
-    found = with_client(server, act, limits=Limits(concurrency=1), retry=Retry(first=200, longest=200))
-    assert isinstance(found[0], Completion)
-    assert [type(one) for one in found[1:]] == [Stopped] * 3
-    assert {entry["id"].split(" [")[0] for entry in server.log()} == {"in flight", "waits to retry"}
+    found = with_client(server, act, limits=Limits(concurrency=2), retry=Retry(first=200, longest=200), timeout=500.0)
+    assert [type(one) for one in found] == [Stopped, Completion, Completion, Stopped, Stopped]
+    assert [entry["id"].split(" [")[0] for entry in server.log()] == ["retrying", "a", "b"]
 
 
 def test_stop_before_the_client_is_entered_is_kept(server: ServerProcess) -> None:
@@ -474,12 +470,6 @@ def test_prepare_gives_up_on_a_server_that_is_ill(server: ServerProcess, way: st
         with_client(server, lambda client: client.prepare())
     assert str(caught.value) == f"127.0.0.1:{server.port} {line}"
     assert len(server.log()) == QUICK.attempts
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
 
 
 def test_a_server_that_is_down_is_said_to_be_down() -> None:

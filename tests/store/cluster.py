@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pwd
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
-from psycopg import sql
+if TYPE_CHECKING:
+    from psycopg import Connection
 
 USER, PASSWORD = "tester", "s3cret/of:tests"
 
@@ -32,6 +33,8 @@ def owner() -> str | None:
 
 def lacking() -> str | None:
     """Why no server can be started here; None where one can."""
+    if importlib.util.find_spec("psycopg") is None:
+        return "psycopg is not installed: pip install 'quati-pool[postgres]'"
     if programs() is None:
         return "PostgreSQL's server is not installed (on Debian: apt-get install postgresql)"
     try:
@@ -79,18 +82,19 @@ class Cluster:
         coded = password.replace("/", "%2F").replace(":", "%3A")
         return f"postgresql://{USER}:{coded}@/{database}?host={self.folder}"
 
-    def connect(self, database: str = "postgres") -> psycopg.Connection[tuple[Any, ...]]:
+    def connect(self, database: str = "postgres") -> Connection[tuple[Any, ...]]:
+        import psycopg
+
         return psycopg.connect(host=str(self.folder), user=USER, password=PASSWORD, dbname=database, autocommit=True)
 
     def create(self, template: str = "template0", encoding: str = "UTF8") -> str:
         """The name of a new database."""
         self._count += 1
         name = f"test{self._count}"
-        make = sql.SQL("CREATE DATABASE {} TEMPLATE {} ENCODING {}")
         with self.connect() as connection:
-            connection.execute(make.format(sql.Identifier(name), sql.Identifier(template), sql.Literal(encoding)))
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} ENCODING '{encoding}'".encode())
         return name
 
     def drop(self, name: str) -> None:
         with self.connect() as connection:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from quati_pool.store.database import Store
+from quati_pool.store.errors import StoreError
 from tests.store.processes import go, line, start
 from tests.store.samples import entry
 
@@ -80,3 +81,18 @@ def test_a_lock_is_let_go_after_an_error(store: Store) -> None:
 def test_an_error_of_what_was_done_under_a_lock_stays_itself(store: Store) -> None:
     with pytest.raises(OSError, match=r"^mine$"), store.lock(NAME, print):
         raise OSError("mine")
+
+
+def test_a_name_may_be_longer_than_the_name_of_a_file(store: Store) -> None:
+    with store.lock("ç" * 300, print), store.lock("ç" * 301, print):
+        pass
+
+
+def test_a_lock_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    with Store.open(None, tmp_path) as store:
+        (tmp_path / "labels.db-locks" / "judge.lock").mkdir()
+        with pytest.raises(StoreError) as caught, store.lock("judge", print):
+            pass
+    assert str(caught.value) == (
+        f"{tmp_path / 'labels.db'}: Is a directory; check that its folder is there and that you may write to it"
+    )

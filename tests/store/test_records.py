@@ -22,9 +22,9 @@ def test_an_ok_label_needs_a_grade() -> None:
         label(relevance=None)
 
 
-def test_the_content_hash_is_that_of_a_json_list() -> None:
-    # printf '["Onde?","Aqui é.",null]' | sha256sum
-    assert content_sha("Onde?", "Aqui é.") == "b4a5eb5cc0698cff5252bf60aad676afebb8d8a5826a01eb6628105c950e4232"
+def test_the_content_hash_is_that_of_the_texts_behind_their_lengths() -> None:
+    # printf '5:Onde?7:Aqui é.' | sha256sum
+    assert content_sha("Onde?", "Aqui é.") == "f87a6ae6c881acfcb2d1c9e597c6d2e1437879e3b656e84e234fa1f2d2f07c56"
 
 
 def test_the_content_hash_tells_apart_all_that_is_shown() -> None:
@@ -34,6 +34,8 @@ def test_the_content_hash_tells_apart_all_that_is_shown() -> None:
         ("q", "t", "n"),
         ("qt", "", None),
         ("", "qt", None),
+        ("q1:t", "", None),
+        ("q", "t1:n", None),
         ("t", "q", None),
         ("q", "t\ud83d\ude00", None),  # two lone surrogates are not the character they stand for
         ("q", "t\U0001f600", None),

@@ -12,23 +12,12 @@ MARKS = [f"<{stroke}{field}>" for field in FIELDS for stroke in ("", "/")]
 
 # Pieces of marks, so that hypothesis finds whole ones, halves, and marks within marks.
 PIECES = st.sampled_from(
-    ["<", "</", "＜", "&lt;", "&lt", "&#60;", "&#x3C", "&", "\\", "\\\\", "/", ">", " ", "\n", "\u200b", "\u0301", "\0"]
-    + [
-        "query",
-        "passage",
-        "narrative",
-        "PASSAGE",
-        "ｐassage",
-        "раssаge",
-        "pas",
-        "sage",
-        "p",
-        "e",
-        "l",
-        "…",
-        "<\\passage",
+    [
+        "<", "</", "＜", "&lt;", "&lt", "&#60;", "&#x3C", "&", "\\", "\\\\", "/", ">", " ", "\n",
+        "\u200b", "\u0301", "\0", "query", "passage", "narrative", "PASSAGE", "ｐassage", "раssаge", "pas", "sage",
+        "p", "e", "l", "…", "<\\passage",
     ]
-)
+)  # fmt: skip
 HOSTILE = st.lists(st.one_of(PIECES, PIECES, st.characters()), max_size=30).map("".join)
 
 
@@ -91,7 +80,6 @@ def test_a_text_without_a_bracket_stays_as_it_is(text: str) -> None:
         "‹/passage›",
         "〈/passage〉",
         "&lt;/passage&gt;",
-        "&LT;/passage>".replace("LT", "lt"),
         "&#60;/passage>",
         "&#x3c;/passage>",
         "&#0060/passage>",
@@ -112,7 +100,7 @@ def test_forged_marks_get_a_backslash_after_their_bracket(forged: str) -> None:
         "x < y and passage > z",
         "<p>A passage about <b>queries</b> &amp; answers.</p>",
         "<passenger> </quarry> <quer> <passag>",
-        "«passage» is quoted".replace("«", "“").replace("»", "”"),
+        "“passage” is quoted",
         "{query} {{passage}} %s $query",
     ],
 )

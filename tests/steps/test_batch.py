@@ -1,0 +1,184 @@
+"""Judging by the provider's Batch API: the same labels as live, and no batch lost or repeated in a crash."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quati_pool.errors import ConfigError
+from quati_pool.records import State
+from quati_pool.steps import batch
+from quati_pool.steps.export import export_qrels
+from quati_pool.steps.judge import JudgeOptions, judge
+from quati_pool.steps.listener import Listener
+from tests.llm.server import PROBE, ServerProcess
+from tests.steps.judged import ID_PATTERN, many, pair, rows, workspace
+
+ROOT = Path(__file__).parents[2]
+JUDGES = {"fake": {"model": "gpt-4o-mini", "prompt": "quati-pt"}}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerProcess]:
+    with ServerProcess() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        server.script(id_pattern=ID_PATTERN, polls=0)
+        yield server
+
+
+def collect(config: Path) -> batch.Collected:
+    return batch.collect(config, None, Listener())
+
+
+def submit(config: Path, **options: int) -> list[batch.Batch]:
+    return batch.submit(config, None, Listener(), JudgeOptions(**options))
+
+
+def asked(server: ServerProcess) -> Counter[str]:
+    return Counter(entry["id"] for entry in server.log() if entry["id"] != PROBE)
+
+
+def test_a_batch_gives_the_labels_that_live_judging_gives(server: ServerProcess, tmp_path: Path) -> None:
+    twins = [pair("q9", f"d{i}", "the same [pair twin]") for i in (1, 2)]
+    pairs = [*many(3, 4), pair("q5", "d1", "[[serve: refusal]] [pair no]"), *twins]
+    batched = workspace(tmp_path / "batched", pairs, JUDGES)
+    live = workspace(tmp_path / "live", pairs, JUDGES)
+    (made,) = submit(batched)
+    assert made.status == "submitted"
+    collected = collect(batched)
+    judge(live, None, Listener(), JudgeOptions(reask=0))
+    wanted = "SELECT query_id, doc_id, status, relevance, version, content_sha, shared_from IS NULL FROM labels ORDER BY 1, 2"
+    assert rows(tmp_path / "batched", wanted) == rows(tmp_path / "live", wanted)
+    assert collected.states == {State.ok: 13, State.refused: 1}
+    # The Batch API asks half the price.
+    ((batch_cost,),) = rows(tmp_path / "batched", "SELECT sum(cost) FROM attempts")
+    ((live_cost,),) = rows(tmp_path / "live", "SELECT sum(cost) FROM attempts")
+    assert batch_cost == pytest.approx(live_cost / 2)
+    assert collected.cost == pytest.approx(batch_cost)
+
+
+def test_pairs_of_an_open_batch_are_asked_nowhere_else(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(2, 5), JUDGES)
+    submit(config, limit=4)
+    report = judge(config, None, Listener())
+    assert (report.pending.asked, report.pending.in_batches) == (6, 4)
+    assert submit(config) == []
+    collect(config)
+    assert export_qrels(config, "fake").standing.states == {State.ok: 10}
+    assert set(asked(server).values()) == {1}
+
+
+def test_collecting_twice_finds_nothing_more(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(1, 6), JUDGES)
+    submit(config)
+    assert collect(config).states == {State.ok: 6}
+    again = collect(config)
+    assert (again.states, again.rows) == (Counter(), [])
+    assert rows(tmp_path, "SELECT count(*) FROM labels") == [(6,)]
+
+
+def test_a_batch_under_way_is_left_alone(server: ServerProcess, tmp_path: Path) -> None:
+    server.script(id_pattern=ID_PATTERN, polls=2)
+    config = workspace(tmp_path, many(1, 3), JUDGES)
+    submit(config)
+    for _ in range(2):
+        (row,) = collect(config).rows
+        assert row.batch.status == "submitted"
+    (row,) = collect(config).rows
+    assert row.batch.status == "collected"
+    (row,) = batch.status(config, None, Listener())
+    assert (row.batch.status, row.batch.requests, row.provider) == ("collected", 3, None)
+
+
+def test_what_a_batch_could_not_read_is_asked_again(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, [pair("q1", "d1", "[[serve: empty, well]] [pair twice]")], JUDGES)
+    submit(config)
+    assert collect(config).states == {State.unparsed: 1}
+    submit(config)
+    assert collect(config).states == {State.ok: 1}
+
+
+def test_a_batch_of_an_earlier_prompt_is_read_by_that_prompt(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(1, 4), JUDGES)
+    submit(config)
+    old = rows(tmp_path, "SELECT version FROM batches")
+    workspace(tmp_path, many(1, 4), {"fake": {"model": "gpt-4o-mini", "prompt": "quati-en"}})
+    assert collect(config).states == {State.ok: 4}
+    assert rows(tmp_path, "SELECT DISTINCT version FROM labels") == old
+    assert judge(config, None, Listener()).pending.asked == 4
+
+
+CRASH = """
+import os, sys
+from quati_pool.llm import batches
+from quati_pool.steps import batch
+from quati_pool.store import database
+
+def dies(owner, name, before):
+    original = getattr(owner, name)
+    if name in ("prepare_batch", "update_batch", "append"):
+        def dying(*arguments, **named):
+            if not before:
+                original(*arguments, **named)
+            os._exit(9)
+    else:
+        async def dying(*arguments, **named):
+            if not before:
+                await original(*arguments, **named)
+            os._exit(9)
+    setattr(owner, name, dying)
+
+place, when = sys.argv[1:3]
+owner = database.Store if place in ("prepare_batch", "update_batch", "append") else batches.Batches
+dies(owner, place, when == "before")
+sys.argv = ["quati-pool", "batch", sys.argv[3], "-c", sys.argv[4]]
+from quati_pool.cli.main import main
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["prepare_batch", "upload", "update_batch", "create"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_crash_while_handing_in_neither_loses_nor_repeats_a_batch(
+    server: ServerProcess, tmp_path: Path, place: str, when: str
+) -> None:
+    config = workspace(tmp_path, many(1, 5), JUDGES)
+    crash(config, place, when, "submit")
+    submit(config)
+    assert collect(config).states == {State.ok: 5}
+    assert set(asked(server).values()) == {1}
+    assert rows(tmp_path, "SELECT count(*) FROM batches WHERE status = 'collected'") == [(1,)]
+    assert list((tmp_path / "cache" / "batches").iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_crash_while_collecting_counts_no_answer_twice(server: ServerProcess, tmp_path: Path, when: str) -> None:
+    config = workspace(tmp_path, many(1, 5), JUDGES)
+    submit(config)
+    crash(config, "append", when, "collect")
+    collect(config)
+    assert rows(tmp_path, "SELECT count(*), count(DISTINCT doc_id) FROM labels") == [(5, 5)]
+    assert rows(tmp_path, "SELECT count(*) FROM attempts") == [(5,)]
+    assert set(asked(server).values()) == {1}
+
+
+def crash(config: Path, place: str, when: str, command: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    arguments = [sys.executable, "-c", CRASH, place, when, command, str(config)]
+    process = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert process.returncode == 9, process.stderr
+
+
+def test_a_judge_without_a_model_has_no_batches(tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(1, 2), {"lexical": {"judge": "lexical"}})
+    with pytest.raises(ConfigError, match="lexical asks no model; run: quati-pool judge lexical"):
+        submit(config)

@@ -1,0 +1,233 @@
+"""A run that is killed, stopped or disturbed ends, when it is repeated, as an undisturbed one would."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from quati_pool.records import State
+from tests.llm.server import PROBE, ServerProcess, grade_of
+from tests.steps.judged import ID_PATTERN, many, pair, rows, workspace
+
+ROOT = Path(__file__).parents[2]
+CONCURRENCY = 32
+KILLS = 5
+
+# Every way in which the issue's server may fail, each on some of the calls.
+SHARES = {
+    "late 0.1": 0.03,
+    "429 0.1": 0.05,
+    "500": 0.05,
+    "503": 0.02,
+    "half_body": 0.03,
+    "cut_chunks": 0.02,
+    "drop": 0.02,
+    "refusal": 0.02,
+    "filtered_prompt": 0.02,
+    "filtered_answer": 0.02,
+    "length": 0.03,
+    "prose": 0.03,
+    "two_objects": 0.03,
+    "fenced": 0.03,
+    "wrong_keys": 0.03,
+    "off_scale": 0.03,
+    "negative": 0.02,
+    "empty": 0.03,
+}
+OK_WAYS = {"well", "late", "prose", "two_objects", "fenced"}
+STATES = {
+    **dict.fromkeys(OK_WAYS, State.ok),
+    "refusal": State.refused,
+    "filtered_prompt": State.refused,
+    "filtered_answer": State.refused,
+    "length": State.truncated,
+    "wrong_keys": State.unparsed,
+    "empty": State.unparsed,
+    "off_scale": State.off_scale,
+    "negative": State.off_scale,
+}
+# What fails for as long as it is asked, so that failures remain.
+STUBBORN = {"refusal": 6, "empty": 5, "off_scale": 4, "length": 3}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerProcess]:
+    with ServerProcess() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        yield server
+
+
+def command(config: Path, *arguments: object) -> list[str]:
+    return [sys.executable, "-m", "quati_pool", *map(str, arguments), "-c", str(config)]
+
+
+def start(config: Path, *arguments: object) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        command(config, *arguments), text=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def finished(config: Path, *arguments: object) -> tuple[int, str, str]:
+    process = start(config, *arguments)
+    out, err = process.communicate(timeout=300)
+    return process.returncode, out, err
+
+
+def committed(folder: Path) -> int:
+    return int(rows(folder, "SELECT count(*) FROM labels")[0][0]) if (folder / "labels.db").exists() else 0
+
+
+def wait_for(folder: Path, labels: int, process: subprocess.Popen[str]) -> None:
+    """Returns once so many labels are committed, or the process has ended."""
+    while process.poll() is None:
+        try:
+            if committed(folder) >= labels:
+                return
+        except Exception:  # the schema may be still in the making
+            pass
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_two_thousand_pairs_through_every_failure_and_five_kills(server: ServerProcess, tmp_path: Path) -> None:
+    pairs = many(40, 50)
+    stubborn = [way for way, count in STUBBORN.items() for _ in range(count)]
+    for place, way in enumerate(stubborn):
+        row = pairs[place * 100]
+        row["text"] = f"[[serve: {way}]] {row['text']}"
+    config = workspace(tmp_path, pairs, {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
+    server.script(id_pattern=ID_PATTERN, shares=SHARES, latency=0.03, seed=11)
+    draw = random.Random(20261121)
+    arguments = ("judge", "fake", "--concurrency", CONCURRENCY, "--format", "json")
+    for _ in range(KILLS):
+        process = start(config, *arguments)
+        wait_for(tmp_path, committed(tmp_path) + draw.randint(20, 300), process)
+        time.sleep(draw.uniform(0, 0.05))
+        assert process.poll() is None, process.communicate()
+        process.kill()
+        process.communicate()
+    code, out, err = finished(config, *arguments)
+    assert code == 0, err
+    report = json.loads(out)
+
+    log = [entry for entry in server.log() if entry["id"] != PROBE]
+    by_pair: dict[str, list[dict[str, object]]] = {}
+    for entry in log:
+        by_pair.setdefault(entry["id"], []).append(entry)
+    names = {f"{row['query_id']}/{row['doc_id']}" for row in pairs}
+    assert set(by_pair) == names
+
+    # Each pair stands as the last thing that the server said of it, and ok with the grade that it said.
+    last = {name: str(entries[-1]["way"]).split(" ")[0] for name, entries in by_pair.items()}
+    expected = Counter(STATES.get(way, State.failed).value for way in last.values())
+    assert report["states"] == dict(expected)
+    assert sum(report["states"].values()) == len(pairs)
+    assert report["unasked"] == 0
+    found = rows(tmp_path, "SELECT query_id || '/' || doc_id, relevance, created_at FROM labels WHERE status = 'ok'")
+    assert len(found) == len({name for name, _, _ in found}) == expected["ok"]
+    assert {name: grade for name, grade, _ in found} == {
+        name: grade_of(name) for name, way in last.items() if way in OK_WAYS
+    }
+
+    # Nothing was asked again once its grade was committed.
+    for name, _, created_at in found:
+        written = datetime.fromisoformat(f"{created_at}+00:00").timestamp()
+        assert all(float(str(entry["time"])) <= written for entry in by_pair[name])
+    # An answer that would have been a grade was served twice only where a kill lost the first: at most
+    # what was in flight, and what waited for the commit under way, which the workers bound.
+    good = Counter(entry["id"] for entry in log if entry["done"] and entry["way"].split(" ")[0] in OK_WAYS)
+    lost = sum(count - 1 for count in good.values())
+    assert lost <= KILLS * 2 * CONCURRENCY
+
+    # Qrels are refused while failures remain, with some of them by name, and left out when told.
+    code, out, err = finished(config, "export", "qrels", "--labeler", "fake", "-o", tmp_path / "fake.qrels")
+    failing = len(pairs) - expected["ok"]
+    assert failing >= len(stubborn)
+    assert code == 1
+    assert f"{failing} of 2,000 pairs have no grade by fake (" in err
+    for state in ("refused", "unparsed", "off_scale", "truncated"):
+        assert f"{expected[state]} {state}" in err
+    assert "--allow-missing" in err
+    assert "q0000 d0000 (refused)" in err
+    assert not (tmp_path / "fake.qrels").exists()
+    code, out, err = finished(
+        config, "export", "qrels", "--labeler", "fake", "-o", tmp_path / "fake.qrels", "--allow-missing"
+    )
+    assert code == 0, err
+    written = [line.split() for line in (tmp_path / "fake.qrels").read_text(encoding="utf-8").splitlines()]
+    assert {(f"{row[0]}/{row[2]}", int(row[3])) for row in written} == {(name, grade) for name, grade, _ in found}
+
+
+@pytest.mark.slow
+def test_control_c_finishes_what_is_in_flight(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(10, 100), {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
+    server.script(id_pattern=ID_PATTERN, latency=0.1)
+    process = start(config, "judge", "--concurrency", 16)
+    wait_for(tmp_path, 40, process)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    asked = [entry["id"] for entry in server.log() if entry["id"] != PROBE]
+    assert 40 <= committed(tmp_path) == len(asked) < 1000
+    assert f"{1000 - len(asked)} pairs are still to be asked; run the same command again" in err
+    assert finished(config, "judge")[0] == 0
+    assert Counter(entry["id"] for entry in server.log() if entry["id"] != PROBE).most_common(1)[0][1] == 1
+
+
+@pytest.mark.slow
+def test_two_processes_of_one_judge_share_the_work(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(4, 50), {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
+    server.script(id_pattern=ID_PATTERN, latency=0.02)
+    both = [start(config, "judge") for _ in range(2)]
+    told = [process.communicate(timeout=120)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+    assert max(Counter(entry["id"] for entry in server.log() if entry["id"] != PROBE).values()) == 1
+    assert any("waiting" in err for err in told)
+    assert rows(tmp_path, "SELECT count(*) FROM labels WHERE status = 'ok'") == [(200,)]
+
+
+@pytest.mark.slow
+def test_two_judges_write_at_once(server: ServerProcess, tmp_path: Path) -> None:
+    judges = {name: {"model": name, "prompt": "quati-pt"} for name in ("one", "two")}
+    config = workspace(tmp_path, many(4, 50), judges)
+    server.script(id_pattern=ID_PATTERN, latency=0.02)
+    both = [start(config, "judge", name) for name in judges]
+    told = [process.communicate(timeout=120)[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], told
+    found = rows(tmp_path, "SELECT labeler_id, count(*) FROM labels WHERE status = 'ok' GROUP BY labeler_id")
+    assert found == [("one", 200), ("two", 200)]
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_is_one_line_and_loses_nothing(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, [pair("q1", f"d{i}") for i in range(300)], {"fake": {"model": "m", "prompt": "quati-pt"}})
+    server.script(id_pattern=ID_PATTERN)
+    # The smallest multiple of a block beyond the empty database that some labels fit into.
+    limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (160_000, 160_000)); "
+    limit += "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from quati_pool.cli.main import main; main()"
+    full = subprocess.run(
+        [sys.executable, "-c", limit, "judge", "-c", str(config)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert full.returncode == 1
+    line = full.stderr.strip().splitlines()[-1]
+    assert line.startswith("quati-pool: ")
+    assert "Traceback" not in full.stderr
+    assert "run the same command again" in line
+    kept = committed(tmp_path)
+    assert finished(config, "judge")[0] == 0
+    assert rows(tmp_path, "SELECT count(*) FROM labels WHERE status = 'ok'") == [(300,)]
+    assert kept < 300

@@ -1,0 +1,156 @@
+"""Revisions lead from every database ever made to the tables of ``schema.py``, and come with the package."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, inspect, text
+
+from quati_pool.store.database import Store
+from quati_pool.store.engine import reading
+from quati_pool.store.opening import MIGRATIONS
+from quati_pool.store.place import locate
+from quati_pool.store.schema import HEAD, REVISION_TABLE, metadata
+from tests.store.cluster import Cluster
+from tests.store.make_revision import FOLDER, fill, told
+from tests.store.processes import ROOT
+from tests.store.samples import entry
+
+
+def scripts() -> ScriptDirectory:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    return ScriptDirectory.from_config(config)
+
+
+REVISIONS = sorted(script.revision for script in scripts().walk_revisions())
+
+
+def test_the_newest_revision_is_the_one_that_opening_looks_for() -> None:
+    assert scripts().get_heads() == [HEAD]
+
+
+def shape(connection: Connection) -> dict[str, Any]:
+    """All that a database says of its tables, constraints, collations and indexes."""
+    looking = inspect(connection)
+    tables = {}
+    for name in set(looking.get_table_names()) - {REVISION_TABLE}:
+        columns = [{**column, "type": repr(column["type"])} for column in looking.get_columns(name)]
+        tables[name] = {
+            "columns": columns,
+            "primary key": looking.get_pk_constraint(name),
+            "foreign keys": looking.get_foreign_keys(name),
+            "checks": sorted(looking.get_check_constraints(name), key=str),
+            "indexes": sorted(looking.get_indexes(name), key=str),
+        }
+    if connection.dialect.name == "sqlite":
+        made = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE name <> 'sqlite_sequence'"))
+        words = {name: sorted((sql or "").replace(",", " ").split()) for name, sql in made if name in tables}
+        return {"tables": tables, "words": words}
+    collations = text(
+        "SELECT table_name, column_name, collation_name FROM information_schema.columns "
+        "WHERE table_schema = 'public' AND table_name <> :own ORDER BY 1, 2"
+    )
+    return {"tables": tables, "collations": connection.execute(collations, {"own": REVISION_TABLE}).all()}
+
+
+def opened(url: str) -> Engine:
+    return reading(locate(url, Path()))
+
+
+def test_the_revisions_make_the_tables_of_the_schema(made_url: str, url: str, engine: str, tmp_path: Path) -> None:
+    migrated = opened(made_url)
+    with migrated.connect() as connection:
+        ours = {"compare_type": True, "compare_server_default": True, "version_table": REVISION_TABLE}
+        assert compare_metadata(MigrationContext.configure(connection, opts=ours), metadata) == []
+        found = shape(connection)
+    migrated.dispose()
+    created = opened(f"sqlite:///{tmp_path / 'created.db'}" if engine == "sqlite" else url)
+    metadata.create_all(created)
+    with created.connect() as connection:
+        expected = shape(connection)
+    created.dispose()
+    assert found == expected
+    assert found["tables"].keys() == {"labels", "attempts", "versions", "batches", "batch_requests"}
+
+
+def test_ids_are_compared_by_bytes_on_postgresql(cluster: Cluster) -> None:
+    name = cluster.create()
+    Store.open(cluster.url(name), Path()).close()
+    with cluster.connect(name) as connection:
+        found = connection.execute(
+            "SELECT DISTINCT column_name FROM information_schema.columns "
+            "WHERE table_schema = 'public' AND collation_name = 'C'"
+        ).fetchall()
+    assert {column for (column,) in found} == {
+        "collection", "labeler_id", "version", "query_id", "doc_id", "content_sha", "key", "batch_key", "custom_id",
+    }  # fmt: skip
+    cluster.drop(name)
+
+
+@pytest.fixture(params=REVISIONS)
+def kept(request: pytest.FixtureRequest, url: str, engine: str) -> tuple[str, dict[str, Any]]:
+    """A copy of the database kept of a revision, and what its readers got then."""
+    if engine == "sqlite":
+        shutil.copy(FOLDER / f"{request.param}.db", url.removeprefix("sqlite:///"))
+    else:
+        cluster: Cluster = request.getfixturevalue("cluster")
+        name = url.partition("@/")[2].partition("?")[0]
+        with cluster.connect(name) as connection:
+            connection.execute((FOLDER / f"{request.param}.sql").read_bytes())
+    return url, json.loads((FOLDER / f"{request.param}.json").read_text())
+
+
+def test_a_database_of_any_revision_is_read_as_it_was_written(kept: tuple[str, dict[str, Any]]) -> None:
+    url, expected = kept
+    for _ in range(2):  # as it is migrated, and as it is found then
+        with Store.open(url, Path()) as store:
+            assert told(store) == expected
+
+
+def test_a_database_of_any_revision_can_be_written_on(kept: tuple[str, dict[str, Any]]) -> None:
+    with Store.open(kept[0], Path()) as store:
+        before = store.labelers("pira")[0].last_seq
+        store.update_batch("k1", status="abandoned")
+        assert store.append([entry("q8")]) == [before + 1]
+
+
+def test_the_kept_databases_hold_what_is_written_today(store: Store) -> None:
+    """So the newest of them covers every column there is."""
+    fill(store)
+    assert told(store) == json.loads((FOLDER / f"{HEAD}.json").read_text())
+
+
+@pytest.mark.slow
+def test_an_installed_package_brings_its_migrations(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", tmp_path, ROOT]
+    subprocess.run(build, check=True, capture_output=True, text=True)
+    wheel = next(tmp_path.glob("*.whl"))
+    site = tmp_path / "site"
+    zipfile.ZipFile(wheel).extractall(site)
+    script = """
+from pathlib import Path
+import quati_pool.store.opening as opening
+from quati_pool.store.database import Store
+Store.open(None, Path()).close()
+print(opening.MIGRATIONS)
+"""
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment, check=True, capture_output=True, text=True
+    )
+    assert Path(done.stdout.strip()).is_relative_to(site)
+    assert (tmp_path / "labels.db").stat().st_size > 0
