@@ -48,6 +48,10 @@ class Workspace:
         """A run deeper than ``run_depth``, for a reranker or a fusion."""
         return self.folder / "cache" / "candidates" / f"{run_tag}.trec.gz"
 
+    def shown(self, fingerprint: str) -> Path:
+        """What a judge is shown of each pair of a pool, as hashes."""
+        return self.folder / "cache" / "shown" / f"{fingerprint[:16]}.arrow"
+
     @property
     def batches(self) -> Path:
         """Where the files of batches wait to be sent."""

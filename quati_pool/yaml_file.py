@@ -37,7 +37,7 @@ _EXPECTED = {
     "greater_than_equal": "at least {ge:g}",
     "less_than_equal": "at most {le:g}",
     "literal_error": "{expected}",
-    "too_short": "at least one",
+    "too_short": "at least {min_length}",
 }
 
 

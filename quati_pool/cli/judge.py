@@ -55,7 +55,8 @@ def judge(
     if dry_run:
         from quati_pool.steps import judge_plan
 
-        made = judge_plan.plan(config, name, options)
+        with ConsoleListener() as listener:
+            made = judge_plan.plan(config, name, listener, options)
         show([judge_plan.table(made)], judge_plan.as_data(made), how)
         return
     from quati_pool.steps.judge_report import as_data, tables

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from quati_pool.errors import InputError
-from quati_pool.files.lines import output
+from quati_pool.files.lines import output, read_lines
 from quati_pool.files.problems import quoted
 from quati_pool.files.tables import Field, read_table
 
@@ -47,32 +48,50 @@ class PooledPair(NamedTuple):
 
 
 def read_pool(path: Path) -> Iterator[list[PooledPair]]:
-    """A pool's pairs, the pairs of one query that stand together in one list.
+    """A pool's pairs, the pairs of one query that stand together in one list; see ``read_pool_rows``."""
+    for _, rows in groupby(read_pool_rows(path), lambda row: row[1].query_id):
+        yield [pair for _, pair in rows]
+
+
+def read_pool_rows(path: Path) -> Iterator[tuple[int, PooledPair]]:
+    """Each pair of a pool with its line.
 
     Of each line only query_id, doc_id, query and text are read, and must be there; an empty text is a
     passage without words. Raises InputError for a pair that occurs twice, for a query_id that comes with
     two different queries, and where the pairs of a query do not stand together.
     """
-    together: list[PooledPair] = []
+    last: PooledPair | None = None
     seen: set[str] = set()
     queries: set[str] = set()
     for line, values in read_table(path, "jsonl", _FIELDS):
         pair = PooledPair(*values)
-        if together and pair.query_id != together[0].query_id:
-            yield together
-            together, seen = [], set()
-        if not together:
+        if last is None or pair.query_id != last.query_id:
             if pair.query_id in queries:
                 problem = f"query_id {quoted(pair.query_id)} comes again after other queries"
                 raise InputError(path, line, f"{problem}; sort the lines by query_id")
             queries.add(pair.query_id)
+            seen = set()
+        elif pair.query != last.query:
+            problem = f"query_id {quoted(pair.query_id)} has another query than in the line before"
+            raise InputError(path, line, f"{problem}; expected one query an id")
         if pair.doc_id in seen:
             problem = f"query_id {quoted(pair.query_id)} and doc_id {quoted(pair.doc_id)} stand together twice"
             raise InputError(path, line, f"{problem}; expected one line a pair")
-        if together and pair.query != together[0].query:
-            problem = f"query_id {quoted(pair.query_id)} has another query than in the line before"
-            raise InputError(path, line, f"{problem}; expected one query an id")
         seen.add(pair.doc_id)
-        together.append(pair)
-    if together:
-        yield together
+        last = pair
+        yield line, pair
+
+
+def pick_pool_rows(path: Path, wanted: Iterable[int]) -> Iterator[PooledPair]:
+    """The pairs at some lines, ascending, of a pool that was read through before."""
+    lines = iter(wanted)
+    line = next(lines, None)
+    if line is None:
+        return
+    for number, text in read_lines(path):
+        if number == line:
+            record = json.loads(text)
+            yield PooledPair(*(record[field.column] for field in _FIELDS))
+            line = next(lines, None)
+            if line is None:
+                return

@@ -23,7 +23,7 @@ from quati_pool.llm.client import Client
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError, ServerDown, Stopped
 from quati_pool.llm.limits import Limits
-from quati_pool.llm.options import Options, Request, is_reasoning
+from quati_pool.llm.options import Options, Request
 from quati_pool.llm.prices import Price, price_of
 from quati_pool.llm.tokens import estimate, truncate
 from quati_pool.records import State
@@ -120,10 +120,9 @@ class LlmJudge(base.Judge):
 
     def bounds(self, request: Request) -> tuple[int, int]:
         """The tokens that a request holds, estimated, and the most that its answers may take."""
-        told = self.parameters.reasoning
-        thinks = is_reasoning(self.parameters.model) if told is None else told
-        most = self.parameters.max_tokens + (self.parameters.reasoning_tokens if thinks else 0)
-        return estimate(request.messages, self.parameters.model).tokens, request.n * most
+        return estimate(request.messages, self.parameters.model).tokens, request.n * self.options.most_tokens(
+            self.parameters.model
+        )
 
     def request(self, pair: base.Pair, sample: int, *, n: int = 1, note: list[dict[str, str]] | None = None) -> Request:
         """The call that asks about a pair; ``note`` continues the conversation after a bad answer."""

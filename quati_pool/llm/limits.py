@@ -117,7 +117,7 @@ class Slots:
         """The server says that it is asked too often. Returns whether the slots were halved."""
         if pause:
             self._paused_until = max(self._paused_until, self._loop.time() + pause)
-        if False:
+        if of_round != self._round:
             return False
         self._round += 1
         self._cut = True

@@ -324,7 +324,7 @@ def _desk(
             store.register(version, "judge", judge_definition(settings, judge))
             yield (
                 Desk(grading, name, judge, listener),
-                lambda: Pending(grading, name, judge, version, settings.samples, settings.aggregate),
+                lambda: Pending(grading, name, judge, version, settings.samples, settings.aggregate, listener.say),
             )
 
 

@@ -14,8 +14,6 @@ from typing import Literal
 
 from quati_pool.config import ConsensusConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.files.artefacts import read_counts, unfinished
-from quati_pool.files.pools import read_pool
 from quati_pool.judging.base import Judge, Program
 from quati_pool.judging.budget import Budget
 from quati_pool.judging.llm import Asking, LlmJudge
@@ -139,8 +137,8 @@ def judge(
         version = judge_version(settings, made)
         with store.lock(f"{config.name}.{name}", listener.say):
             store.register(version, "judge", definition)
-            pending = Pending(grading, name, made, version, settings.samples, settings.aggregate)
-            work = _Work(pending, options, listener, stop or threading.Event(), pool_size(grading))
+            pending = Pending(grading, name, made, version, settings.samples, settings.aggregate, listener.say)
+            work = _Work(pending, options, listener, stop or threading.Event())
             if isinstance(made, LlmJudge):
                 work.ask(made)
             elif isinstance(made, Program):
@@ -163,25 +161,15 @@ def adjusted(made: Judge, options: JudgeOptions) -> Judge:
     return LlmJudge(made.parameters.model_copy(update=told), made.setting)
 
 
-def pool_size(grading: Grading) -> int:
-    """How many pairs the pool holds: as ``build`` counted them, else by reading it through."""
-    if unfinished(grading.pool) is None:
-        return int(read_counts(grading.pool)["pairs"])
-    return sum(len(block) for block in read_pool(grading.pool))
-
-
 class _Work:
     """One run over what is pending."""
 
-    def __init__(
-        self, pending: Pending, options: JudgeOptions, listener: Listener, stop: threading.Event, total: int
-    ) -> None:
+    def __init__(self, pending: Pending, options: JudgeOptions, listener: Listener, stop: threading.Event) -> None:
         self.pending = pending
         self.store = pending.grading.store
         self.options = options
         self.listener = listener
         self.stop = stop
-        self.total = total
         self.calls: Calls | None = None
         self.endpoint: str | None = None
         self.ended: Ending | None = None
@@ -270,4 +258,4 @@ class _Work:
         parts = [failed]
         if self.calls is not None:
             parts.append("cost unknown" if self.calls.unknown else f"US$ {self.calls.cost:.2f}")
-        self.listener.progress(self.pending.name, standing.pairs, self.total, ", ".join(filter(None, parts)))
+        self.listener.progress(self.pending.name, standing.pairs, self.pending.total, ", ".join(filter(None, parts)))

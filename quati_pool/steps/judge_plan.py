@@ -13,6 +13,7 @@ from quati_pool.llm.tokens import ESTIMATED, estimate
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.steps.judge import DEFAULT, JudgeOptions, adjusted, pick_judge
 from quati_pool.steps.labelers import Grading, judge_version
+from quati_pool.steps.listener import Listener
 from quati_pool.steps.pending import Pending
 from quati_pool.store.database import Store
 
@@ -37,7 +38,7 @@ class JudgePlan:
     notes: tuple[str, ...]
 
 
-def plan(config_path: Path, name: str | None, options: JudgeOptions = DEFAULT) -> JudgePlan:
+def plan(config_path: Path, name: str | None, listener: Listener, options: JudgeOptions = DEFAULT) -> JudgePlan:
     """Reads the pool as ``judge`` would; needs no key and no server."""
     config = load_config(config_path)
     name = pick_judge(config, name)
@@ -46,7 +47,7 @@ def plan(config_path: Path, name: str | None, options: JudgeOptions = DEFAULT) -
         settings, made = grading.judge(name)
         made = adjusted(made, options)
         version = judge_version(settings, made)
-        pending = Pending(grading, name, made, version, settings.samples, settings.aggregate, dry=True)
+        pending = Pending(grading, name, made, version, settings.samples, settings.aggregate, listener.say, dry=True)
         llm = made if isinstance(made, LlmJudge) else None
         to_ask = calls = entered = answers = 0
         how = ""
@@ -63,7 +64,7 @@ def plan(config_path: Path, name: str | None, options: JudgeOptions = DEFAULT) -
                 entered += size * asked
                 answers += len(task.samples)
         used = store.usage(config.name, name, version)
-    pairs = pending.standing.pairs
+    pairs = pending.total
     if llm is None:
         return JudgePlan(name, pairs, to_ask, pending.shared, pending.in_batches, 0, 0, 0, 0.0, None, ())
     told = used.output_tokens is not None and used.attempts > 0

@@ -148,7 +148,7 @@ class StoredLabeler:
         for row in sorted(rows, key=_precedence):
             if is_current(row, pair):
                 current[row.sample] = (row.status, row.relevance)
-        return joined(pair, current, self.samples, self.aggregate)
+        return joined(pair.query_id, pair.doc_id, current, self.samples, self.aggregate)
 
 
 @dataclass(frozen=True)
@@ -176,19 +176,20 @@ class Consensus:
         return Graded(pair.query_id, pair.doc_id, status, relevance, grades)
 
 
-def joined(pair: Pair, samples: Mapping[int, tuple[State, int | None]], wanted: int, method: str) -> Graded:
+def joined(
+    query_id: str, doc_id: str, samples: Mapping[int, tuple[State, int | None]], wanted: int, method: str
+) -> Graded:
     """A pair's standing from its samples by number: a grade once all that are wanted have one."""
     if wanted == 1:
-        status, relevance = samples.get(1, (None, None))
-        return Graded(pair.query_id, pair.doc_id, status, relevance)
+        return Graded(query_id, doc_id, *samples.get(1, (None, None)))
     told = [samples.get(sample) for sample in range(1, wanted + 1)]
     lacking = [entry[0] for entry in told if entry is not None and entry[0] is not State.ok]
     if lacking:
-        return Graded(pair.query_id, pair.doc_id, lacking[0], None)
+        return Graded(query_id, doc_id, lacking[0], None)
     grades = tuple(entry[1] for entry in told if entry is not None and entry[1] is not None)
     if len(grades) < wanted:
-        return Graded(pair.query_id, pair.doc_id, None, None)
-    return Graded(pair.query_id, pair.doc_id, State.ok, METHODS[method](grades), grades)
+        return Graded(query_id, doc_id, None, None)
+    return Graded(query_id, doc_id, State.ok, METHODS[method](grades), grades)
 
 
 def is_current(row: CurrentLabel, pair: Pair) -> bool:

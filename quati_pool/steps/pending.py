@@ -7,17 +7,27 @@ grade that this judge has given to the same texts before, in any collection of t
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
+import pyarrow as pa
+
+from quati_pool.files.artefacts import digest
+from quati_pool.files.pools import PooledPair, pick_pool_rows
 from quati_pool.judging.base import Judge, Pair
 from quati_pool.judging.llm import Answer, LlmJudge, Task, Try
 from quati_pool.judging.verdict import Verdict
 from quati_pool.records import State
-from quati_pool.steps.labelers import Grading, joined
+from quati_pool.steps.labelers import Grading, chunks, joined
+from quati_pool.steps.shown import NONE, grades, shown_blocks
 from quati_pool.steps.standing import Standing
 from quati_pool.store.records import Attempt, CurrentLabel, Entry, Label, content_sha
+from quati_pool.workspace import Workspace
+
+# Raised when the same pool and judge are shown otherwise.
+_SHOWN_FORMAT = 1
 
 Samples = dict[int, tuple[State, int | None]]
 
@@ -44,6 +54,7 @@ class Pending:
         version: str,
         samples: int,
         aggregate: str,
+        say: Callable[[str], None],
         *,
         dry: bool = False,
     ) -> None:
@@ -65,7 +76,64 @@ class Pending:
         self._twins: dict[tuple[str, str], list[_Open]] = {}
         self._lock = threading.RLock()
         self._batched = self._in_open_batches()
-        self._chunks = grading.pairs()
+        self._narratives = grading.narratives if self._shows_narratives() else {}
+        workspace = Workspace(grading.config.folder)
+        key = {
+            "format": _SHOWN_FORMAT,
+            "pool": workspace.input_digest(grading.pool),
+            "narratives": digest(dict(self._narratives)),
+            "max_passage_tokens": judge.parameters.max_passage_tokens if isinstance(judge, LlmJudge) else None,
+        }
+        self.total, self._blocks = shown_blocks(workspace, grading.pool, key, self._content, say)
+        rows = groupby(pick_pool_rows(grading.pool, self._unfinished()), lambda pair: pair.query_id)
+        self._chunks = chunks((list(pairs) for _, pairs in rows), self._narratives)
+
+    def _shows_narratives(self) -> bool:
+        return isinstance(self.judge, LlmJudge) and self.judge.prompt.uses_narrative
+
+    def _content(self, pair: PooledPair) -> str:
+        shown, _ = self._shown(Pair(*pair, self._narratives.get(pair.query_id)))
+        return content_sha(shown.query, shown.text, shown.narrative)
+
+    def _shown(self, pair: Pair) -> tuple[Pair, int | None]:
+        """The pair as the judge sees it, and how many characters of its passage, where it is cut."""
+        if not isinstance(self.judge, LlmJudge):
+            return pair, None
+        shown = self.judge.shown(pair)
+        return shown, len(shown.text) if len(shown.text) < len(pair.text) else None
+
+    def _unfinished(self) -> Iterator[int]:
+        """The lines of the pool whose pairs lack a grade; the others are counted on the way."""
+        collection, version = self.grading.config.name, self.version
+        for block in self._blocks:
+            query_ids = block.column("query_id").unique().to_pylist()
+            labels = self.grading.store.table(collection, self.name, version, query_ids=query_ids)
+            found = grades(block, labels, self.samples)
+            lacking = (found == NONE).any(axis=1)
+            finished = block.filter(pa.array(~lacking))
+            with self._lock:
+                if self.samples == 1:
+                    self.standing.add_ok(found[~lacking, 0])
+                else:
+                    for row, given in zip(finished.to_pylist(), found[~lacking].tolist(), strict=True):
+                        told = {sample: (State.ok, grade) for sample, grade in enumerate(given, 1)}
+                        self._add(row["query_id"], row["doc_id"], told)
+            lines = block.column("line").to_numpy()[lacking].tolist()
+            if self._closing:
+                self._pass_over(block.filter(pa.array(lacking)), labels)
+            else:
+                yield from lines
+
+    def _pass_over(self, block: pa.RecordBatch, labels: pa.Table) -> None:
+        """Counts pairs that will not be asked about as they stand."""
+        known: dict[tuple[str, str, str], Samples] = {}
+        for row in labels.select(["query_id", "doc_id", "content_sha", "sample", "status", "relevance"]).to_pylist():
+            samples = known.setdefault((row["query_id"], row["doc_id"], row["content_sha"]), {})
+            samples[row["sample"]] = (State(row["status"]), row["relevance"])
+        with self._lock:
+            for row in block.to_pylist():
+                key = (row["query_id"], row["doc_id"], row["content_sha"])
+                self._add(row["query_id"], row["doc_id"], known.get(key, {}))
 
     def _in_open_batches(self) -> set[tuple[str, str, int]]:
         store = self.grading.store
@@ -100,12 +168,13 @@ class Pending:
         for row in store.current(collection, self.name, self.version, query_ids):
             known.setdefault((row.query_id, row.doc_id), []).append(row)
         wanting = []
-        for pair in chunk:
-            item = self._look(pair, known.get((pair.query_id, pair.doc_id), ()))
-            if item.missing and not self._closing:
-                wanting.append(item)
-            else:
-                self._count(item)
+        with self._lock:
+            for pair in chunk:
+                item = self._look(pair, known.get((pair.query_id, pair.doc_id), ()))
+                if item.missing and not self._closing:
+                    wanting.append(item)
+                else:
+                    self._count(item)
         if not wanting:
             return []
         twins: dict[tuple[str, str], list[_Open]] = {}
@@ -135,11 +204,7 @@ class Pending:
 
     def _look(self, pair: Pair, rows: Sequence[CurrentLabel]) -> _Open:
         """The pair as it is shown to the judge, and which samples of it are still missing."""
-        if isinstance(self.judge, LlmJudge):
-            shown = self.judge.shown(pair)
-        else:
-            shown = pair if pair.narrative is None else pair._replace(narrative=None)
-        cut = len(shown.text) if len(shown.text) < len(pair.text) else None
+        shown, cut = self._shown(pair)
         content = content_sha(shown.query, shown.text, shown.narrative)
         samples: Samples = {row.sample: (row.status, row.relevance) for row in rows if row.content_sha == content}
         missing = tuple([s for s in self._wanted if s not in samples or samples[s][0] is not State.ok])
@@ -197,6 +262,7 @@ class Pending:
             twins = self._twins.pop(key, [])
             self.asked += 1
             self.shared += len(twins)
+            self.truncated += self._open[key].cut is not None
             for item in (self._open[key], *twins):
                 for answer in answers:
                     item.samples[answer.sample] = (answer.verdict.status, answer.verdict.relevance)
@@ -204,10 +270,11 @@ class Pending:
                 self._count(item)
 
     def _count(self, item: _Open) -> None:
-        graded = joined(item.pair, item.samples, self.samples, self.aggregate)
         with self._lock:
-            self.truncated += item.cut is not None
-            self.standing.add(graded)
+            self._add(item.pair.query_id, item.pair.doc_id, item.samples)
+
+    def _add(self, query_id: str, doc_id: str, samples: Samples) -> None:
+        self.standing.add(joined(query_id, doc_id, samples, self.samples, self.aggregate))
 
     def _label(
         self,

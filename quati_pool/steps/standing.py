@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+import numpy.typing as npt
+
 from quati_pool.records import FAILURES, State
 from quati_pool.steps.labelers import Graded
 
@@ -38,6 +41,15 @@ class Standing:
                 self._range += max(graded.samples) - min(graded.samples)
         elif (graded.status is None or graded.status in FAILURES) and len(self.lacking) < _NAMED:
             self.lacking.append(graded)
+
+    def add_ok(self, relevance: npt.NDArray[np.int64]) -> None:
+        """Counts pairs that have a grade, which was not made of several; shape (pairs,)."""
+        if not len(relevance):
+            return
+        self.pairs += len(relevance)
+        self.states[State.ok] += len(relevance)
+        for grade, count in zip(*np.unique(relevance, return_counts=True), strict=True):
+            self.grades[int(grade)] += int(count)
 
     @property
     def pending(self) -> int:

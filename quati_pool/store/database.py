@@ -208,14 +208,26 @@ class Store:
         with self._reading() as connection:
             return [Labeler(**row) for row in connection.execute(wanted).mappings()]
 
-    def table(self, collection: str, labeler_id: str, version: str, phases: Sequence[Phase] = COUNTING) -> pa.Table:
-        """Every label that counts, with the columns of ``TABLE``, in order of query_id."""
-        batches = []
+    def table(
+        self,
+        collection: str,
+        labeler_id: str,
+        version: str,
+        phases: Sequence[Phase] = COUNTING,
+        query_ids: Sequence[str] | None = None,
+    ) -> pa.Table:
+        """Every label that counts, with the columns of ``TABLE``, in order of query_id; of all queries, or
+        of those named."""
+        wanted = of_version(collection, labeler_id, version, phases)
+        parts = [wanted]
+        if query_ids is not None:
+            parts = [wanted.where(labels.c.query_id.in_(some)) for some in _chunks(query_ids)]
+        batches = [record_batch([])]
         with self._reading() as connection:
             streamed = connection.execution_options(yield_per=_ROWS)
-            found = streamed.execute(of_version(collection, labeler_id, version, phases))
             rows: list[Row[Any]] = []
-            for _, some in groupby(chain.from_iterable(found.partitions()), QUERY):
+            found = chain.from_iterable(chain.from_iterable(streamed.execute(part).partitions()) for part in parts)
+            for _, some in groupby(found, QUERY):
                 rows.extend(resolved(some, KEY, STATUS))
                 if len(rows) >= _ROWS:
                     batches.append(record_batch(rows))

@@ -10,6 +10,7 @@ import pytest
 from quati_pool.cli.main import app
 from quati_pool.errors import MissingExtraError
 from quati_pool.retrieval.bm25 import Bm25
+from quati_pool.steps import judge_report
 from quati_pool.steps.demo import demo
 from quati_pool.steps.diversity_report import tables
 from quati_pool.steps.listener import Listener
@@ -23,9 +24,13 @@ def test_the_readme_shows_the_tables_of_the_lean_demo(tmp_path: Path, monkeypatc
         raise MissingExtraError("bm25", "lucene", "pyserini")
 
     monkeypatch.setattr(Bm25, "require", absent)
-    result = demo(tmp_path / "demo", Listener())
-    for table in tables(result):
+    result, judged = demo(tmp_path / "demo", Listener())
+    for table in [*tables(result), *judge_report.tables(judged)]:
         assert f"    {table.title}\n" in README
+    grades = judged.pending.standing.grades
+    assert re.search(
+        rf"^    lexical +{sum(grades.values())} +" + " +".join(str(grades[g]) for g in range(4)), README, re.M
+    )
     for share in result.diversity.systems:
         # Not the pairs by one system alone: scores of lsa may differ in the last digit on another processor.
         assert re.search(rf"^    {share.name} +{share.pairs} +\d+ +\d+\.\d %$", README, re.MULTILINE)
@@ -33,6 +38,7 @@ def test_the_readme_shows_the_tables_of_the_lean_demo(tmp_path: Path, monkeypatc
 
 def test_the_readme_names_every_command() -> None:
     names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
-    assert names
+    names += [str(group.name) for group in app.registered_groups]
+    assert len(names) > 8
     for name in names:
         assert f"| `quati-pool {name}" in README

@@ -213,15 +213,22 @@ def test_two_judges_write_at_once(server: ServerProcess, tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_disk_that_is_full_is_one_line_and_loses_nothing(server: ServerProcess, tmp_path: Path) -> None:
-    config = workspace(tmp_path, [pair("q1", f"d{i}") for i in range(300)], {"fake": {"model": "m", "prompt": "quati-pt"}})
+    judges = {"fake": {"model": "fake-1", "prompt": "quati-pt"}}
+    config = workspace(tmp_path, [pair("q1", f"d{i}") for i in range(300)], judges)
     server.script(id_pattern=ID_PATTERN)
-    # The smallest multiple of a block beyond the empty database that some labels fit into.
-    limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (160_000, 160_000)); "
-    limit += "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from quati_pool.cli.main import main; main()"
+    # No file may grow beyond this, which the empty database and some labels fit into.
+    limited = (
+        "import resource, signal; resource.setrlimit(resource.RLIMIT_FSIZE, (160_000, 160_000)); "
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); from quati_pool.cli.main import main; main()"
+    )
     full = subprocess.run(
-        [sys.executable, "-c", limit, "judge", "-c", str(config)],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", limited, "judge", "-c", str(config)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert full.returncode == 1
     line = full.stderr.strip().splitlines()[-1]
     assert line.startswith("quati-pool: ")

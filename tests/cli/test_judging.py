@@ -1,0 +1,184 @@
+"""judge, labels, export and batch as a user runs them: output, exit status, and one line for each fault."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.llm.server import ServerProcess
+from tests.steps.judged import ID_PATTERN, many, pair, workspace
+
+LEXICAL = {"lexical": {"judge": "lexical", "language": "pt"}}
+FAKE = {"fake": {"model": "gpt-4o-mini", "prompt": "quati-pt"}}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a workspace with six pairs and the judge lexical."""
+    workspace(tmp_path, many(2, 3), LEXICAL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return tmp_path
+
+
+def test_judge_labels_and_export_from_a_workspace(here: Path, cli: Cli) -> None:
+    done = cli("judge", "--format", "json")
+    assert done.status == 0, done.err
+    data = json.loads(done.out)
+    assert {"judge", "pairs", "states", "grades", "cost", "seconds"} <= set(data)
+    assert (data["judge"], data["pairs"], data["states"], data["cost"]) == ("lexical", 6, {"ok": 6}, 0.0)
+    (told,) = json.loads(cli("labels", "--format", "json").out)["labelers"]
+    assert (told["labeler"], told["states"], told["unasked"]) == ("lexical", {"ok": 6}, 0)
+    done = cli("export", "qrels", "--labeler", "lexical", "-o", "my.qrels")
+    assert (done.status, done.out, done.err) == (0, "", "wrote my.qrels: 6 pairs\n")
+    assert len((here / "my.qrels").read_text(encoding="utf-8").splitlines()) == 6
+    assert (here / "my.qrels.meta.json").exists()
+    assert cli("export", "qrels", "--labeler", "lexical").err == "wrote qrels/lexical.qrels: 6 pairs\n"
+
+
+@pytest.mark.parametrize("how", ["table", "json", "markdown", "latex", "csv"])
+def test_judge_and_labels_in_every_format(here: Path, cli: Cli, how: str) -> None:
+    for arguments in (("judge",), ("labels", "--missing"), ("judge", "--dry-run")):
+        done = cli(*arguments, "--format", how)
+        assert done.status == 0, done.err
+        assert "lexical" in done.out
+        if how == "json":
+            json.loads(done.out)
+        if how == "csv":
+            assert list(csv.reader(io.StringIO(done.out)))
+
+
+def test_an_export_while_pairs_are_unasked_names_them(here: Path, cli: Cli) -> None:
+    cli("judge", "--limit", "2")
+    done = cli("export", "qrels", "--labeler", "lexical", "-o", "my.qrels")
+    assert done == (
+        1,
+        "",
+        "quati-pool: 4 of 6 pairs have no grade by lexical (4 never asked): q0000 d0002 (never asked), "
+        "q0001 d0000 (never asked), q0001 d0001 (never asked) and 1 more (quati-pool labels --missing lists them); "
+        "run: quati-pool judge lexical, or leave them out, unjudged, with --allow-missing\n",
+    )
+    assert not (here / "my.qrels").exists()
+    done = cli("export", "qrels", "--labeler", "lexical", "-o", "my.qrels", "--allow-missing")
+    assert done == (0, "", "wrote my.qrels: 2 pairs; 4 pairs without a grade are left out\n")
+    missing = json.loads(cli("labels", "--missing", "--format", "json").out)["labelers"][0]["missing"]
+    assert [row["doc_id"] for row in missing] == ["d0002", "d0000", "d0001", "d0002"]
+
+
+def faults(pool_yaml: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
+    return {
+        "no such judge": (pool_yaml, ("judge", "lexcal"), "there is no judge 'lexcal'; did you mean 'lexical'?"),
+        "no such labeler": (
+            pool_yaml, ("export", "qrels", "--labeler", "ana"), "there is no labeler 'ana' in test; there are: lexical",
+        ),
+        "unknown key of a judge": (
+            pool_yaml.replace("language: pt", "languag: pt"), ("judge",),
+            "pool.yaml:12: judges.lexical.languag: unknown key; did you mean 'language'?",
+        ),
+        "unknown judge": (
+            pool_yaml.replace("judge: lexical", "judge: oracle"), ("judge",),
+            "pool.yaml:11: judges.lexical.judge: there is no judge 'oracle'; there are: lexical, llm, replay",
+        ),
+        "a consensus of a stranger": (
+            pool_yaml + "  both: {consensus: [lexical, ana]}\n", ("judge", "lexical"),
+            "pool.yaml:13: judges.both.consensus: 'ana' is no judge; there are: lexical",
+        ),
+        "a consensus of one": (
+            pool_yaml + "  both: {consensus: [lexical]}\n", ("judge", "lexical"),
+            "pool.yaml:13: judges.both.consensus: expected at least 2, not ['lexical']",
+        ),
+        "no such prompt": (
+            pool_yaml + "  fake: {model: m, prompt: quati-pr}\n", ("judge", "fake"),
+            "there is no prompt 'quati-pr'; did you mean 'quati-pt'?",
+        ),
+        "no prompt": (
+            pool_yaml + "  fake: {model: m}\n", ("judge", "fake"),
+            "pool.yaml:13: judges.fake: the key 'prompt' is missing; add it",
+        ),
+        "no key": (
+            pool_yaml + "  fake: {model: m, prompt: quati-pt}\n", ("judge", "fake"),
+            "there is no key for api.openai.com: set OPENAI_API_KEY; for a server that needs none, api_key_env: null",
+        ),
+        "no address": (
+            pool_yaml + "  fake: {model: m, prompt: quati-pt, base_url: localhost}\n", ("judge", "fake"),
+            "pool.yaml:13: judges.fake.base_url: is no address; expected one such as http://localhost:8000/v1",
+        ),
+        "no such pool": (pool_yaml, ("judge", "--pool", "none.jsonl"), "none.jsonl: there is no such file; check the path"),
+        "no such grades file": (
+            pool_yaml + "  gold: {judge: replay, path: none.qrels}\n", ("judge", "gold"),
+            "none.qrels: there is no such file; check the path",
+        ),
+        "a database of nobody's": (
+            pool_yaml + "labels: {url: 'mysql://localhost/x'}\n", ("judge",), "mysql",
+        ),
+        "a scale that is none": (
+            pool_yaml + "grades: {0: nothing}\n", ("judge",),
+            "pool.yaml:13: grades: expected at least 2, not {0: 'nothing'}",
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", faults(""))
+def test_a_fault_is_one_line(here: Path, cli: Cli, name: str) -> None:
+    text = (here / "pool.yaml").read_text(encoding="utf-8")
+    changed, arguments, message = faults(text)[name]
+    (here / "pool.yaml").write_text(changed, encoding="utf-8")
+    done = cli(*arguments)
+    assert done.status == 1
+    assert done.out == ""
+    assert message in done.err
+    assert done.err.startswith("quati-pool: ")
+    assert done.err.count("\n") == 1
+
+
+def test_a_pool_without_texts_is_refused_before_anything_is_asked(here: Path, cli: Cli) -> None:
+    rows = [
+        {"query_id": "q1", "doc_id": "d1", "query": "a", "text": "b"},
+        {"query_id": "q1", "doc_id": "d2", "query": "a"},
+    ]
+    (here / "bare.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    done = cli("judge", "--pool", "bare.jsonl")
+    assert done.status == 1
+    assert done.err.startswith("quati-pool: bare.jsonl:2: no column 'text'")
+    assert done.err.count("\n") == 1
+    assert json.loads(cli("labels", "--format", "json").out)["labelers"][0]["unasked"] == 6
+
+
+def test_an_empty_pool_has_nothing_to_judge(here: Path, cli: Cli) -> None:
+    (here / "empty.jsonl").write_text("", encoding="utf-8")
+    done = cli("judge", "--pool", "empty.jsonl", "--format", "json")
+    assert (done.status, json.loads(done.out)["pairs"]) == (0, 0)
+
+
+@pytest.mark.slow
+def test_a_model_behind_the_environments_address(here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the README has it: OPENAI_BASE_URL and OPENAI_API_KEY, and nothing else."""
+    workspace(here, [*many(2, 3), pair("q1", "no", "[[serve: refusal]] [pair no]")], FAKE)
+    with ServerProcess(id_pattern=ID_PATTERN) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+        assert cli("judge", "fake", "--dry-run").status == 0
+        done = cli("judge", "fake", "--budget", "0.5")
+        assert done.status == 0, done.err
+        assert "by gpt-4o-mini (7), as json_schema" in done.out
+        assert "sk-mine" not in done.out + done.err
+        done = cli("judge", "--budget", "0.0001")
+        assert done.status == 1
+        assert "the budget of US$ 0.0001 is spent" in done.err
+        (here / "pool.yaml").write_text(
+            (here / "pool.yaml").read_text(encoding="utf-8").replace("gpt-4o-mini", "gpt-4o"), encoding="utf-8"
+        )
+        assert cli("batch", "submit", "--limit", "5").status == 0
+        assert cli("judge").status == 1
+        done = cli("batch", "collect", "--format", "json")
+        while done.status:
+            done = cli("batch", "collect", "--format", "json")
+        assert json.loads(done.out)["states"] == {"ok": 5}
+        assert "collected" in cli("batch", "status").out
+        earlier = json.loads(cli("labels", "--format", "json").out)["earlier_versions"]
+        assert [row["labels"] for row in earlier] == [7]
