@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Sequence
 from enum import StrEnum
 from types import TracebackType
@@ -44,26 +45,28 @@ def show(tables: Sequence[Table], data: Any, how: Format) -> None:
 
 
 class ConsoleListener(Listener):
-    """Lines to stderr; progress bars with time left where stderr is a terminal."""
+    """Lines to stderr; progress bars with time left where stderr is a terminal. Any thread may tell it."""
 
     def __init__(self) -> None:
+        self._lock = threading.RLock()
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
 
     def say(self, line: str) -> None:
-        if self._bars is not None:
+        with self._lock:
             self._close()
-        print(line, file=sys.stderr, flush=True)
+            print(line, file=sys.stderr, flush=True)
 
     def progress(self, label: str, done: int, total: int, detail: str = "") -> None:
         if not sys.stderr.isatty():
             return
-        if self._bars is None:
-            self._open()
-        assert self._bars is not None
-        if label not in self._tasks:
-            self._tasks[label] = self._bars.add_task(label, total=total or None, detail=detail)
-        self._bars.update(self._tasks[label], completed=done, total=total or None, detail=detail)
+        with self._lock:
+            if self._bars is None:
+                self._open()
+            assert self._bars is not None
+            if label not in self._tasks:
+                self._tasks[label] = self._bars.add_task(label, total=total or None, detail=detail)
+            self._bars.update(self._tasks[label], completed=done, total=total or None, detail=detail)
 
     def __enter__(self) -> ConsoleListener:
         return self

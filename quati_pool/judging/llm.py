@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from quati_pool.errors import ConfigError
+from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.judging import base
 from quati_pool.judging.budget import Budget
 from quati_pool.judging.expected import expected_grade
@@ -153,13 +153,13 @@ class Asking:
         self.price = price
         self.budget = budget
         self.reask = reask
+        self.error: QuatiPoolError | None = None
+        """Why no call can succeed any more; whoever runs the asking ends it then."""
         self._lost = 0
 
     async def ask(self, task: Task) -> list[Answer]:
-        """One answer for every sample of the task; fewer where the run was stopped or its budget is spent.
-
-        Raises FatalError where no call can succeed.
-        """
+        """One answer for every sample of the task; fewer where the run was stopped, its budget is spent or
+        ``error`` came between."""
         first: dict[int, Try] = {}
         if self.judge.parameters.together and len(task.samples) > 1:
             first = await self._together(task)
@@ -194,7 +194,7 @@ class Asking:
         return Answer(sample, last.verdict, tuple(tries), expected_of(last, sorted(self.judge.prompt.scale)))
 
     async def _call(self, request: Request) -> list[Try]:
-        """One try a choice; none where the run was stopped or the budget is spent."""
+        """One try a choice; none where the run was stopped, the budget is spent or no call can succeed."""
         most = 0.0
         if self.budget.limit is not None or self.judge.parameters.tpm is not None:
             entered, left = self.judge.bounds(request)
@@ -211,6 +211,9 @@ class Asking:
             self._lost = 0
         except Stopped:
             return []
+        except QuatiPoolError as error:
+            self.error = self.error or error
+            return []
         except CallError as fault:
             self._watch(fault)
             return [failed(fault)]
@@ -219,11 +222,11 @@ class Asking:
         return tries_of(completion, known, self.judge.prompt)
 
     def _watch(self, fault: CallError) -> None:
-        """Raises ServerDown once so many calls in a row were lost, each with all its retries, that the
-        rest of the pool would be lost too."""
+        """Gives up once so many calls in a row were lost, each with all its retries, that the rest of the
+        pool would be lost too."""
         self._lost = self._lost + 1 if fault.kind in _LOST else 0
-        if self._lost > 2 * self.judge.parameters.concurrency:
-            raise ServerDown(
+        if self._lost > 2 * self.judge.parameters.concurrency and self.error is None:
+            self.error = ServerDown(
                 f"{self._lost} calls in a row got no answer from {self.client.endpoint_name} ({fault.words}); "
                 "see to the server and run the same command again: what is finished is kept"
             )

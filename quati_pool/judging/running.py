@@ -107,9 +107,18 @@ class Run:
         self._main = asyncio.current_task()
         self._more = asyncio.Lock()
         self._ahead = self._read()
-        await self._fill()
-        if not self._tasks or self.stopped:
-            return
+        try:
+            await self._fill()
+            if self._tasks and not self.stopped:
+                await self._ask_all()
+        finally:
+            # The reader must not outlive the loop that waits for it.
+            await asyncio.wait([self._ahead])
+            if not self._ahead.cancelled():
+                self._ahead.exception()  # known of, though nobody asks for that chunk any more
+
+    async def _ask_all(self) -> None:
+        assert self._loop is not None
         async with self._connect() as self.asking:
             if self.stopped:
                 return
@@ -143,7 +152,8 @@ class Run:
                 committed = self._loop.create_future()
                 self._answers.put(((task, answers), committed))
                 await committed
-            if asking.budget.exhausted:
+            self.error = self.error or asking.error
+            if self.error is not None or asking.budget.exhausted:
                 self._stop()
 
     async def _take(self) -> Task | None:

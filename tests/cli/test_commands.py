@@ -210,6 +210,8 @@ def test_demo_is_complete_and_quick(tmp_path: Path) -> None:
     assert data["pool"]["queries"] == 24  # type: ignore[index]
     assert data["pool"]["queries_without_pairs"] == []  # type: ignore[index]
     assert seconds < 20
+    judged = data.pop("judge")
+    assert judged["states"] == {"ok": data["pool"]["pairs"]}  # type: ignore[index]
     # As edited and built by hand.
     build = [
         "build",

@@ -108,7 +108,9 @@ def faults(pool_yaml: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
             pool_yaml + "  fake: {model: m, prompt: quati-pt, base_url: localhost}\n", ("judge", "fake"),
             "pool.yaml:13: judges.fake.base_url: is no address; expected one such as http://localhost:8000/v1",
         ),
-        "no such pool": (pool_yaml, ("judge", "--pool", "none.jsonl"), "none.jsonl: there is no such file; check the path"),
+        "no such pool": (
+            pool_yaml, ("judge", "--pool", "none.jsonl"), "none.jsonl: there is no such file; check the path",
+        ),
         "no such grades file": (
             pool_yaml + "  gold: {judge: replay, path: none.qrels}\n", ("judge", "gold"),
             "none.qrels: there is no such file; check the path",

@@ -13,6 +13,10 @@ from typing import Any
 import pytest
 
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.judging.llm import LlmJudge
+from quati_pool.llm.client import Client
+from quati_pool.llm.limits import Limits
+from quati_pool.llm.retries import Retry
 from quati_pool.records import State
 from quati_pool.steps.export import export_qrels
 from quati_pool.steps.judge import JudgeOptions, JudgeReport, judge
@@ -227,7 +231,7 @@ def test_a_run_that_cannot_succeed_ends_with_one_line_and_no_label(
     server: ServerProcess, tmp_path: Path, settings: dict[str, Any], message: str
 ) -> None:
     server.script(**settings)
-    config = workspace(tmp_path, many(1, 50), JUDGES)
+    config = workspace(tmp_path, many(30, 100), JUDGES)
     with pytest.raises(QuatiPoolError, match=message) as caught:
         run(config)
     assert KEY not in str(caught.value)
@@ -246,6 +250,41 @@ def test_money_that_runs_out_keeps_what_was_graded(server: ServerProcess, tmp_pa
     assert kept == report.pending.asked > 0
     assert rows(tmp_path, "SELECT count(*) FROM labels") == [(kept,)]
     assert report.pending.standing.unasked == 41 - kept
+
+
+def test_answers_that_came_before_the_end_are_kept(server: ServerProcess, tmp_path: Path) -> None:
+    judges = {"two": {"model": "fake-1", "prompt": "quati-pt", "samples": 2, "temperature": 1.0}}
+    pairs = [
+        pair("q1", "d1", "[[serve: well, insufficient_quota]] [pair paid]"),
+        pair("q1", "d2", "[[serve: empty, insufficient_quota]] [pair asked]"),
+    ]
+    config = workspace(tmp_path, pairs, judges)
+    report = judge(config, None, Listener(), JudgeOptions(concurrency=1))
+    assert "no money or quota left" in str(report.error)
+    kept = rows(
+        tmp_path,
+        "SELECT doc_id, sample, labels.status, attempts.status FROM labels JOIN attempts ON label_seq = labels.seq "
+        "ORDER BY doc_id",
+    )
+    assert kept == [("d1", 1, "ok", "ok"), ("d2", 1, "unparsed", "unparsed")]
+    assert report.pending.standing.pairs == 2
+
+
+def test_a_server_that_dies_on_the_way_ends_the_run_after_a_while(
+    server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def impatient(self: LlmJudge) -> Client:
+        retry = Retry(attempts=2, first=0.01, longest=0.02)
+        return Client(self.endpoint, self.options, Limits(concurrency=4), retry)
+
+    monkeypatch.setattr(LlmJudge, "client", impatient)
+    server.script(id_pattern=ID_PATTERN, default="500")
+    config = workspace(tmp_path, many(1, 200), JUDGES)
+    report = judge(config, None, Listener(), JudgeOptions(concurrency=4))
+    assert "calls in a row got no answer" in str(report.error)
+    states = dict(rows(tmp_path, "SELECT status, count(*) FROM labels GROUP BY status"))
+    assert set(states) == {"failed"}
+    assert 9 <= states["failed"] < 100
 
 
 def test_a_server_that_is_down_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
