@@ -226,7 +226,7 @@ FAULTS = {
     ),
     "nothing to fuse": (
         HEAD + "systems:\n  a: {fuse: []}\n",
-        "5: systems.a.fuse: expected at least one, not []",
+        "5: systems.a.fuse: expected at least 1, not []",
     ),
     "one to fuse, not in a list": (
         HEAD + ONE + "  b: {fuse: a}\n",

@@ -61,6 +61,22 @@ def status(
     show([row_table(rows)], {"batches": row_data(rows)}, how)
 
 
+@batch.command(epilog="Example: quati-pool batch abandon gpt-4o 3f2a91c0")
+def abandon(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A judge of pool.yaml.")],
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The batch, as status names it.")],
+    config: ConfigOption = Path("pool.yaml"),
+) -> None:
+    """Give an open batch up, so that its pairs may be asked again.
+
+    The provider is not told: cancel it there too, or its answers are charged and never read.
+    """
+    from quati_pool.steps import batch as step
+
+    with ConsoleListener() as listener:
+        step.abandon(config, name, key, listener)
+
+
 @batch.command(epilog="Example: quati-pool batch collect gpt-4o && quati-pool judge gpt-4o")
 def collect(
     name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), how: FormatOption = Format.table
@@ -76,7 +92,7 @@ def collect(
     with ConsoleListener() as listener:
         made = step.collect(config, name, listener)
     show(collected_tables(made), collected_data(made), how)
-    waiting = [row for row in made.rows if row.batch.status != "collected"]
+    waiting = [row for row in made.rows if row.batch.status in ("prepared", "submitted")]
     if waiting:
         typer.echo(f"{len(waiting)} batches are still under way; run the same command later", err=True)
         raise typer.Exit(1)

@@ -66,8 +66,7 @@ def judge(
     if report.error is not None and not report.pending.asked:
         raise report.error
     show(tables(report), as_data(report), how)
-    left = report.pending.standing.unasked
-    again = f"{left:,} pairs are still to be asked; run the same command again"
+    again = f"{report.pending.left:,} pairs are still to be asked; run the same command again"
     if report.error is not None:
         raise report.error
     if report.ended == "budget":

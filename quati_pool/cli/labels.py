@@ -35,7 +35,9 @@ def labels(
     from quati_pool.steps.labels import as_data, tables
     from quati_pool.steps.labels import labels as step
 
-    report = step(config, names, pool)
+    report = step(config, names, pool, missing=missing)
+    for name, problem in report.problems.items():
+        typer.echo(f"{name} is left out: {problem}", err=True)
     show(tables(report, missing), as_data(report, missing), how)
 
 
@@ -60,4 +62,5 @@ def export_qrels(
     standing = made.standing
     written = sum(standing.grades.values())
     left = f"; {standing.pairs - written:,} pairs without a grade are left out" if standing.pairs > written else ""
-    typer.echo(f"wrote {made.path}: {written:,} pairs{left}", err=True)
+    cut = f"; {standing.cut:,} passages were cut before they were graded" if standing.cut else ""
+    typer.echo(f"wrote {made.path}: {written:,} pairs{left}{cut}", err=True)

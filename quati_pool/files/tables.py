@@ -100,7 +100,7 @@ def _not_a_string(field: Field, value: object) -> str:
 
 def missing_column(field: Field, present: Sequence[str]) -> str:
     columns = ", ".join(present) or "none"
-    return f"no column {quoted(field.column)}; the columns are {columns}: set {field.name} to the right one"
+    return f"no column {quoted(field.column)}; the columns are {columns}: add it, or set {field.name} to the right one"
 
 
 def _jsonl(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:

@@ -47,6 +47,9 @@ class Judge(ABC):
     Parameters: ClassVar[type[BaseModel]]
     summary: ClassVar[str]
     parameters: BaseModel
+    by_content: ClassVar[bool] = True
+    """Whether equal texts get equal grades, so that one grade may serve for all of them; False for a
+    judge that looks at ids."""
 
     def __init__(self, parameters: BaseModel, setting: Setting) -> None:
         self.parameters = parameters

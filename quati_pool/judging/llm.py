@@ -6,7 +6,7 @@ asked for again with its cause, and what stays unreadable is a failure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, cast
 
@@ -19,7 +19,7 @@ from quati_pool.judging.expected import expected_grade
 from quati_pool.judging.prompts import Prompt, load_prompt
 from quati_pool.judging.verdict import HasReading, Verdict, judge_choice
 from quati_pool.llm.answers import Choice, Completion, Usage
-from quati_pool.llm.client import Client
+from quati_pool.llm.client import Client, Event
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError, ServerDown, Stopped
 from quati_pool.llm.limits import Limits
@@ -30,6 +30,8 @@ from quati_pool.records import State
 
 # They change how answers are got, not what they are.
 _OPERATIONAL = {"api_key_env", "timeout", "concurrency", "rpm", "tpm", "max_passage_tokens", "prices"}
+# They are told by what comes of them.
+_RESOLVED = {"base_url", "reasoning", "max_tokens", "reasoning_tokens", "temperature", "top_p", "prompt"}
 
 
 class LlmParameters(Endpoint, Options, Limits):
@@ -94,9 +96,18 @@ class LlmJudge(base.Judge):
         self.options = _part(Options, parameters)
 
     def identity(self) -> dict[str, Any]:
+        parameters = self.parameters
+        told = parameters.model_dump(exclude={*_OPERATIONAL, *_RESOLVED})
+        thinks = self.options.thinks(parameters.model)
         return {
-            **self.parameters.model_dump(exclude={*_OPERATIONAL, "prompt"}),
-            "prompt": {"id": self.prompt.id, "version": self.prompt.version, **self.prompt.definition},
+            **told,
+            "base_url": parameters.base_url.rstrip("/") if parameters.base_url else None,
+            "thinks": thinks,
+            "most_tokens": self.options.most_tokens(parameters.model),
+            # They are not sent to a model that thinks.
+            "temperature": None if thinks else parameters.temperature,
+            "top_p": None if thinks else parameters.top_p,
+            "prompt": self.prompt.definition,
         }
 
     def shown(self, pair: base.Pair) -> base.Pair:
@@ -110,13 +121,14 @@ class LlmJudge(base.Judge):
             pair = pair._replace(narrative=None)
         return pair
 
-    def price(self) -> Price | None:
-        """What a token of the model costs, by the user's file or our list; None where neither knows."""
+    def price(self, model: str | None = None) -> Price | None:
+        """What a token of the model (the judge's own where None) costs, by the user's file or our list;
+        None where neither knows."""
         own = self.parameters.prices
-        return price_of(self.parameters.model, self.setting.folder / own if own else None)
+        return price_of(model or self.parameters.model, self.setting.folder / own if own else None)
 
-    def client(self) -> Client:
-        return Client(self.endpoint, self.options, _part(Limits, self.parameters))
+    def client(self, on_event: Callable[[Event], None] | None = None) -> Client:
+        return Client(self.endpoint, self.options, _part(Limits, self.parameters), on_event=on_event)
 
     def bounds(self, request: Request) -> tuple[int, int]:
         """The tokens that a request holds, estimated, and the most that its answers may take."""
@@ -253,9 +265,11 @@ def tries_of(completion: Completion, cost: float | None, prompt: HasReading) -> 
 
 
 def failed(fault: CallError) -> Try:
-    """A call that gave no answer."""
+    """A call that gave no answer. One that the server would not take costs nothing; what a provider asks
+    for one that broke off, or for a filtered prompt, is not known."""
     status = State.refused if fault.kind == "content_filter" else State.failed
-    return Try(Verdict(status, problem=fault.words), None, None, fault, None, None)
+    cost = 0.0 if fault.kind == "rejected" else None
+    return Try(Verdict(status, problem=fault.words), None, None, fault, None, cost)
 
 
 def _readable_again(last: Try) -> bool:

@@ -31,20 +31,28 @@ LONGEST_ECHO = 4000
 """How many characters of an unreadable answer the model is shown again: the first and the last half."""
 
 
+def _whole(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds half a surrogate pair; write the whole character") from None
+    return text
+
+
 def _not_blank(text: str) -> str:
-    if not text.strip():
+    if not _whole(text).strip():
         raise ValueError("is empty; write a text")
     return text
 
 
 def _one_line(text: str) -> str:
-    if not text.strip() or not text.isprintable():
+    if not _whole(text).strip() or not text.isprintable():
         raise ValueError("expected one line of text")
     return text
 
 
 def _key(text: str) -> str:
-    if not text.replace(" ", "").replace("_", "").replace("-", "").isalnum() or text != text.strip():
+    if not _whole(text).replace(" ", "").replace("_", "").replace("-", "").isalnum() or text != text.strip():
         raise ValueError("expected a word or a few, of letters, digits, spaces, '_' and '-'")
     return text
 

@@ -23,6 +23,7 @@ class Replay(base.Program):
 
     summary = "grades from a file: TREC qrels, or a TSV with query_id, doc_id and relevance"
     Parameters = ReplayParameters
+    by_content = False
     parameters: ReplayParameters
 
     def __init__(self, parameters: ReplayParameters, setting: base.Setting) -> None:

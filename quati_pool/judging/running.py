@@ -48,6 +48,7 @@ class Run:
         self.error: BaseException | None = None
         self.stopped = False
         self.interrupted = False
+        self._connecting = False
         self._done = threading.Event()
         self._tasks: deque[Task] = deque()
         self._answers: SimpleQueue[tuple[Landed, asyncio.Future[None]] | None] = SimpleQueue()
@@ -90,6 +91,9 @@ class Run:
     def _stop_client(self) -> None:
         if self.asking is not None:
             self.asking.client.stop()
+        elif self._main is not None and self._connecting:
+            # Nothing is in flight but the question that finds out how to ask.
+            self._main.cancel()
 
     def _in_thread(self) -> None:
         try:
@@ -119,6 +123,7 @@ class Run:
 
     async def _ask_all(self) -> None:
         assert self._loop is not None
+        self._connecting = True
         async with self._connect() as self.asking:
             if self.stopped:
                 return

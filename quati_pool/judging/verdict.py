@@ -1,7 +1,8 @@
 """What grade an answer gives, if any: JSON first, strictly; else the last ``KEY: n``, or one bare integer.
 
-A grade is never guessed. Whatever leaves a doubt (a range, a fraction, a hedge, two values of one key)
-is ``unparsed``, which costs another call; a wrong grade would cost the collection.
+A grade is never guessed. Whatever leaves a doubt (a range, a fraction, a hedge, two values of one key, a
+key that may belong to another quantity) is ``unparsed``, which costs another call; a wrong grade would
+cost the collection.
 """
 
 from __future__ import annotations
@@ -41,10 +42,24 @@ class Verdict:
 _AROUND = r"\s\"'`*_“”„‘’«»"
 _SPACES = re.compile(r"[ \t\n\r]*")
 # A whole number, written out: no plus, no leading zero, no exponent, ASCII digits alone.
-_WHOLE = re.compile(r"(-?[1-9][0-9]*|0)(?:\.0+)?")
-_BARE = re.compile(rf"[{_AROUND}]*+(-?(?:[1-9][0-9]*|0)(?:\.0+)?)\.?[{_AROUND}]*+\.?[{_AROUND}]*+")
-# What ends the stretch of text in which a key's number must stand; NUL is where a JSON object stood.
-_STRETCH_END = re.compile(rf"[\n\r\v\f\x85\u2028\u2029\0]|[.;!](?=[{_AROUND}]|\Z)(?![ \t\xa0*_\"'`]*+\d)")
+_WHOLE = re.compile(r"(-?[1-9][0-9]*|0)(?:\.0)?")
+# A number in JSON may have any number of zeros; in text, 1.000 is a thousand in half of the languages.
+_WHOLE_IN_JSON = re.compile(r"(-?[1-9][0-9]*|0)(?:\.0+)?")
+_BARE = re.compile(rf"[{_AROUND}]*+(-?(?:[1-9][0-9]*|0)(?:\.0)?)\.?[{_AROUND}]*+\.?[{_AROUND}]*+")
+# What ends a line; NUL is where a JSON object stood.
+_LINE_END = r"\n\r\v\f\x85\u2028\u2029\0"
+# What sets a key apart from the words before it: a line's end, punctuation, a dash between white space.
+_PARTING = rf"{_LINE_END}.,;:!?…)\]—。，；：！？）】"
+_DASHES = r"\-‐‑‒–−"
+_DASH_APART = rf"\s[{_DASHES}]++\s"
+# Read backwards from a key: no dotted name ("result.score"), then bullets, quotes and marks of any kind
+# but no dash that joins ("F-score"), then what parts, or the text's beginning.
+_OWN_PLACE = re.compile(
+    rf"(?![.:][^\W_])(?:(?!{_DASH_APART})(?:_|[^\w{_PARTING}{_DASHES}]|[{_DASHES}]++(?=\s|\Z)))*+"
+    rf"(?:{_DASH_APART}|[{_PARTING}]|\Z)"
+)
+# What ends the stretch of text in which a key's number must stand.
+_STRETCH_END = re.compile(rf"[{_LINE_END}]|[.;!](?=[{_AROUND}]|\Z)(?![ \t\xa0*_\"'`]*+\d)")
 _SKIPPED = re.compile(rf"[{_AROUND}]*+")
 _TOKEN = re.compile(r"([-−–]?[0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
 # After the number: nothing, or a remark set apart. "2 ou 3", "2/3", "2 e meio" and "2%" say no one grade.
@@ -100,10 +115,12 @@ class _Number(NamedTuple):
 
 
 class _Mention(NamedTuple):
-    """A ``KEY: n`` in the text: its number, and where the key begins."""
+    """A ``KEY:`` in the text: its number, if a digit follows; where the key begins; and whether it stands
+    in a place of its own, not as the end of another quantity's name."""
 
-    number: _Number
+    number: _Number | None
     start: int
+    own: bool
 
 
 class _Member(NamedTuple):
@@ -134,13 +151,18 @@ def read_verdict(text: str, reading: Reading) -> Verdict:
     """The grade that ``text`` gives as its verdict; ``unparsed`` or ``off_scale`` with the cause where none.
 
     1. The last JSON object with the grade key or an alias counts, nested ones never. Its value must be a
-       whole number of the scale (2, 2.0, "2"); if it is not, nothing else in the text is looked at. A key
-       that occurs twice in it must say the same.
-    2. Without such an object, the last ``KEY: n`` outside all JSON counts: n alone on its line, or before
-       the end of the sentence or a remark set apart (``2 (…)``, ``2 - …``). Any further digit there
-       (2/3, 2-3, "2 of 3") leaves a doubt: unparsed. Where a JSON object is broken, strings of it cannot
-       be told from keys, so the key must be quoted and all ``KEY: n`` of the text must agree.
-    3. Without either, the whole answer may be one integer.
+       whole number of the scale (2, 2.00, "2", "2.0"); if it is not, nothing else in the text is looked at.
+       A key that occurs twice in it must say the same.
+    2. Without such an object, the last ``KEY: n`` outside all JSON counts whose key stands in a place of its
+       own: where the text or a line begins (after bullets, quotes, Markdown), or after punctuation or a dash
+       between spaces. After a word, or joined to one ("Confidence score", "F-score"), it may be another
+       quantity: alone it gives no grade, and after the one that counts it must give the same number. A
+       later key of its own place without a number ("Score: unclear") takes the grade back.
+       n stands alone on its line, or before the end of the sentence or a remark set apart (``2 (…)``,
+       ``2 - …``), as 2 or 2.0. Any further digit there (2/3, 2-3, "2 of 3", 2.00) leaves a doubt: unparsed.
+       Where a JSON object is broken, strings of it cannot be told from keys, so the key must be quoted and
+       all ``KEY: n`` of the text must agree.
+    3. Without any, the whole answer may be one integer.
     """
     if not text.strip():
         return Verdict(State.unparsed, problem="the answer is empty")
@@ -155,21 +177,34 @@ def read_verdict(text: str, reading: Reading) -> Verdict:
             rationale = next((value for value in said if isinstance(value, str)), None)
             return _verdict(numbers, reading, rationale)
     mentions = list(_mentions(outside, reading))
-    if mentions:
-        last = mentions[-1].start
-        if broken and text[max(last - 1, 0)] not in "\"'":
-            problem = f'the JSON in the answer is broken, and "{reading.grade}" stands in no place of its own'
-            return Verdict(State.unparsed, problem=problem)
-        counted = mentions if broken else mentions[-1:]
-        rationale = text[:last].rstrip(f"{string.whitespace}*_\"'`")
-        return _verdict([mention.number for mention in counted], reading, rationale)
+    if any(mention.number for mention in mentions):
+        return _from_text(text, mentions, reading, broken)
     bare = _BARE.fullmatch(text)
     if bare:
         return _verdict([_number(bare[1], bare.start(1))], reading, None)
     return Verdict(State.unparsed, problem=f'the answer holds no "{reading.grade}" with a number')
 
 
+def _from_text(text: str, mentions: list[_Mention], reading: Reading, broken: bool) -> Verdict:
+    """The verdict of the last mention that has a number and a place of its own, unless another one of
+    ``mentions``, which are all of the text, leaves a doubt of it."""
+    place = max((at for at, mention in enumerate(mentions) if mention.own and mention.number), default=None)
+    if place is None:
+        problem = f'"{reading.grade}" has a number only where it follows other words'
+        return Verdict(State.unparsed, problem=problem)
+    if any(mention.own for mention in mentions[place + 1 :]):
+        return Verdict(State.unparsed, problem=f'the last "{reading.grade}" has no number')
+    at = mentions[place].start
+    if broken and text[max(at - 1, 0)] not in "\"'":
+        problem = f'the JSON in the answer is broken, and "{reading.grade}" stands in no place of its own'
+        return Verdict(State.unparsed, problem=problem)
+    others = [*(mentions[:place] if broken else []), *mentions[place + 1 :], mentions[place]]
+    numbers = [mention.number for mention in others if mention.number]
+    return _verdict(numbers, reading, text[:at].rstrip(f"{string.whitespace}*_\"'`"))
+
+
 def _verdict(numbers: list[_Number], reading: Reading, rationale: str | None) -> Verdict:
+    """The verdict of the last number, with which the others must agree."""
     number = numbers[-1]
     name, shown = f'"{reading.grade}"', shortened(number.written, 40)
     other = next((other for other in numbers if other.said != number.said), None)
@@ -195,8 +230,8 @@ def _kept(rationale: str | None) -> str | None:
     return sendable(rationale).replace("\0", "\ufffd").strip() or None if rationale else None
 
 
-def _number(written: str, at: int) -> _Number:
-    found = _WHOLE.fullmatch(written)
+def _number(written: str, at: int, whole: re.Pattern[str] = _WHOLE) -> _Number:
+    found = whole.fullmatch(written)
     if found is None:
         return _Number(None, written, (at, at + len(written)))
     # Numbers of any length are cut before Python counts them: none so long is on a scale.
@@ -206,7 +241,7 @@ def _number(written: str, at: int) -> _Number:
 def _json_number(text: str, member: _Member) -> _Number:
     start, end = member.start, member.end
     if text[start] != '"':
-        return _number(text[start:end], start)
+        return _number(text[start:end], start, _WHOLE_IN_JSON)
     inner = text[start + 1 : end - 1]
     stripped = inner.strip()
     if not _WHOLE.fullmatch(stripped):
@@ -268,21 +303,27 @@ def _after_spaces(text: str, at: int) -> int:
 
 
 def _mentions(text: str, reading: Reading) -> Iterator[_Mention]:
-    """Every ``KEY:`` with a digit in the stretch that follows it. The number has a value only where it
+    """Every ``KEY:``, with the digits of the stretch that follows it. A number has a value only where it
     stands there alone."""
     found = list(reading.mention.finditer(text))
+    # A mention ends with a colon, which parts it from the next: no character is looked at twice.
+    before = 0
     for mention, following in zip_longest(found, found[1:]):
+        own = _OWN_PLACE.match(text[before : mention.start()][::-1]) is not None
+        before = mention.end() - 1
         end = following.start() if following else len(text)
-        skipped = _SKIPPED.match(text, mention.end(), end)
-        assert skipped
-        start = skipped.end()
-        stop = _STRETCH_END.search(text, start, end)
-        stretch = text[start : stop.start() if stop else end]
-        if not _DIGIT.search(stretch):
-            continue
-        token = _TOKEN.fullmatch(stretch)
-        if token and _REMARK.match(token[2]) and not _DIGIT.search(token[2]):
-            number = _number(token[1].replace("−", "-").replace("–", "-"), start)
-        else:
-            number = _Number(None, stretch, (start, start + len(stretch)))
-        yield _Mention(number, mention.start())
+        yield _Mention(_following(text, mention.end(), end), mention.start(), own)
+
+
+def _following(text: str, at: int, end: int) -> _Number | None:
+    skipped = _SKIPPED.match(text, at, end)
+    assert skipped
+    start = skipped.end()
+    stop = _STRETCH_END.search(text, start, end)
+    stretch = text[start : stop.start() if stop else end]
+    if not _DIGIT.search(stretch):
+        return None
+    token = _TOKEN.fullmatch(stretch)
+    if token and _REMARK.match(token[2]) and not _DIGIT.search(token[2]):
+        return _number(token[1].replace("−", "-").replace("–", "-"), start)
+    return _Number(None, stretch, (start, start + len(stretch)))

@@ -120,8 +120,9 @@ class Batches:
         """How far a batch is."""
         return _state(await self._client.call(lambda sdk: sdk.batches.retrieve(batch_id)))
 
-    async def results(self, file_id: str) -> AsyncIterator[tuple[str, Completion | CallError]]:
-        """The answers of an output or error file by custom_id, in the file's order, which is any.
+    async def results(self, file_id: str, output: str) -> AsyncIterator[tuple[str, Completion | CallError]]:
+        """The answers of an output or error file by custom_id, in the file's order, which is any; ``output``
+        is the form in which they were asked for.
 
         Raises CallError (``protocol``) at a line that is none of a batch's.
         """
@@ -136,16 +137,16 @@ class Batches:
                 status = response["status_code"] if response else None
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise CallError(f"line {number} of the file {file_id} is no answer of a batch", "protocol") from None
-            yield custom_id, self._result(response, status, error)
+            yield custom_id, self._result(response, status, error, output)
 
-    def _result(self, response: Any, status: int | None, error: Any) -> Completion | CallError:
+    def _result(self, response: Any, status: int | None, error: Any, output: str) -> Completion | CallError:
         try:
             if status is None:
                 words = error.get("message") if isinstance(error, dict) else error
                 return CallError(one_line(words) or "the batch holds no answer", "server")
             if status >= 400:
                 raise of_status(status, {}, response["body"])
-            return read_completion(response["body"], 0.0, 0, self._client.output)
+            return read_completion(response["body"], 0.0, 0, output)
         except Fault as fault:
             return CallError(fault.words, fault.kind, fault.status)
 

@@ -194,6 +194,8 @@ class Client:
         try:
             return await self._with_retries(attempt, began, retry or self.retry)
         except Fault as fault:
+            # Where chat completions are served, 404 speaks of a file or batch, not of the model.
+            fault.fatal = fault.fatal and fault.status != 404
             raise self._error(fault, began) from None
 
     async def _with_retries(self, attempt: Callable[[int], Awaitable[T]], began: float, retry: Retry) -> T:

@@ -73,7 +73,7 @@ class Desk:
         self.name = name
         self.judge = judge
         self.listener = listener
-        self.folder = Workspace(grading.config.folder).batches
+        self.folder = Workspace(grading.config.folder).batches / name
 
     async def submit(self, make: Callable[[], Pending], limit: int | None) -> list[Batch]:
         """Hands in what has no grade and is in no open batch."""
@@ -83,13 +83,13 @@ class Desk:
             await self._resume(api)
             await client.prepare(self.judge.prompt.schema())
             made = []
-            for draft in self._drafts(make(), api, limit):
+            for draft in self._drafts(make(), api, limit, client.output):
                 self.store.prepare_batch(draft.batch, draft.requests)
                 made.append(await self._send(api, draft.batch))
                 self.listener.say(f"batch {draft.batch.key[:8]}: {len(draft.requests):,} requests are handed in")
             return made
 
-    def _drafts(self, pending: Pending, api: Batches, limit: int | None) -> Iterator[_Draft]:
+    def _drafts(self, pending: Pending, api: Batches, limit: int | None, output: str) -> Iterator[_Draft]:
         """Files of requests, each as large as the provider takes it."""
         left = limit
         draft: _Draft | None = None
@@ -98,7 +98,7 @@ class Desk:
                 content, cut = pending.shown(task)
                 extra = {"shown_characters": cut, "twins": pending.twins(task)}
                 for sample in task.samples:
-                    draft = draft or self._draft(pending.version)
+                    draft = draft or self._draft(pending.version, output)
                     custom_id = f"{len(draft.requests):06d}"
                     draft.write(
                         api.line(custom_id, self.judge.request(task.pair, sample)),
@@ -120,7 +120,7 @@ class Desk:
         if draft is not None:
             yield draft.finished()
 
-    def _draft(self, version: str) -> _Draft:
+    def _draft(self, version: str, output: str) -> _Draft:
         key = uuid.uuid4().hex
         endpoint = self.judge.endpoint.name
         batch = Batch(
@@ -129,6 +129,7 @@ class Desk:
             labeler_id=self.name,
             version=version,
             endpoint=endpoint,
+            extra={"output": output},
             created_at=datetime.now(UTC),
         )
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -137,10 +138,39 @@ class Desk:
     async def _send(self, api: Batches, batch: Batch) -> Batch:
         """Uploads a stored batch and makes it, or finds out that this was done before."""
         path = self.folder / f"{batch.key}.jsonl"
-        file_id = batch.file_id or await api.find_file(path.name) or await api.upload(path, path.name)
-        self.store.update_batch(batch.key, file_id=file_id)
-        state = await api.create(file_id, batch.key)
+        try:
+            file_id = batch.file_id or await api.find_file(path.name) or await api.upload(path, path.name)
+            self.store.update_batch(batch.key, file_id=file_id)
+            state = await api.create(file_id, batch.key)
+        except CallError as error:
+            if error.kind == "rejected":
+                self._abandon(batch, f"{self.judge.endpoint.name} does not take it ({error.words})")
+            raise
         return self._submitted(batch, state)
+
+    def _abandon(self, batch: Batch, why: str) -> None:
+        """Gives a batch up, so that its pairs may be asked elsewhere."""
+        self.store.update_batch(batch.key, status="abandoned")
+        (self.folder / f"{batch.key}.jsonl").unlink(missing_ok=True)
+        self.listener.say(f"batch {batch.key[:8]} is given up: {why}; its pairs are free to be asked again")
+
+    async def _state(self, api: Batches, batch: Batch) -> BatchState | None:
+        """How far a submitted batch is; None where the provider does not know it, which gives it up, or
+        where it lies at another address than the judge has now."""
+        assert batch.batch_id is not None
+        here = self.judge.endpoint.name
+        if batch.endpoint != here:
+            self.listener.say(
+                f"batch {batch.key[:8]} lies at {batch.endpoint}, not at {here}; set base_url to collect it"
+            )
+            return None
+        try:
+            return await api.retrieve(batch.batch_id)
+        except CallError as error:
+            if error.status != 404:
+                raise
+            self._abandon(batch, f"{here} does not know it ({error.words})")
+            return None
 
     def _submitted(self, batch: Batch, state: BatchState) -> Batch:
         self.store.update_batch(batch.key, batch_id=state.batch_id, status="submitted")
@@ -150,7 +180,7 @@ class Desk:
     async def _resume(self, api: Batches) -> None:
         """Finishes what a crash left between storing a batch and knowing the provider's id of it."""
         for batch in self._open():
-            if batch.status != "prepared":
+            if batch.status != "prepared" or batch.endpoint != self.judge.endpoint.name:
                 continue
             found = await api.find(batch.key)
             if found is not None:
@@ -158,8 +188,7 @@ class Desk:
             elif batch.file_id or (self.folder / f"{batch.key}.jsonl").exists():
                 await self._send(api, batch)
             else:
-                self.store.update_batch(batch.key, status="abandoned")
-                self.listener.say(f"batch {batch.key[:8]} was never sent and its file is gone: given up")
+                self._abandon(batch, "it was never sent, and its file is gone")
         known = {batch.key for batch in self._open() if batch.status == "prepared"}
         for stray in self.folder.glob("*.jsonl"):
             if stray.stem not in known:
@@ -173,36 +202,39 @@ class Desk:
         states: Counter[State] = Counter()
         grades: Counter[int] = Counter()
         costs: list[float | None] = []
-        rows = []
+        seen: dict[str, BatchState | None] = {}
         async with self.judge.client() as client:
             api = Batches(client)
             await self._resume(api)
             for batch in self._open():
-                assert batch.batch_id is not None
-                state = await api.retrieve(batch.batch_id)
-                if state.over:
-                    async for entry in self._answers(api, batch, state):
-                        label = entry.label
-                        states[label.status] += 1
-                        if label.relevance is not None:
-                            grades[label.relevance] += 1
-                        costs += [attempt.cost for attempt in entry.attempts]
-                    batch = replace(batch, status="collected")
-                rows.append(BatchRow(batch, state))
+                seen[batch.key] = state = await self._state(api, batch) if batch.batch_id else None
+                if state is None or not state.over:
+                    continue
+                async for entry in self._answers(api, batch, state):
+                    label = entry.label
+                    states[label.status] += 1
+                    if label.relevance is not None:
+                        grades[label.relevance] += 1
+                    costs += [attempt.cost for attempt in entry.attempts]
         known = [cost for cost in costs if cost is not None]
-        return Collected(self.name, rows, states, grades, sum(known) if len(known) == len(costs) else None)
+        cost = sum(known) if len(known) == len(costs) else None
+        stored = self.store.batches(self.grading.config.name, self.name)
+        rows = [BatchRow(batch, seen[batch.key]) for batch in stored if batch.key in seen]
+        return Collected(self.name, rows, states, grades, cost)
 
     async def _answers(self, api: Batches, batch: Batch, state: BatchState) -> AsyncIterator[Entry]:
         """The entries of a batch that is over, each committed before it is given out."""
         waiting = {
             request.custom_id: request for request in self.store.batch_requests(batch.key) if not request.collected
         }
-        prompt = _Stored(_reading(self.store.definition(batch.version)))
-        price = self.judge.price()
+        definition = self.store.definition(batch.version) or {}
+        price = self.judge.price(definition.get("model"))
+        output = str(batch.extra.get("output", "text"))
+        prompt = _Stored(_reading(definition))
         entries: list[Entry] = []
         marks: list[tuple[str, str]] = []
         for file_id in filter(None, (state.output_file_id, state.error_file_id)):
-            async for custom_id, result in api.results(file_id):
+            async for custom_id, result in api.results(file_id, output):
                 request = waiting.pop(custom_id, None)
                 if request is None:
                     continue
@@ -231,17 +263,27 @@ class Desk:
 
     async def rows(self) -> list[BatchRow]:
         """All batches of the judge; the open ones as the provider sees them."""
+        seen: dict[str, BatchState | None] = {}
+        if self._open():
+            async with self.judge.client() as client:
+                api = Batches(client)
+                await self._resume(api)
+                for batch in self._open():
+                    seen[batch.key] = await self._state(api, batch) if batch.batch_id else None
         stored = self.store.batches(self.grading.config.name, self.name)
-        if all(batch.status in ("collected", "abandoned") for batch in stored):
-            return [BatchRow(batch, None) for batch in stored]
-        async with self.judge.client() as client:
-            api = Batches(client)
-            await self._resume(api)
-            rows = []
-            for batch in self.store.batches(self.grading.config.name, self.name):
-                asked = batch.status == "submitted" and batch.batch_id is not None
-                rows.append(BatchRow(batch, await api.retrieve(batch.batch_id or "") if asked else None))
-            return rows
+        return [BatchRow(batch, seen.get(batch.key)) for batch in stored]
+
+    def abandon(self, beginning: str) -> Batch:
+        """Gives the open batch up whose key begins so; what it still answers is never read.
+
+        Raises ConfigError where not one open batch begins so.
+        """
+        found = [batch for batch in self._open() if batch.key.startswith(beginning)]
+        if len(found) != 1:
+            there = ", ".join(batch.key[:8] for batch in self._open()) or "none"
+            raise ConfigError(f"{len(found)} open batches of {self.name} begin with {beginning!r}; there are: {there}")
+        self._abandon(found[0], "as told")
+        return found[0]
 
 
 class _Draft:
@@ -278,8 +320,7 @@ class _Stored(NamedTuple):
     reading: Reading
 
 
-def _reading(definition: dict[str, Any] | None) -> Reading:
-    assert definition is not None  # a version is registered before its first batch
+def _reading(definition: dict[str, Any]) -> Reading:
     reasoning, grade, aliases = definition["prompt"]["answer"]
     return Reading(reasoning, grade, aliases, definition["prompt"]["grades"])
 
@@ -338,6 +379,12 @@ def status(config_path: Path, name: str | None, listener: Listener) -> list[Batc
     """All batches of a judge, and how far the open ones are."""
     with _desk(config_path, name, listener, DEFAULT) as (desk, _):
         return in_own_thread(desk.rows)
+
+
+def abandon(config_path: Path, name: str | None, key: str, listener: Listener) -> Batch:
+    """Gives up an open batch whose key begins with ``key``; the provider is not told, and may charge it."""
+    with _desk(config_path, name, listener, DEFAULT) as (desk, _):
+        return desk.abandon(key)
 
 
 def collect(config_path: Path, name: str | None, listener: Listener) -> Collected:

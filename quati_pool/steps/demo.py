@@ -14,8 +14,6 @@ from quati_pool.steps.listener import Listener
 
 _FILES = ("corpus.jsonl", "queries.jsonl", "labels.tsv", "PROVENANCE.md", "pool.yaml")
 _BM25 = "  bm25: {retriever: bm25, language: pt, family: lexical}\n"
-
-
 # The judge that needs neither network nor key.
 _JUDGE = "lexical"
 

@@ -69,6 +69,8 @@ def export_qrels(
 
     key = {"labeler": labeler, "version": reader.version, "pool": file_digest(source)}
     path = path or Workspace(config.folder).qrels(labeler)
+    if not path.name or path.is_dir():
+        raise QuatiPoolError(f"{path} is a folder; name a file with -o")
     write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
     return Export(path, standing)
 

@@ -6,20 +6,22 @@ import threading
 import time
 from array import array
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Container, Sequence
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from quati_pool.config import ConsensusConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.judging.base import Judge, Program
+from quati_pool.judging.base import Judge, Pair, Program
 from quati_pool.judging.budget import Budget
 from quati_pool.judging.llm import Asking, LlmJudge
 from quati_pool.judging.running import Landed, Run
-from quati_pool.records import FAILURES
-from quati_pool.steps.labelers import Grading, judge_definition, judge_version
+from quati_pool.judging.verdict import Verdict
+from quati_pool.llm.client import Counters, Event
+from quati_pool.records import FAILURES, State
+from quati_pool.steps.labelers import Grading, broken_judge, judge_definition, judge_version
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pending import Pending, program_answer
 from quati_pool.store.database import Store
@@ -146,7 +148,9 @@ def judge(
             with suppress(QuatiPoolError) if work.error else nullcontext():
                 pending.close()
     seconds = time.monotonic() - started
-    return JudgeReport(name, config, version, pending, work.calls, seconds, work.ended, work.error)
+    # Whoever asked for as many pairs as there were has them all.
+    ended = work.ended if work.ended == "interrupted" or pending.left else None
+    return JudgeReport(name, config, version, pending, work.calls, seconds, ended, work.error)
 
 
 def adjusted(made: Judge, options: JudgeOptions) -> Judge:
@@ -161,6 +165,17 @@ def adjusted(made: Judge, options: JudgeOptions) -> Judge:
     return LlmJudge(made.parameters.model_copy(update=told), made.setting)
 
 
+def _sound(verdict: Verdict, grades: Container[int]) -> Verdict:
+    """The verdict itself, or what it is where its grade is none of the scale."""
+    if verdict.status is not State.ok:
+        return replace(verdict, relevance=None)
+    if type(verdict.relevance) is not int:
+        return Verdict(State.unparsed, problem=f"{verdict.relevance!r} is no whole number")
+    if verdict.relevance not in grades:
+        return Verdict(State.off_scale, problem=f"{verdict.relevance} is not on the scale")
+    return verdict
+
+
 class _Work:
     """One run over what is pending."""
 
@@ -172,20 +187,22 @@ class _Work:
         self.stop = stop
         self.calls: Calls | None = None
         self.endpoint: str | None = None
+        self.counters = Counters()
         self.ended: Ending | None = None
         self.error: BaseException | None = None
 
     def grade(self, program: Program) -> None:
+        try:
+            self._grade(program)
+        except KeyboardInterrupt:
+            self.ended = "interrupted"
+
+    def _grade(self, program: Program) -> None:
         left = self.options.limit
         for tasks in self.pending.tasks():
             tasks = tasks if left is None else tasks[:left]
             if tasks:
-                verdicts = program.grade([task.pair for task in tasks])
-                if len(verdicts) != len(tasks):
-                    raise ConfigError(
-                        f"the judge {self.pending.name} gave {len(verdicts)} verdicts for {len(tasks)} pairs; "
-                        "mend or uninstall its package"
-                    )
+                verdicts = self._verdicts(program, [task.pair for task in tasks])
                 self._write([(task, program_answer(verdict)) for task, verdict in zip(tasks, verdicts, strict=True)])
                 left = left if left is None else left - len(tasks)
             self._progress()
@@ -193,8 +210,25 @@ class _Work:
                 self.ended = "interrupted" if self.stop.is_set() else "limit"
                 return
 
+    def _verdicts(self, program: Program, pairs: Sequence[Pair]) -> list[Verdict]:
+        """What the judge says of each pair; a plug-in's grade must be one of the scale like any other.
+
+        Raises ConfigError, with its name, where its code fails.
+        """
+        try:
+            verdicts = [_sound(verdict, program.setting.grades) for verdict in program.grade(pairs)]
+            if len(verdicts) != len(pairs):
+                raise ValueError(f"{len(verdicts)} verdicts for {len(pairs)} pairs")
+        except QuatiPoolError:
+            raise
+        except Exception as error:
+            raise broken_judge(self.pending.name, error) from error
+        return verdicts
+
     def ask(self, judge: LlmJudge) -> None:
         price = judge.price()
+        if self.options.budget is not None and self.options.budget <= 0:
+            raise ConfigError("--budget is nothing; name US dollars above 0")
         if self.options.budget is not None and price is None:
             raise ConfigError(
                 f"--budget needs the price of {judge.parameters.model}, which is not known; "
@@ -203,9 +237,14 @@ class _Work:
         calls = self.calls = Calls()
         budget = Budget(self.options.budget)
 
+        def heard(event: Event) -> None:
+            if event.kind == "dialect":
+                self.listener.say(f"{self.pending.name}: {event.words}")
+
         @asynccontextmanager
         async def connect() -> AsyncIterator[Asking]:
-            async with judge.client() as client:
+            async with judge.client(heard) as client:
+                self.counters = client.counters
                 await client.prepare(judge.prompt.schema())
                 for probe in client.probes:
                     calls.probe(price.cost(probe.usage) if price and probe.usage else None)
@@ -257,5 +296,6 @@ class _Work:
         failed = ", ".join(f"{count:,} {state}" for state, count in standing.states.items() if state in FAILURES)
         parts = [failed]
         if self.calls is not None:
-            parts.append("cost unknown" if self.calls.unknown else f"US$ {self.calls.cost:.2f}")
+            parts.append(f"{self.counters.retries:,} retries" if self.counters.retries else "")
+            parts.append(f"{'≥ ' if self.calls.unknown else ''}US$ {self.calls.cost:.2f}")
         self.listener.progress(self.pending.name, standing.pairs, self.pending.total, ", ".join(filter(None, parts)))

@@ -67,17 +67,18 @@ def plan(config_path: Path, name: str | None, listener: Listener, options: Judge
     pairs = pending.total
     if llm is None:
         return JudgePlan(name, pairs, to_ask, pending.shared, pending.in_batches, 0, 0, 0, 0.0, None, ())
-    told = used.output_tokens is not None and used.attempts > 0
-    each = used.output_tokens / used.attempts if told and used.output_tokens else _ASSUMED_OUTPUT
+    told = used.answers > 0 and used.output_tokens is not None
+    each = used.output_tokens / used.answers if told and used.output_tokens else _ASSUMED_OUTPUT
     left = round(each * answers)
     price = llm.price()
     cost = None if price is None else price.cost(Usage(entered, 0, left, 0))
     notes = (
         f"input tokens {how if how == ESTIMATED else 'counted as ' + how}",
-        f"output tokens by the mean of {used.attempts:,} answers so far"
+        f"output tokens by the mean of {used.answers:,} answers so far"
         if told
         else f"output tokens taken as {_ASSUMED_OUTPUT} an answer",
-        "cost without the discount for cached tokens, retries and answers asked again"
+        f"cost by the list prices of {price.as_of}, without the discount for cached tokens, and without answers that "
+        "are asked again"
         if price
         else f"the price of {llm.parameters.model} is unknown: name a file with it under prices:",
     )

@@ -61,7 +61,11 @@ def state_table(standings: Mapping[str, Standing]) -> Table:
         [name, *(standing.states[state] for state in states), standing.unasked] for name, standing in standings.items()
     ]
     columns = [Column("Labeler"), *(Column(state.value) for state in states), Column("never asked")]
-    return Table("Pairs by state", columns, rows, "Only ok has a grade; a pair without one is unjudged, never 0.")
+    note = "Only ok has a grade; a pair without one is unjudged, never 0."
+    cut = [
+        f"{name}: {standing.cut:,} with a passage that was cut" for name, standing in standings.items() if standing.cut
+    ]
+    return Table("Pairs by state", columns, rows, " ".join([note, *cut]))
 
 
 def call_row(
@@ -123,6 +127,7 @@ def standing_data(standing: Standing) -> dict[str, Any]:
         "states": {state.value: standing.states[state] for state in State if standing.states[state]},
         "unasked": standing.unasked,
         "grades": {str(grade): count for grade, count in sorted(standing.grades.items())},
+        "cut_passages": standing.cut,
     }
     if standing.unanimous is not None:
         data["samples"] = {"unanimous": standing.unanimous, "mean_range": standing.mean_range}

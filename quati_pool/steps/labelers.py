@@ -8,17 +8,18 @@ have changed since, are history.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 from quati_pool.config import ConsensusConfig, JudgeConfig, PoolConfig
-from quati_pool.errors import ConfigError, InputError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artefacts import digest, unfinished
 from quati_pool.files.pools import PooledPair, read_pool
 from quati_pool.judging.aggregation import METHODS
-from quati_pool.judging.base import Judge, Pair, Setting
+from quati_pool.judging.base import Judge, Pair, Program, Setting
+from quati_pool.judging.llm import LlmJudge
 from quati_pool.records import FAILURES, State
 from quati_pool.registry import JUDGES, nearest
 from quati_pool.steps.inputs import load_queries
@@ -28,6 +29,7 @@ from quati_pool.workspace import Workspace
 
 # Pairs whose labels are looked up at a time.
 _CHUNK = 512
+_CUT = "shown_characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class Graded:
     status: State | None
     relevance: int | None
     samples: tuple[int, ...] = ()
+    cut: bool = False
+    """Whether a passage longer than the judge was shown was graded."""
 
 
 class Labeler(Protocol):
@@ -77,7 +81,12 @@ class Grading:
     def __init__(self, config: PoolConfig, store: Store, pool: Path | None = None) -> None:
         self.config = config
         self.store = store
-        self.pool = pool or workspace_pool(config)
+        self._pool = pool
+
+    @cached_property
+    def pool(self) -> Path:
+        """The pool to grade: another than the workspace's where one was named."""
+        return self._pool or workspace_pool(self.config)
 
     @cached_property
     def narratives(self) -> Mapping[str, str | None]:
@@ -114,25 +123,33 @@ class Grading:
         if isinstance(settings, ConsensusConfig):
             return Consensus(name, [self.labeler(member) for member in settings.consensus], settings.method)
         if isinstance(settings, JudgeConfig):
-            version = judge_version(settings, make_judge(self.config, settings))
-            return StoredLabeler(self, name, "judge", version, settings.samples, settings.aggregate)
-        for found in self.store.labelers(self.config.name):
+            made = make_judge(self.config, settings)
+            version = judge_version(settings, made)
+            shows = isinstance(made, LlmJudge) and made.prompt.uses_narrative
+            return StoredLabeler(self, name, "judge", version, settings.samples, settings.aggregate, shows)
+        stored = self.store.labelers(self.config.name)
+        for found in stored:
             if found.labeler_id == name:
                 return StoredLabeler(self, name, found.kind, found.version)
-        known = [*self.config.judges, *{found.labeler_id for found in self.store.labelers(self.config.name)}]
+        known = {*self.config.judges, *(found.labeler_id for found in stored)}
         raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, known)}")
 
 
 @dataclass(frozen=True)
 class StoredLabeler:
-    """A judge or a person, whose labels are in the store."""
+    """A judge or a person, whose labels are in the store.
+
+    ``aggregate`` is None where nothing says how several samples of a pair become one grade, and
+    ``narrative`` says whether the labeler sees it, None where that is not known.
+    """
 
     grading: Grading
     name: str
     kind: str
     version: str
     samples: int = 1
-    aggregate: str = "mean"
+    aggregate: str | None = None
+    narrative: bool | None = None
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
         query_ids = list(dict.fromkeys(pair.query_id for pair in pairs))
@@ -145,10 +162,28 @@ class StoredLabeler:
 
     def _graded(self, pair: Pair, rows: Sequence[CurrentLabel]) -> Graded:
         current = {}
+        cut = False
         for row in sorted(rows, key=_precedence):
-            if is_current(row, pair):
+            if self.aggregate is None and row.sample > 1:
+                raise ConfigError(
+                    f"{self.name} has several samples a pair, and nothing says how they become one grade; "
+                    "declare it under judges: in pool.yaml with samples: and aggregate:"
+                )
+            if self._is_current(row, pair):
                 current[row.sample] = (row.status, row.relevance)
-        return joined(pair.query_id, pair.doc_id, current, self.samples, self.aggregate)
+                cut = cut or _CUT in row.extra
+        graded = joined(pair.query_id, pair.doc_id, current, self.samples, self.aggregate or "mean")
+        return replace(graded, cut=cut) if cut else graded
+
+    def _is_current(self, row: CurrentLabel, pair: Pair) -> bool:
+        """Whether a label was given for the texts that the pair has now, as its labeler was shown them."""
+        text = pair.text[: row.extra.get(_CUT)]
+        shown = []
+        if self.narrative is not True or pair.narrative is None:
+            shown.append(content_sha(pair.query, text))
+        if self.narrative is not False and pair.narrative is not None:
+            shown.append(content_sha(pair.query, text, pair.narrative))
+        return row.content_sha in shown
 
 
 @dataclass(frozen=True)
@@ -192,15 +227,6 @@ def joined(
     return Graded(query_id, doc_id, State.ok, METHODS[method](grades), grades)
 
 
-def is_current(row: CurrentLabel, pair: Pair) -> bool:
-    """Whether a label was given for the texts that the pair has now, as its labeler was shown them."""
-    cut = row.extra.get("shown_characters")
-    text = pair.text if cut is None else pair.text[:cut]
-    if row.content_sha == content_sha(pair.query, text):
-        return True
-    return pair.narrative is not None and row.content_sha == content_sha(pair.query, text, pair.narrative)
-
-
 def _precedence(row: CurrentLabel) -> tuple[bool, int]:
     """A failure never replaces an ok, else the later label counts, over passages cut differently too."""
     return row.status not in FAILURES, row.seq
@@ -210,8 +236,23 @@ def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
     """Raises QuatiPoolError where the judge cannot work as it is set."""
     component = JUDGES.get(settings.judge)
     component.require()
-    judge: Judge = component(settings.parameters, Setting(config.folder, config.grades))
+    try:
+        judge: Judge = component(settings.parameters, Setting(config.folder, config.grades))
+        judge.identity()
+    except QuatiPoolError:
+        raise
+    except Exception as error:  # a plug-in's own
+        raise broken_judge(settings.judge, error) from error
+    if isinstance(judge, Program) and settings.samples > 1:
+        raise ConfigError(f"{settings.judge} always grades a pair alike; drop samples: {settings.samples} of it")
+    if not isinstance(judge, (Program, LlmJudge)):
+        raise ConfigError(f"the judge {settings.judge} is neither a Program nor an LlmJudge; mend its package")
     return judge
+
+
+def broken_judge(name: str, error: Exception) -> ConfigError:
+    """What a user reads of a judge whose code fails."""
+    return ConfigError(f"the judge {name} failed ({type(error).__name__}: {error}); mend or uninstall its package")
 
 
 def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:

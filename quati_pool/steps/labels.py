@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.config import PoolConfig, load_config
-from quati_pool.errors import ConfigError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.steps.judge_report import (
     call_row,
@@ -33,19 +33,34 @@ class LabelsReport:
     usage: dict[str, Usage]
     earlier: list[tuple[str, str, int]]
     """Labeler, version and number of labels."""
+    problems: dict[str, str]
+    """Why a judge of ``pool.yaml`` cannot be read."""
 
 
-def labels(config_path: Path, names: list[str] | None = None, pool: Path | None = None) -> LabelsReport:
-    """Reads the pool once for all labelers of ``pool.yaml`` and of the store, or those named."""
+def labels(
+    config_path: Path, names: list[str] | None = None, pool: Path | None = None, *, missing: bool = False
+) -> LabelsReport:
+    """Reads the pool once for all labelers of ``pool.yaml`` and of the store, or those named; ``missing``
+    keeps every pair without a grade by name.
+
+    A judge that cannot be read, having lost its prompt, say, is left out with its problem unless named.
+    """
     config = load_config(config_path)
     with Store.open(config.labels.url, config.folder) as store:
         grading = Grading(config, store, pool)
         stored = store.labelers(config.name)
         known = list(dict.fromkeys([*config.judges, *(row.labeler_id for row in stored)]))
-        labelers = [grading.labeler(name) for name in (names or known)]
-        if not labelers:
+        labelers, problems = [], {}
+        for name in names or known:
+            try:
+                labelers.append(grading.labeler(name))
+            except QuatiPoolError as error:
+                if names or not isinstance(error, (ConfigError, InputError)):
+                    raise
+                problems[name] = str(error)
+        if not labelers and not problems:
             raise ConfigError(f"{config.path}: nobody has graded anything yet; add judges: and run: quati-pool judge")
-        standings = {labeler.name: Standing() for labeler in labelers}
+        standings = {labeler.name: Standing(None if missing else 0) for labeler in labelers}
         for chunk in grading.pairs():
             for labeler in labelers:
                 for graded in labeler.graded(chunk):
@@ -61,11 +76,11 @@ def labels(config_path: Path, names: list[str] | None = None, pool: Path | None 
             for row in stored
             if (row.labeler_id, row.version) not in current and row.labeler_id in standings
         ]
-    return LabelsReport(config, labelers, standings, usage, earlier)
+    return LabelsReport(config, labelers, standings, usage, earlier, problems)
 
 
-def tables(report: LabelsReport, lacking: bool = False) -> list[Table]:
-    """Grades, states and calls; ``lacking`` adds the pairs without a grade by name."""
+def tables(report: LabelsReport, missing: bool = False) -> list[Table]:
+    """Grades, states and calls; ``missing`` adds the pairs without a grade by name."""
     made = [grade_table(report.standings, report.config.grades), state_table(report.standings)]
     calls = [
         call_row(name, used.attempts, used.retries, _tokens(used), used.cost, used.unknown_cost, used.seconds)
@@ -79,18 +94,18 @@ def tables(report: LabelsReport, lacking: bool = False) -> list[Table]:
         rows: list[list[Cell]] = [[name, version[:12], count] for name, version, count in report.earlier]
         note = "Given under another model, prompt or parameters: kept, and in none of the counts above."
         made.append(Table("Earlier versions", columns, rows, note))
-    if lacking:
+    if missing:
         columns = [Column("Labeler"), Column("query_id"), Column("doc_id"), Column("State")]
         rows = [
             [name, graded.query_id, graded.doc_id, graded.status.value if graded.status else "never asked"]
             for name, standing in report.standings.items()
             for graded in standing.lacking
         ]
-        made.append(Table("Pairs without a grade", columns, rows, "The first thousand of each labeler."))
+        made.append(Table("Pairs without a grade", columns, rows))
     return made
 
 
-def as_data(report: LabelsReport, lacking: bool = False) -> dict[str, Any]:
+def as_data(report: LabelsReport, missing: bool = False) -> dict[str, Any]:
     return {
         "collection": report.config.name,
         "labelers": [
@@ -100,10 +115,11 @@ def as_data(report: LabelsReport, lacking: bool = False) -> dict[str, Any]:
                 "version": labeler.version,
                 **standing_data(report.standings[labeler.name]),
                 "calls": _calls(report.usage.get(labeler.name)),
-                **({"missing": _missing(report.standings[labeler.name])} if lacking else {}),
+                **({"missing": _missing(report.standings[labeler.name])} if missing else {}),
             }
             for labeler in report.labelers
         ],
+        "problems": report.problems,
         "earlier_versions": [
             {"labeler": name, "version": version, "labels": count} for name, version, count in report.earlier
         ],

@@ -34,7 +34,8 @@ Samples = dict[int, tuple[State, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A pair that is being asked about: its full text's length, its content, what is known of it."""
+    """A pair that is being asked about: as it is shown, the hash of that, at which character its passage
+    was cut (None where it is whole), and what is known of it."""
 
     pair: Pair
     content: str
@@ -70,6 +71,8 @@ class Pending:
         self.shared = 0
         self.truncated = 0
         self.in_batches = 0
+        self.left = 0
+        """Pairs that should have been asked about and were not when ``close`` was called."""
         self._closing = False
         self._dry = dry
         self._open: dict[tuple[str, str], _Open] = {}
@@ -131,6 +134,7 @@ class Pending:
             samples = known.setdefault((row["query_id"], row["doc_id"], row["content_sha"]), {})
             samples[row["sample"]] = (State(row["status"]), row["relevance"])
         with self._lock:
+            self.left += len(block)
             for row in block.to_pylist():
                 key = (row["query_id"], row["doc_id"], row["content_sha"])
                 self._add(row["query_id"], row["doc_id"], known.get(key, {}))
@@ -156,6 +160,7 @@ class Pending:
         for _ in self.tasks():
             pass
         with self._lock:
+            self.left += len(self._open)
             for item in self._open.values():
                 self._count(item)
             self._open.clear()
@@ -174,17 +179,19 @@ class Pending:
                 if item.missing and not self._closing:
                     wanting.append(item)
                 else:
+                    self.left += bool(item.missing)
                     self._count(item)
         if not wanting:
             return []
-        twins: dict[tuple[str, str], list[_Open]] = {}
-        for item in self._share(wanting):
-            twins.setdefault((item.pair.query_id, item.content), []).append(item)
+        twins: dict[tuple[str, str, str], list[_Open]] = {}
+        for item in self._share(wanting) if self.judge.by_content else wanting:
+            apart = "" if self.judge.by_content else item.pair.doc_id
+            twins.setdefault((item.pair.query_id, item.content, apart), []).append(item)
         tasks = []
         with self._lock:
-            for key, items in twins.items():
+            for (query_id, content, _), items in twins.items():
                 # What one twin lacks all lack: a committed grade was shared above.
-                waiting = {s for s in items[0].missing if (key[0], key[1], s) in self._batched}
+                waiting = {s for s in items[0].missing if (query_id, content, s) in self._batched}
                 missing = tuple(sample for sample in items[0].missing if sample not in waiting)
                 self.in_batches += len(items) if waiting else 0
                 if not missing:

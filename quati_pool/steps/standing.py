@@ -10,15 +10,18 @@ import numpy.typing as npt
 from quati_pool.records import FAILURES, State
 from quati_pool.steps.labelers import Graded
 
-# How many pairs without a grade are kept by name.
-_NAMED = 1000
+# Pairs without a grade that a refusal may name.
+_NAMED = 10
 
 
 class Standing:
     """Counts pairs as they are added; every pair of the pool is in exactly one count."""
 
-    def __init__(self) -> None:
+    def __init__(self, named: int | None = _NAMED) -> None:
+        """``named`` is how many pairs without a grade are kept by name; None keeps all."""
+        self._named = named
         self.pairs = 0
+        self.cut = 0
         self.states: Counter[State] = Counter()
         self.grades: Counter[int] = Counter()
         self.unasked = 0
@@ -35,11 +38,12 @@ class Standing:
             self.states[graded.status] += 1
         if graded.relevance is not None:
             self.grades[graded.relevance] += 1
+            self.cut += graded.cut
             if len(graded.samples) > 1:
                 self._several += 1
                 self._unanimous += len(set(graded.samples)) == 1
                 self._range += max(graded.samples) - min(graded.samples)
-        elif (graded.status is None or graded.status in FAILURES) and len(self.lacking) < _NAMED:
+        elif (graded.status is None or graded.status in FAILURES) and self._keeps_names:
             self.lacking.append(graded)
 
     def add_ok(self, relevance: npt.NDArray[np.int64]) -> None:
@@ -50,6 +54,10 @@ class Standing:
         self.states[State.ok] += len(relevance)
         for grade, count in zip(*np.unique(relevance, return_counts=True), strict=True):
             self.grades[int(grade)] += int(count)
+
+    @property
+    def _keeps_names(self) -> bool:
+        return self._named is None or len(self.lacking) < self._named
 
     @property
     def pending(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ class Place:
         """The text without the password, should a driver have quoted it."""
         for secret in (self.url.password, self.url.query.get("password")):
             for one in [secret] if isinstance(secret, str) else secret or ():
-                text = text.replace(str(one), "***") if one else text
+                text = re.sub(rf"(?<!\w){re.escape(str(one))}(?!\w)", "***", text) if one else text
         return text
 
 

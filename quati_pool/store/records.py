@@ -58,6 +58,8 @@ class Label:
     created_at: datetime | None = None
 
     def __post_init__(self) -> None:
+        if self.relevance is not None and type(self.relevance) is not int:
+            raise ValueError(f"{self.query_id} {self.doc_id}: the grade {self.relevance!r} is no int")
         if (self.status == State.ok) == (self.relevance is None):
             problem = "an ok label needs a grade" if self.relevance is None else f"{self.status} cannot have a grade"
             raise ValueError(f"{self.query_id} {self.doc_id}: {problem}")
@@ -132,10 +134,12 @@ class Usage:
     """What a labeler's attempts have used. A sum is over the calls that named the figure, and None
     where there were calls but none named it; ``unknown_cost`` counts the calls without a cost (US dollars).
 
-    ``seconds`` is float64 of shape (calls with a time,); ``models`` and ``states`` count attempts.
+    ``answers`` counts the attempts that had one, of which ``seconds`` holds the latencies, float64 of shape
+    (answers with a time,); ``models`` and ``states`` count attempts.
     """
 
     attempts: int
+    answers: int
     retries: int
     input_tokens: int | None
     cached_tokens: int | None

@@ -14,7 +14,7 @@ from quati_pool.store.records import Usage
 from quati_pool.store.schema import attempts, labels
 
 _SUMMED = ("retries", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "cost")
-_COLUMNS = [attempts.c[name] for name in ("status", "model", "seconds", *_SUMMED)]
+_COLUMNS = [attempts.c[name] for name in ("status", "model", "output", "seconds", *_SUMMED)]
 
 
 def attempts_of(collection: str, labeler_id: str, version: str | None) -> Select[Any]:
@@ -27,18 +27,21 @@ def attempts_of(collection: str, labeler_id: str, version: str | None) -> Select
 
 def total(partitions: Iterable[Sequence[Sequence[Any]]]) -> Usage:
     """The sum of rows that come in parts."""
-    count = 0
+    count = answers = 0
     states: Counter[str] = Counter()
     models: Counter[str] = Counter()
     seconds: list[float] = []
     sums: dict[str, Any] = dict.fromkeys(_SUMMED, 0)
     named: Counter[str] = Counter()
     for rows in partitions:
-        status, model, times, *figures = zip(*rows, strict=True)
+        status, model, output, times, *figures = zip(*rows, strict=True)
         count += len(rows)
         states.update(status)
         models.update(name for name in model if name is not None)
-        seconds.extend(time for time in times if time is not None)
+        # What a failed call took, waits included, is no latency.
+        answered = zip(output, times, strict=True)
+        seconds.extend(time for form, time in answered if form is not None and time is not None)
+        answers += sum(form is not None for form in output)
         for name, values in zip(_SUMMED, figures, strict=True):
             known = [value for value in values if value is not None]
             sums[name] += sum(known)
@@ -47,6 +50,7 @@ def total(partitions: Iterable[Sequence[Sequence[Any]]]) -> Usage:
     sums = {name: value if named[name] or not count else None for name, value in sums.items()}
     return Usage(
         attempts=count,
+        answers=answers,
         unknown_cost=count - named["cost"],
         seconds=np.array(seconds, dtype=np.float64),
         models=dict(models.most_common()),

@@ -164,7 +164,7 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     ),
     "Parquet without the column": (
         parquet(pid=["d1"], passage=["x"]),
-        "corpus.parquet: no column 'doc_id'; the columns are pid, passage: set doc_id to the right one",
+        "corpus.parquet: no column 'doc_id'; the columns are pid, passage: add it, or set doc_id to the right one",
     ),
     "Parquet with numbers as ids": (
         parquet(doc_id=[1], text=["x"]),

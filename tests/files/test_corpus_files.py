@@ -31,8 +31,12 @@ SPEC = [
         ':2: doc_id is the number 7; expected a string: write "7"',
     ),
     ("c.jsonl", '{"doc_id": "a", "text": null}', ":1: text is null; expected a string (it may be empty)"),
-    ("c.jsonl", '{"doc_id": "a"}', ":1: no column 'text'; the columns are doc_id: set text to the right one"),
-    ("c.jsonl", "{}", ":1: no column 'doc_id'; the columns are none: set doc_id to the right one"),
+    (
+        "c.jsonl",
+        '{"doc_id": "a"}',
+        ":1: no column 'text'; the columns are doc_id: add it, or set text to the right one",
+    ),
+    ("c.jsonl", "{}", ":1: no column 'doc_id'; the columns are none: add it, or set doc_id to the right one"),
     (
         "c.jsonl",
         '{"doc_id": "a\\u00a0b", "text": ""}',
@@ -47,9 +51,9 @@ SPEC = [
     (
         "c.tsv",
         "id\ttext\na\tb\n",
-        ":1: no column 'doc_id'; the columns are id, text: set doc_id to the right one",
+        ":1: no column 'doc_id'; the columns are id, text: add it, or set doc_id to the right one",
     ),
-    ("c.csv", "a,b\n", ":1: no column 'doc_id'; the columns are a, b: set doc_id to the right one"),
+    ("c.csv", "a,b\n", ":1: no column 'doc_id'; the columns are a, b: add it, or set doc_id to the right one"),
     ("c.csv", 'doc_id,text\n"a","b\n\nc"\n,d\n', ":5: doc_id is empty; expected an id"),
     ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\n", f":1: this <DOC> is not closed before the file ends; {UNCLOSED}"),
     (
@@ -98,7 +102,7 @@ def test_refused(tmp_path: Path, name: str, text: str, error: str) -> None:
 PARQUET_SPEC = [
     (
         {"id": ["a"], "text": ["b"]},
-        ": no column 'doc_id'; the columns are id, text: set doc_id to the right one",
+        ": no column 'doc_id'; the columns are id, text: add it, or set doc_id to the right one",
     ),
     ({"doc_id": [7], "text": ["b"]}, ": column 'doc_id' is int64; ids are strings: write it as string"),
     ({"doc_id": ["a"], "text": [b"b"]}, ": column 'text' is binary; texts are strings: write it as string"),

@@ -40,7 +40,7 @@ HEADER = "query_id\tdoc_id\trelevance\n"
 LABELS = [
     (
         "query_id\tdoc_id\tgrade\n",
-        ":1: no column 'relevance'; the columns are query_id, doc_id, grade: set relevance to the right one",
+        ":1: no column 'relevance'; the columns are query_id, doc_id, grade: add it, or set relevance to the right one",
     ),
     (HEADER, ": holds no rows; expected rows under a header"),
     (HEADER + "q\td\n", ":2: 2 columns; expected 3: as in the header"),

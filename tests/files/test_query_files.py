@@ -31,23 +31,23 @@ SPEC = [
     (
         "q.tsv",
         "qid\ttext\n1\tone\n",
-        f":1: no column 'query_id'; {NAMES} qid, text: set query_id to the right one",
+        f":1: no column 'query_id'; {NAMES} qid, text: add it, or set query_id to the right one",
     ),
     (
         "q.tsv",
         "Number\tTitle\n1\tone\n",
-        f":1: no column 'query_id'; {NAMES} Number, Title: set query_id to the right one",
+        f":1: no column 'query_id'; {NAMES} Number, Title: add it, or set query_id to the right one",
     ),
     (
         "q.tsv",
         "query_id\tpergunta\n1\tone\n",
-        f":1: no column 'query'; {NAMES} query_id, pergunta: set query to the right one",
+        f":1: no column 'query'; {NAMES} query_id, pergunta: add it, or set query to the right one",
     ),
-    ("q.csv", "1,one\n", f":1: no column 'query_id'; {NAMES} 1, one: set query_id to the right one"),
+    ("q.csv", "1,one\n", f":1: no column 'query_id'; {NAMES} 1, one: add it, or set query_id to the right one"),
     (
         "q.csv",
         "query_id;query\n1;one\n",
-        f":1: no column 'query_id'; {NAMES} query_id;query: set query_id to the right one",
+        f":1: no column 'query_id'; {NAMES} query_id;query: add it, or set query_id to the right one",
     ),
     (
         "q.csv",
@@ -78,7 +78,7 @@ SPEC = [
     (
         "q.jsonl",
         '\n{"query_id": "7", "text": "a"}',
-        f":2: no column 'query'; {NAMES} query_id, text: set query to the right one",
+        f":2: no column 'query'; {NAMES} query_id, text: add it, or set query to the right one",
     ),
     ("q.jsonl", "[]", ":1: is no JSON object; expected one object a line"),
     (

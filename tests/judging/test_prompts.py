@@ -244,6 +244,7 @@ def test_the_sha_does_not_change_with_what_changes_neither(tmp_path: Path) -> No
 
 # A change of MINE, the place that the message names (None: the whole file), and the message.
 GRADED = {"query": "q", "passage": "p", "reasoning": "r", "grade": 2}
+HALF = "holds half a surrogate pair; write the whole character"
 MEND = "mend the example or the scale"
 REFUSED: list[tuple[dict[str, Any], str | None, str]] = [
     ({"sytem": "x"}, "sytem", "unknown key; did you mean 'system'?"),
@@ -290,6 +291,12 @@ REFUSED: list[tuple[dict[str, Any], str | None, str]] = [
         f'"Mark" is 3, which is not on the scale 0, 1, 2; {MEND}',
     ),
     ({"examples": [{"user": "u", "grade": 2}]}, "examples.0.grade", "unknown key; there are: assistant, user"),
+    ({"examples": [{**GRADED, "reasoning": "so \ud800"}]}, "examples.0.reasoning", HALF),
+    ({"examples": [{"user": "u", "assistant": "\udfff Mark: 2"}]}, "examples.0.assistant", HALF),
+    ({"system": "\ud83d{scale}"}, "system", HALF),
+    ({"scale": {0: "a", 1: "\ude00"}}, "scale.1", HALF),
+    ({"language": "\ud800"}, "language", HALF),
+    ({"answer": {"reasoning": "Why", "grade": "Mark\ud800"}}, "answer.grade", HALF),
     ({"answer": {"reasoning": "Why"}}, "answer", "the key 'grade' is missing; add it"),
     (
         {"answer": {"reasoning": "Why", "grade": "Mark", "aliases": ["mark"]}},

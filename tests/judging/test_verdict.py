@@ -27,6 +27,8 @@ OK = [
     ('{"Razão": "… 3 …", "Pontuação": 0}', 0),
     ('{"Pontuação": 1, "Razão": "the other way round"}', 1),
     ('{"Pontuação": 2}', 2),
+    (in_json("2.00"), 2),
+    (in_json('"2.0"'), 2),
     ('{"Razão": "diz {\\"Pontuação\\": 3} no texto", "Pontuação": 0}', 0),
     ('{"Razão": "diz Pontuação: 3", "Pontuação": 0}\n', 0),
     ('```json\n{"Razão": "x", "Pontuação": 2}\n```', 2),
@@ -60,6 +62,30 @@ OK = [
     ("Pontuação: 2. Em 2023, outra coisa.", 2),
     ("Pontuação: 2\nJustificativa: publicado em 2023", 2),
     ("A pontuação: veja abaixo.\nPontuação: 2\nA pontuação: explicada acima.", 2),
+    ("Pontuação: veja abaixo.\nPontuação: 2", 2),
+    # text where the key stands in a place of its own
+    ("Numa escala de 0 a 3, este trecho responde em parte. Pontuação: 2", 2),
+    ("Responde em parte; pontuação: 2", 2),
+    ("Responde em parte! Pontuação: 2", 2),
+    ("(Responde em parte) Pontuação: 2", 2),
+    ("[1] Pontuação: 2", 2),
+    ("3. Pontuação: 2", 2),
+    ("Responde em parte… **Pontuação:** 2", 2),
+    ('"Responde em parte." "Pontuação": 2', 2),
+    ("Responde em parte—pontuação: 2", 2),
+    ("Responde em parte – pontuação: 2", 2),
+    ("**Responde em parte** - **Pontuação:** 2", 2),
+    ("Responde em parte. (Pontuação: 2)", 2),
+    ("Responde em parte\n  - Pontuação: 2", 2),
+    ("Responde em parte\n> * _Pontuação_: 2", 2),
+    ("Responde em parte\n| Pontuação: 2", 2),
+    ("-Pontuação: 2", 2),
+    ("→ Pontuação: 2", 2),
+    ('{"Razão": "sem a chave"} Pontuação: 2', 2),
+    # another quantity, before the grade or equal to it
+    ("Confiança da pontuação: 3\nPontuação: 2", 2),
+    ("F-Pontuação: 1,5. Pontuação: 2", 2),
+    ("Pontuação: 2\nConfiança da pontuação: 2", 2),
     (unicodedata.normalize("NFD", "Pontuação: 2"), 2),
     ('{"Razão": "sem a chave"}\nPontuação: 2', 2),
     ("O conjunto {x} e {y: 1}. Pontuação: 2", 2),
@@ -119,9 +145,43 @@ UNPARSED = [
     "Pontuação: 1\nPontuação: 2 ou 3",
     "Apontuação: 2",
     "max_pontuação: 2",
+    "Pontuação: 1.000",
+    "Pontuação: 2.00",
+    "1.000",
+    # a key that may be another quantity's
+    "A pontuação máxima é 3, e a pontuação: 2",
+    "A pontuação: 2",
+    "Pontuação máxima pontuação: 3",
+    "F-Pontuação: 2",
+    "F–Pontuação: 2",
+    "F‑**Pontuação:** 2",
+    "F(1)-Pontuação: 2",
+    "F -Pontuação: 2",
+    "F- Pontuação: 2",
+    "precisão/pontuação: 2",
+    "resultado.pontuação: 2",
+    "resultado:pontuação: 2",
+    "max__pontuação: 2",
+    'a "máxima" pontuação: 2',
+    "a máxima (pontuação: 2)",
+    "a máxima\u200b pontuação: 2",
+    "F₁ pontuação: 2",
+    "Pontuação: 1\nConfiança da pontuação: 3",
+    "Pontuação: 1. F-Pontuação: 2",
+    "Pontuação: 1 (a máxima pontuação: 3)",
+    "Pontuação: 1\nConfiança da pontuação: 1.5",
+    "Pontuação: 1\nConfiança da pontuação: 1\nConfiança da pontuação: 2\nConfiança da pontuação: 1",
+    "Pontuação: 1\nConfiança da pontuação: 3\nPontuação:",
+    "Pontuação: 1 Pontuação: 2",
+    # a later verdict that says nothing
+    "Pontuação: 3\nPontuação: indefinida",
+    "Pontuação: 3\nPontuação:",
+    'Pontuação: 3\nPontuação: {"valor": 2}',
+    "Pontuação: 3. Confiança da pontuação: 3. Pontuação: indefinida",
     # JSON
     *map(in_json, ["2.5", '"2-3"', '"2/3"', '"dois"', '""', "true", "false", "null", "NaN", "Infinity"]),
     *map(in_json, ["[2]", '{"valor": 2}', "2e0", '"02"', '"+2"', '"\\u0032"', '"２"', "2.00000000000000000001"]),
+    *map(in_json, ['"1.000"', '"2.00"']),
     '{"Pontuação": 1, "Pontuação": 2}',
     '{"Pontuação": 1, "pontuacao": 2}',
     '{"Pontuação": 1, "Pontuação": "alta"}',
@@ -145,6 +205,7 @@ OFF_SCALE = [
     "Pontuação: 4",
     "Pontuação: -1",
     "Pontuação: −1",
+    "Pontuação: 4\nConfiança da pontuação: 4",
     "4",
     "-1",
     "503",
@@ -184,6 +245,20 @@ def test_the_english_traps() -> None:
     assert read_verdict("On a scale of 0 to 3, final score: 1", EN).relevance == 1
     assert read_verdict("##final score: 1", EN).relevance == 1
     assert read_verdict("final score: -1", EN).status is State.off_scale
+    assert read_verdict("published in 2023", EN).status is State.unparsed
+    # An alias is a key of its own; nothing else that ends in the key is.
+    assert read_verdict("Confidence score: 3\nFinal score: 1", EN).relevance == 1
+    assert read_verdict("Score: 3. Final score: 1", EN).relevance == 1
+    for text in (
+        "Score: 1\nConfidence score: 3",
+        "Score: 1. F-Score: 2",
+        "The maximum score: 3",
+        "The not quite final score: 3",
+        "Score: 3\nScore: unclear",
+        "Score: 3\nFinal score: unclear",
+        "Score: 1.000",
+    ):
+        failed(read_verdict(text, EN), State.unparsed)
     assert read_verdict('{"Reason": "x", "final  SCORE": 2}', EN).relevance == 2
     assert read_verdict("Error 503", EN).status is State.unparsed
 
@@ -195,6 +270,9 @@ def test_problems_say_what_was_written_and_what_was_expected() -> None:
     assert problem(in_json("4")) == '"Pontuação" is 4, which is not on the scale 0, 1, 2, 3'
     assert problem(in_json("2.5")) == '"Pontuação" is 2.5, which is not one whole number'
     assert problem('{"Pontuação": 1, "Pontuação": 2}') == '"Pontuação" has two values, 1 and 2'
+    assert problem("F-Pontuação: 2") == '"Pontuação" has a number only where it follows other words'
+    assert problem("Pontuação: 2\nPontuação: ?") == 'the last "Pontuação" has no number'
+    assert problem("Pontuação: 1\nF-Pontuação: 2") == '"Pontuação" has two values, 2 and 1'
     assert problem("Error 503") == 'the answer holds no "Pontuação" with a number'
     assert problem("\n") == "the answer is empty"
 
@@ -265,12 +343,13 @@ def test_a_finished_answer_is_read(reason: str | None) -> None:
     [
         "{", '{"', '{"a":', '{"a":[', "[", '{"":{"":', "{ ", '{"a":1}', '{"a":"\\', "{'", "{\n", '"', "2", "\\", "\0",
         ". ", '{"Pontuação":1,', "Pontuação", "Pontuação: ", "Pontuação: 2 ", "Pontuação: 2. ", "Pontuação*",
-        "Pontuação:2,  ",
+        "Pontuação:2,  ", "-", " -", "-\u2013 ", "*", "\u200b", "x-", "Pontuação: 2\nF-",
     ],
 )  # fmt: skip
 def test_hostile_answers_of_300_kb_end(piece: str) -> None:
     """Would take minutes or overflow the stack, were the reading not linear and its depth not bounded."""
-    for text in (piece * (300_000 // len(piece)), piece + " " * 300_000 + piece, "Pontuação:" + piece * 60_000):
+    many = piece * (300_000 // len(piece))
+    for text in (many, piece + " " * 300_000 + piece, "Pontuação:" + piece * 60_000, f"x{many}Pontuação: 2"):
         verdict = read_verdict(text, PT)
         assert verdict.status in (State.ok, State.unparsed, State.off_scale)
 
@@ -280,9 +359,9 @@ def test_hostile_answers_of_300_kb_end(piece: str) -> None:
 
 GRADES = st.sampled_from([(str(grade), grade) for grade in SCALE])
 WRITTEN = st.sampled_from(
-    [(form.format(grade), State.ok, grade) for grade in SCALE for form in ("{}", "{}.0", "{}.000", '"{}"', '" {} "')]
+    [(form.format(grade), State.ok, grade) for grade in SCALE for form in ("{}", "{}.0", "{}.000", '"{}"', '" {}.0 "')]
     + [(value, State.off_scale, None) for value in ("4", "-1", "4.0", '"17"', "1" * 30)]
-    + [(value, State.unparsed, None) for value in ("1.5", "true", "null", "[1]", '"1-2"', '"um"', "{}", "1e0", '"1 2"')]
+    + [(value, State.unparsed, None) for value in ("1.5", "true", "null", "[1]", '"1-2"', '"um"', "{}", "1e0", '"1 2"', '"1.00"')]
 )
 ANY = st.text(alphabet=st.characters(codec="utf-8"))
 MENTION = 'Pontuação: 3 {"Pontuação": 3} \\"Pontuação\\": 3'
@@ -327,6 +406,40 @@ def test_an_earlier_key_is_overruled_by_a_later_doubt() -> None:
     assert read_verdict("Pontuação: 2\nPontuação: 1 ou 2", PT).status is State.unparsed
 
 
+# What may stand between two words of one name; and what sets a key apart from the words before it.
+JOINTS = ["", " ", "  ", "\t", "\xa0", "-", "–", " -", "- ", "_", "__", "/", "·", " *", ' "', "' ", " (", "\u200b", ".", ":"]
+PARTS = ["\n", "\n- ", "\r\n> ", "\u2028", ". ", ", ", "; ", ": ", "! ", "?", "… ", ") ", "] ", " — ", " – ", " - ", "—"]
+WORDS = st.text(alphabet=st.characters(categories=["L", "Nd"]), min_size=1)
+NOTHING = "not reported"
+NUMBERS = st.sampled_from(["0", "1", "2", "3", "2.0", "1.5", "1.000", "2 ou 3", NOTHING])
+
+
+def single(number: str) -> int | None:
+    return int(number[0]) if number in ("0", "1", "2", "3", "2.0") else None
+
+
+@given(st.lists(st.tuples(WORDS, st.sampled_from([*JOINTS, *PARTS, *PARTS]), NUMBERS), min_size=1, max_size=5))
+@example([("x", "\n", "1"), ("Confiança", " ", "3")])
+@example([("x", "\n", "1"), ("F", "-", "2")])
+@example([("x", "\n", "3"), ("x", "\n", NOTHING)])
+def test_only_a_key_of_its_own_place_gives_a_grade_and_no_later_one_gainsays_it(
+    written: list[tuple[str, str, str]],
+) -> None:
+    assume(not any("pontua" in unicodedata.normalize("NFKC", word).casefold() for word, _, _ in written))
+    text = "\n".join(f"{word}{joint}pontuação: {number}" for word, joint, number in written)
+    # A key within a longer word or after one underscore is none.
+    keys = [(joint in PARTS, number) for _, joint, number in written if joint not in ("", "_")]
+    last = max((place for place, (own, number) in enumerate(keys) if own and number != NOTHING), default=None)
+    expected = None
+    if last is not None:
+        expected = single(keys[last][1])
+        for own, number in keys[last + 1 :]:
+            if own or (number != NOTHING and single(number) != expected):
+                expected = None
+                break
+    assert read_verdict(text, PT).relevance == expected
+
+
 PIECES = st.sampled_from(
     [
         "Pontuação", "pontuacao", '"Pontuação"', "Razão", '"Razão"', ":", "：", ": ", ",", ". ", ".", "-", "\n", " ",
@@ -334,7 +447,8 @@ PIECES = st.sampled_from(
         "\0", "true", "null", "0", "1", "2", "3", "4", "-1", "2.0", "1.5", "2/3", "2023", "½",
         '{"Razão": "a", "Pontuação": ', '{"Pontuação": 3}', '{"a": 1}',
         "Pontuação: ", "**Pontuação:** ", "Pontuação: 2\n", "\npontuacao: 1", '"Pontuação": 1', '{"Razão": "',
-        '", "Pontuação": 0}',
+        '", "Pontuação": 0}', "\n", "confiança ", "máxima", "F-", "x.", "a ", "–", " - ", "…", "1.000", ": indefinida",
+        "Pontuação: 1\n", "\nPontuação: 2. ",
     ]
 )  # fmt: skip
 AROUND = "".join(character for character in map(chr, range(0x3001)) if character.isspace()) + "\"'`*_“”„‘’«»"
@@ -344,7 +458,11 @@ KEYS = ("pontuação", "pontuacao")
 @settings(max_examples=3000)
 @given(st.lists(st.one_of(PIECES, PIECES, PIECES, st.characters(codec="utf-8")), max_size=25).map("".join))
 def test_no_answer_gives_a_grade_that_was_not_written_as_the_verdict(text: str) -> None:
-    verdict = read_verdict(text, PT)
+    written_as_the_verdict(text, read_verdict(text, PT))
+
+
+def written_as_the_verdict(text: str, verdict: Verdict) -> None:
+    """The oracle, which shares nothing with the reading: fails where a grade was not written as one."""
     if verdict.status is not State.ok:
         assert verdict.relevance is None
         return
@@ -353,24 +471,61 @@ def test_no_answer_gives_a_grade_that_was_not_written_as_the_verdict(text: str) 
     # The grade stands there, and is no part of a longer number, word or fraction.
     assert text[start:end] == str(verdict.relevance)
     assert verdict.relevance in SCALE
-    after = re.sub(r"^\.0+(?![0-9])", "", text[end:])
+    after = re.sub(r"^\.0+(?![0-9])" if "{" in text else r"^\.0(?![0-9])", "", text[end:])
     assert not re.match(r"[\w/%½-]|[.,][0-9]", after.replace("_", ""))
     assert not re.search(r"[\w.,/½-]$", text[:start].rstrip("_").replace("：", ":"))
     # What precedes it is the key and a colon, or it is all there is.
     before = text[:start].rstrip(AROUND)
     if before:
         assert before[-1] in ":："
-        assert before[:-1].rstrip(AROUND).casefold().endswith(KEYS)
+        named = before[:-1].rstrip(AROUND)
+        key = next((key for key in KEYS if named.casefold().endswith(key)), None)
+        assert key is not None
+        # And the key is not the end of a longer name.
+        assert of_its_own(named[: -len(key)])
     else:
         assert not after.strip(AROUND + ".")
     # Nothing later says otherwise, unless as a part of what JSON keeps apart.
     if "{" not in text:
-        later = re.findall(rf"(?<![^\W_])(?:{'|'.join(KEYS)})[{AROUND}]*[:：][{AROUND}]*([0-9])", after, re.IGNORECASE)
-        assert later == []
+        for later in re.finditer(MENTIONS, after, re.IGNORECASE):
+            assert not of_its_own(text[:end] + after[: later.start()])
+            assert later[1] in ("", str(verdict.relevance))
     elif before and all(objects_of(text)):
         last = [grades for grades in map(grades_in, objects_of(text)) if grades][-1:]
         if last:
             assert set(last[0]) == {verdict.relevance}
+
+
+MENTIONS = rf"(?<![^\W_])(?<![^\W_]_)(?:{'|'.join(KEYS)})[{AROUND}]*[:：][{AROUND}]*([0-9]*)"
+
+
+def of_its_own(before: str) -> bool:
+    """Whether between the last word before a key and the key something parts them: a line's end,
+    punctuation, a dash between spaces, or a brace, which begins or ends what JSON keeps apart."""
+    words = list(re.finditer(r"[^\W_]+", before))
+    between = before[words[-1].end() :] if words else "\n"
+    if between in (".", ":"):
+        return False
+    return bool(re.search(r"[\n\r\v\f\x85\u2028\u2029\0.,;:!?…)\]—{}。，；：！？）】]|\s[-‐‑‒–−]+\s", between))
+
+
+@pytest.mark.parametrize(
+    ("text", "grade"),
+    [
+        ("Pontuação: 1\nConfiança da pontuação: 3", 3),
+        ("Pontuação: 1\nConfiança da pontuação: 3", 1),
+        ("Pontuação: 1. F-Pontuação: 2", 2),
+        ("A máxima pontuação: 3", 3),
+        ("Pontuação: 3\nPontuação: indefinida", 3),
+        ("Pontuação: 1.000", 1),
+        ("Pontuação: 2\nPontuação: 1", 2),
+        ("Entre 2 e 3", 3),
+    ],
+)
+def test_the_oracle_sees_a_grade_that_was_not_the_verdict(text: str, grade: int) -> None:
+    at = text.rindex(str(grade))
+    with pytest.raises(AssertionError):
+        written_as_the_verdict(text, Verdict(State.ok, grade, span=(at, at + 1)))
 
 
 def objects_of(text: str) -> list[dict[str, object]]:

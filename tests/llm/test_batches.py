@@ -25,7 +25,7 @@ async def collected(batches: Batches, batch: BatchState) -> dict[str, Completion
     found = {}
     for file_id in (batch.output_file_id, batch.error_file_id):
         if file_id is not None:
-            async for custom_id, result in batches.results(file_id):
+            async for custom_id, result in batches.results(file_id, "json_schema"):
                 assert custom_id not in found
                 found[custom_id] = result
     return found
@@ -139,7 +139,7 @@ def test_a_file_that_holds_no_answers_is_refused(server: ServerProcess) -> None:
     async def act(client: Client) -> None:
         batches = Batches(client)
         file_id = await batches.upload(b'\n{"custom_id": "a"}\n[]\n', "odd.jsonl")
-        results = batches.results(file_id)
+        results = batches.results(file_id, "json_schema")
         assert (await anext(results))[0] == "a"
         with pytest.raises(CallError, match=rf"line 3 of the file {file_id} is no answer of a batch"):
             await anext(results)

@@ -111,7 +111,7 @@ def test_its_refusals_are_told_in_its_own_words(other: Endpoint) -> None:
             assert refused.value.words == "Unexpected fields in the request: {'no_such_key'}"
         absent = other.model_copy(update={"model": "nobody/nothing"})
         async with Client(absent, retry=Retry(attempts=2, first=0.01)) as client:
-            with pytest.raises(ServerDown, match=r"does not answer as it should \(Internal Server Error\)"):
+            with pytest.raises(ServerDown, match="does not answer as it should"):
                 await client.prepare()
 
     asyncio.run(run())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from quati_pool.errors import ConfigError
+from quati_pool.llm.faults import FatalError
 from quati_pool.records import State
 from quati_pool.steps import batch
 from quati_pool.steps.export import export_qrels
@@ -116,6 +118,78 @@ def test_a_batch_of_an_earlier_prompt_is_read_by_that_prompt(server: ServerProce
     assert judge(config, None, Listener()).pending.asked == 4
 
 
+def test_a_batch_costs_what_the_model_costs_that_was_asked(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(1, 2), {"fake": {"model": "gpt-4o", "prompt": "quati-pt"}})
+    submit(config)
+    workspace(tmp_path, many(1, 2), JUDGES)
+    collect(config)
+    ((entered, cached, left, cost),) = rows(
+        tmp_path, "SELECT sum(input_tokens), sum(cached_tokens), sum(output_tokens), sum(cost) FROM attempts"
+    )
+    # gpt-4o: 2.50, cached 1.25 and 10 dollars a million tokens, half of it in a batch.
+    assert cost == pytest.approx(((entered - cached) * 2.5 + cached * 1.25 + left * 10) / 2e6)
+
+
+def test_attempts_name_the_form_that_the_batch_asked_for(server: ServerProcess, tmp_path: Path) -> None:
+    server.script(id_pattern=ID_PATTERN, polls=0, refuses=["json_schema"])
+    config = workspace(tmp_path, many(1, 2), JUDGES)
+    submit(config)
+    collect(config)
+    assert rows(tmp_path, "SELECT DISTINCT output FROM attempts") == [("json_object",)]
+
+
+def test_a_batch_that_the_provider_lost_frees_its_pairs(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(1, 3), JUDGES)
+    submit(config, limit=1)
+    connection = sqlite3.connect(tmp_path / "labels.db")
+    connection.execute("UPDATE batches SET batch_id = 'batch_of_nobody'")
+    connection.commit()
+    connection.close()
+    submit(config, limit=1)
+    collected = collect(config)
+    # The one that is lost does not stand in the way of the other.
+    assert [row.batch.status for row in collected.rows] == ["abandoned", "collected"]
+    assert judge(config, None, Listener()).pending.standing.states == {State.ok: 3}
+
+
+def test_a_provider_without_batches_leaves_the_pairs_to_live_judging(server: ServerProcess, tmp_path: Path) -> None:
+    server.script(id_pattern=ID_PATTERN, queue=["400"])
+    config = workspace(tmp_path, many(1, 3), JUDGES)
+    with pytest.raises(FatalError, match="Batch API"):
+        submit(config)
+    assert rows(tmp_path, "SELECT status FROM batches") == [("abandoned",)]
+    assert judge(config, None, Listener()).pending.standing.states == {State.ok: 3}
+
+
+def test_an_open_batch_may_be_given_up(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(1, 3), JUDGES)
+    (made,) = submit(config)
+    with pytest.raises(ConfigError, match=f"0 open batches of fake begin with 'zz'; there are: {made.key[:8]}"):
+        batch.abandon(config, None, "zz", Listener())
+    batch.abandon(config, None, made.key[:8], Listener())
+    assert judge(config, None, Listener()).pending.asked == 3
+
+
+def test_a_batch_at_another_address_waits_there(
+    server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = workspace(tmp_path, many(1, 3), JUDGES)
+    submit(config)
+    with ServerProcess(id_pattern=ID_PATTERN) as other:
+        monkeypatch.setenv("OPENAI_BASE_URL", other.url)
+        (row,) = collect(config).rows
+        assert (row.batch.status, row.provider, other.log()) == ("submitted", None, [])
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    assert collect(config).states == {State.ok: 3}
+
+
+def test_collecting_needs_no_pool(server: ServerProcess, tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(1, 3), JUDGES)
+    submit(config)
+    (tmp_path / "pool.jsonl.gz").unlink()
+    assert collect(config).states == {State.ok: 3}
+
+
 CRASH = """
 import os, sys
 from quati_pool.llm import batches
@@ -157,7 +231,7 @@ def test_a_crash_while_handing_in_neither_loses_nor_repeats_a_batch(
     assert collect(config).states == {State.ok: 5}
     assert set(asked(server).values()) == {1}
     assert rows(tmp_path, "SELECT count(*) FROM batches WHERE status = 'collected'") == [(1,)]
-    assert list((tmp_path / "cache" / "batches").iterdir()) == []
+    assert list((tmp_path / "cache" / "batches" / "fake").iterdir()) == []
 
 
 @pytest.mark.slow

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import json
 import os
+import types
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from quati_pool.config import JudgeConfig, load_config
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.judging.base import Pair, Parameters, Program
 from quati_pool.judging.llm import LlmJudge
+from quati_pool.judging.verdict import Verdict
 from quati_pool.llm.client import Client
 from quati_pool.llm.limits import Limits
 from quati_pool.llm.retries import Retry
 from quati_pool.records import State
+from quati_pool.registry import JUDGES as JUDGE_REGISTRY
 from quati_pool.steps.export import export_qrels
 from quati_pool.steps.judge import JudgeOptions, JudgeReport, judge
 from quati_pool.steps.judge_plan import plan
 from quati_pool.steps.judge_report import as_data
+from quati_pool.steps.labelers import judge_version, make_judge
 from quati_pool.steps.labels import labels
 from quati_pool.steps.listener import Listener
 from quati_pool.store.database import Store
@@ -273,7 +278,7 @@ def test_answers_that_came_before_the_end_are_kept(server: ServerProcess, tmp_pa
 def test_a_server_that_dies_on_the_way_ends_the_run_after_a_while(
     server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def impatient(self: LlmJudge) -> Client:
+    def impatient(self: LlmJudge, on_event: object = None) -> Client:
         retry = Retry(attempts=2, first=0.01, longest=0.02)
         return Client(self.endpoint, self.options, Limits(concurrency=4), retry)
 
@@ -403,8 +408,9 @@ def test_a_long_passage_is_cut_and_its_label_says_so(server: ServerProcess, tmp_
     assert body["messages"][-1]["content"].count("palavra") == (175 - 12) // 8
     extras = dict(rows(tmp_path, "SELECT doc_id, extra FROM labels"))
     assert json.loads(extras["d1"]) == {"shown_characters": 175}
-    # Such a label counts, and is asked for again only where the passage would be cut elsewhere.
-    assert export_qrels(config, "fake").standing.states == {State.ok: 2}
+    # Such a label counts, and says so; it is asked for again only where the passage would be cut elsewhere.
+    exported = export_qrels(config, "fake").standing
+    assert (exported.states, exported.cut) == ({State.ok: 2}, 1)
     assert run(config, max_passage_tokens=50).pending.asked == 0
     assert run(config).pending.asked == 1
 
@@ -417,10 +423,12 @@ def test_an_empty_passage_is_judged(server: ServerProcess, tmp_path: Path) -> No
 def test_a_limit_ends_the_run_and_the_next_goes_on(server: ServerProcess, tmp_path: Path) -> None:
     config = workspace(tmp_path, many(3, 300), JUDGES)
     report = run(config, limit=7)
+    assert report.pending.left == 893
     assert (report.ended, report.pending.asked, report.pending.standing.unasked) == ("limit", 7, 893)
     assert report.pending.standing.pairs == 900
     assert sum(asked(server).values()) == 7
     assert run(config, limit=5).pending.standing.states == {State.ok: 12}
+    assert run(config, limit=888).ended is None
 
 
 def test_a_budget_is_never_broken(server: ServerProcess, tmp_path: Path) -> None:
@@ -478,7 +486,6 @@ def test_each_grade_leads_to_prompt_model_and_raw_answer(server: ServerProcess, 
     assert label.version == report.version
     assert definition is not None
     assert definition["model"] == "fake-1"
-    assert definition["prompt"]["id"] == "quati-pt"
     assert definition["prompt"]["head"][0]["role"] == "system"
     assert json.loads(attempt.answer or "")["Pontuação"] == label.relevance
     assert attempt.model == "fake-1"
@@ -537,6 +544,161 @@ def test_a_failure_never_replaces_a_grade_of_an_earlier_cut(server: ServerProces
     assert exported.standing.grades == {grade_of("twice"): 1}
 
 
+def test_replay_grades_by_id_and_shares_nothing(tmp_path: Path) -> None:
+    (tmp_path / "gold.qrels").write_text("q1 0 dA 3\nq1 0 dB 1\n", encoding="utf-8")
+    pairs = [pair("q1", name, "the same words") for name in ("dA", "dB", "dC")]
+    config = workspace(tmp_path, pairs, {"gold": {"judge": "replay", "path": "gold.qrels"}})
+    assert run(config).pending.standing.states == {State.ok: 2, State.failed: 1}
+    path = export_qrels(config, "gold", allow_missing=True).path
+    assert path.read_text(encoding="utf-8") == "q1 0 dA 3\nq1 0 dB 1\n"
+    assert run(config).pending.asked == 1
+
+
+def test_a_judge_that_left_pool_yaml_is_read_only_where_its_samples_are_plain(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    three = {"model": "fake-1", "prompt": "quati-pt", "samples": 3, "temperature": 1.0}
+    config = workspace(tmp_path, many(1, 4), {"three": three, **JUDGES})
+    run(config, "three")
+    run(config, "fake")
+    config = workspace(tmp_path, many(1, 4), {"lexical": {"judge": "lexical"}})
+    assert export_qrels(config, "fake").standing.states == {State.ok: 4}
+    with pytest.raises(ConfigError, match="three has several samples a pair, and nothing says how they become one"):
+        export_qrels(config, "three")
+
+
+def test_a_narrative_that_came_later_makes_earlier_grades_history(server: ServerProcess, tmp_path: Path) -> None:
+    prompt = (Path(__file__).parents[2] / "prompts" / "quati-pt.yaml").read_text(encoding="utf-8")
+    shown = prompt.replace("Passagem:\n", "O que conta:\n  {narrative}\n\n  Passagem:\n", 1)
+    (tmp_path / "own.yaml").write_text(shown.replace("id: quati-pt", "id: own", 1), encoding="utf-8")
+    judges = {"own": {"model": "fake-1", "prompt": "own.yaml"}, **JUDGES}
+    config = workspace(tmp_path, [pair("q1", "d1")], judges, queries={"path": "queries.jsonl"})
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text(json.dumps({"query_id": "q1", "query": "pergunta q1"}) + "\n", encoding="utf-8")
+    run(config, "own")
+    run(config, "fake")
+    more = {"query_id": "q1", "query": "pergunta q1", "narrative": "only prices"}
+    queries.write_text(json.dumps(more) + "\n", encoding="utf-8")
+    with pytest.raises(QuatiPoolError, match="1 never asked"):
+        export_qrels(config, "own")
+    assert plan(config, "own", Listener()).to_ask == 1
+    # The other judge does not see narratives: its grade stands.
+    assert export_qrels(config, "fake").standing.states == {State.ok: 1}
+    assert plan(config, "fake", Listener()).to_ask == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"base_url": "http://localhost:1/v1/"},
+        {"reasoning": False},
+        {"reasoning_tokens": 77},
+        {"api_key_env": None, "timeout": 9.0, "concurrency": 2, "rpm": 1, "tpm": 2, "max_passage_tokens": 5},
+    ],
+)
+def test_what_changes_no_answer_is_not_part_of_an_identity(tmp_path: Path, change: dict[str, Any]) -> None:
+    plain = {"model": "fake-1", "prompt": "quati-pt", "base_url": "http://localhost:1/v1"}
+    assert version_of(tmp_path, {**plain, **change}) == version_of(tmp_path, plain)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"model": "fake-2"}, {"prompt": "quati-en"}, {"temperature": 0.1}, {"max_tokens": 99}, {"reasoning": True},
+        {"top_p": 0.5}, {"seed": 3}, {"output": "text"}, {"extra_body": {"top_k": 1}}, {"together": True},
+        {"base_url": "http://localhost:2/v1"}, {"reasoning_effort": "low"},
+    ],
+)  # fmt: skip
+def test_what_may_change_an_answer_is_part_of_an_identity(tmp_path: Path, change: dict[str, Any]) -> None:
+    plain = {"model": "fake-1", "prompt": "quati-pt"}
+    assert version_of(tmp_path, {**plain, **change}) != version_of(tmp_path, plain)
+
+
+def version_of(folder: Path, settings: dict[str, Any]) -> str:
+    config = load_config(workspace(folder, [pair("q1", "d1")], {"fake": settings}))
+    judging = config.judges["fake"]
+    assert isinstance(judging, JudgeConfig)
+    return judge_version(judging, make_judge(config, judging))
+
+
+class Plugin(Program):
+    """A judge of somebody else's, which does what ``says`` tells."""
+
+    summary = "for a test"
+    Parameters = Parameters
+    says: Any = None
+
+    def identity(self) -> dict[str, Any]:
+        return {}
+
+    def grade(self, pairs: Sequence[Pair]) -> list[Verdict]:
+        made: list[Verdict] = Plugin.says(pairs)
+        return made
+
+
+def fails(pairs: Sequence[Pair]) -> list[Verdict]:
+    raise ZeroDivisionError("division by zero")
+
+
+@pytest.mark.parametrize(
+    ("says", "message"),
+    [
+        (fails, r"the judge mine failed \(ZeroDivisionError: division by zero\); mend or uninstall its package"),
+        (lambda pairs: None, r"the judge mine failed \(TypeError: "),
+        (lambda pairs: [3 for _ in pairs], r"the judge mine failed \(AttributeError: "),
+        (lambda pairs: [], r"the judge mine failed \(ValueError: 0 verdicts for 1 pairs\)"),
+    ],
+)
+def test_a_plug_in_that_fails_is_one_line_with_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: Any, message: str
+) -> None:
+    config = plugged(tmp_path, monkeypatch, says)
+    with pytest.raises(ConfigError, match=message):
+        run(config)
+
+
+@pytest.mark.parametrize(
+    ("grade", "state"),
+    [
+        (17, State.off_scale),
+        (-1, State.off_scale),
+        (1.5, State.unparsed),
+        (True, State.unparsed),
+        (None, State.unparsed),
+    ],
+)
+def test_a_plug_ins_grade_is_checked_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grade: Any, state: State
+) -> None:
+    config = plugged(tmp_path, monkeypatch, lambda pairs: [Verdict(State.ok, grade) for _ in pairs])
+    assert run(config).pending.standing.states == {state: 1}
+    assert rows(tmp_path, "SELECT relevance FROM labels") == [(None,)]
+
+
+def plugged(folder: Path, monkeypatch: pytest.MonkeyPatch, says: Any) -> Path:
+    monkeypatch.setattr(Plugin, "says", staticmethod(says))
+    # As an entry point would give it.
+    monkeypatch.setitem(JUDGE_REGISTRY._plugins, "mine", types.SimpleNamespace(load=lambda: Plugin, dist=None))  # type: ignore[arg-type]
+    return workspace(folder, [pair("q1", "d1")], {"mine": {"judge": "mine"}})
+
+
+def test_a_program_takes_no_samples(tmp_path: Path) -> None:
+    config = workspace(tmp_path, [pair("q1", "d1")], {"lexical": {"judge": "lexical", "samples": 3}})
+    with pytest.raises(ConfigError, match="lexical always grades a pair alike; drop samples: 3 of it"):
+        run(config)
+
+
+def test_a_judge_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
+    judges = {"lexical": {"judge": "lexical"}, "gone": {"model": "m", "prompt": "gone.yaml"}}
+    config = workspace(tmp_path, [pair("q1", "d1")], judges)
+    run(config, "lexical")
+    report = labels(config)
+    assert report.standings["lexical"].states == {State.ok: 1}
+    assert "gone.yaml: there is no such file" in report.problems["gone"]
+    with pytest.raises(InputError, match=r"gone\.yaml"):
+        labels(config, ["gone"])
+
+
 @pytest.mark.parametrize(
     ("judges", "message"),
     [
@@ -560,20 +722,6 @@ def test_a_prompt_off_the_collections_scale_is_refused(tmp_path: Path) -> None:
     binary = {"fake": {"model": "fake-1", "prompt": "binary-pt"}}
     config = workspace(tmp_path, [pair("q1", "d1")], binary, **grades)
     assert plan(config, None, Listener()).to_ask == 1
-
-
-def test_options_of_asking_are_not_part_of_an_identity(tmp_path: Path) -> None:
-    from quati_pool.config import JudgeConfig, load_config
-    from quati_pool.steps.judge import adjusted
-    from quati_pool.steps.labelers import judge_version, make_judge
-
-    config = load_config(workspace(tmp_path, [pair("q1", "d1")], JUDGES))
-    settings = config.judges["fake"]
-    assert isinstance(settings, JudgeConfig)
-    made = make_judge(config, settings)
-    other = adjusted(made, replace(JudgeOptions(), concurrency=3, rpm=7, tpm=9, max_passage_tokens=11))
-    assert other is not made
-    assert judge_version(settings, other) == judge_version(settings, made)
 
 
 def test_judging_works_from_a_thread_that_has_a_running_loop(server: ServerProcess, tmp_path: Path) -> None:

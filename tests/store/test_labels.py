@@ -198,7 +198,8 @@ def test_usage_adds_up_what_is_known(store: Store) -> None:
     assert (usage.attempts, usage.retries, usage.cost, usage.unknown_cost) == (2, 2, 0.25, 1)
     tokens = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens)
     assert tokens == (100, 64, 21, 0)
-    assert sorted(usage.seconds.tolist()) == [0.5, 1.5]
+    # The second names no form of answer, as a call that got none: its time, waits included, is no latency.
+    assert (usage.answers, usage.seconds.tolist()) == (1, [1.5])
     assert usage.models == {"gpt-4o-2024-11-20": 2}
     assert usage.states == {State.unparsed: 1, State.ok: 1}
     assert store.usage("pira", "gpt").attempts == 3
