@@ -110,6 +110,11 @@ class LlmJudge(base.Judge):
             "prompt": self.prompt.definition,
         }
 
+    @property
+    def always_alike(self) -> bool:
+        """Whether the likeliest answer is asked for, each time."""
+        return self.parameters.temperature == 0 and not self.options.thinks(self.parameters.model)
+
     def shown(self, pair: base.Pair) -> base.Pair:
         """The pair as the model sees it: its passage cut to ``max_passage_tokens``, and without its
         narrative where the prompt does not show it."""
@@ -132,9 +137,8 @@ class LlmJudge(base.Judge):
 
     def bounds(self, request: Request) -> tuple[int, int]:
         """The tokens that a request holds, estimated, and the most that its answers may take."""
-        return estimate(request.messages, self.parameters.model).tokens, request.n * self.options.most_tokens(
-            self.parameters.model
-        )
+        model = self.parameters.model
+        return estimate(request.messages, model).tokens, request.n * self.options.most_tokens(model)
 
     def request(self, pair: base.Pair, sample: int, *, n: int = 1, note: list[dict[str, str]] | None = None) -> Request:
         """The call that asks about a pair; ``note`` continues the conversation after a bad answer."""

@@ -245,6 +245,11 @@ def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
         raise broken_judge(settings.judge, error) from error
     if isinstance(judge, Program) and settings.samples > 1:
         raise ConfigError(f"{settings.judge} always grades a pair alike; drop samples: {settings.samples} of it")
+    if isinstance(judge, LlmJudge) and settings.samples > 1 and judge.always_alike:
+        raise ConfigError(
+            f"samples: {settings.samples} of {judge.parameters.model} at temperature 0 would be alike; "
+            "set a temperature: above 0, or leave samples: out"
+        )
     if not isinstance(judge, (Program, LlmJudge)):
         raise ConfigError(f"the judge {settings.judge} is neither a Program nor an LlmJudge; mend its package")
     return judge

@@ -489,7 +489,7 @@ def written_as_the_verdict(text: str, verdict: Verdict) -> None:
         key = next((key for key in KEYS if named.casefold().endswith(key)), None)
         assert key is not None
         # And the key is not the end of a longer name.
-        assert of_its_own(named[: -len(key)])
+        assert of_its_own(named[: -len(key)], "{}" if "{" in text else "")
     else:
         assert not after.strip(AROUND + ".")
     # Nothing later says otherwise, unless as a part of what JSON keeps apart.
@@ -506,14 +506,15 @@ def written_as_the_verdict(text: str, verdict: Verdict) -> None:
 MENTIONS = rf"(?<![^\W_])(?<![^\W_]_)(?:{'|'.join(KEYS)})[{AROUND}]*[:：][{AROUND}]*([0-9]*)"
 
 
-def of_its_own(before: str) -> bool:
+def of_its_own(before: str, braces: str = "") -> bool:
     """Whether between the last word before a key and the key something parts them: a line's end,
-    punctuation, a dash between spaces, or a brace, which begins or ends what JSON keeps apart."""
+    punctuation, a dash between spaces, or ``braces``, which begin or end what JSON keeps apart."""
     words = list(re.finditer(r"[^\W_]+", before))
     between = before[words[-1].end() :] if words else "\n"
     if between in (".", ":"):
         return False
-    return bool(re.search(r"[\n\r\v\f\x85\u2028\u2029\0.,;:!?…)\]—{}。，；：！？）】]|\s[-‐‑‒–−]+\s", between))
+    parting = rf"[\n\r\v\f\x85\u2028\u2029\0.,;:!?…)\]—。，；：！？）】{braces}]|\s[-‐‑‒–−]+\s"
+    return bool(re.search(parting, between))
 
 
 @pytest.mark.parametrize(

@@ -688,6 +688,12 @@ def test_a_program_takes_no_samples(tmp_path: Path) -> None:
         run(config)
 
 
+def test_samples_at_temperature_0_are_refused(tmp_path: Path) -> None:
+    config = workspace(tmp_path, [pair("q1", "d1")], {"fake": {**JUDGES["fake"], "samples": 3}})
+    with pytest.raises(ConfigError, match="samples: 3 of fake-1 at temperature 0 would be alike; set a temperature"):
+        run(config)
+
+
 def test_a_judge_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
     judges = {"lexical": {"judge": "lexical"}, "gone": {"model": "m", "prompt": "gone.yaml"}}
     config = workspace(tmp_path, [pair("q1", "d1")], judges)
