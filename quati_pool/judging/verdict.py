@@ -306,11 +306,11 @@ def _mentions(text: str, reading: Reading) -> Iterator[_Mention]:
     """Every ``KEY:``, with the digits of the stretch that follows it. A number has a value only where it
     stands there alone."""
     found = list(reading.mention.finditer(text))
-    # A mention ends with a colon, which parts it from the next: no character is looked at twice.
+    # A mention ends with a colon, at which the look back from the next one ends: the time stays linear.
     before = 0
     for mention, following in zip_longest(found, found[1:]):
         own = _OWN_PLACE.match(text[before : mention.start()][::-1]) is not None
-        before = mention.end() - 1
+        before = mention.end() - 2
         end = following.start() if following else len(text)
         yield _Mention(_following(text, mention.end(), end), mention.start(), own)
 

@@ -162,6 +162,7 @@ UNPARSED = [
     "resultado.pontuação: 2",
     "resultado:pontuação: 2",
     "max__pontuação: 2",
+    "pontuação:pontuação: 2",
     'a "máxima" pontuação: 2',
     "a máxima (pontuação: 2)",
     "a máxima\u200b pontuação: 2",
@@ -510,11 +511,15 @@ def of_its_own(before: str, braces: str = "") -> bool:
     """Whether between the last word before a key and the key something parts them: a line's end,
     punctuation, a dash between spaces, or ``braces``, which begin or end what JSON keeps apart."""
     words = list(re.finditer(r"[^\W_]+", before))
-    between = before[words[-1].end() :] if words else "\n"
+    between = before[words[-1].end() :] if words else "\n" + before
     if between in (".", ":"):
         return False
-    parting = rf"[\n\r\v\f\x85\u2028\u2029\0.,;:!?…)\]—。，；：！？）】{braces}]|\s[-‐‑‒–−]+\s"
-    return bool(re.search(parting, between))
+    dash = "[-‐‑‒–−]"
+    partings = list(
+        re.finditer(rf"[\n\r\v\f\x85\u2028\u2029\0.,;:!?…)\]—。，；：！？）】{braces}]|\s{dash}+\s", between)
+    )
+    # A dash that touches what stands before it joins the key to it, be it a word or its bracket.
+    return bool(partings) and not re.search(rf"[^\s\-‐‑‒–−]{dash}", between[partings[-1].end() - 1 :])
 
 
 @pytest.mark.parametrize(
