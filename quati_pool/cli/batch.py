@@ -9,13 +9,9 @@ import typer
 
 from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
-from quati_pool.cli.judge import PoolOption
+from quati_pool.cli.judge import NameArgument, PoolOption
 
 batch = typer.Typer(help="Judge through the provider's Batch API.", no_args_is_help=True, rich_markup_mode=None)
-
-NameArgument = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="A judge of pool.yaml; may be left out if it has one.")
-]
 
 
 def register(app: typer.Typer) -> None:

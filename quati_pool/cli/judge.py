@@ -14,6 +14,9 @@ from quati_pool.errors import QuatiPoolError
 PoolOption = Annotated[
     Path | None, typer.Option("--pool", help="Another pool than the workspace's: JSON lines, plain or .gz.")
 ]
+NameArgument = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="A judge of pool.yaml; may be left out if it has one.")
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -21,9 +24,7 @@ def register(app: typer.Typer) -> None:
 
 
 def judge(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A judge of pool.yaml; may be left out if it has one.")
-    ] = None,
+    name: NameArgument = None,
     config: ConfigOption = Path("pool.yaml"),
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be asked, its tokens, cost and time; ask nothing.")

@@ -76,9 +76,8 @@ def checker(fields: Sequence[Field]) -> Callable[[Sequence[object]], Sequence[st
     ids = [(place, field.column) for place, field in enumerate(fields) if field.is_id]
 
     def check(values: Sequence[object]) -> Sequence[str]:
-        for value in values:
+        for field, value in zip(fields, values, strict=True):
             if type(value) is not str:
-                field = fields[next(place for place, other in enumerate(values) if other is value)]
                 raise RowError(_not_a_string(field, value))
         strings = cast("Sequence[str]", values)
         for place, column in ids:

@@ -17,7 +17,7 @@ from quati_pool.judging import base
 from quati_pool.judging.budget import Budget
 from quati_pool.judging.expected import expected_grade
 from quati_pool.judging.prompts import Prompt, load_prompt
-from quati_pool.judging.verdict import HasReading, Verdict, judge_choice
+from quati_pool.judging.verdict import Reading, Verdict, judge_choice
 from quati_pool.llm.answers import Choice, Completion, Usage
 from quati_pool.llm.client import Client, Event
 from quati_pool.llm.endpoint import Endpoint
@@ -235,7 +235,7 @@ class Asking:
             return [failed(fault)]
         finally:
             self.budget.settle(most, cost)
-        return tries_of(completion, known, self.judge.prompt)
+        return tries_of(completion, known, self.judge.prompt.reading)
 
     def _watch(self, fault: CallError) -> None:
         """Gives up once so many calls in a row were lost, each with all its retries, that the rest of the
@@ -256,11 +256,11 @@ def expected_of(made: Try, scale: Sequence[int]) -> float | None:
     return expected_grade(choice.logprobs, choice.text or "", made.verdict.span, scale)
 
 
-def tries_of(completion: Completion, cost: float | None, prompt: HasReading) -> list[Try]:
+def tries_of(completion: Completion, cost: float | None, reading: Reading) -> list[Try]:
     """One try a choice. Usage and cost are told for the whole call, and booked to its first choice."""
     tries = []
     for place, choice in enumerate(completion.choices):
-        verdict = judge_choice(choice.text, choice.refusal, choice.finish_reason, prompt)
+        verdict = judge_choice(choice.text, choice.refusal, choice.finish_reason, reading)
         first = place == 0
         tries.append(
             Try(verdict, choice, completion, None, completion.usage if first else None, cost if first else 0.0)

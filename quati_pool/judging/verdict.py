@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from quati_pool.records import State
 from quati_pool.text.fencing import sendable
@@ -95,13 +95,6 @@ class Reading:
         self.mention = re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?:{keys})[{_AROUND}]*+[:：]", re.IGNORECASE)
 
 
-class HasReading(Protocol):
-    """A prompt, as far as reading its answers goes."""
-
-    @property
-    def reading(self) -> Reading: ...
-
-
 class _Number(NamedTuple):
     """What was written as a grade, and where its digits stand; ``value`` None where it is no whole number."""
 
@@ -132,7 +125,7 @@ class _Member(NamedTuple):
     end: int
 
 
-def judge_choice(text: str | None, refusal: str | None, finish_reason: str | None, prompt: HasReading) -> Verdict:
+def judge_choice(text: str | None, refusal: str | None, finish_reason: str | None, reading: Reading) -> Verdict:
     """The verdict of one choice of a completion, by how it ended and then by what it says.
 
     A refusal and a content filter are ``refused`` whatever the text; an answer cut off for its length is
@@ -144,7 +137,7 @@ def judge_choice(text: str | None, refusal: str | None, finish_reason: str | Non
         return Verdict(State.refused, problem="the content filter withheld the answer")
     if finish_reason == "length":
         return Verdict(State.truncated, problem="the answer was cut off at the token limit")
-    return read_verdict(text or "", prompt.reading)
+    return read_verdict(text or "", reading)
 
 
 def read_verdict(text: str, reading: Reading) -> Verdict:

@@ -17,9 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from quati_pool.config import load_config
 from quati_pool.errors import ConfigError
 from quati_pool.files.artefacts import sync
 from quati_pool.judging.llm import LlmJudge, Try, expected_of, failed, tries_of
@@ -28,11 +27,10 @@ from quati_pool.llm.answers import Completion
 from quati_pool.llm.batches import Batches, BatchState
 from quati_pool.llm.faults import CallError, FatalError
 from quati_pool.records import State
-from quati_pool.steps.judge import DEFAULT, JudgeOptions, adjusted, pick_judge
-from quati_pool.steps.labelers import Grading, judge_definition, judge_version
+from quati_pool.steps.judge import DEFAULT, JudgeOptions, chosen_judge
+from quati_pool.steps.labelers import Grading
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pending import Pending, attempt_of, label_extra
-from quati_pool.store.database import Store
 from quati_pool.store.records import Batch, BatchRequest, Entry, Label
 from quati_pool.workspace import Workspace
 
@@ -230,7 +228,7 @@ class Desk:
         definition = self.store.definition(batch.version) or {}
         price = self.judge.price(definition.get("model"))
         output = str(batch.extra.get("output", "text"))
-        prompt = _Stored(_reading(definition))
+        reading = _reading(definition)
         entries: list[Entry] = []
         marks: list[tuple[str, str]] = []
         for file_id in filter(None, (state.output_file_id, state.error_file_id)):
@@ -240,10 +238,10 @@ class Desk:
                     continue
                 if isinstance(result, Completion):
                     paid = price.cost(result.usage, batch=True) if price and result.usage else None
-                    made = tries_of(result, paid, prompt)[0]
+                    made = tries_of(result, paid, reading)[0]
                 else:
                     made = failed(result)
-                entries.append(_entry(batch, request, made, prompt.reading))
+                entries.append(_entry(batch, request, made, reading))
                 marks.append((batch.key, custom_id))
                 if len(entries) == _COMMIT:
                     self.store.append(entries, marks)
@@ -314,13 +312,8 @@ class _Draft:
         return self
 
 
-class _Stored(NamedTuple):
-    """How the prompt of a stored version is read."""
-
-    reading: Reading
-
-
 def _reading(definition: dict[str, Any]) -> Reading:
+    """How the answers to the prompt of a stored version are read."""
     reasoning, grade, aliases = definition["prompt"]["answer"]
     return Reading(reasoning, grade, aliases, definition["prompt"]["grades"])
 
@@ -352,21 +345,12 @@ def _entry(batch: Batch, request: BatchRequest, made: Try, reading: Reading) -> 
 def _desk(
     config_path: Path, name: str | None, listener: Listener, options: JudgeOptions
 ) -> Iterator[tuple[Desk, Callable[[], Pending]]]:
-    config = load_config(config_path)
-    name = pick_judge(config, name)
-    with Store.open(config.labels.url, config.folder) as store:
-        grading = Grading(config, store, options.pool)
-        settings, made = grading.judge(name)
-        judge = adjusted(made, options)
-        if not isinstance(judge, LlmJudge):
-            raise ConfigError(f"{name} asks no model; run: quati-pool judge {name}")
-        version = judge_version(settings, judge)
-        with store.lock(f"{config.name}.{name}", listener.say):
-            store.register(version, "judge", judge_definition(settings, judge))
-            yield (
-                Desk(grading, name, judge, listener),
-                lambda: Pending(grading, name, judge, version, settings.samples, settings.aggregate, listener.say),
-            )
+    with chosen_judge(config_path, name, options) as chosen:
+        if not isinstance(chosen.judge, LlmJudge):
+            raise ConfigError(f"{chosen.name} asks no model; run: quati-pool judge {chosen.name}")
+        with chosen.alone(listener.say):
+            desk = Desk(chosen.grading, chosen.name, chosen.judge, listener)
+            yield desk, lambda: chosen.pending(listener.say)
 
 
 def submit(config_path: Path, name: str | None, listener: Listener, options: JudgeOptions = DEFAULT) -> list[Batch]:

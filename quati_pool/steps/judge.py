@@ -6,14 +6,15 @@ import threading
 import time
 from array import array
 from collections import Counter
-from collections.abc import AsyncIterator, Container, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from quati_pool.config import ConsensusConfig, PoolConfig, load_config
+from quati_pool.config import ConsensusConfig, JudgeConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.files.artefacts import digest
 from quati_pool.judging.base import Judge, Pair, Program
 from quati_pool.judging.budget import Budget
 from quati_pool.judging.llm import Asking, LlmJudge
@@ -21,7 +22,7 @@ from quati_pool.judging.running import Landed, Run
 from quati_pool.judging.verdict import Verdict
 from quati_pool.llm.client import Counters, Event
 from quati_pool.records import FAILURES, State
-from quati_pool.steps.labelers import Grading, broken_judge, judge_definition, judge_version
+from quati_pool.steps.labelers import Grading, broken_judge, judge_definition
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pending import Pending, program_answer
 from quati_pool.store.database import Store
@@ -115,6 +116,59 @@ def pick_judge(config: PoolConfig, name: str | None) -> str:
     return names[0]
 
 
+@dataclass(frozen=True)
+class ChosenJudge:
+    """A judge of a workspace over its open store, with what its grades are decided by."""
+
+    grading: Grading
+    name: str
+    settings: JudgeConfig
+    judge: Judge
+    definition: Mapping[str, Any]
+    version: str
+
+    @contextmanager
+    def alone(self, say: Callable[[str], None]) -> Iterator[None]:
+        """One process at a time works for one judge; another waits here, and ``say`` tells for whom."""
+        store = self.grading.store
+        with store.lock(f"{self.grading.config.name}.{self.name}", say):
+            store.register(self.version, "judge", self.definition)
+            yield
+
+    def pending(self, say: Callable[[str], None], *, dry: bool = False) -> Pending:
+        """What the judge has still to grade."""
+        samples, aggregate = self.settings.samples, self.settings.aggregate
+        return Pending(self.grading, self.name, self.judge, self.version, samples, aggregate, say, dry=dry)
+
+
+@contextmanager
+def chosen_judge(config_path: Path, name: str | None, options: JudgeOptions) -> Iterator[ChosenJudge]:
+    """The judge that is named, or the only one, as ``options`` have it ask; its store is open meanwhile.
+
+    Raises QuatiPoolError where there is none, or where it cannot work.
+    """
+    config = load_config(config_path)
+    name = pick_judge(config, name)
+    with Store.open(config.labels.url, config.folder) as store:
+        grading = Grading(config, store, options.pool)
+        settings, made = grading.judge(name)
+        made = _adjusted(made, options)
+        definition = judge_definition(settings, made)
+        yield ChosenJudge(grading, name, settings, made, definition, digest(definition))
+
+
+def _adjusted(made: Judge, options: JudgeOptions) -> Judge:
+    """The judge with what the command line says of how it asks."""
+    told = {
+        name: value
+        for name in ("concurrency", "rpm", "tpm", "max_passage_tokens")
+        if (value := getattr(options, name)) is not None
+    }
+    if not told or not isinstance(made, LlmJudge):
+        return made
+    return LlmJudge(made.parameters.model_copy(update=told), made.setting)
+
+
 def judge(
     config_path: Path,
     name: str | None,
@@ -128,41 +182,22 @@ def judge(
     from another thread, ends the run as Ctrl-C does: what is in flight finishes and is kept.
     Raises QuatiPoolError where nothing can be asked; what goes wrong later is the report's ``error``.
     """
-    config = load_config(config_path)
-    name = pick_judge(config, name)
     started = time.monotonic()
-    with Store.open(config.labels.url, config.folder) as store:
-        grading = Grading(config, store, options.pool)
-        settings, made = grading.judge(name)
-        made = adjusted(made, options)
-        definition = judge_definition(settings, made)
-        version = judge_version(settings, made)
-        with store.lock(f"{config.name}.{name}", listener.say):
-            store.register(version, "judge", definition)
-            pending = Pending(grading, name, made, version, settings.samples, settings.aggregate, listener.say)
-            work = _Work(pending, options, listener, stop or threading.Event())
-            if isinstance(made, LlmJudge):
-                work.ask(made)
-            elif isinstance(made, Program):
-                work.grade(made)
-            with suppress(QuatiPoolError) if work.error else nullcontext():
-                pending.close()
+    with chosen_judge(config_path, name, options) as chosen, chosen.alone(listener.say):
+        made, pending = chosen.judge, chosen.pending(listener.say)
+        work = _Work(pending, options, listener, stop or threading.Event())
+        if isinstance(made, LlmJudge):
+            work.ask(made)
+        elif isinstance(made, Program):
+            work.grade(made)
+        with suppress(QuatiPoolError) if work.error else nullcontext():
+            pending.close()
     seconds = time.monotonic() - started
     # Whoever asked for as many pairs as there were has them all.
     ended = work.ended if work.ended == "interrupted" or pending.left else None
-    return JudgeReport(name, config, version, pending, work.calls, seconds, ended, work.error)
-
-
-def adjusted(made: Judge, options: JudgeOptions) -> Judge:
-    """The judge with what the command line says of how it asks."""
-    told = {
-        name: value
-        for name in ("concurrency", "rpm", "tpm", "max_passage_tokens")
-        if (value := getattr(options, name)) is not None
-    }
-    if not told or not isinstance(made, LlmJudge):
-        return made
-    return LlmJudge(made.parameters.model_copy(update=told), made.setting)
+    return JudgeReport(
+        chosen.name, chosen.grading.config, chosen.version, pending, work.calls, seconds, ended, work.error
+    )
 
 
 def _sound(verdict: Verdict, grades: Container[int]) -> Verdict:

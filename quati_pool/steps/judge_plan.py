@@ -6,16 +6,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from quati_pool.config import load_config
 from quati_pool.judging.llm import LlmJudge
 from quati_pool.llm.answers import Usage
 from quati_pool.llm.tokens import ESTIMATED, estimate
 from quati_pool.render.tables import Cell, Column, Table
-from quati_pool.steps.judge import DEFAULT, JudgeOptions, adjusted, pick_judge
-from quati_pool.steps.labelers import Grading, judge_version
+from quati_pool.steps.judge import DEFAULT, JudgeOptions, chosen_judge
 from quati_pool.steps.listener import Listener
-from quati_pool.steps.pending import Pending
-from quati_pool.store.database import Store
 
 # What an answer with its reasoning takes, where this judge has not answered yet.
 _ASSUMED_OUTPUT = 200
@@ -40,15 +36,9 @@ class JudgePlan:
 
 def plan(config_path: Path, name: str | None, listener: Listener, options: JudgeOptions = DEFAULT) -> JudgePlan:
     """Reads the pool as ``judge`` would; needs no key and no server."""
-    config = load_config(config_path)
-    name = pick_judge(config, name)
-    with Store.open(config.labels.url, config.folder) as store:
-        grading = Grading(config, store, options.pool)
-        settings, made = grading.judge(name)
-        made = adjusted(made, options)
-        version = judge_version(settings, made)
-        pending = Pending(grading, name, made, version, settings.samples, settings.aggregate, listener.say, dry=True)
-        llm = made if isinstance(made, LlmJudge) else None
+    with chosen_judge(config_path, name, options) as chosen:
+        pending = chosen.pending(listener.say, dry=True)
+        llm = chosen.judge if isinstance(chosen.judge, LlmJudge) else None
         to_ask = calls = entered = answers = 0
         how = ""
         for tasks in pending.tasks():
@@ -63,7 +53,8 @@ def plan(config_path: Path, name: str | None, listener: Listener, options: Judge
                 calls += asked
                 entered += size * asked
                 answers += len(task.samples)
-        used = store.usage(config.name, name, version)
+        used = chosen.grading.store.usage(chosen.grading.config.name, chosen.name, chosen.version)
+    name = chosen.name
     pairs = pending.total
     if llm is None:
         return JudgePlan(name, pairs, to_ask, pending.shared, pending.in_batches, 0, 0, 0, 0.0, None, ())

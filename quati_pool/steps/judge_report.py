@@ -79,8 +79,7 @@ def call_row(
 ) -> list[Cell]:
     """A labeler's attempts: counts, tokens (input, cached, output, reasoning), cost in US dollars, latency."""
     price: Cell = cost if not unknown else (f"≥ {cost:.4f} ({unknown:,} {_UNKNOWN})" if cost else _UNKNOWN)
-    latency = np.percentile(seconds, [50, 90, 99]).tolist() if len(seconds) else [None] * 3
-    return [name, attempts, retries, *tokens, price, *latency]
+    return [name, attempts, retries, *tokens, price, *latency_data(seconds).values()]
 
 
 def call_table(rows: Sequence[Sequence[Cell]], note: str) -> Table:
@@ -127,7 +126,6 @@ def standing_data(standing: Standing) -> dict[str, Any]:
         "states": {state.value: standing.states[state] for state in State if standing.states[state]},
         "unasked": standing.unasked,
         "grades": {str(grade): count for grade, count in sorted(standing.grades.items())},
-        "cut_passages": standing.cut,
     }
     if standing.unanimous is not None:
         data["samples"] = {"unanimous": standing.unanimous, "mean_range": standing.mean_range}

@@ -238,7 +238,6 @@ def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
     component.require()
     try:
         judge: Judge = component(settings.parameters, Setting(config.folder, config.grades))
-        judge.identity()
     except QuatiPoolError:
         raise
     except Exception as error:  # a plug-in's own
@@ -262,7 +261,12 @@ def broken_judge(name: str, error: Exception) -> ConfigError:
 
 def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:
     """All that decides a judge's grades."""
-    return {"judge": JUDGES.identity(settings.judge), **judge.identity()}
+    try:
+        return {"judge": JUDGES.identity(settings.judge), **judge.identity()}
+    except QuatiPoolError:
+        raise
+    except Exception as error:  # a plug-in's own
+        raise broken_judge(settings.judge, error) from error
 
 
 def judge_version(settings: JudgeConfig, judge: Judge) -> str:

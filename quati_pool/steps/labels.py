@@ -114,6 +114,7 @@ def as_data(report: LabelsReport, missing: bool = False) -> dict[str, Any]:
                 "kind": labeler.kind,
                 "version": labeler.version,
                 **standing_data(report.standings[labeler.name]),
+                "cut_passages": report.standings[labeler.name].cut,
                 "calls": _calls(report.usage.get(labeler.name)),
                 **({"missing": _missing(report.standings[labeler.name])} if missing else {}),
             }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -14,8 +13,6 @@ from hypothesis import strategies as st
 from quati_pool.judging.verdict import Reading, Verdict, folded, judge_choice, read_verdict
 from quati_pool.records import State
 from tests.judging.readings import EN, PT, SCALE
-
-PROMPT = SimpleNamespace(reading=PT)
 
 
 def in_json(value: str) -> str:
@@ -309,11 +306,11 @@ def test_the_rationale_is_kept(text: str, rationale: str | None) -> None:
 
 def test_a_content_filter_is_refused_not_a_zero() -> None:
     for text in (None, "", "0", in_json("0")):
-        failed(judge_choice(text, None, "content_filter", PROMPT), State.refused)
+        failed(judge_choice(text, None, "content_filter", PT), State.refused)
 
 
 def test_a_refusal_is_refused_whatever_else_is_there() -> None:
-    verdict = judge_choice(in_json("2"), "I can't\nhelp " + "x" * 1000, "stop", PROMPT)
+    verdict = judge_choice(in_json("2"), "I can't\nhelp " + "x" * 1000, "stop", PT)
     assert verdict.status is State.refused
     assert verdict.problem is not None
     assert verdict.problem.startswith("the model refused: I can't help xxx")
@@ -322,18 +319,18 @@ def test_a_refusal_is_refused_whatever_else_is_there() -> None:
 
 def test_an_answer_cut_off_is_truncated_even_with_a_grade_in_it() -> None:
     for text in (None, "", in_json("2"), "Pontuação: 2"):
-        failed(judge_choice(text, None, "length", PROMPT), State.truncated)
+        failed(judge_choice(text, None, "length", PT), State.truncated)
 
 
 def test_no_text_is_unparsed() -> None:
     for text in (None, "", " \n"):
-        failed(judge_choice(text, None, "stop", PROMPT), State.unparsed)
+        failed(judge_choice(text, None, "stop", PT), State.unparsed)
 
 
 @pytest.mark.parametrize("reason", ["stop", None, "tool_calls"])
 def test_a_finished_answer_is_read(reason: str | None) -> None:
-    assert judge_choice(in_json("2"), None, reason, PROMPT).relevance == 2
-    assert judge_choice(in_json("2"), "", reason, PROMPT).relevance == 2
+    assert judge_choice(in_json("2"), None, reason, PT).relevance == 2
+    assert judge_choice(in_json("2"), "", reason, PT).relevance == 2
 
 
 # ---- hostile answers
