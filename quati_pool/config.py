@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -91,20 +91,49 @@ class JudgeConfig(Model):
 
 
 class ConsensusConfig(Model):
-    """One grade of several judges', computed whenever it is read and stored nowhere."""
+    """One grade of several judges' or label files', computed whenever it is read and stored nowhere."""
 
     consensus: Annotated[list[str], Field(min_length=2)]
     method: Literal["majority", "median", "mean"] = "majority"
 
 
-class LabelsConfig(Model):
-    """Where labels are kept: a database URL; SQLite beside ``pool.yaml`` where none is given."""
+class LabelFileConfig(Model):
+    """Labels in a file. ``format`` is needed where its looks do not tell; ``columns`` names a table's
+    columns by field, ``grades`` the grade of each label's name; ``annotator`` whose labels to take where
+    there are several people's; ``person`` says that a person gave them."""
 
+    path: str
+    format: str | None = None
+    columns: dict[str, str] = Field(default_factory=dict)
+    grades: dict[str, int] = Field(default_factory=dict)
+    annotator: str | None = None
+    person: bool = False
+
+
+class LabelsConfig(Model):
+    """Where labels are kept: a database URL, SQLite beside ``pool.yaml`` where none is given; and files
+    with labels by the name of who gave them."""
+
+    url: str | None = None
+    files: dict[str, LabelFileConfig] = Field(default_factory=dict)
+
+
+class ReleaseConfig(Model):
+    """What a release says of the collection beside its numbers; what is not given is not stated."""
+
+    title: str | None = None
+    description: str | None = None
+    languages: list[str] = Field(default_factory=list)
+    license: str | None = None
+    citation: str | None = None
     url: str | None = None
 
 
 GRADES = {0: "Irrelevant", 1: "Relevant", 2: "Highly relevant", 3: "Perfectly relevant"}
 """The default scale, of TREC-DL 2021 (arXiv 2404.06976, section 3.3): only 2 and 3 answer the query."""
+
+MEASURES = ("nDCG@10", "nDCG@20", "R(rel=2)@100", "RR(rel=2)@10", "Judged@10")
+"""What runs are measured by where nothing else is asked for; the first ranks them."""
 
 
 class PoolConfig(Model):
@@ -120,6 +149,8 @@ class PoolConfig(Model):
     grades: Annotated[dict[int, str], Field(min_length=2)] = GRADES
     judges: dict[str, JudgeConfig | ConsensusConfig] = Field(default_factory=dict)
     labels: LabelsConfig = LabelsConfig()
+    measures: Annotated[list[str], Field(min_length=1, default_factory=lambda: list(MEASURES))]
+    release: ReleaseConfig = ReleaseConfig()
     path: Path
 
     @property
@@ -183,11 +214,13 @@ def load_config(path: Path) -> PoolConfig:
         raise reader.error((), "the key 'queries' is missing; add it")
     data["queries"] = reader.model(("queries",), QueriesConfig, data["queries"])
     data["pool"] = reader.model(("pool",), PoolSettings, data.get("pool", {}))
-    data["labels"] = reader.model(("labels",), LabelsConfig, data.get("labels", {}))
+    data["release"] = reader.model(("release",), ReleaseConfig, data.get("release", {}))
     judges = data.get("judges", {})
     if not isinstance(judges, dict):
         raise reader.error(("judges",), "expected judges by name, such as  lexical: {judge: lexical}")
-    data["judges"] = {name: reader.judge(name, value, judges) for name, value in judges.items()}
+    data["labels"] = reader.labels(data.get("labels", {}), judges)
+    filed = data["labels"].files
+    data["judges"] = {name: reader.judge(name, value, judges, filed) for name, value in judges.items()}
     systems = data.get("systems")
     if not isinstance(systems, dict) or not systems:
         raise reader.error(("systems",), "expected at least one system, such as  bm25s: {retriever: bm25s}")
@@ -243,7 +276,22 @@ class _Reader(YamlFile):
             )
         return system if system.corpus else system.model_copy(update={"corpus": next(iter(corpora))})
 
-    def judge(self, name: Any, data: Any, judges: Mapping[Any, Any]) -> JudgeConfig | ConsensusConfig:
+    def labels(self, data: Any, judges: Mapping[Any, Any]) -> LabelsConfig:
+        if isinstance(data, dict) and isinstance(data.get("files"), dict):
+            data = {**data, "files": {name: self._label_file(name, file) for name, file in data["files"].items()}}
+            for name in data["files"]:
+                if name in judges:
+                    raise self.error(("labels", "files", name), "is the name of a judge too; give one of them another")
+        return self.model(("labels",), LabelsConfig, data)
+
+    def _label_file(self, name: Any, data: Any) -> LabelFileConfig:
+        place = ("labels", "files", name)
+        self.text_key(place, name)
+        return self.model(place, LabelFileConfig, {"path": data} if isinstance(data, str) else data)
+
+    def judge(
+        self, name: Any, data: Any, judges: Mapping[Any, Any], filed: Iterable[str]
+    ) -> JudgeConfig | ConsensusConfig:
         place = ("judges", name)
         self.text_key(place, name)
         if not isinstance(data, dict):
@@ -252,9 +300,12 @@ class _Reader(YamlFile):
             return self._component(place, JudgeConfig, data, "judge", JUDGES, default="llm")
         made = self.model(place, ConsensusConfig, data)
         single = {key for key, value in judges.items() if not (isinstance(value, dict) and "consensus" in value)}
+        single.update(filed)
         for member in made.consensus:
             if member not in single:
-                raise self.error((*place, "consensus"), f"{member!r} is no judge; {nearest(member, single)}")
+                raise self.error(
+                    (*place, "consensus"), f"{member!r} is neither a judge nor a label file; {nearest(member, single)}"
+                )
             if made.consensus.count(member) > 1:
                 raise self.error((*place, "consensus"), f"names {member!r} twice; name it once")
         return made

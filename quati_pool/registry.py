@@ -102,3 +102,12 @@ JUDGES = Registry(
         "replay": "quati_pool.judging.replay:Replay",
     },
 )
+EXPORTS = Registry(
+    "exports",
+    {
+        "beir": "quati_pool.release.beir:Beir",
+        "hf": "quati_pool.release.hf:Hf",
+        "doccano": "quati_pool.release.doccano:Doccano",
+        "bundle": "quati_pool.release.bundle:Bundle",
+    },
+)

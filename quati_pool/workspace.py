@@ -23,7 +23,7 @@ class Workspace:
     def made(self, path: Path) -> bool:
         """Whether a path is of what the tool makes, which no pattern for inputs means."""
         parts = Path(os.path.relpath(path, self.folder)).parts
-        return parts[0] in ("runs", "qrels", "reports", "cache") or parts == (self.pool.name,)
+        return parts[0] in ("runs", "qrels", "reports", "exports", "cache") or parts == (self.pool.name,)
 
     def run(self, run_tag: str) -> Path:
         return self.folder / "runs" / f"{run_tag}.trec.gz"
@@ -37,6 +37,9 @@ class Workspace:
 
     def report(self, name: str) -> Path:
         return self.folder / "reports" / name
+
+    def export(self, format_name: str) -> Path:
+        return self.folder / "exports" / format_name
 
     def corpus(self, fingerprint: str) -> Path:
         return self.folder / "cache" / "corpus" / fingerprint[:16]

@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from quati_pool.errors import InputError
+from quati_pool.errors import ConfigError, InputError
 from quati_pool.registry import nearest
 
 # Such names become names of files and columns of TREC runs.
@@ -57,6 +57,18 @@ def _explained(fault: ErrorDetails) -> str:
         elif value is not None and not isinstance(value, (dict, list)):
             hint = " (put it in quotes)"
     return f"expected {expected.format(**context)}, not {'nothing' if value is None else repr(value)}{hint}"
+
+
+def checked_parameters(model: type[M], data: Mapping[str, Any], where: str) -> M:
+    """A component's parameters from elsewhere than a file; raises ConfigError that begins with ``where``."""
+    for key in data:
+        if key not in model.model_fields:
+            raise ConfigError(f"{where} {key}: there is no such parameter; {nearest(key, model.model_fields)}")
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise ConfigError(f"{where} {'.'.join(map(str, fault['loc']))}: {_explained(fault)}") from None
 
 
 class YamlFile:

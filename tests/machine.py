@@ -21,6 +21,14 @@ PARTS: dict[str, tuple[Callable[[], bool], str]] = {
         lambda: bool(shutil.which("initdb") or [*Path("/usr/lib/postgresql").glob("*/bin/initdb")]),
         "store tests start a server of their own: install the package postgresql",
     ),
+    "Chromium": (
+        lambda: shutil.which("chromium") is not None,
+        "the checks of HTML pages drive a browser: install the package chromium",
+    ),
+    "LaTeX": (
+        lambda: shutil.which("pdflatex") is not None,
+        "the check that tables compile: install the packages texlive-latex-base and texlive-latex-recommended",
+    ),
     "process signals": (lambda: os.name == "posix", "the kill tests need a POSIX system"),
 }
 

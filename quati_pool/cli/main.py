@@ -11,7 +11,19 @@ from typing import Annotated
 import typer
 
 from quati_pool import __version__
-from quati_pool.cli import batch, build, components, judge, labels, prompts, validate, workspaces
+from quati_pool.cli import (
+    agree,
+    batch,
+    build,
+    components,
+    evaluate,
+    export,
+    judge,
+    labels,
+    prompts,
+    validate,
+    workspaces,
+)
 from quati_pool.errors import QuatiPoolError
 
 app = typer.Typer(
@@ -39,7 +51,7 @@ def _options(
     pass
 
 
-for group in (workspaces, build, judge, batch, labels, prompts, validate, components):
+for group in (workspaces, build, judge, batch, labels, agree, evaluate, export, prompts, validate, components):
     group.register(app)
 
 

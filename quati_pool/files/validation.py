@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -18,9 +18,12 @@ import xxhash
 from quati_pool.errors import InputError
 from quati_pool.files.corpus import read_file
 from quati_pool.files.formats import data_suffix, sniff
+from quati_pool.files.label_files import annotators, read_label_file
+from quati_pool.files.label_files.reading import looks_like
+from quati_pool.files.label_files.repeats import count_repeats
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import Collected, Problems, quoted
-from quati_pool.files.qrels import read_labels, read_qrels
+from quati_pool.files.qrels import read_qrels
 from quati_pool.files.queries import read_queries
 from quati_pool.files.runs import RunRows, read_run_rows
 from quati_pool.records import Qrels
@@ -70,13 +73,15 @@ def validate_file(
     text: str | list[str] = "text",
     query_id: str = "query_id",
     query: str | list[str] | None = None,
+    grades: Mapping[str, int] | None = None,
 ) -> ValidationReport:
-    """Reads a file whole, as ``kind`` or as what its first lines look like."""
+    """Reads a file whole, as ``kind`` or as what its first lines look like; ``grades`` are what a label
+    file's own names mean."""
     problems = Collected(limit)
     checks: dict[Kind, Callable[[], Findings]] = {
         "run": lambda: _check_run(read_run_rows(path, problems)),
         "qrels": lambda: _check_qrels(read_qrels(path, problems)),
-        "labels": lambda: _check_qrels(read_labels(path, problems=problems)),
+        "labels": lambda: _check_labels(path, grades, problems),
         "queries": lambda: _check_queries(path, query_id, query, problems),
         "corpus": lambda: _check_corpus(path, doc_id, text, problems),
     }
@@ -100,6 +105,9 @@ def detect_kind(path: Path, doc_id: str = "doc_id", query_id: str = "query_id") 
     head = list(islice((line for line in lines if line.strip() and line[0] != "#"), _SNIFFED))
     if not head:
         raise InputError(path, None, "is empty; expected rows")
+    unmapped = (doc_id, query_id) == ("doc_id", "query_id")
+    if unmapped and looks_like(path, {}) in ("quati", "doccano", "label-studio"):
+        return "labels"
     kind = _kind_of_names(_names(suffix, head[0]), doc_id, query_id)
     if kind is None:
         element = sniff(path)
@@ -122,7 +130,7 @@ def _names(suffix: str, first: str) -> set[str]:
 
 
 def _kind_of_names(names: set[str], doc_id: str, query_id: str) -> Kind | None:
-    if {"query_id", "doc_id", "relevance"} <= names:
+    if "relevance" in names and names & {"query_id", "query"} and names & {"doc_id", "text"}:
         return "labels"
     if (doc_id in names) == (query_id in names):
         return None
@@ -192,6 +200,45 @@ def _check_qrels(qrels: Qrels) -> Findings:
     }
     warning = f"{without} of {queries} queries have no relevant document; they stay in every mean"
     return Findings(summary, [warning] if without else [])
+
+
+class _Once(Problems):
+    """Passes each fault on once, where a file is read for one annotator after another."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+        self._seen: set[str] = set()
+
+    def add(self, error: InputError) -> None:
+        if str(error) not in self._seen:
+            self._seen.add(str(error))
+            self._problems.add(error)
+            self.count = self._problems.count
+
+
+def _check_labels(path: Path, names: Mapping[str, int] | None, problems: Problems) -> Findings:
+    once = _Once(problems)
+    people = annotators(path)
+    chosen: list[str | None] = [*people] or [None]
+    files = [read_label_file(path, names=names, annotator=one, problems=once) for one in chosen]
+    repeated = sum(count_repeats(file, once) for file in files)
+    given = [grade for file in files for grade in file.relevance]
+    grades, counts = np.unique([grade for grade in given if grade is not None], return_counts=True)
+    ungraded = given.count(None)
+    summary = {
+        "format": files[0].format,
+        "labels": len(given) - ungraded,
+        "queries": len({query for file in files for query in file.query_id or file.query or ()}),
+        "grades": dict(zip(map(str, grades.tolist()), counts.tolist(), strict=True)),
+        "without_a_grade": ungraded,
+        **({"annotators": len(people)} if people else {}),
+    }
+    warnings = []
+    if ungraded:
+        warnings.append(f"rows without a grade: {ungraded}; they are counted, and no 0")
+    if repeated:
+        warnings.append(f"rows that repeat a pair with the same grade: {repeated}; they count once")
+    return Findings(summary, warnings)
 
 
 def _check_queries(path: Path, query_id: str, query: str | list[str] | None, problems: Problems) -> Findings:

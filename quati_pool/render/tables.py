@@ -9,6 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from quati_pool.render import latex
+from quati_pool.render.characters import one_line
+
 Cell = str | int | float | None
 """None is undefined, and printed as a dash."""
 
@@ -45,7 +48,13 @@ class Table:
         return [[column.show(cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
 
     def numeric(self, position: int) -> bool:
-        return any(isinstance(row[position], (int, float)) for row in self.rows)
+        """Whether the column holds numbers, and so is set flush right."""
+        column = self.columns[position]
+        return (
+            column.percent
+            or column.decimals is not None
+            or any(isinstance(row[position], (int, float)) for row in self.rows)
+        )
 
 
 def to_text(table: Table) -> str:
@@ -70,31 +79,37 @@ def to_markdown(table: Table) -> str:
     """A pipe table; characters that Markdown or HTML would read as markup are escaped."""
 
     def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(map(_markdown, cells)) + " |"
+        return "| " + " | ".join(map(escape_markdown, cells)) + " |"
 
     rule = "|" + "|".join("---:" if table.numeric(i) else "---" for i in range(len(table.columns))) + "|"
     lines = [line([column.heading for column in table.columns]), rule, *map(line, table.shown())]
-    note = f"\n{_markdown(table.note)}\n" if table.note else ""
-    return f"### {_markdown(table.title)}\n\n" + "\n".join(lines) + "\n" + note
+    note = f"\n{escape_markdown(table.note)}\n" if table.note else ""
+    return f"### {escape_markdown(table.title)}\n\n" + "\n".join(lines) + "\n" + note
 
 
 def to_latex(table: Table) -> str:
-    """A booktabs table."""
+    """A booktabs table; ``latex.escape`` says what it needs, and what becomes of characters LaTeX lacks."""
     alignment = "".join("r" if table.numeric(i) else "l" for i in range(len(table.columns)))
 
     def line(cells: Sequence[str]) -> str:
-        return "  " + " & ".join(map(_latex, cells)) + r" \\"
+        return "  " + " & ".join(cells) + r" \\"
 
-    caption = _latex(f"{table.title}. {table.note}" if table.note else table.title)
+    def cell(value: Cell, shown: str) -> str:
+        # A hyphen is no minus.
+        minus = isinstance(value, (int, float)) and shown.startswith("-")
+        return f"$-${shown[1:]}".replace("%", r"\%") if minus else latex.escape(shown)
+
+    rows = [map(cell, row, shown) for row, shown in zip(table.rows, table.shown(), strict=True)]
+    caption = latex.escape(f"{table.title}. {table.note}" if table.note else table.title)
     lines = [
         r"\begin{table}",
         r"  \centering",
         rf"  \caption{{{caption}}}",
         rf"  \begin{{tabular}}{{{alignment}}}",
         r"  \toprule",
-        line([column.heading for column in table.columns]),
+        line([latex.escape(column.heading) for column in table.columns]),
         r"  \midrule",
-        *map(line, table.shown()),
+        *(line([*row]) for row in rows),
         r"  \bottomrule",
         r"  \end{tabular}",
         r"\end{table}",
@@ -123,19 +138,10 @@ FORMATS: dict[str, Callable[[Table], str]] = {
     "csv": to_csv,
 }
 
-_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|$~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;", "\n": " "})
-_LATEX = str.maketrans(
-    {c: f"\\{c}" for c in "&%$#_{}"}
-    # After \\ LaTeX would read [ and * as its options; the old text fonts have other signs at < > |.
-    | {"[": "{[}", "*": "{*}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
-    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
-    | {"≥": r"$\geq$", "–": "--", "→": r"$\rightarrow$", "\n": " "}
-)
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|$~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
 
 
-def _markdown(text: str) -> str:
-    return text.translate(_MARKDOWN)
-
-
-def _latex(text: str) -> str:
-    return text.translate(_LATEX)
+def escape_markdown(text: str) -> str:
+    """``text`` on one line, with nothing in it that Markdown or HTML would read as markup; at the start of a
+    line of its own, see ``render.markdown``."""
+    return one_line(text).translate(_MARKDOWN)

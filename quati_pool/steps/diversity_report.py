@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.files.artefacts import Key
-from quati_pool.pooling.diversity import RBO_P, Share
+from quati_pool.pooling.diversity import RBO_P, GradeShares, Share
 from quati_pool.render.figures import heat_map
 from quati_pool.render.tables import Column, Table, to_json, to_latex, to_markdown
 from quati_pool.steps.making import Maker
@@ -26,7 +26,7 @@ def tables(result: BuildResult) -> list[Table]:
     """What ``build`` prints: Table 1, Table 2 where there are grades, growth, overlap and RBO."""
     found = [_systems(result)]
     if result.grades:
-        found.append(_grades(result))
+        found.append(grade_table(result.grades, "Pairs that only one system returned, by relevance"))
     return [*found, _growth(result), *_matrices(result)]
 
 
@@ -126,17 +126,17 @@ def _systems(result: BuildResult) -> Table:
     return Table("Pairs that only one system returned", columns, rows, "; ".join(notes) + ".")
 
 
-def _grades(result: BuildResult) -> Table:
-    grades = result.grades
-    assert grades is not None
+def grade_table(grades: GradeShares, title: str) -> Table:
+    """The Quati paper's Table 2."""
 
     def row(share: Share) -> list[Any]:
         return [share.name, share.pairs, share.unique, share.unique_share]
 
     rows = [row(share) for share in grades.grades] + [row(grades.relevant)]
-    note = f"{grades.ungraded:,} of {result.diversity.union.pairs:,} pairs have no grade and are in no row."
+    everything = grades.ungraded + sum(share.pairs for share in grades.grades)
+    note = f"{grades.ungraded:,} of {everything:,} pairs have no grade and are in no row."
     columns = [Column("Relevance"), Column("Pairs returned"), Column("By one system"), _SHARE]
-    return Table("Pairs that only one system returned, by relevance", columns, rows, note)
+    return Table(title, columns, rows, note)
 
 
 def _steps(sizes: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:

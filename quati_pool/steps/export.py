@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,17 +52,11 @@ def export_qrels(
                 if graded.relevance is not None:
                     kept.append(graded)
         source = grading.pool
-    if standing.pending and not allow_missing:
-        again = f"run: quati-pool judge {labeler}, or " if reader.kind == "judge" else ""
-        raise QuatiPoolError(
-            f"{standing.pending:,} of {standing.pairs:,} pairs have no grade by {labeler} ({_reasons(standing)}): "
-            f"{_named(standing)}; {again}leave them out, unjudged, with --allow-missing"
-        )
+    if not allow_missing:
+        refuse_missing(labeler, reader.kind, standing)
     if not kept:
-        raise QuatiPoolError(f"{labeler} has graded no pair of {source}; run: quati-pool judge {labeler}")
-    queries, (query,) = code_ids([Ids([graded.query_id for graded in kept]).values])
-    docs, (doc,) = code_ids([Ids([graded.doc_id for graded in kept]).values])
-    qrels = Qrels(queries, docs, query, doc, np.array([graded.relevance for graded in kept], dtype=np.int64))
+        raise nothing_graded(labeler)
+    qrels = as_qrels(kept)
 
     def fill(partial: Path) -> dict[str, int]:
         write_qrels(qrels, partial)
@@ -73,6 +68,29 @@ def export_qrels(
         raise QuatiPoolError(f"{path} is a folder; name a file with -o")
     write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
     return Export(path, standing)
+
+
+def nothing_graded(labeler: str) -> QuatiPoolError:
+    return QuatiPoolError(f"{labeler} has graded no pair of the pool; run: quati-pool judge {labeler}")
+
+
+def refuse_missing(labeler: str, kind: str, standing: Standing) -> None:
+    """Raises QuatiPoolError where a pair has failed or was never asked: as qrels it would be lost."""
+    if not standing.pending:
+        return
+    again = f"run: quati-pool judge {labeler}, or " if kind == "judge" else ""
+    raise QuatiPoolError(
+        f"{standing.pending:,} of {standing.pairs:,} pairs have no grade by {labeler} ({_reasons(standing)}): "
+        f"{_named(standing)}; {again}leave them out, unjudged, with --allow-missing"
+    )
+
+
+def as_qrels(graded: Sequence[Graded]) -> Qrels:
+    """The pairs that have a grade, in their order."""
+    kept = [one for one in graded if one.relevance is not None]
+    queries, (query,) = code_ids([Ids([one.query_id for one in kept]).values])
+    docs, (doc,) = code_ids([Ids([one.doc_id for one in kept]).values])
+    return Qrels(queries, docs, query, doc, np.array([one.relevance for one in kept], dtype=np.int64))
 
 
 def _reasons(standing: Standing) -> str:

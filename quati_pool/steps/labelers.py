@@ -13,9 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from quati_pool.agreement.matching import match
 from quati_pool.config import ConsensusConfig, JudgeConfig, PoolConfig
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
-from quati_pool.files.artefacts import digest, unfinished
+from quati_pool.files.artefacts import digest, file_digest, unfinished
 from quati_pool.files.pools import PooledPair, read_pool
 from quati_pool.judging.aggregation import METHODS
 from quati_pool.judging.base import Judge, Pair, Program, Setting
@@ -23,6 +24,7 @@ from quati_pool.judging.llm import LlmJudge
 from quati_pool.records import FAILURES, State
 from quati_pool.registry import JUDGES, nearest
 from quati_pool.steps.inputs import load_queries
+from quati_pool.steps.label_files import kind_of, read_label_source
 from quati_pool.store.database import Store
 from quati_pool.store.records import CurrentLabel, content_sha
 from quati_pool.workspace import Workspace
@@ -119,6 +121,8 @@ class Grading:
 
         Raises ConfigError where neither knows it.
         """
+        if name in self.config.labels.files:
+            return file_labeler(self.config, name)
         settings = self.config.judges.get(name)
         if isinstance(settings, ConsensusConfig):
             return Consensus(name, [self.labeler(member) for member in settings.consensus], settings.method)
@@ -131,7 +135,7 @@ class Grading:
         for found in stored:
             if found.labeler_id == name:
                 return StoredLabeler(self, name, found.kind, found.version)
-        known = {*self.config.judges, *(found.labeler_id for found in stored)}
+        known = {*self.config.judges, *self.config.labels.files, *(found.labeler_id for found in stored)}
         raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, known)}")
 
 
@@ -184,6 +188,32 @@ class StoredLabeler:
         if self.narrative is not False and pair.narrative is not None:
             shown.append(content_sha(pair.query, text, pair.narrative))
         return row.content_sha in shown
+
+
+@dataclass(frozen=True)
+class FileLabeler:
+    """Whoever gave the labels of a file that ``pool.yaml`` names."""
+
+    name: str
+    kind: str
+    version: str
+    grades: Mapping[tuple[str, str], int]
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        found = [(pair, self.grades.get((pair.query_id, pair.doc_id))) for pair in pairs]
+        return [Graded(pair.query_id, pair.doc_id, None if grade is None else State.ok, grade) for pair, grade in found]
+
+
+def file_labeler(config: PoolConfig, name: str) -> FileLabeler:
+    """Raises InputError where the file cannot be read, or holds a grade off the scale."""
+    settings = config.labels.files[name]
+    read = read_label_source(name, config.folder, settings, config.grades)
+    path = config.folder / config.queries.path
+    queries = {query.query_id: query.query for query in load_queries(config).queries} if path.exists() else None
+    qrels = match({name: read}, queries).qrels[name]
+    query_ids, doc_ids = qrels.queries.decode(qrels.query).to_pylist(), qrels.docs.decode(qrels.doc).to_pylist()
+    grades = dict(zip(zip(query_ids, doc_ids, strict=True), qrels.relevance.tolist(), strict=True))
+    return FileLabeler(name, kind_of(settings, read), file_digest(read.path), grades)
 
 
 @dataclass(frozen=True)
@@ -272,6 +302,10 @@ def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:
 def judge_version(settings: JudgeConfig, judge: Judge) -> str:
     """The hash of that, under which its labels are kept."""
     return digest(judge_definition(settings, judge))
+
+
+def nobody(config: PoolConfig) -> ConfigError:
+    return ConfigError(f"{config.path}: nobody has graded anything yet; add judges: and run: quati-pool judge")
 
 
 def workspace_pool(config: PoolConfig) -> Path:

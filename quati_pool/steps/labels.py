@@ -17,7 +17,7 @@ from quati_pool.steps.judge_report import (
     standing_data,
     state_table,
 )
-from quati_pool.steps.labelers import Grading, Labeler
+from quati_pool.steps.labelers import Grading, Labeler, nobody
 from quati_pool.steps.standing import Standing
 from quati_pool.store.database import Store
 from quati_pool.store.records import Usage
@@ -47,35 +47,38 @@ def labels(
     """
     config = load_config(config_path)
     with Store.open(config.labels.url, config.folder) as store:
-        grading = Grading(config, store, pool)
-        stored = store.labelers(config.name)
-        known = list(dict.fromkeys([*config.judges, *(row.labeler_id for row in stored)]))
-        labelers, problems = [], {}
-        for name in names or known:
-            try:
-                labelers.append(grading.labeler(name))
-            except QuatiPoolError as error:
-                if names or not isinstance(error, (ConfigError, InputError)):
-                    raise
-                problems[name] = str(error)
-        if not labelers and not problems:
-            raise ConfigError(f"{config.path}: nobody has graded anything yet; add judges: and run: quati-pool judge")
-        standings = {labeler.name: Standing(None if missing else 0) for labeler in labelers}
-        for chunk in grading.pairs():
-            for labeler in labelers:
-                for graded in labeler.graded(chunk):
-                    standings[labeler.name].add(graded)
-        usage = {
-            labeler.name: store.usage(config.name, labeler.name, None)
-            for labeler in labelers
-            if labeler.kind == "judge"
-        }
-        current = {(labeler.name, labeler.version) for labeler in labelers}
-        earlier = [
-            (row.labeler_id, row.version, row.rows)
-            for row in stored
-            if (row.labeler_id, row.version) not in current and row.labeler_id in standings
-        ]
+        return read(Grading(config, store, pool), names, missing=missing)
+
+
+def read(grading: Grading, names: list[str] | None = None, *, missing: bool = False) -> LabelsReport:
+    """The same over a store that is open already."""
+    config, store = grading.config, grading.store
+    stored = store.labelers(config.name)
+    known = list(dict.fromkeys([*config.judges, *config.labels.files, *(row.labeler_id for row in stored)]))
+    labelers, problems = [], {}
+    for name in names or known:
+        try:
+            labelers.append(grading.labeler(name))
+        except QuatiPoolError as error:
+            if names or not isinstance(error, (ConfigError, InputError)):
+                raise
+            problems[name] = str(error)
+    if not labelers and not problems:
+        raise nobody(config)
+    standings = {labeler.name: Standing(None if missing else 0) for labeler in labelers}
+    for chunk in grading.pairs():
+        for labeler in labelers:
+            for graded in labeler.graded(chunk):
+                standings[labeler.name].add(graded)
+    usage = {
+        labeler.name: store.usage(config.name, labeler.name, None) for labeler in labelers if labeler.kind == "judge"
+    }
+    current = {(labeler.name, labeler.version) for labeler in labelers}
+    earlier = [
+        (row.labeler_id, row.version, row.rows)
+        for row in stored
+        if (row.labeler_id, row.version) not in current and row.labeler_id in standings
+    ]
     return LabelsReport(config, labelers, standings, usage, earlier, problems)
 
 

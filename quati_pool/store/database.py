@@ -18,7 +18,7 @@ from quati_pool.records import State
 from quati_pool.store import batches as batching
 from quati_pool.store.appending import write
 from quati_pool.store.columns import json_text
-from quati_pool.store.engine import insert_where_new, reading, writing
+from quati_pool.store.engine import insert_where_new, one_state, reading, writing
 from quati_pool.store.errors import StoreError
 from quati_pool.store.faults import explained
 from quati_pool.store.locks import held
@@ -69,6 +69,7 @@ class Store:
         self._engine = engine
         self._writer = writing(engine)
         self._place = place
+        self._pinned: Connection | None = None
 
     @classmethod
     def open(cls, url: str | None, folder: Path) -> Store:
@@ -99,7 +100,22 @@ class Store:
         self.close()
 
     @contextmanager
+    def snapshot(self) -> Iterator[int]:
+        """Within, all reading by this thread sees one state of the database, whoever writes meanwhile;
+        gives the seq of that state's last label, 0 where there is none."""
+        with explained(self._place), one_state(self._engine) as connection:
+            last = connection.execute(select(func.max(labels.c.seq))).scalar()
+            self._pinned = connection
+            try:
+                yield last or 0
+            finally:
+                self._pinned = None
+
+    @contextmanager
     def _reading(self) -> Iterator[Connection]:
+        if self._pinned is not None:
+            yield self._pinned
+            return
         with explained(self._place), self._engine.connect() as connection:
             yield connection
 
@@ -234,6 +250,14 @@ class Store:
                     rows = []
             batches.append(record_batch(rows))
         return pa.Table.from_batches(batches, schema=TABLE)
+
+    def rationales(self, collection: str, labeler_id: str, version: str) -> dict[int, str]:
+        """The reasons that a labeler gave, by the seq of the label."""
+        c = labels.c
+        mine = (c.collection == collection, c.labeler_id == labeler_id, c.version == version)
+        wanted = select(c.seq, c.rationale).where(*mine, c.rationale.is_not(None))
+        with self._reading() as connection:
+            return dict(connection.execute(wanted).tuples().all())
 
     def history(
         self, collection: str, labeler_id: str, query_id: str, doc_id: str

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event
@@ -38,6 +40,15 @@ def reading(place: Place) -> Engine:
 def writing(engine: Engine) -> Engine:
     """The same connections, for transactions that write."""
     return engine.execution_options(**{_WRITES: True})
+
+
+@contextmanager
+def one_state(engine: Engine) -> Iterator[Connection]:
+    """A connection whose reads all see the state of its first one."""
+    # In WAL mode any reading transaction of SQLite's does.
+    apart = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    with engine.connect() as connection:
+        yield connection.execution_options(**apart)
 
 
 def insert_where_new(connection: Connection, table: Table, row: dict[str, Any]) -> None:

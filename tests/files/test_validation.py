@@ -22,6 +22,10 @@ KINDS = [
     ("a", "q 0 d 1.0\n", "qrels"),
     ("a.qrels", "garbage\n", "qrels"),
     ("a.tsv", "query_id\tdoc_id\trelevance\n", "labels"),
+    ("a.tsv", "query\ttext\trelevance\n", "labels"),
+    ("a.tsv", "doccano_id\tquery\tpassage\tpassage_id\tlabel\tscore\n", "labels"),
+    ("a.jsonl", '{"id": 1, "text": "t", "doc_id": "d", "query": "q", "label": []}\n', "labels"),
+    ("a.json", '[\n{"id": 1, "data": {}, "annotations": []}]', "labels"),
     ("a.tsv", "query_id\tquery\n", "queries"),
     ("a.csv", "query,query_id\n", "queries"),
     ("a.jsonl", '{"query_id": 1}\n', "queries"),
@@ -113,6 +117,59 @@ def test_qrels(tmp_path: Path) -> None:
         "pairs": 4, "queries": 3, "grades": {"-1": 1, "0": 2, "2": 1}, "queries_without_relevant": 2
     }  # fmt: skip
     assert report.warnings == ["2 of 3 queries have no relevant document; they stay in every mean"]
+
+
+def test_labels_of_any_format_are_checked_with_their_conflicts(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    rows = ["q\ta\t1", "q\tb\t", "q\ta\t1", "q\tc\tPerfect", "q\ta\t2", "\ta\t2"]
+    path.write_text("query_id\tdoc_id\trelevance\n" + "\n".join(rows), encoding="utf-8")
+    report = validate_file(path)
+    assert report.kind == "labels"
+    assert [error.line for error in report.errors] == [5, 7, 6]
+    assert str(report.errors[2]).endswith(
+        ":6: query_id 'q' and doc_id 'a' have the grade 2 here and 1 in line 2; keep the row that holds"
+    )
+    assert report.summary == {
+        "format": "table", "labels": 3, "queries": 1, "grades": {"1": 2, "2": 1}, "without_a_grade": 1
+    }  # fmt: skip
+    assert report.warnings == [
+        "rows without a grade: 1; they are counted, and no 0",
+        "rows that repeat a pair with the same grade: 1; they count once",
+    ]
+    assert [error.line for error in validate_file(path, grades={"Perfect": 3}).errors] == [7, 6]
+
+
+def test_all_annotators_of_an_export_are_checked_and_each_fault_is_named_once(tmp_path: Path) -> None:
+    def annotation(person: str, grade: str) -> str:
+        result = f'[{{"type": "choices", "value": {{"choices": ["{grade}"]}}}}]'
+        return f'{{"completed_by": "{person}", "result": {result}}}'
+
+    def task(doc_id: str, *annotations: str) -> str:
+        return f'{{"data": {{"query": "q", "doc_id": {doc_id}}}, "annotations": [{", ".join(annotations)}]}}'
+
+    tasks = [
+        task('"d"', annotation("ann", "1"), annotation("bob", "0")),
+        task("7"),
+        task('"e"', annotation("bob", "?")),
+    ]
+    path = tmp_path / "a.json"
+    path.write_text("[" + ",\n".join(tasks) + "]", encoding="utf-8")
+    report = validate_file(path)
+    assert [error.line for error in report.errors] == [2, 3]
+    assert (report.summary["annotators"], report.summary["labels"]) == (2, 2)
+
+
+@pytest.mark.parametrize(("name", "labels"), [("annotator_01_240_annotations_with_questions.tsv", 240)])
+def test_the_released_annotations_are_sound(name: str, labels: int) -> None:
+    report = validate_file(shared(f"quati/{name}"))
+    assert (report.kind, report.ok, report.warnings) == ("labels", True, [])
+    assert (report.summary["labels"], report.summary["queries"]) == (labels, 24)
+
+
+def test_a_corpus_with_mapped_fields_is_no_label_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"id": "1", "text": "t", "label": "news"}\n', encoding="utf-8")
+    assert detect_kind(path, doc_id="id") == "corpus"
 
 
 def test_queries(tmp_path: Path) -> None:

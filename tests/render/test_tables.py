@@ -55,13 +55,14 @@ def read_as_latex(cell: str) -> str:
     commands = {
         r"\textbackslash{}": "\\", r"\textasciitilde{}": "~", r"\textasciicircum{}": "^",
         r"\textless{}": "<", r"\textgreater{}": ">", r"\textbar{}": "|", "{[}": "[", "{*}": "*",
+        r"\textasciigrave{}": "`",
         **{f"\\{c}": c for c in "&%$#_{}"},
     }  # fmt: skip
     shown = ""
     while cell:
         command = next((c for c in sorted(commands, key=len, reverse=True) if cell.startswith(c)), None)
         if command is None:
-            assert cell[0] not in "\\{}$&#^_%~[*<>|", f"{cell[0]} would act"
+            assert cell[0] not in "\\{}$&#^_%~[*<>|`", f"{cell[0]} would act"
             command = cell[0]
         shown += commands.get(command, command)
         cell = cell[len(command) :]
@@ -150,6 +151,17 @@ def test_latex() -> None:
         "  \\end{tabular}\n"
         "\\end{table}\n"
     )
+
+
+def test_a_column_that_is_undefined_throughout_still_stands_flush_right() -> None:
+    assert "|---|---:|" in to_markdown(Table("Kappa", [Column("Labeler"), Column("κ", 4)], [["HA1", None]]))
+
+
+def test_latex_prints_a_minus_sign_for_a_negative_number_and_a_hyphen_in_a_name() -> None:
+    found = to_latex(
+        Table("Bias", [Column("Judge"), Column("Mean", 2), Column("Share", 1, percent=True)], [["-x", -0.5, -0.25]])
+    )
+    assert "  -x & $-$0.50 & $-$25.0 \\% \\\\\n" in found
 
 
 def test_csv_has_unrounded_numbers_and_leaves_undefined_ones_empty() -> None:

@@ -1,0 +1,162 @@
+"""Coefficients of agreement of two labelers, from confusion tables, many tables at a time.
+
+Tables have shape (…, grades, grades), rows the first labeler's grades, columns the second's, counts or
+weights; the result has shape (…). NaN is undefined: any coefficient without a common pair, kappa where
+both labelers gave one and the same grade throughout, a correlation where either gave one grade
+throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.records import Int
+from quati_pool.stats.bootstrap import Values
+
+
+class _Tables(NamedTuple):
+    """Tables with what several coefficients need of them; ``varied`` says that both labelers used two
+    grades or more."""
+
+    cells: Values
+    rows: Values
+    columns: Values
+    n: Values
+    grades: Values
+    varied: npt.NDArray[np.bool_]
+
+
+def _kappa(tables: _Tables, disagreement: Values) -> Values:
+    """1 - observed / expected disagreement, by weights of shape (grades, grades) with a zero diagonal
+    (Cohen, Psychological Bulletin 70(4), 1968)."""
+    observed = (tables.cells * disagreement).sum(axis=(-2, -1)) * tables.n
+    expected = (tables.rows[..., :, None] * tables.columns[..., None, :] * disagreement).sum(axis=(-2, -1))
+    # One cell alone is in use, and the two grades of it are the same.
+    same = ((tables.cells > 0).sum(axis=(-2, -1)) == 1) & (np.trace(tables.cells, axis1=-2, axis2=-1) > 0)
+    return 1 - _ratio(observed, expected, (tables.n > 0) & ~same)
+
+
+def _distance(tables: _Tables) -> Values:
+    place = np.arange(tables.cells.shape[-1], dtype=np.float64)
+    distance: Values = np.abs(place[:, None] - place)
+    return distance
+
+
+def kappa(tables: _Tables) -> Values:
+    """Cohen's kappa (Educational and Psychological Measurement 20(1), 1960)."""
+    return _kappa(tables, np.sign(_distance(tables)))
+
+
+def kappa_linear(tables: _Tables) -> Values:
+    """Kappa with disagreement weighted by the distance of the grades' positions in the scale."""
+    return _kappa(tables, _distance(tables))
+
+
+def kappa_quadratic(tables: _Tables) -> Values:
+    """Kappa with disagreement weighted by the squared distance of the positions."""
+    return _kappa(tables, _distance(tables) ** 2)
+
+
+def spearman(tables: _Tables) -> Values:
+    """Pearson's correlation of the midranks."""
+
+    # Twice the midrank less its mean, n + 1: whole numbers whose mean is 0.
+    def ranks(margins: Values) -> Values:
+        return 2 * margins.cumsum(axis=-1) - margins - tables.n[..., None]
+
+    x, y = ranks(tables.rows), ranks(tables.columns)
+    covariance = (tables.cells * x[..., :, None] * y[..., None, :]).sum(axis=(-2, -1))
+    spread_x, spread_y = (tables.rows * x**2).sum(axis=-1), (tables.columns * y**2).sum(axis=-1)
+    return _correlation(covariance, spread_x, spread_y, tables.varied)
+
+
+def pearson(tables: _Tables) -> Values:
+    """The correlation of the grades as numbers."""
+    grades, n = tables.grades, tables.n
+    products = (tables.cells * grades[:, None] * grades).sum(axis=(-2, -1))
+    sum_x, sum_y = (tables.rows * grades).sum(axis=-1), (tables.columns * grades).sum(axis=-1)
+    spread_x = n * (tables.rows * grades**2).sum(axis=-1) - sum_x**2
+    spread_y = n * (tables.columns * grades**2).sum(axis=-1) - sum_y**2
+    return _correlation(n * products - sum_x * sum_y, spread_x, spread_y, tables.varied)
+
+
+def kendall(tables: _Tables) -> Values:
+    """Kendall's tau-b (Biometrika 33(3), 1945)."""
+    place = np.arange(tables.cells.shape[-1])
+    direction = np.sign(place[:, None] - place).astype(np.float64)
+    # Each two pairs meet twice in all three sums, each pair with itself as a tie.
+    agreeing = (tables.cells * (direction @ tables.cells @ direction.T)).sum(axis=(-2, -1))
+    untied_x = tables.n**2 - (tables.rows**2).sum(axis=-1)
+    untied_y = tables.n**2 - (tables.columns**2).sum(axis=-1)
+    return _correlation(agreeing, untied_x, untied_y, tables.varied)
+
+
+def agreement(tables: _Tables) -> Values:
+    """The share of pairs that got the same grade from both, from 0 to 1."""
+    return _ratio(np.trace(tables.cells, axis1=-2, axis2=-1), tables.n, tables.n > 0)
+
+
+def difference(tables: _Tables) -> Values:
+    """The first labeler's mean grade less the second's: above 0 where the first is more lenient."""
+    return _ratio(((tables.rows - tables.columns) * tables.grades).sum(axis=-1), tables.n, tables.n > 0)
+
+
+COEFFICIENTS: Mapping[str, Callable[[_Tables], Values]] = {
+    "kappa": kappa,
+    "kappa_linear": kappa_linear,
+    "kappa_quadratic": kappa_quadratic,
+    "spearman": spearman,
+    "pearson": pearson,
+    "kendall": kendall,
+    "agreement": agreement,
+    "difference": difference,
+}
+
+
+def coefficients(
+    tables: npt.NDArray[Any], scale: Sequence[int], names: Sequence[str] = tuple(COEFFICIENTS)
+) -> dict[str, Values]:
+    """The named coefficients of confusion tables, shape (…, grades, grades); each has shape (…).
+
+    ``scale`` holds the grades' values, ascending, shape (grades,); an unused grade changes no value.
+    """
+    cells = np.asarray(tables, dtype=np.float64)
+    rows, columns = cells.sum(axis=-1), cells.sum(axis=-2)
+    varied = ((rows > 0).sum(axis=-1) > 1) & ((columns > 0).sum(axis=-1) > 1)
+    prepared = _Tables(cells, rows, columns, rows.sum(axis=-1), np.asarray(scale, dtype=np.float64), varied)
+    return {name: COEFFICIENTS[name](prepared) for name in names}
+
+
+def why_undefined(table: Int, grades: Sequence[str], a: str, b: str) -> str:
+    """Why a coefficient that is NaN for ``table``, shape (grades, grades), is so.
+
+    ``grades`` are words for the table's rows and columns, such as "the grade 0"; ``a`` and ``b`` are the
+    labelers' names.
+    """
+    n = int(table.sum())
+    if n == 0:
+        return "no common pair"
+    if n == 1:
+        return "one common pair only"
+    used_a, used_b = np.flatnonzero(table.sum(axis=1)), np.flatnonzero(table.sum(axis=0))
+    if len(used_a) > 1:
+        return f"{b} gave every pair {grades[used_b[0]]}"
+    if len(used_b) > 1:
+        return f"{a} gave every pair {grades[used_a[0]]}"
+    if used_a[0] == used_b[0]:
+        return f"both gave every pair {grades[used_a[0]]}"
+    return f"{a} gave every pair {grades[used_a[0]]}, {b} {grades[used_b[0]]}"
+
+
+def _ratio(numerator: Values, denominator: Values, defined: npt.NDArray[np.bool_]) -> Values:
+    ratio: Values = np.divide(numerator, denominator, out=np.full(np.shape(denominator), np.nan), where=defined)
+    return ratio
+
+
+def _correlation(covariance: Values, x: Values, y: Values, varied: npt.NDArray[np.bool_]) -> Values:
+    # Rounding can carry a perfect correlation past 1.
+    return np.clip(_ratio(covariance, np.sqrt(x * y), varied), -1, 1)

@@ -1,0 +1,114 @@
+"""Where labelers disagree: the hardest queries, and the grades they tell apart worst.
+
+A comparison is one pair graded by two labelers; a pair that three people graded gives three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.agreement.confusion import confusion_by_query
+from quati_pool.agreement.ratings import Ratings
+from quati_pool.records import Int
+from quati_pool.stats.bootstrap import Values
+
+Among = Literal["labelers", "people", "judge"]
+
+
+@dataclass(frozen=True)
+class QueryDisagreement:
+    """One query's ``n`` comparisons: the share of equal grades, and the mean absolute difference of the
+    two grades."""
+
+    query_id: str
+    n: int
+    agreement: float
+    distance: float
+
+
+@dataclass(frozen=True)
+class Hardness:
+    """Queries by how much labelers disagree in them, hardest first: the largest mean distance, then the
+    least agreement, then by query_id.
+
+    ``among`` says whose grades are compared: those of all ``labelers``, of all ``people``, or of one
+    ``judge`` with each person (with each other judge where there are no people). A query without such a
+    comparison is absent.
+    """
+
+    among: Among
+    judge: str | None
+    queries: tuple[QueryDisagreement, ...]
+
+
+def hardest_queries(ratings: Ratings) -> list[Hardness]:
+    """The queries hardest for all labelers, for people (where there are two), and for each judge (where
+    there is another labeler to compare with)."""
+    people = [labeler for labeler in ratings.labelers if labeler in ratings.people]
+    judges = [labeler for labeler in ratings.labelers if labeler not in ratings.people]
+    tables = {pair: confusion_by_query(ratings, *pair) for pair in combinations(ratings.labelers, 2)}
+    place = {labeler: position for position, labeler in enumerate(ratings.labelers)}
+    groups: list[tuple[Among, str | None, list[tuple[str, str]]]] = [
+        ("labelers", None, list(tables)),
+        ("people", None, list(combinations(people, 2))),
+        *(("judge", judge, [(judge, other) for other in people or judges if other != judge]) for judge in judges),
+    ]
+    found = []
+    for among, judge, pairs in groups:
+        if pairs:
+            # Neither figure asks whose grade is the row's.
+            ordered = [(a, b) if place[a] < place[b] else (b, a) for a, b in pairs]
+            comparisons = np.sum([tables[pair] for pair in ordered], axis=0)
+            found.append(Hardness(among, judge, _hardest_first(ratings, comparisons)))
+    return found
+
+
+def _hardest_first(ratings: Ratings, comparisons: Int) -> tuple[QueryDisagreement, ...]:
+    kept = np.flatnonzero(comparisons.any(axis=(1, 2)))
+    tables = comparisons[kept]
+    n = tables.sum(axis=(1, 2))
+    scale = np.asarray(ratings.scale)
+    agreement = np.trace(tables, axis1=1, axis2=2) / n
+    distance = (tables * np.abs(scale[:, None] - scale)).sum(axis=(1, 2)) / n
+    order = np.lexsort((ratings.queries.places(kept), agreement, -distance))
+    columns = (n[order].tolist(), agreement[order].tolist(), distance[order].tolist())
+    query_ids = ratings.queries.decode(kept[order]).to_pylist()
+    return tuple(QueryDisagreement(*row) for row in zip(query_ids, *columns, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class GradeDisagreement:
+    """Two labelers grade by grade, each of shape (grades,); NaN where a grade was not given.
+
+    ``specific``: of the grades that were this one, the share that the other labeler matched
+    (2 n_gg / (row + column); Cicchetti and Feinstein, Journal of Clinical Epidemiology 43(6), 1990).
+    ``mean_b``: b's mean grade where a gave this one; ``mean_a``: a's mean grade where b did.
+    """
+
+    scale: tuple[int, ...]
+    specific: Values
+    mean_b: Values
+    mean_a: Values
+
+
+def by_grade(confusion: Int, scale: Sequence[int]) -> GradeDisagreement:
+    """Splits a confusion table, shape (grades, grades), by grade."""
+    rows, columns = confusion.sum(axis=1), confusion.sum(axis=0)
+    grades = np.asarray(scale, dtype=np.float64)
+    return GradeDisagreement(
+        scale=tuple(scale),
+        specific=_ratio(2 * np.diagonal(confusion), rows + columns),
+        mean_b=_ratio((confusion * grades).sum(axis=1), rows),
+        mean_a=_ratio((confusion * grades[:, None]).sum(axis=0), columns),
+    )
+
+
+def _ratio(numerator: npt.NDArray[np.generic], count: Int) -> Values:
+    ratio: Values = np.divide(numerator, count, out=np.full(len(count), np.nan), where=count > 0)
+    return ratio

@@ -1,0 +1,67 @@
+"""Coefficients with their intervals over queries, and why any of them is undefined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from quati_pool.records import Int
+from quati_pool.stats.bootstrap import Interval, Values, interval, multiplicities
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Estimates:
+    """Coefficients by name.
+
+    ``values``: None where undefined. ``intervals``: 95 % intervals over queries, none with draws=0; both
+    ends are None where an interval is undefined. ``undefined`` has the reason under the coefficient's
+    name, or under ``intervals.<name>`` where the coefficient is defined and its interval is not.
+    """
+
+    values: dict[str, float | None]
+    intervals: dict[str, Interval]
+    undefined: dict[str, str]
+
+
+def resample(sums: Sequence[Int], draws: int, seed: int) -> list[Values]:
+    """Bootstrap resamples of sums over queries, shape (queries, …) each, as sums of shape (draws, …).
+
+    Sums over equally many queries are drawn together. Fewer than two queries give no draws: shape (0, …).
+    All are whole numbers, so that no order of adding up changes a result.
+    """
+    drawn = [np.empty((draws if len(one) > 1 else 0, *one.shape[1:])) for one in sums]
+    for queries in {len(one) for one in sums if len(one) > 1}:
+        chosen = [(one.astype(np.float64), out) for one, out in zip(sums, drawn, strict=True) if len(one) == queries]
+        start = 0
+        for block in multiplicities(queries, draws, seed):
+            for one, out in chosen:
+                out[start : start + len(block)] = np.tensordot(block, one, axes=1)
+            start += len(block)
+    return drawn
+
+
+def estimate(
+    values: Mapping[str, Values],
+    drawn: Mapping[str, Values],
+    why: Callable[[str], str],
+    draws: int,
+    queries: Mapping[str, int],
+) -> Estimates:
+    """Puts together values, shape (), and their draws, shape (draws,) or (0,); ``why`` gives the reason of
+    an undefined value; ``queries`` counts, by name, the queries that were resampled."""
+    intervals = {name: interval(drawn[name]) for name in values} if draws else {}
+    undefined = {name: why(name) for name, value in values.items() if np.isnan(value)}
+    for name, found in intervals.items():
+        if found.low is None and name not in undefined:
+            undefined[f"intervals.{name}"] = (
+                f"undefined in {found.undefined:,} of {draws:,} resamples"
+                if queries[name] > 1
+                else "one query only; an interval over queries needs two"
+            )
+    return Estimates(
+        values={name: None if np.isnan(value) else float(value) for name, value in values.items()},
+        intervals=intervals,
+        undefined=undefined,
+    )

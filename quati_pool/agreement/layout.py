@@ -1,0 +1,148 @@
+"""The Quati paper's arrangement of agreement (arXiv 2404.06976, Tables 3–5, 14–15 and Figure 2).
+
+Undefined values are left out of every mean and counted; standard deviations are population ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.agreement.coefficients import coefficients
+from quati_pool.agreement.confusion import confusion_by_query
+from quati_pool.agreement.pairwise import PairAgreement
+from quati_pool.agreement.ratings import Ratings
+from quati_pool.records import Int
+from quati_pool.stats.bootstrap import Values
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """One coefficient of every labeler with every person (Tables 3–5); NaN is undefined.
+
+    ``value``, shape (labelers, people): a person with themself is NaN. ``mean`` and ``std``, shape
+    (labelers,), over the people (for a person over the other people), without the ``undefined`` ones
+    counted beside them. ``human_mean`` and ``human_std``: mean and standard deviation of the people's
+    own means; ``difference``, shape (labelers,): a judge's mean less ``human_mean``, NaN for people.
+    """
+
+    labelers: tuple[str, ...]
+    people: tuple[str, ...]
+    value: Values
+    mean: Values
+    std: Values
+    undefined: Int
+    human_mean: float
+    human_std: float
+    difference: Values
+
+
+def matrix(pairs: Sequence[PairAgreement], labelers: Sequence[str], name: str, threshold: int | None = None) -> Values:
+    """A coefficient of the row's labeler with the column's, shape (labelers, labelers), NaN where undefined
+    and on the diagonal; with ``threshold`` of the grades binarised there."""
+    place = {labeler: position for position, labeler in enumerate(labelers)}
+    values = np.full((len(labelers), len(labelers)), np.nan)
+    for pair in pairs:
+        value = (pair if threshold is None else pair.binarized[threshold]).values[name]
+        if value is not None and pair.a in place and pair.b in place:
+            a, b = place[pair.a], place[pair.b]
+            values[a, b] = value
+            values[b, a] = -value if name == "difference" else value
+    return values
+
+
+def layout(values: Values, labelers: Sequence[str], people: Collection[str]) -> Layout:
+    """Arranges a ``matrix`` of shape (labelers, labelers)."""
+    is_person = np.array([labeler in people for labeler in labelers], dtype=bool)
+    value = values[:, is_person].copy()
+    itself = np.eye(len(labelers), dtype=bool)[:, is_person]
+    value[itself] = np.nan
+    mean, std = _mean_std(value)
+    human_mean, human_std = _mean_std(mean[is_person])
+    return Layout(
+        labelers=tuple(labelers),
+        people=tuple(labeler for labeler in labelers if labeler in people),
+        value=value,
+        mean=mean,
+        std=std,
+        undefined=(np.isnan(value) & ~itself).sum(axis=1),
+        human_mean=float(human_mean),
+        human_std=float(human_std),
+        difference=np.where(is_person, np.nan, mean - human_mean),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class QueryLayout:
+    """One coefficient query by query: among people, and of each judge with people (Tables 14–15 and
+    Figure 2); NaN is undefined.
+
+    ``human_mean`` and ``human_std``, shape (queries,), over all pairs of people, without the
+    ``human_undefined`` ones (two people without a common pair among them). ``judge_mean``, ``judge_std``
+    and ``judge_undefined``, shape (queries, judges), the same over the people. ``overall_mean``,
+    ``overall_std`` and ``overall_undefined``, shape (1 + judges,): over the queries, of ``human_mean``
+    and of each judge's mean.
+    """
+
+    query_ids: tuple[str, ...]
+    judges: tuple[str, ...]
+    human_mean: Values
+    human_std: Values
+    human_undefined: Int
+    judge_mean: Values
+    judge_std: Values
+    judge_undefined: Int
+    overall_mean: Values
+    overall_std: Values
+    overall_undefined: Int
+
+
+def query_layout(ratings: Ratings, name: str = "kappa") -> QueryLayout:
+    """The named coefficient for each query in which a person has a common pair with another labeler, in the
+    order of ``ratings.queries``."""
+    people = [labeler for labeler in ratings.labelers if labeler in ratings.people]
+    judges = [labeler for labeler in ratings.labelers if labeler not in ratings.people]
+    shared = np.zeros(len(ratings.queries), dtype=bool)
+
+    def values(pairs: list[tuple[str, str]]) -> Values:
+        columns = np.full((len(ratings.queries), len(pairs)), np.nan)
+        for column, (a, b) in enumerate(pairs):
+            tables = confusion_by_query(ratings, a, b)
+            np.logical_or(shared, tables.any(axis=(1, 2)), out=shared)
+            columns[:, column] = coefficients(tables, ratings.scale, [name])[name]
+        return columns
+
+    groups = [values(list(combinations(people, 2))), *(values([(judge, p) for p in people]) for judge in judges)]
+    groups = [group[shared] for group in groups]
+    mean, std = (np.stack(columns, axis=1) for columns in zip(*map(_mean_std, groups), strict=True))
+    undefined = np.stack([np.isnan(group).sum(axis=1) for group in groups], axis=1)
+    overall_mean, overall_std = _mean_std(mean.T)
+    return QueryLayout(
+        query_ids=tuple(ratings.queries.decode(np.flatnonzero(shared)).to_pylist()),
+        judges=tuple(judges),
+        human_mean=mean[:, 0],
+        human_std=std[:, 0],
+        human_undefined=undefined[:, 0],
+        judge_mean=mean[:, 1:],
+        judge_std=std[:, 1:],
+        judge_undefined=undefined[:, 1:],
+        overall_mean=overall_mean,
+        overall_std=overall_std,
+        overall_undefined=np.isnan(mean).sum(axis=0),
+    )
+
+
+def _mean_std(values: npt.NDArray[Any]) -> tuple[Values, Values]:
+    """Mean and population standard deviation over the last axis without NaN; NaN where nothing is left."""
+    defined = ~np.isnan(values)
+    count = defined.sum(axis=-1)
+    nothing = np.full(count.shape, np.nan)
+    mean = np.divide(np.where(defined, values, 0).sum(axis=-1), count, out=nothing.copy(), where=count > 0)
+    deviation = np.where(defined, values - mean[..., None], 0)
+    variance = np.divide((deviation**2).sum(axis=-1), count, out=nothing, where=count > 0)
+    return mean, np.sqrt(variance)

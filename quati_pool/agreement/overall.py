@@ -1,0 +1,210 @@
+"""Agreement of all labelers together: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2.
+
+All follow from how often each two grades meet within a pair (ordered, both ways), summed over a query's
+pairs and kept apart by how many labelers graded the pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.agreement.estimates import Estimates, estimate, resample
+from quati_pool.agreement.pairwise import queries_by_id
+from quati_pool.agreement.ratings import Ratings
+from quati_pool.records import Int
+from quati_pool.stats.bootstrap import DRAWS, Values
+
+AC2_WEIGHTS = "quadratic, by position in the scale"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Overall(Estimates):
+    """Coefficients of all labelers.
+
+    ``n`` and ``queries`` count, by name, the pairs whose agreement each is about (for Fleiss' kappa those
+    that all labelers graded, otherwise those that two or more did) and the queries resampled for it.
+    ``graded`` counts all graded pairs: those of a single labeler enter the grade shares of AC1 and AC2
+    and nothing else. ``ac2_weights`` says what AC2's weights are.
+    """
+
+    n: dict[str, int]
+    queries: dict[str, int]
+    graded: int
+    ac2_weights: str = AC2_WEIGHTS
+
+
+@dataclass(frozen=True, eq=False)
+class _Meetings:
+    """Sums over pairs. ``meetings``, shape (…, labelers - 1, grades, grades): how often two grades meet in
+    the pairs graded by 2, 3, … all labelers; ``single``, shape (…, grades): the grades of pairs that one
+    labeler graded; ``grades``: the scale's values."""
+
+    meetings: Values
+    single: Values
+    grades: Values
+
+    @property
+    def raters(self) -> Values:
+        return np.arange(2, self.meetings.shape[-3] + 2, dtype=np.float64)
+
+    @property
+    def given(self) -> Values:
+        """How often each grade was given, shape (…, labelers - 1, grades)."""
+        given: Values = self.meetings.sum(axis=-1) / (self.raters[:, None] - 1)
+        return given
+
+    @property
+    def pairs(self) -> Values:
+        """The pairs graded by 2, 3, … all labelers, shape (…, labelers - 1)."""
+        pairs: Values = self.given.sum(axis=-1) / self.raters
+        return pairs
+
+
+def _alpha(sums: _Meetings, distance: Callable[[Values, Values], Values]) -> Values:
+    """Krippendorff's alpha (Content Analysis, 4th ed., 2018, chapter 12); ``distance`` makes squared
+    distances, shape (…, grades, grades), of the grades and of how often each occurs."""
+    coincidences = (sums.meetings / (sums.raters[:, None, None] - 1)).sum(axis=-3)
+    margin = sums.given.sum(axis=-2)
+    squared = distance(sums.grades, margin)
+    observed = (margin.sum(axis=-1) - 1) * (coincidences * squared).sum(axis=(-2, -1))
+    expected = (margin[..., :, None] * margin[..., None, :] * squared).sum(axis=(-2, -1))
+    return 1 - _ratio(observed, expected, (margin > 0).sum(axis=-1) > 1)
+
+
+def _nominal(grades: Values, margin: Values) -> Values:
+    return 1 - np.eye(len(grades))
+
+
+def _ordinal(grades: Values, margin: Values) -> Values:
+    """The grades given between two grades, those two themselves by half."""
+    middle = margin.cumsum(axis=-1) - margin / 2
+    squared: Values = (middle[..., :, None] - middle[..., None, :]) ** 2
+    return squared
+
+
+def _interval(grades: Values, margin: Values) -> Values:
+    squared: Values = (grades[:, None] - grades) ** 2
+    return squared
+
+
+def _fleiss(sums: _Meetings) -> Values:
+    """Fleiss' kappa (Psychological Bulletin 76(5), 1971) over the pairs that all labelers graded."""
+    if sums.meetings.shape[-3] == 0:
+        return np.full(sums.single.shape[:-1], np.nan)
+    met, given = sums.meetings[..., -1, :, :], sums.given[..., -1, :]
+    total = given.sum(axis=-1)
+    defined = total > 0
+    observed = _ratio(np.trace(met, axis1=-2, axis2=-1), met.sum(axis=(-2, -1)), defined)
+    expected = _ratio((given**2).sum(axis=-1), total**2, defined)
+    return _ratio(observed - expected, 1 - expected, (given > 0).sum(axis=-1) > 1)
+
+
+def _gwet(sums: _Meetings, weights: Values) -> Values:
+    """Gwet's AC2 with agreement weights of shape (grades, grades); AC1 with the identity (Gwet, Handbook
+    of Inter-Rater Reliability, 4th ed., 2014, for missing grades). All grades of the scale count."""
+    grades = len(sums.grades)
+    raters = sums.raters
+    # A pair counts as one, however many labelers graded it.
+    agreeing = ((sums.meetings * weights).sum(axis=(-2, -1)) / (raters * (raters - 1))).sum(axis=-1)
+    pairs = sums.pairs.sum(axis=-1)
+    observed = _ratio(agreeing, pairs, pairs > 0)
+    graded = pairs + sums.single.sum(axis=-1)
+    share = (sums.given / raters[:, None]).sum(axis=-2) + sums.single
+    share = _ratio(share, graded[..., None], graded[..., None] > 0)
+    chance = weights.sum() / max(grades * (grades - 1), 1) * (share * (1 - share)).sum(axis=-1)
+    return _ratio(observed - chance, 1 - chance, (pairs > 0) & (grades > 1))
+
+
+def _quadratic(grades: int) -> Values:
+    place = np.arange(grades, dtype=np.float64)
+    weights: Values = 1 - ((place[:, None] - place) / max(grades - 1, 1)) ** 2
+    return weights
+
+
+_ALPHA: dict[str, Callable[[_Meetings], Values]] = {
+    "alpha_nominal": lambda sums: _alpha(sums, _nominal),
+    "alpha_ordinal": lambda sums: _alpha(sums, _ordinal),
+    "alpha_interval": lambda sums: _alpha(sums, _interval),
+}
+_FLEISS: dict[str, Callable[[_Meetings], Values]] = {"fleiss_kappa": _fleiss}
+_GWET: dict[str, Callable[[_Meetings], Values]] = {
+    "gwet_ac1": lambda sums: _gwet(sums, np.eye(len(sums.grades))),
+    "gwet_ac2": lambda sums: _gwet(sums, _quadratic(len(sums.grades))),
+}
+
+
+def overall(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> Overall:
+    """All coefficients of all labelers, with intervals over the queries that bear on each; draws=0 leaves
+    intervals out."""
+    order = queries_by_id(ratings)
+    met, single = (sums[order] for sums in _by_query(ratings))
+    two, every = met.any(axis=(1, 2, 3)), met[:, -1:].any(axis=(1, 2, 3))
+    groups = [(_ALPHA, two), (_FLEISS, every), (_GWET, two | single.any(axis=1))]
+    drawn = iter(resample([sums[kept] for _, kept in groups for sums in (met, single)], draws, seed))
+    grades = np.asarray(ratings.scale, dtype=np.float64)
+    total = _Meetings(met.sum(axis=0).astype(np.float64), single.sum(axis=0).astype(np.float64), grades)
+    pairs = np.round(total.pairs).astype(int)
+    counts: dict[str, int] = {}
+    values: dict[str, Values] = {}
+    resampled: dict[str, Values] = {}
+    queries: dict[str, int] = {}
+    for group, kept in groups:
+        totals = _Meetings(next(drawn), next(drawn), grades)
+        for name, coefficient in group.items():
+            values[name], resampled[name] = coefficient(total), coefficient(totals)
+            queries[name] = int(kept.sum())
+            counts[name] = int((pairs[-1:] if group is _FLEISS else pairs).sum())
+    found = estimate(values, resampled, lambda name: _why(name, ratings, counts, total), draws, queries)
+    return Overall(
+        values=found.values,
+        intervals=found.intervals,
+        undefined=found.undefined,
+        n=counts,
+        queries=queries,
+        graded=len(ratings),
+    )
+
+
+def _by_query(ratings: Ratings) -> tuple[Int, Int]:
+    """``_Meetings``' sums for each query, shapes (queries, labelers - 1, grades, grades) and (queries,
+    grades)."""
+    queries, grades, labelers = len(ratings.queries), len(ratings.scale), len(ratings.labelers)
+    given = np.stack([(ratings.grade == position).sum(axis=0) for position in range(grades)])
+    raters = given.sum(axis=0)
+    many = np.flatnonzero(raters > 1)
+    met = np.zeros((queries, max(labelers - 1, 0), grades, grades), dtype=np.int64)
+    cells = queries * met.shape[1]
+    cell = ratings.query[many] * met.shape[1] + raters[many] - 2
+    few = given[:, many]
+    for i in range(grades):
+        for j in range(i, grades):
+            times = few[i] * (few[j] - 1 if i == j else few[j])
+            # Sums of whole numbers below 2**53: exact.
+            sums = np.bincount(cell, weights=times, minlength=cells).astype(np.int64).reshape(met.shape[:2])
+            met[..., i, j] = met[..., j, i] = sums
+    one = np.flatnonzero(raters == 1)
+    at = ratings.query[one] * grades + given[:, one].argmax(axis=0)
+    return met, np.bincount(at, minlength=queries * grades).reshape(queries, grades)
+
+
+def _why(name: str, ratings: Ratings, counts: Mapping[str, int], total: _Meetings) -> str:
+    labelers = len(ratings.labelers)
+    if labelers < 2:
+        return "there are no two labelers"
+    if counts[name] == 0:
+        by = f"all {labelers} labelers" if name in _FLEISS and labelers > 2 else "two labelers"
+        return f"no pair was graded by {by}"
+    if name in _GWET:
+        return "the scale has one grade only"
+    given = total.given[-1] if name in _FLEISS else total.given.sum(axis=0)
+    return f"every pair got the grade {ratings.scale[int(np.argmax(given))]} from all"
+
+
+def _ratio(numerator: Values, denominator: Values, defined: npt.NDArray[np.bool_]) -> Values:
+    where = np.broadcast_to(defined, np.shape(numerator))
+    ratio: Values = np.divide(numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=where)
+    return ratio

@@ -1,0 +1,134 @@
+"""Agreement of every two labelers, with intervals over queries, and query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from quati_pool.agreement.coefficients import COEFFICIENTS, coefficients, why_undefined
+from quati_pool.agreement.confusion import binarize, confusion_by_query
+from quati_pool.agreement.estimates import Estimates, estimate, resample
+from quati_pool.agreement.ratings import Ratings
+from quati_pool.records import Int
+from quati_pool.stats.bootstrap import DRAWS, Values
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PairAgreement(Estimates):
+    """Two labelers over the ``n`` pairs that both graded, in ``queries`` queries.
+
+    ``confusion``, shape (grades, grades): rows are ``a``'s grades, columns ``b``'s. ``binarized`` has the
+    same coefficients where a grade of the key or more is relevant (1) and a lower one is not (0), for
+    each grade but the lowest.
+    """
+
+    a: str
+    b: str
+    n: int
+    queries: int
+    confusion: Int
+    binarized: dict[int, Estimates]
+
+
+def pairwise(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> list[PairAgreement]:
+    """All coefficients of all pairs of labelers, in the labelers' order.
+
+    Resamples the queries in which the two have a common pair; draws=0 leaves intervals out. The
+    order of the input changes no interval.
+    """
+    order = queries_by_id(ratings)
+    names = list(combinations(ratings.labelers, 2))
+    tables = [confusion_by_query(ratings, a, b)[order] for a, b in names]
+    tables = [table[table.any(axis=(1, 2))] for table in tables]
+    drawn = resample(tables, draws, seed)
+    return [
+        _agreement(a, b, table, totals, ratings.scale, draws)
+        for (a, b), table, totals in zip(names, tables, drawn, strict=True)
+    ]
+
+
+def _agreement(a: str, b: str, tables: Int, drawn: Values, scale: Sequence[int], draws: int) -> PairAgreement:
+    total: Int = tables.sum(axis=0)
+
+    def found(table: Int, drawn: Values, values: Sequence[int], words: Sequence[str]) -> Estimates:
+        return estimate(
+            coefficients(table, values),
+            coefficients(drawn, values),
+            lambda name: why_undefined(table, words, a, b),
+            draws,
+            dict.fromkeys(COEFFICIENTS, len(tables)),
+        )
+
+    whole = found(total, drawn, scale, grade_words(scale))
+    return PairAgreement(
+        a=a,
+        b=b,
+        n=int(total.sum()),
+        queries=len(tables),
+        confusion=total,
+        values=whole.values,
+        intervals=whole.intervals,
+        undefined=whole.undefined,
+        binarized={
+            grade: found(
+                binarize(total, scale, grade),
+                binarize(drawn, scale, grade),
+                (0, 1),
+                (f"a grade below {grade}", f"a grade of {grade} or more"),
+            )
+            for grade in scale[1:]
+        },
+    )
+
+
+@dataclass(frozen=True)
+class QueryPair:
+    """Two labelers over the ``n`` pairs of one query that both graded; values None where undefined."""
+
+    a: str
+    b: str
+    n: int
+    values: dict[str, float | None]
+    undefined: dict[str, str]
+
+
+@dataclass(frozen=True)
+class QueryAgreement:
+    """The pairs of labelers that have a common pair in one query."""
+
+    query_id: str
+    pairs: tuple[QueryPair, ...]
+
+
+def per_query(ratings: Ratings, names: Sequence[str] = tuple(COEFFICIENTS)) -> list[QueryAgreement]:
+    """The named coefficients of every two labelers query by query, in the order of ``ratings.queries``,
+    for the queries with a common pair."""
+    words = grade_words(ratings.scale)
+    pairs: list[list[QueryPair]] = [[] for _ in range(len(ratings.queries))]
+    for a, b in combinations(ratings.labelers, 2):
+        tables = confusion_by_query(ratings, a, b)
+        n = tables.sum(axis=(1, 2))
+        shared = np.flatnonzero(n)
+        tables = tables[shared]
+        found = coefficients(tables, ratings.scale, names)
+        columns = [found[name].tolist() for name in names]
+        for query, table, count, *row in zip(shared.tolist(), tables, n[shared].tolist(), *columns, strict=True):
+            values = {name: None if value != value else value for name, value in zip(names, row, strict=True)}
+            missing = [name for name, value in values.items() if value is None]
+            undefined = dict.fromkeys(missing, why_undefined(table, words, a, b)) if missing else {}
+            pairs[query].append(QueryPair(a, b, count, values, undefined))
+    query_ids = ratings.queries.values.to_pylist()
+    return [QueryAgreement(query_id, tuple(row)) for query_id, row in zip(query_ids, pairs, strict=True) if row]
+
+
+def grade_words(scale: Sequence[int]) -> list[str]:
+    return [f"the grade {grade}" for grade in scale]
+
+
+def queries_by_id(ratings: Ratings) -> Int:
+    """The codes of all queries in the order of their ids, which no order of the input changes."""
+    order: Int = np.argsort(ratings.queries.places(np.arange(len(ratings.queries))))
+    return order

@@ -1,0 +1,61 @@
+"""``quati-pool agree``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.cli.judge import PoolOption
+from quati_pool.cli.label_options import (
+    ColumnOption,
+    DrawsOption,
+    GradeOption,
+    LabelsOption,
+    NamesArgument,
+    OutputOption,
+    PeopleOption,
+    QueriesOption,
+    ScaleOption,
+    SeedOption,
+    label_files,
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: quati-pool agree --labels HA1=ana.tsv --labels HA2=bruno.tsv --format latex")(agree)
+
+
+def agree(
+    names: NamesArgument = None,
+    labels: LabelsOption = None,
+    person: PeopleOption = None,
+    queries: QueriesOption = None,
+    column: ColumnOption = None,
+    grade: GradeOption = None,
+    scale: ScaleOption = None,
+    config: ConfigOption = Path("pool.yaml"),
+    pool: PoolOption = None,
+    draws: DrawsOption = 2000,
+    seed: SeedOption = None,
+    output: OutputOption = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """Say how far labelers agree: coefficients with intervals, confusion matrices, query by query.
+
+    Compares the workspace's labelers, or the files of --labels alone, or both where labelers are named
+    too. Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
+    """
+    from quati_pool.steps.agree import agree as step
+    from quati_pool.steps.agree_files import write
+    from quati_pool.steps.agree_report import as_data, tables
+
+    given = label_files(labels, person, column, grade, queries, scale)
+    report = step(config, names or (), given, person or (), draws=draws, seed=seed, pool=pool)
+    for name, problem in report.gathered.problems.items():
+        typer.echo(f"{name} is left out: {problem}", err=True)
+    with ConsoleListener() as listener:
+        write(report, output, listener)
+    show(tables(report), as_data(report), how)

@@ -1,0 +1,102 @@
+"""``quati-pool evaluate``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.cli.judge import PoolOption
+from quati_pool.cli.label_options import (
+    ColumnOption,
+    DrawsOption,
+    GradeOption,
+    OutputOption,
+    QueriesOption,
+    ScaleOption,
+    SeedOption,
+    label_files,
+)
+
+RunsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--run",
+        metavar="[SET=]FILE",
+        help="A TREC run, a folder of them, or a pattern in quotes (repeatable); the workspace's runs by default.",
+    ),
+]
+QrelsOption = Annotated[
+    list[str] | None,
+    typer.Option("--qrels", metavar="NAME=FILE", help="Qrels, or any file of labels (repeatable)."),
+]
+MeasuresOption = Annotated[
+    list[str] | None,
+    typer.Option("--measures", help='ir_measures names, such as "nDCG@10, R@100"; the first ranks the systems.'),
+]
+
+
+class PairedTest(StrEnum):
+    t = "t"
+    wilcoxon = "wilcoxon"
+    randomisation = "randomisation"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog='Example: quati-pool evaluate --run "runs/*.trec.gz" --qrels human=qrels.txt --baseline bm25')(
+        evaluate
+    )
+
+
+def evaluate(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]…", help="Labelers of the workspace; all of them if no --qrels is given."),
+    ] = None,
+    run: RunsOption = None,
+    qrels: QrelsOption = None,
+    measures: MeasuresOption = None,
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", metavar="SYSTEM", help="Test all others against this run.")
+    ] = None,
+    test: Annotated[PairedTest, typer.Option("--test", help="The paired test over queries.")] = PairedTest.t,
+    alpha: Annotated[float, typer.Option("--alpha", help="The level of significance.")] = 0.05,
+    pool_depth: Annotated[
+        int | None,
+        typer.Option("--pool-depth", min=1, help="How deep the --run files were pooled: adds leaving each out."),
+    ] = None,
+    queries: QueriesOption = None,
+    column: ColumnOption = None,
+    grade: GradeOption = None,
+    scale: ScaleOption = None,
+    config: ConfigOption = Path("pool.yaml"),
+    pool: PoolOption = None,
+    draws: DrawsOption = 2000,
+    seed: SeedOption = None,
+    per_query: Annotated[bool, typer.Option("--per-query", help="Put every query's values into the JSON.")] = False,
+    output: OutputOption = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """Rank systems under one or several qrels: leaderboard, tests, how far qrels and pool can be trusted.
+
+    Measures the workspace's runs under its labelers' grades, or files. Tables (.md, .tex, .csv, .json) and
+    figures go to reports/, or to -o DIR. Sets of runs (--run 1M=… --run 10M=…) stand side by side; named
+    like the qrels, each goes under its own.
+    """
+    from quati_pool.steps.evaluate import Settings
+    from quati_pool.steps.evaluate import evaluate as step
+    from quati_pool.steps.evaluate_files import write
+    from quati_pool.steps.evaluate_report import as_data, tables
+
+    given = label_files(qrels, None, column, grade, queries, scale, hint="--qrels")
+    settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth)
+    found = step(config, names or (), given, run or (), settings, pool)
+    for name, problem in found.gathered.problems.items():
+        typer.echo(f"{name} is left out: {problem}", err=True)
+    with ConsoleListener() as listener:
+        write(found, output, listener)
+    show(tables(found), as_data(found, per_query), how)

@@ -1,0 +1,134 @@
+"""``quati-pool export``: one labeler's qrels, or the whole collection in a format of ``release/``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.console import ConsoleListener
+from quati_pool.cli.judge import PoolOption
+from quati_pool.registry import EXPORTS
+
+MissingOption = Annotated[bool, typer.Option("--allow-missing", help="Leave pairs without a grade out, as unjudged.")]
+
+
+class ExportGroup(TyperGroup):
+    """Has a command for each registered format, other people's too, and looks them up only when it is used."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *EXPORTS.names()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, cmd_name) or (
+            _format_command(cmd_name) if cmd_name in EXPORTS.names() else None
+        )
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        cls=ExportGroup, help="Write grades and collections in formats of others.", no_args_is_help=True,
+        rich_markup_mode=None,
+    )  # fmt: skip
+    group.command("qrels", epilog="Example: quati-pool export qrels --labeler gpt-4o -o gpt-4o.qrels")(export_qrels)
+    app.add_typer(group, name="export")
+
+
+def _format_command(name: str) -> Any:
+    component = EXPORTS.get(name)
+    settings = "".join(
+        f"\n\n--set {key}={field.default}: {field.description}"
+        for key, field in component.Parameters.model_fields.items()
+    )
+    one = typer.Typer(add_completion=False, rich_markup_mode=None)
+    what = f"Write the collection as {component.summary}."
+    text = f"{what}\n\nRefused while a pair of a labeler has failed or was never asked."
+    one.command(name, help=text + settings, epilog=f"Example: quati-pool export {name} --labeler gpt-4o -o {name}")(
+        export_format
+    )
+    return typer.main.get_command(one)
+
+
+def export_qrels(
+    labeler: Annotated[str, typer.Option("--labeler", help="A judge, a person or a consensus.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; qrels/LABELER.qrels by default.")
+    ] = None,
+    config: ConfigOption = Path("pool.yaml"),
+    allow_missing: MissingOption = False,
+    pool: PoolOption = None,
+) -> None:
+    """Write one labeler's grades as TREC qrels.
+
+    Refused while a pair has failed or was never asked: a missing grade would read as not relevant.
+    """
+    from quati_pool.steps.export import export_qrels as step
+
+    made = step(config, labeler, output, allow_missing=allow_missing, pool=pool)
+    standing = made.standing
+    written = sum(standing.grades.values())
+    left = f"; {standing.pairs - written:,} pairs without a grade are left out" if standing.pairs > written else ""
+    cut = f"; {standing.cut:,} passages were cut before they were graded" if standing.cut else ""
+    typer.echo(f"wrote {made.path}: {written:,} pairs{left}{cut}", err=True)
+
+
+def export_format(
+    context: typer.Context,
+    labeler: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--labeler", metavar="NAME", help="Whose grades (repeatable), the main one first; all by default."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to; exports/FORMAT by default.")
+    ] = None,
+    config: ConfigOption = Path("pool.yaml"),
+    allow_missing: MissingOption = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the format (repeatable).")
+    ] = None,
+) -> None:
+    from quati_pool.steps.release import export
+
+    name = str(context.info_name)
+    with ConsoleListener() as listener:
+        made = export(
+            config,
+            name,
+            listener,
+            labelers=labeler or (),
+            parameters=_parameters(settings or ()),
+            path=output,
+            allow_missing=allow_missing,
+        )
+    for who, standing in made.labelers.items():
+        left = standing.pairs - sum(standing.grades.values())
+        if left:
+            typer.echo(f"{who}: {left:,} of {standing.pairs:,} pairs without a grade are left out", err=True)
+    if made.made:
+        typer.echo(f"wrote {made.path}: {_told(made.counts)}", err=True)
+    else:
+        typer.echo(f"{made.path} is up to date", err=True)
+
+
+def _parameters(settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
+    import yaml
+
+    found: dict[str, Any] = {}
+    for setting in settings:
+        key, sign, value = setting.partition("=")
+        if not sign:
+            raise typer.BadParameter(f"{setting!r} holds no '='", param_hint="--set")
+        try:
+            found[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            found[key] = value
+    return found
+
+
+def _told(counts: Any) -> str:
+    return ", ".join(f"{value:,} {name}" for name, value in counts.items() if isinstance(value, int))

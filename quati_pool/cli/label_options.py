@@ -1,0 +1,144 @@
+"""The options by which commands name label files, and how they are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from quati_pool.config import GRADES, LabelFileConfig
+from quati_pool.registry import nearest
+
+if TYPE_CHECKING:
+    from quati_pool.steps.label_sources import LabelFiles
+
+NamesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]…", help="Labelers of the workspace; all of them if no --labels is given."),
+]
+LabelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--labels",
+        metavar="NAME=FILE",
+        help="A file of labels (repeatable): TREC qrels, TSV, CSV, JSONL, Quati annotations, Doccano, Label Studio; "
+        "FILE#ANNOTATOR where it holds several people's.",
+    ),
+]
+PeopleOption = Annotated[
+    list[str] | None,
+    typer.Option("--person", metavar="NAME", help="A labeler that is a person, not a program (repeatable)."),
+]
+QueriesOption = Annotated[
+    Path | None,
+    typer.Option("--queries", metavar="FILE", help="query_id <tab> query: the ids of files that hold texts alone."),
+]
+ColumnOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="[NAME.]FIELD=COLUMN",
+        help="The column of a table that holds query_id, doc_id, query, text or relevance (repeatable).",
+    ),
+]
+GradeOption = Annotated[
+    list[str] | None,
+    typer.Option("--grade", metavar="TEXT=GRADE", help="The grade that a label's text means (repeatable)."),
+]
+ScaleOption = Annotated[
+    str | None, typer.Option("--scale", metavar="0,1,2,3", help="All grades there are; by default pool.yaml's, or 0–3.")
+]
+DrawsOption = Annotated[
+    int, typer.Option("--draws", min=0, help="Bootstrap resamples of the queries; 0: no intervals.")
+]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the resamples; pool.yaml's, or 0.")]
+OutputOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="DIR", help="Where to write tables and figures; the workspace's reports/ by default."
+    ),
+]
+
+_FIELDS = ("query_id", "doc_id", "query", "text", "relevance")
+_NAME = re.compile(r"[^\s=/#]+\Z")
+
+
+def label_files(
+    labels: Sequence[str] | None,
+    people: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    grades: Sequence[str] | None = None,
+    queries: Path | None = None,
+    scale: str | None = None,
+    hint: str = "--labels",
+) -> LabelFiles:
+    """What the options say; ``hint`` is the name of that which names the files.
+
+    Raises BadParameter for an option that cannot be read.
+    """
+    from quati_pool.steps.label_sources import LabelFiles
+
+    named = dict(_named(option, hint) for option in labels or ())
+    if len(named) < len(labels or ()):
+        raise typer.BadParameter("two files have one name; give each its own", param_hint=hint)
+    names = {text: _integer(grade, "--grade") for text, grade in (_split(option, "--grade") for option in grades or ())}
+    mapped = {name: _columns(name, named, columns or ()) for name in named}
+    return LabelFiles(
+        {
+            name: LabelFileConfig(
+                path=path, annotator=annotator, columns=mapped[name], grades=names, person=name in (people or ())
+            )
+            for name, (path, annotator) in named.items()
+        },
+        queries,
+        None if scale is None else _scale(scale),
+    )
+
+
+def _named(option: str, hint: str) -> tuple[str, tuple[str, str | None]]:
+    """The name, the file and the annotator of NAME=FILE or NAME=FILE#ANNOTATOR."""
+    name, path = _split(option, hint)
+    if not _NAME.match(name) or not path:
+        raise typer.BadParameter(f"{option!r} is not NAME=FILE", param_hint=hint)
+    file, mark, annotator = path.rpartition("#")
+    return name, ((file, annotator) if mark and not Path(path).exists() else (path, None))
+
+
+def _split(option: str, hint: str) -> tuple[str, str]:
+    name, sign, value = option.partition("=") if hint != "--grade" else option.rpartition("=")
+    if not sign:
+        raise typer.BadParameter(f"{option!r} holds no '='", param_hint=hint)
+    return name.strip(), value.strip()
+
+
+def _columns(name: str, named: Collection[str], options: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for option in options:
+        place, column = _split(option, "--column")
+        owner, dot, field = place.rpartition(".")
+        if field not in _FIELDS:
+            raise typer.BadParameter(f"there is no field {field!r}; {nearest(field, _FIELDS)}", param_hint="--column")
+        if dot and owner not in named:
+            raise typer.BadParameter(f"there is no --labels {owner!r}; {nearest(owner, named)}", param_hint="--column")
+        if not dot or owner == name:
+            found[field] = column
+    return found
+
+
+def _scale(text: str) -> dict[int, str]:
+    grades = [_integer(part.strip(), "--scale") for part in text.split(",")]
+    if len(set(grades)) < 2:
+        raise typer.BadParameter("expected at least two grades, such as 0,1", param_hint="--scale")
+    return {
+        grade: GRADES.get(grade, str(grade)) if set(grades) == set(GRADES) else str(grade) for grade in sorted(grades)
+    }
+
+
+def _integer(text: str, hint: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number", param_hint=hint) from None

@@ -1,0 +1,262 @@
+"""Whether two qrels of the same runs rank the systems alike: correlations, rank changes and swaps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.evaluation.scores import Scores, Values
+from quati_pool.evaluation.significance import Comparison, compare
+from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities
+from quati_pool.stats.rank_correlation import kendall_tau, ranking_overlap, tau_ap, top_tau
+
+TOP = 10
+RBO_P = 0.9
+
+# Means that differ by less were added up in another order: they are ties.
+_DECIMALS = 12
+
+_UNDEFINED = Interval(None, None)
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A coefficient and its bootstrap interval over queries; ``undefined`` says why it has no value."""
+
+    value: float | None
+    interval: Interval
+    undefined: str | None = None
+
+
+@dataclass(frozen=True)
+class System:
+    """A system's means and ranks under both qrels; equal means share the best of their ranks."""
+
+    run_tag: str
+    mean_a: float
+    mean_b: float
+    rank_a: int
+    rank_b: int
+
+    @property
+    def rank_change(self) -> int:
+        """Places gained under the second qrels; negative where lost."""
+        return self.rank_a - self.rank_b
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Two systems in the reverse order: ``better`` leads ``worse`` under the first qrels and trails it
+    under the second.
+
+    ``difference_a`` (positive) and ``difference_b`` (negative) are means of ``better`` less ``worse``.
+    ``p_a`` and ``p_b`` are adjusted by Holm over all pairs of systems; where the test is undefined they
+    are None, not significant, and ``undefined_a`` or ``undefined_b`` says why.
+    """
+
+    better: str
+    worse: str
+    difference_a: float
+    difference_b: float
+    p_a: float | None
+    p_b: float | None
+    significant_a: bool
+    significant_b: bool
+    undefined_a: str | None = None
+    undefined_b: str | None = None
+
+
+@dataclass(frozen=True)
+class RankingComparison:
+    """Two rankings of the same systems by one measure, over the queries that both qrels judge.
+
+    ``queries_a`` and ``queries_b`` count what each qrels judges, ``common`` what both do: means, ranks,
+    correlations and tests rest on these alone. The first qrels are the reference of ``tau_ap`` and
+    ``top_tau``. ``systems`` in the order of the first qrels; ``pairs`` counts all pairs of systems,
+    ``tied`` those that either qrels ties, which are no swaps. ``max_rank_change`` and
+    ``mean_rank_change`` are absolute, None without a common query or system.
+    """
+
+    measure: str
+    queries_a: int
+    queries_b: int
+    common: int
+    top: int
+    rbo_p: float
+    test: str
+    alpha: float
+    tau: Correlation
+    tau_ap: Correlation
+    top_tau: Correlation
+    rbo: Correlation
+    systems: tuple[System, ...]
+    max_rank_change: int | None
+    mean_rank_change: float | None
+    pairs: int
+    tied: int
+    swaps: tuple[Swap, ...]
+
+
+def compare_rankings(
+    a: Scores,
+    b: Scores,
+    measure: str,
+    *,
+    top: int = TOP,
+    rbo_p: float = RBO_P,
+    test: str = "t",
+    alpha: float = 0.05,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> RankingComparison:
+    """Compares how two qrels, ``a`` the reference, rank the same runs by ``measure``.
+
+    ``top`` is the k of top-k τ (systems tied with the k-th are in; all systems where they are fewer);
+    ``rbo_p`` the persistence of rank-biased overlap, here over all systems. Intervals resample the
+    common queries, the same draw for both qrels and all coefficients; in each draw the top k are that
+    draw's. Swaps are tested by the paired ``test`` over the common queries under either qrels, Holm
+    over all pairs of systems.
+
+    Raises QuatiPoolError where the runs are not the same, ConfigError for a measure that was not
+    computed, an unknown test, and ``top``, ``rbo_p`` or ``alpha`` out of range.
+    """
+    _check(a, b, top, rbo_p)
+    judged_by_b = set(b.query_ids)
+    common = [query_id for query_id in a.query_ids if query_id in judged_by_b]
+    one, other = _restricted(a, measure, a.run_tags, common), _restricted(b, measure, a.run_tags, common)
+    coefficients: dict[str, Callable[[Values, Values], Values]] = {
+        "tau": kendall_tau,
+        "tau_ap": lambda x, y: tau_ap(y, x),
+        "top_tau": lambda x, y: top_tau(y, x, top),
+        "rbo": lambda x, y: ranking_overlap(x, y, rbo_p),
+    }
+    systems = _systems(one, other) if common else ()
+    pairs = list(combinations(systems, 2))
+    changes = [abs(system.rank_change) for system in systems]
+    return RankingComparison(
+        measure=measure,
+        queries_a=len(a.query_ids),
+        queries_b=len(b.query_ids),
+        common=len(common),
+        top=top,
+        rbo_p=rbo_p,
+        test=test,
+        alpha=alpha,
+        **_correlations(one.values[:, 0], other.values[:, 0], coefficients, draws, seed),
+        systems=systems,
+        max_rank_change=max(changes, default=None),
+        mean_rank_change=float(np.mean(changes)) if changes else None,
+        pairs=len(pairs),
+        tied=sum(i.rank_a == j.rank_a or i.rank_b == j.rank_b for i, j in pairs),
+        swaps=_swaps(pairs, [_tested(scores, test, alpha, seed) for scores in (one, other)]) if pairs else (),
+    )
+
+
+def _check(a: Scores, b: Scores, top: int, rbo_p: float) -> None:
+    apart = sorted(set(a.run_tags) ^ set(b.run_tags))
+    if apart:
+        raise QuatiPoolError(
+            f"{', '.join(apart[:3])}{' …' if len(apart) > 3 else ''}: scored under one of the two qrels only; "
+            "score the same runs under both"
+        )
+    if top < 2:
+        raise ConfigError(f"top is {top}; give at least 2 systems to correlate")
+    if not 0 < rbo_p < 1:
+        raise ConfigError(f"the p of rank-biased overlap is {rbo_p}; give a number between 0 and 1, such as {RBO_P}")
+
+
+def _restricted(scores: Scores, measure: str, run_tags: tuple[str, ...], query_ids: list[str]) -> Scores:
+    """One measure of some runs on some queries, in these orders."""
+    run = [scores.run_tags.index(run_tag) for run_tag in run_tags]
+    place = {query_id: position for position, query_id in enumerate(scores.query_ids)}
+    query = np.array([place[query_id] for query_id in query_ids], dtype=np.int64)
+    return replace(
+        scores,
+        run_tags=run_tags,
+        measures=(measure,),
+        query_ids=tuple(query_ids),
+        values=scores.of(measure)[run][:, None, query],
+        missing=scores.missing[run][:, query],
+        without_relevant=scores.without_relevant[query],
+        unjudged_queries=tuple(scores.unjudged_queries[position] for position in run),
+    )
+
+
+def _correlations(
+    a: Values, b: Values, coefficients: dict[str, Callable[[Values, Values], Values]], draws: int, seed: int
+) -> dict[str, Correlation]:
+    """Each coefficient of values of shape (systems, queries), with its interval."""
+    systems, queries = a.shape
+    reason = "no query is judged in both" if queries == 0 else "fewer than two systems" if systems < 2 else None
+    if reason:
+        return {name: Correlation(None, _UNDEFINED, reason) for name in coefficients}
+    mean_a, mean_b = _rounded(a.mean(axis=1))[None], _rounded(b.mean(axis=1))[None]
+    drawn: dict[str, list[Values]] = {name: [] for name in coefficients}
+    for block in multiplicities(queries, draws, seed):
+        drawn_a, drawn_b = _rounded(block @ a.T / queries), _rounded(block @ b.T / queries)
+        for name, coefficient in coefficients.items():
+            drawn[name].append(coefficient(drawn_a, drawn_b))
+    found = {}
+    for name, coefficient in coefficients.items():
+        value = float(coefficient(mean_a, mean_b)[0])
+        if np.isnan(value):
+            found[name] = Correlation(None, _UNDEFINED, _why_undefined(mean_a, mean_b))
+        else:
+            found[name] = Correlation(value, interval(np.concatenate(drawn[name])))
+    return found
+
+
+def _why_undefined(a: Values, b: Values) -> str:
+    tied = [name for name, means in (("first", a), ("second", b)) if np.ptp(means) == 0]
+    if tied:
+        return f"all systems are tied under the {' and the '.join(tied)} qrels"
+    return "the top systems are all tied under one of the qrels"
+
+
+def _systems(a: Scores, b: Scores) -> tuple[System, ...]:
+    """All systems in the order of ``a``, equal ones by run_tag."""
+    mean_a, mean_b = (_rounded(scores.values[:, 0].mean(axis=1)) for scores in (a, b))
+    rank_a, rank_b = ((mean[None, :] > mean[:, None]).sum(axis=1) + 1 for mean in (mean_a, mean_b))
+    columns = (column.tolist() for column in (mean_a, mean_b, rank_a, rank_b))
+    systems = [System(*row) for row in zip(a.run_tags, *columns, strict=True)]
+    return tuple(sorted(systems, key=lambda system: (system.rank_a, system.run_tag)))
+
+
+def _tested(scores: Scores, test: str, alpha: float, seed: int) -> dict[frozenset[str], Comparison]:
+    comparisons = compare(scores, scores.measures[0], test, alpha=alpha, seed=seed)
+    return {frozenset((comparison.a, comparison.b)): comparison for comparison in comparisons}
+
+
+def _swaps(
+    pairs: Iterable[tuple[System, System]], tested: Sequence[dict[frozenset[str], Comparison]]
+) -> tuple[Swap, ...]:
+    """``pairs`` of systems in the order of the first qrels."""
+    swaps = []
+    for better, worse in pairs:
+        if better.rank_a == worse.rank_a or better.rank_b <= worse.rank_b:
+            continue
+        under_a, under_b = (comparisons[frozenset((better.run_tag, worse.run_tag))] for comparisons in tested)
+        swaps.append(
+            Swap(
+                better=better.run_tag,
+                worse=worse.run_tag,
+                difference_a=better.mean_a - worse.mean_a,
+                difference_b=better.mean_b - worse.mean_b,
+                p_a=under_a.p_holm,
+                p_b=under_b.p_holm,
+                significant_a=under_a.significant,
+                significant_b=under_b.significant,
+                undefined_a=under_a.undefined,
+                undefined_b=under_b.undefined,
+            )
+        )
+    return tuple(swaps)
+
+
+def _rounded(means: Values) -> Values:
+    rounded: Values = np.round(means, _DECIMALS)
+    return rounded

@@ -1,0 +1,127 @@
+"""How far nDCG could move if the unjudged documents were judged: its exact lower and upper bound.
+
+Gains are written by level: a document of gain g has every level up to g, a level weighs its gain less
+that of the level below. With n documents of the run's unjudged ones at or above level t,
+
+    DCG = that of the judged + Σ weight_t · A(n_t)    and    IDCG = Σ weight_t · D(J_t + n_t),
+
+A being the sum of n discounts among the unjudged ranks (the largest for the upper bound, the smallest
+for the lower), D that of the first n discounts up to the cutoff, J_t the judged documents at or above
+the level. At a fixed ratio λ, DCG - λ · IDCG is a sum over levels (Dinkelbach, Management Science 13(7), 1967).
+
+One more document costs λ times a discount that grows with the level, as J_t falls. So for the upper
+bound the best n_t falls with the level by itself: each level is solved alone, and the sets nest. For
+the lower bound the best n_t alone would rise with the level, which no assignment allows: of two
+adjacent blocks of levels with n > n', raising the upper to n or lowering the lower to n' is no worse.
+So all levels are equal: some documents have the highest grade and the others the lowest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.errors import ConfigError
+from quati_pool.evaluation.joined import Judgements, Rows
+from quati_pool.records import Qrels, Run
+
+Values = npt.NDArray[np.float64]
+
+
+def ndcg_bounds(runs: Sequence[Run], qrels: Qrels, cutoff: int, scale: Sequence[int]) -> tuple[Values, Values]:
+    """The lowest and the highest nDCG@``cutoff`` that each run could have on each judged query, over all
+    grades of ``scale`` that its unjudged documents within the cutoff could be given; other unjudged
+    documents count as not relevant. Linear gain (a negative grade gains 0), log2(rank + 1), the ideal
+    from the judged and these documents; 0 where that ideal is 0, and for a query that the run lacks.
+
+    Returns two arrays of shape (runs, queries), queries in the order of ``Scores.query_ids``. Raises
+    ConfigError for a cutoff below 1 or an empty scale.
+    """
+    if cutoff < 1:
+        raise ConfigError(f"the cutoff is {cutoff}; give a whole number from 1")
+    if not len(scale):
+        raise ConfigError("the scale has no grade; give its grades, such as 0, 1, 2, 3")
+    judged = Judgements(qrels)
+    problem = _Problem(judged, cutoff, scale)
+    found = [problem.solve(rows) for rows in judged.rows(runs, cutoff)]
+    shape = (len(runs), len(judged.query_ids))
+    low = np.array([one for one, _ in found]).reshape(shape)
+    high = np.array([other for _, other in found]).reshape(shape)
+    return low, high
+
+
+class _Problem:
+    """What all runs share. The levels lie between the grades of the scale: those up to its lowest grade
+    every document has, those above its highest none; the levels between two of its grades (a qrels may
+    hold others) go together and are one step, so that a document takes ``steps`` from the lowest grade
+    up.
+
+    ``_ideal``, shape (queries, steps + 2, cutoff + 1): for each step the part of IDCG that its levels
+    add with n = 0 … cutoff documents on it; the first is what all have, the last what none has.
+    """
+
+    def __init__(self, judged: Judgements, cutoff: int, scale: Sequence[int]) -> None:
+        self._gain: Values = np.maximum(judged.relevance, 0).astype(np.float64)
+        self._cutoff = cutoff
+        self._queries = len(judged.query_ids)
+        self._discount = 1 / np.log2(np.arange(2, cutoff + 2))
+        grades = np.unique(np.maximum(np.asarray(scale, dtype=np.int64), 0))
+        self._lowest_gain = float(grades[0])
+        self._rise: Values = np.diff(grades).astype(np.float64)
+        levels = np.setdiff1d(np.union1d(grades, self._gain), [0])
+        step = np.searchsorted(grades, levels)
+        weight = np.where(np.arange(len(grades) + 1)[:, None] == step, np.diff(levels, prepend=0), 0.0)
+        reaching = np.zeros((self._queries, len(levels)), dtype=np.int64)
+        for place, level in enumerate(levels):
+            reaching[:, place] = np.bincount(judged.query[self._gain >= level], minlength=self._queries)
+        sums = np.r_[0.0, np.cumsum(self._discount)]
+        documents = np.minimum(reaching[:, :, None] + np.arange(cutoff + 1), cutoff)
+        self._ideal: Values = np.einsum("sl,qln->qsn", weight, sums[documents])
+
+    def solve(self, rows: Rows) -> tuple[Values, Values]:
+        """The bounds of one run, shape (queries,) each."""
+        known = rows.judgement >= 0
+        discount = self._discount[rows.rank - 1]
+        gained = self._gain[rows.judgement[known]] * discount[known]
+        judged = np.bincount(rows.query[known], weights=gained, minlength=self._queries)
+        # The discounts of the unjudged ranks, falling; beyond their number 0.
+        free = np.zeros((self._queries, self._cutoff))
+        free[rows.query[~known], rows.rank[~known] - 1] = discount[~known]
+        free = -np.sort(-free, axis=1)
+        count = np.count_nonzero(free, axis=1)
+        dcg: Values = judged + self._lowest_gain * free.sum(axis=1)
+        every = np.arange(self._queries)
+        idcg = self._ideal[every, 0, count] + self._ideal[:, -1, 0]
+        # Sums of the n largest and the n smallest of them, n = 0 … cutoff, the same beyond their number.
+        number = np.minimum(np.arange(self._cutoff + 1), count[:, None])
+        largest: Values = np.c_[np.zeros(self._queries), np.cumsum(free, axis=1)]
+        smallest: Values = largest[:, -1:] - np.take_along_axis(largest, count[:, None] - number, axis=1)
+        steps = np.take_along_axis(self._ideal[:, 1:-1], number[:, None], axis=2)
+        return self._lowest(dcg, idcg, smallest, steps), self._highest(dcg, idcg, largest, steps)
+
+    def _lowest(self, dcg: Values, idcg: Values, smallest: Values, steps: Values) -> Values:
+        """The least ratio over n: n documents take all steps, the others none."""
+        ratio = _ratio(dcg[:, None] + self._rise.sum() * smallest, idcg[:, None] + steps.sum(axis=1))
+        lowest: Values = ratio.min(axis=1)
+        return lowest
+
+    def _highest(self, dcg: Values, idcg: Values, largest: Values, steps: Values) -> Values:
+        """Dinkelbach's iteration: λ rises to the ratio at the best n for λ, until it stays."""
+        gains = self._rise[:, None] * largest[:, None]
+        ratio = np.zeros(self._queries)
+        while True:
+            best = (gains - ratio[:, None, None] * steps).argmax(axis=2)[:, :, None]
+            top = dcg + np.take_along_axis(gains, best, axis=2).sum(axis=(1, 2))
+            bottom = idcg + np.take_along_axis(steps, best, axis=2).sum(axis=(1, 2))
+            reached = np.maximum(_ratio(top, bottom), ratio)
+            # Of finitely many assignments each is better than the last; less is a rounding error.
+            if (reached - ratio <= 1e-14).all():
+                return reached
+            ratio = reached
+
+
+def _ratio(dcg: Values, idcg: Values) -> Values:
+    """0 where the ideal is 0, as trec_eval has it."""
+    return np.divide(dcg, idcg, out=np.zeros_like(dcg), where=idcg > 0)

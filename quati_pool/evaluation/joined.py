@@ -1,0 +1,112 @@
+"""Runs beside qrels: for each row of a run its judged query and its judgement, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.records import Ids, Int, Qrels, Run
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A run's rows of judged queries, sorted by query (in the run's order), then rank; shape (n,) each.
+
+    ``query`` is a position in ``Judgements.query_ids``; ``judgement`` a row of the qrels, -1 where the
+    document is unjudged. ``unjudged_queries`` counts the run's queries that are not judged.
+    """
+
+    query: Int
+    rank: Int
+    judgement: Int
+    unjudged_queries: int
+
+
+class Judgements:
+    """Qrels by query, in order of first appearance.
+
+    ``query_ids``; ``query``, shape (judgements,), positions in it; ``place``, same shape: each
+    judgement's number from 0 within its query; ``relevance``.
+    """
+
+    def __init__(self, qrels: Qrels) -> None:
+        codes, first, inverse = np.unique(qrels.query, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        position = np.empty(len(codes), dtype=np.int64)
+        position[order] = np.arange(len(codes))
+        self._queries = Ids(qrels.queries.decode(codes[order]))
+        self._docs = qrels.docs
+        self.query_ids: tuple[str, ...] = tuple(self._queries.values.to_pylist())
+        self.query: Int = position[inverse]
+        self.relevance = qrels.relevance
+        pairs = self.query * max(len(self._docs), 1) + qrels.doc
+        self._row_by_pair = np.argsort(pairs)
+        self._pairs = pairs[self._row_by_pair]
+        self.place = _places(self.query)
+
+    def rows(self, runs: Sequence[Run], depth: int | None = None) -> Iterator[Rows]:
+        """For each run its rows of judged queries, to ``depth``.
+
+        Raises QuatiPoolError for a run that has rows, but none of a judged query.
+        """
+        queries = [self._queries.encode(run.queries.values)[run.query] for run in runs]
+        kept = []
+        for run, query in zip(runs, queries, strict=True):
+            if len(query) and (query < 0).all():
+                raise self._apart(run)
+            kept.append((query >= 0) if depth is None else (query >= 0) & (run.rank <= depth))
+        docs = self._doc_codes(runs, kept)
+        for run, query, rows in zip(runs, queries, kept, strict=True):
+            unjudged = len(np.unique(run.query[query < 0]))
+            query, doc, rank = (column if rows.all() else column[rows] for column in (query, run.doc, run.rank))
+            yield Rows(query, rank, self._find(query, docs[id(run.docs)][doc]), unjudged)
+
+    def _doc_codes(self, runs: Sequence[Run], kept: Sequence[npt.NDArray[np.bool_]]) -> dict[int, npt.NDArray[Any]]:
+        """By vocabulary: the qrels' code of each document that a kept row holds, -1 for all others."""
+        used: dict[int, npt.NDArray[np.bool_]] = {}
+        for run, rows in zip(runs, kept, strict=True):
+            used.setdefault(id(run.docs), np.zeros(len(run.docs), dtype=bool))[run.doc[rows]] = True
+        codes: dict[int, npt.NDArray[Any]] = {}
+        for run in runs:
+            if id(run.docs) in codes:
+                continue
+            table = np.full(len(run.docs), -1, dtype=np.int32)
+            occurring = np.flatnonzero(used[id(run.docs)])
+            same = run.docs is self._docs
+            table[occurring] = occurring if same else self._docs.encode(run.docs.decode(occurring))
+            codes[id(run.docs)] = table
+        return codes
+
+    def _find(self, query: Int, doc: npt.NDArray[Any]) -> Int:
+        """The qrels' row of each pair, -1 where it is unjudged."""
+        found = np.full(len(query), -1, dtype=np.int64)
+        known = np.flatnonzero(doc >= 0)
+        if len(known) and len(self._pairs):
+            wanted = query[known] * len(self._docs) + doc[known]
+            at = np.minimum(np.searchsorted(self._pairs, wanted), len(self._pairs) - 1)
+            same = self._pairs[at] == wanted
+            found[known[same]] = self._row_by_pair[at[same]]
+        return found
+
+    def _apart(self, run: Run) -> QuatiPoolError:
+        theirs = run.queries.decode(np.unique(run.query)[:3]).to_pylist()
+        judged = f"such as {', '.join(self.query_ids[:3])}" if self.query_ids else "there are none"
+        return QuatiPoolError(
+            f"{run.run_tag}: none of its queries (such as {', '.join(theirs)}) is judged "
+            f"(the judged ones: {judged}); give the run and the qrels of the same queries"
+        )
+
+
+def _places(groups: Int) -> Int:
+    """Each row's number from 0 among the rows of its group, in their order."""
+    order = np.argsort(groups, kind="stable")
+    grouped = groups[order]
+    starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]]) if len(grouped) else np.empty(0, dtype=np.int64)
+    place = np.empty(len(groups), dtype=np.int64)
+    place[order] = np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))
+    return place

@@ -1,0 +1,153 @@
+"""Leaderboards: means over all judged queries with intervals, ranks, and what they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.errors import ConfigError
+from quati_pool.evaluation.joined import Judgements
+from quati_pool.evaluation.scores import Scores
+from quati_pool.records import Qrels, Run
+from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities
+
+# Means that differ by less were added up in another order.
+_DECIMALS = 12
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A measure's mean over all judged queries and its bootstrap interval over queries."""
+
+    mean: float
+    interval: Interval
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run's place by the first measure, its measures by name, and how many judged queries it lacks."""
+
+    run_tag: str
+    rank: int
+    measures: dict[str, Mean]
+    missing_queries: int
+    unjudged_queries: int
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Runs, best first, by the mean of the first measure; runs with the same mean share a rank.
+
+    ``queries`` counts the judged queries, ``without_relevant`` those of them without a grade above 0.
+    """
+
+    measures: tuple[str, ...]
+    rows: tuple[Row, ...]
+    queries: int
+    without_relevant: int
+
+
+class Unjudged(NamedTuple):
+    """How many of the documents that a run returned within a cutoff are unjudged."""
+
+    run_tag: str
+    returned: int
+    unjudged: int
+
+    @property
+    def share(self) -> float | None:
+        """None where the run returned nothing."""
+        return self.unjudged / self.returned if self.returned else None
+
+
+class Cell(NamedTuple):
+    """A system under a condition: its mean, its rank among the condition's systems, and its mean less
+    that under the first condition (None there, and where the first condition lacks the system)."""
+
+    mean: float
+    rank: int
+    difference: float | None
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Systems under several conditions; a cell is None where the condition lacks the system."""
+
+    measure: str
+    conditions: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+
+
+def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboard:
+    """Means and 95 % intervals of every run and measure, over the same draws of queries."""
+    runs, measures, queries = scores.values.shape
+    means = scores.values.mean(axis=2)
+    flat = scores.values.reshape(runs * measures, queries).T
+    drawn = np.concatenate([block @ flat / queries for block in multiplicities(queries, draws, seed)])
+    intervals = [interval(column) for column in drawn.T]
+    ranks = _ranks(means[:, 0])
+    missing = scores.missing.sum(axis=1)
+    rows = tuple(
+        Row(
+            run_tag=scores.run_tags[run],
+            rank=int(ranks[run]),
+            measures={
+                measure: Mean(float(means[run, place]), intervals[run * measures + place])
+                for place, measure in enumerate(scores.measures)
+            },
+            missing_queries=int(missing[run]),
+            unjudged_queries=scores.unjudged_queries[run],
+        )
+        for run in order(scores.run_tags, means[:, 0])
+    )
+    return Leaderboard(scores.measures, rows, queries, int(scores.without_relevant.sum()))
+
+
+def order(run_tags: Sequence[str], means: npt.NDArray[np.float64]) -> list[int]:
+    """Positions of the runs, the highest mean first, equal ones by run_tag."""
+    rounded = np.round(means, _DECIMALS).tolist()
+    return sorted(range(len(run_tags)), key=lambda run: (-rounded[run], run_tags[run]))
+
+
+def unjudged(runs: Sequence[Run], qrels: Qrels, cutoff: int) -> tuple[Unjudged, ...]:
+    """For each run its unjudged documents among those it returned within ``cutoff``, over all judged
+    queries; documents that it did not return do not count."""
+    if cutoff < 1:
+        raise ConfigError(f"the cutoff is {cutoff}; give a whole number from 1")
+    return tuple(
+        Unjudged(run.run_tag, len(rows.query), int((rows.judgement < 0).sum()))
+        for run, rows in zip(runs, Judgements(qrels).rows(runs, cutoff), strict=True)
+    )
+
+
+def systems_by_condition(conditions: Mapping[str, Scores], measure: str) -> Conditions:
+    """The layout of the Quati paper's Tables 6 and 7: systems down, conditions (a set of runs under
+    some qrels) across. Rows in the order of the first condition, then what only later ones have."""
+    means: list[dict[str, float]] = []
+    ranks: list[dict[str, int]] = []
+    rows: dict[str, None] = {}
+    for scores in conditions.values():
+        values = scores.of(measure).mean(axis=1)
+        means.append(dict(zip(scores.run_tags, values.tolist(), strict=True)))
+        ranks.append(dict(zip(scores.run_tags, _ranks(values).tolist(), strict=True)))
+        rows |= dict.fromkeys(scores.run_tags[run] for run in order(scores.run_tags, values))
+
+    def cell(run_tag: str, place: int) -> Cell | None:
+        if run_tag not in means[place]:
+            return None
+        mean, first = means[place][run_tag], means[0].get(run_tag)
+        return Cell(mean, ranks[place][run_tag], None if place == 0 or first is None else mean - first)
+
+    cells = tuple((run_tag, tuple(cell(run_tag, place) for place in range(len(means)))) for run_tag in rows)
+    return Conditions(measure, tuple(conditions), cells)
+
+
+def _ranks(means: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Rank from 1 of each mean, the highest first; equal ones share the best of their ranks."""
+    rounded = np.round(means, _DECIMALS)
+    ranks: npt.NDArray[np.int64] = (rounded[None, :] > rounded[:, None]).sum(axis=1) + 1
+    return ranks

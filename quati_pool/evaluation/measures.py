@@ -1,0 +1,161 @@
+"""Names of measures, as ir_measures writes them, checked before anything is computed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from quati_pool.config import MEASURES
+from quati_pool.errors import ConfigError
+from quati_pool.registry import nearest
+
+DEFAULTS = MEASURES
+"""On the default scale grade 1 does not answer the query, so recall and reciprocal rank start at 2."""
+
+# What is left of a ranking after its first `cutoff` documents changes none of these.
+_CUT = frozenset({"AP", "ERR", "Judged", "P", "R", "RR", "Success", "nDCG"})
+
+
+def parse_measures(names: Iterable[str]) -> tuple[str, ...]:
+    """The measures of ``names``, each once, in order, under ir_measures' own names (MAP is AP).
+
+    A comma outside brackets separates measures. Raises ConfigError for a name that ir_measures does
+    not know, parameters that it does not take, and a measure that no installed provider computes.
+    """
+    return tuple(str(measure) for measure in resolve(names))
+
+
+def resolve(names: Iterable[str]) -> list[Any]:
+    """The ir_measures objects behind ``parse_measures``."""
+    found: dict[str, Any] = {}
+    for text in (part for name in names for part in _split(name)):
+        measure = _measure(text)
+        found.setdefault(str(measure), measure)
+    if not found:
+        raise ConfigError(f"no measure is named; name some, such as {DEFAULTS[0]}")
+    return list(found.values())
+
+
+def provider(measure: Any) -> Any:
+    """The provider of ir_measures that computes ``measure``; None where none that is installed does."""
+    import ir_measures
+
+    providers: Iterable[Any] = ir_measures.DefaultPipeline.providers
+    return next((one for one in providers if one.supports(measure) and one.is_available()), None)
+
+
+def deepest(measures: Iterable[Any]) -> int | None:
+    """The deepest rank that any of the ir_measures objects looks at; None where one looks at all."""
+    cutoffs = []
+    for measure in measures:
+        if measure.NAME not in _CUT or "cutoff" not in measure.params or measure.params.get("judged_only"):
+            return None
+        cutoffs.append(measure.params["cutoff"])
+    return max(cutoffs, default=None)
+
+
+def _split(text: str) -> list[str]:
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _measure(text: str) -> Any:
+    import ir_measures
+
+    try:
+        with warnings.catch_warnings():  # its parser uses names that Python 3.12 deprecates
+            warnings.simplefilter("ignore", DeprecationWarning)
+            measure = ir_measures.parse_measure(text)
+    except NameError:
+        raise _unknown(text) from None
+    except (ValueError, SyntaxError, TypeError, AttributeError, RecursionError):
+        if _trec_name(text):
+            raise _unknown(text) from None
+        raise ConfigError(f"{text!r} is no measure; write it as nDCG@10 or R(rel=2)@100") from None
+    problem = _parameter_problem(measure)
+    if problem:
+        raise ConfigError(f"{text!r}: {problem}")
+    if provider(measure) is None:
+        raise _not_computed(text, measure)
+    return measure
+
+
+def _unknown(text: str) -> ConfigError:
+    import ir_measures
+
+    name = re.split(r"[@(]", text, maxsplit=1)[0].strip()
+    trec_name = _trec_name(text)
+    hint = f"did you mean {trec_name!r}?" if trec_name else nearest(name, ir_measures.measures.registry)
+    return ConfigError(f"there is no measure {text!r}; {hint}")
+
+
+def _trec_name(text: str) -> str | None:
+    """The measure that trec_eval calls ``text``, such as ndcg_cut_10."""
+    import ir_measures
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            (measure,) = ir_measures.parse_trec_measure(text)
+        return str(measure)
+    except Exception:
+        return None
+
+
+def _parameter_problem(measure: Any) -> str | None:
+    """What is wrong with a measure's parameters; some of it would end the process inside a provider."""
+    taken = measure.SUPPORTED_PARAMS
+    for name, value in measure.params.items():
+        if name not in taken:
+            return f"{measure.NAME} does not take {name!r}; {nearest(name, taken)}"
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        # Beyond 2³¹ - 1 a C integer overflows inside trec_eval.
+        if name in ("cutoff", "rel") and not (whole and 1 <= value < 2**31):
+            return f"{name} is {value!r}; give a whole number from 1"
+        # pytrec_eval's names have two decimals, so that 0.121 and 0.123 would be one.
+        if name == "recall" and (not isinstance(value, float) or not 0 <= value <= 1 or round(value, 2) != value):
+            return f"recall is {value!r}; give a number from 0.0 to 1.0 with at most two decimals"
+        if name == "gains" and not _grades(value):
+            return "gains maps grades to gains; write it as gains={1:0,2:1}"
+        if not taken[name].validate(value):
+            return f"{name} cannot be {value!r}; give {_expected(taken[name])}"
+    missing = [name for name, parameter in taken.items() if parameter.required and name not in measure.params]
+    if missing:
+        example = f"{measure.NAME}@10" if missing == ["cutoff"] else f"{measure.NAME}({missing[0]}=…)"
+        return f"{measure.NAME} needs {' and '.join(missing)}; write it as {example}"
+    return None
+
+
+def _grades(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(n) is int and abs(n) < 2**31 for n in [*value, *value.values()])
+
+
+def _expected(parameter: Any) -> str:
+    if isinstance(parameter.choices, list):
+        return " or ".join(repr(choice) for choice in parameter.choices)
+    kinds = parameter.dtype if isinstance(parameter.dtype, tuple) else (parameter.dtype,)
+    names = {int: "a whole number", float: "a number with a decimal point", bool: "True or False", str: "a text"}
+    return " or ".join(names.get(kind, "another value") for kind in kinds)
+
+
+def _not_computed(text: str, measure: Any) -> ConfigError:
+    import ir_measures
+
+    providers: Iterable[Any] = ir_measures.DefaultPipeline.providers
+    installs = [one.install_instructions() or f"install {one.NAME}" for one in providers if one.supports(measure)]
+    if installs:
+        return ConfigError(f"no installed provider of ir_measures computes {text!r}; run: {', or '.join(installs)}")
+    taken = ", ".join(measure.SUPPORTED_PARAMS)
+    return ConfigError(
+        f"no provider of ir_measures computes {text!r} with these parameters; "
+        f"give others ({measure.NAME} takes {taken})"
+    )

@@ -1,0 +1,343 @@
+"""How far a pool serves systems that did not feed it: each system or family left out, and hole rates.
+
+Leaving out takes away the judgements that a system (Zobel, SIGIR 1998) or its whole family (Büttcher
+et al., SIGIR 2007) alone brought into the pool, and measures all systems under what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.evaluation.joined import Judgements, Rows
+from quati_pool.evaluation.leaderboard import Unjudged
+from quati_pool.evaluation.measures import DEFAULTS, deepest, resolve
+from quati_pool.evaluation.recounting import Recount, recountable
+from quati_pool.evaluation.scores import Values, score
+from quati_pool.records import Ids, Qrels, Run
+from quati_pool.stats.rank_correlation import kendall_tau
+
+CUTOFFS = (5, 10, 20, 100)
+
+Flags = npt.NDArray[np.bool_]
+
+# Means that differ by less were added up in another order: they are ties.
+_DECIMALS = 12
+
+
+@dataclass(frozen=True)
+class Change:
+    """A system's mean and rank among all systems under the full qrels and under the reduced ones."""
+
+    before: float
+    after: float
+    rank_before: int
+    rank_after: int
+
+    @property
+    def difference(self) -> float:
+        """Below 0 where the system loses by being left out."""
+        return self.after - self.before
+
+    @property
+    def rank_change(self) -> int:
+        """Places gained; below 0 where lost."""
+        return self.rank_before - self.rank_after
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A system under the qrels without what it, or its family, alone brought into the pool.
+
+    ``left_out`` names the system or family; ``depth`` is the system's own pool depth, 0 where it did
+    not feed the pool. ``unique_pairs`` counts the judgements taken away, ``unique_relevant`` those of
+    them of grade 1 or above, ``emptied_queries`` the queries that lose all their judgements by it.
+    """
+
+    run_tag: str
+    left_out: str
+    depth: int
+    unique_pairs: int
+    unique_relevant: int
+    emptied_queries: int
+    measures: dict[str, Change]
+
+
+@dataclass(frozen=True)
+class Stability:
+    """One measure over all systems: Kendall's τ-b between the full ranking and the one in which each
+    system has its left-out mean, and the mean and largest absolute change of a mean.
+
+    The changes are those of the systems that fed the pool, or whose family did; None where there is
+    none. ``tau`` is None where it is undefined, which ``undefined`` explains.
+    """
+
+    tau: float | None
+    mean_change: float | None
+    max_change: float | None
+    undefined: str | None = None
+
+
+@dataclass(frozen=True)
+class LeaveOut:
+    """Every system left out in turn, in the order of the runs. Means go over all ``queries`` of the
+    full qrels, also those that the reduced ones empty: they count 0."""
+
+    by: Literal["system", "family"]
+    queries: int
+    judged_pairs: int
+    systems: tuple[LeftOut, ...]
+    measures: dict[str, Stability]
+
+
+@dataclass(frozen=True)
+class Holes:
+    """Unjudged documents among a run's first ones, by cutoff, over the judged ``queries``;
+    ``missing_queries`` of them have no document of this run and count nowhere."""
+
+    run_tag: str
+    queries: int
+    missing_queries: int
+    cutoffs: dict[int, Unjudged]
+
+
+def leave_one_system_out(
+    runs: Sequence[Run],
+    qrels: Qrels,
+    depths: Mapping[str, int],
+    extra: Iterable[tuple[str, str]] = (),
+    measures: Sequence[str] = DEFAULTS,
+) -> LeaveOut:
+    """Each system under the qrels without its unique pairs: judged pairs within its pool depth and
+    within that of no other system.
+
+    ``depths`` by run_tag; 0 or none for a system that did not feed the pool. ``extra`` holds pairs of
+    query_id and doc_id that were in the pool by other means and so stay; judged pairs that no system
+    fed stay too.
+
+    Raises QuatiPoolError for empty qrels, two runs of one name, a pool depth of a run that is not
+    given, and a run without any judged query; ConfigError for a measure that cannot be computed.
+    """
+    return _leave_out("system", runs, qrels, depths, {}, extra, measures)
+
+
+def leave_one_family_out(
+    runs: Sequence[Run],
+    qrels: Qrels,
+    depths: Mapping[str, int],
+    families: Mapping[str, str],
+    extra: Iterable[tuple[str, str]] = (),
+    measures: Sequence[str] = DEFAULTS,
+) -> LeaveOut:
+    """Each system under the qrels without the pairs that only its family, ``families[run_tag]``, fed;
+    a system without one is a family of its own name. All else as ``leave_one_system_out``."""
+    return _leave_out("family", runs, qrels, depths, families, extra, measures)
+
+
+def hole_rates(runs: Sequence[Run], qrels: Qrels, cutoffs: Sequence[int] = CUTOFFS) -> tuple[Holes, ...]:
+    """For each run, what share of its first documents is unjudged, over all judged queries and at each
+    cutoff; documents that it did not return do not count.
+
+    Raises ConfigError for a cutoff below 1, QuatiPoolError for a run without any judged query.
+    """
+    low = next((cutoff for cutoff in cutoffs if cutoff < 1), None)
+    if low is not None:
+        raise ConfigError(f"the cutoff is {low}; give a whole number from 1")
+    judged = Judgements(qrels)
+    queries = len(judged.query_ids)
+    found = []
+    for run, rows in zip(runs, judged.rows(runs, max(cutoffs, default=1)), strict=True):
+        rates = {}
+        for cutoff in cutoffs:
+            judgement = rows.judgement[rows.rank <= cutoff]
+            rates[cutoff] = Unjudged(run.run_tag, len(judgement), int((judgement < 0).sum()))
+        found.append(Holes(run.run_tag, queries, queries - len(np.unique(rows.query)), rates))
+    return tuple(found)
+
+
+def _leave_out(
+    by: Literal["system", "family"],
+    runs: Sequence[Run],
+    qrels: Qrels,
+    depths: Mapping[str, int],
+    families: Mapping[str, str],
+    extra: Iterable[tuple[str, str]],
+    measures: Sequence[str],
+) -> LeaveOut:
+    wanted = resolve(measures)
+    _check(runs, qrels, depths)
+    judged = Judgements(qrels)
+    groups = [families.get(run.run_tag, run.run_tag) for run in runs]
+    names = list(dict.fromkeys(groups))
+    group = np.array([names.index(name) for name in groups], dtype=np.int64)
+    recounted = [measure for measure in wanted if recountable(measure)]
+    depth = deepest(recounted) if recounted else 1
+    if depth is not None:
+        depth = max([depth, *depths.values()])
+    rows = list(judged.rows(runs, depth))
+    unique = _unique(judged, rows, [depths.get(run.run_tag, 0) for run in runs], group, len(names))
+    unique[_extra(qrels, extra)] = False
+
+    scorer = _Scorer(runs, qrels, judged, rows, wanted)
+    full = scorer.means(np.ones(len(qrels), dtype=bool))
+    reduced = [scorer.means(~unique[:, place]) if unique[:, place].any() else full for place in range(len(names))]
+    ranks = _ranks(full)
+    ranks_of = [_ranks(means) for means in reduced]
+    per_query = np.bincount(judged.query, minlength=len(judged.query_ids))
+    systems = []
+    for row, run in enumerate(runs):
+        place = int(group[row])
+        gone = unique[:, place]
+        means, after = reduced[place], ranks_of[place]
+        systems.append(
+            LeftOut(
+                run_tag=run.run_tag,
+                left_out=groups[row],
+                depth=depths.get(run.run_tag, 0),
+                unique_pairs=int(gone.sum()),
+                unique_relevant=int((gone & (judged.relevance >= 1)).sum()),
+                emptied_queries=int((np.bincount(judged.query[gone], minlength=len(per_query)) == per_query).sum()),
+                measures={
+                    str(measure): Change(
+                        before=float(full[row, column]),
+                        after=float(means[row, column]),
+                        rank_before=int(ranks[row, column]),
+                        rank_after=int(after[row, column]),
+                    )
+                    for column, measure in enumerate(wanted)
+                },
+            )
+        )
+    fed = {groups[row] for row, run in enumerate(runs) if depths.get(run.run_tag, 0) > 0}
+    feeding = np.array([name in fed for name in groups], dtype=bool)
+    own = np.array([reduced[place][row] for row, place in enumerate(group)]).reshape(len(runs), len(wanted))
+    return LeaveOut(
+        by=by,
+        queries=len(judged.query_ids),
+        judged_pairs=len(qrels),
+        systems=tuple(systems),
+        measures={
+            str(measure): _stability(full[:, column], own[:, column], feeding) for column, measure in enumerate(wanted)
+        },
+    )
+
+
+def _check(runs: Sequence[Run], qrels: Qrels, depths: Mapping[str, int]) -> None:
+    run_tags = [run.run_tag for run in runs]
+    twice = next((run_tag for run_tag in run_tags if run_tags.count(run_tag) > 1), None)
+    if twice is not None:
+        raise QuatiPoolError(f"two runs are called {twice!r}; rename one")
+    absent = next((run_tag for run_tag, depth in depths.items() if depth > 0 and run_tag not in run_tags), None)
+    if absent is not None:
+        raise QuatiPoolError(
+            f"{absent} fed the pool, but its run is not given, so that what it shares would count as unique to "
+            "others; give its run too"
+        )
+    if not len(qrels):
+        raise QuatiPoolError("the qrels hold no judgement to leave out; judge the pool first")
+
+
+def _unique(
+    judged: Judgements, rows: Sequence[Rows], depths: Sequence[int], group: npt.NDArray[Any], groups: int
+) -> Flags:
+    """Which judgements only one group fed, shape (judgements, groups)."""
+    fed = np.zeros((len(judged.query), groups), dtype=bool)
+    for one, depth, place in zip(rows, depths, group, strict=True):
+        fed[one.judgement[(one.rank <= depth) & (one.judgement >= 0)], place] = True
+    alone: Flags = fed & (fed.sum(axis=1) == 1)[:, None]
+    return alone
+
+
+def _extra(qrels: Qrels, extra: Iterable[tuple[str, str]]) -> Flags:
+    """Which judgements are of these pairs."""
+    pairs = list(extra)
+    query = qrels.queries.encode([query_id for query_id, _ in pairs])
+    doc = qrels.docs.encode([doc_id for _, doc_id in pairs])
+    known = (query >= 0) & (doc >= 0)
+    step = len(qrels.docs)
+    found: Flags = np.isin(qrels.query * step + qrels.doc, query[known] * step + doc[known])
+    return found
+
+
+class _Scorer:
+    """Means of all runs and measures under some of the judgements.
+
+    Common measures are recounted. Others come from ir_measures: once in full, then only for the
+    queries that lose a judgement, the rest of a run's values being what they were.
+    """
+
+    def __init__(
+        self, runs: Sequence[Run], qrels: Qrels, judged: Judgements, rows: Sequence[Rows], wanted: Sequence[Any]
+    ) -> None:
+        self._runs, self._qrels, self._judged = runs, qrels, judged
+        self._recounted = [column for column, measure in enumerate(wanted) if recountable(measure)]
+        self._scored = [column for column, measure in enumerate(wanted) if not recountable(measure)]
+        self._recount = Recount(judged, rows, [wanted[column] for column in self._recounted])
+        self._names = [str(wanted[column]) for column in self._scored]
+        self._shape = (len(runs), len(wanted))
+        self._full = score(runs, qrels, self._names).values if self._names else None
+        query_ids = Ids(judged.query_ids)
+        self._queries = [query_ids.encode(run.queries.values)[run.query] for run in runs] if self._names else []
+
+    def means(self, kept: Flags) -> Values:
+        """``kept``, shape (judgements,); returns shape (runs, measures)."""
+        means = np.zeros(self._shape)
+        means[:, self._recounted] = self._recount.values(kept).mean(axis=2)
+        if self._full is not None:
+            means[:, self._scored] = self._rescored(self._full, kept).mean(axis=2)
+        return means
+
+    def _rescored(self, full: Values, kept: Flags) -> Values:
+        changed = np.zeros(len(self._judged.query_ids), dtype=bool)
+        changed[self._judged.query[~kept]] = True
+        left = np.flatnonzero(kept & changed[self._judged.query])
+        values = full.copy()
+        values[:, :, changed] = 0
+        if len(left):
+            # Without the queries that have no judgement left, which ir_measures would not take.
+            changed[:] = False
+            changed[self._judged.query[left]] = True
+            runs = [
+                _chosen(run, (query >= 0) & changed[query])
+                for run, query in zip(self._runs, self._queries, strict=True)
+            ]
+            found = score(runs, _reduced(self._qrels, left), self._names)
+            place = {query_id: position for position, query_id in enumerate(self._judged.query_ids)}
+            values[:, :, [place[query_id] for query_id in found.query_ids]] = found.values
+        return values
+
+
+def _chosen(run: Run, rows: Flags) -> Run:
+    return Run(run.run_tag, run.queries, run.docs, run.query[rows], run.doc[rows], run.rank[rows], run.score[rows])
+
+
+def _reduced(qrels: Qrels, rows: npt.NDArray[Any]) -> Qrels:
+    return Qrels(qrels.queries, qrels.docs, qrels.query[rows], qrels.doc[rows], qrels.relevance[rows])
+
+
+def _ranks(means: Values) -> npt.NDArray[np.int64]:
+    """Ranks from 1 by column of means, shape (runs, measures); equal ones share the best of theirs."""
+    rounded = np.round(means, _DECIMALS)
+    ranks: npt.NDArray[np.int64] = (rounded[None] > rounded[:, None]).sum(axis=1) + 1
+    return ranks
+
+
+def _stability(full: Values, own: Values, feeding: Flags) -> Stability:
+    """Of one measure; ``own``, shape (runs,), holds each system's mean when it is left out."""
+    before, after = np.round(full, _DECIMALS), np.round(own, _DECIMALS)
+    tau = float(kendall_tau(before[None], after[None])[0])
+    undefined = None
+    if np.isnan(tau):
+        undefined = "fewer than two systems" if len(full) < 2 else "all systems are tied before or after"
+    changes = np.abs(own - full)[feeding]
+    return Stability(
+        tau=None if undefined else tau,
+        mean_change=float(changes.mean()) if len(changes) else None,
+        max_change=float(changes.max()) if len(changes) else None,
+        undefined=undefined,
+    )

@@ -1,0 +1,172 @@
+"""What each run scores on each judged query, by ir_measures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.evaluation.joined import Judgements, Rows
+from quati_pool.evaluation.measures import deepest, provider, resolve
+from quati_pool.records import Qrels, Run
+from quati_pool.registry import nearest
+
+Values = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+GDEVAL_GRADES = 4
+"""The highest grade that gdeval takes, which computes ERR and the exponential nDCG."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Values of measures for every run and judged query; means go over all of these queries.
+
+    ``query_ids``: all judged queries, in order of first appearance in the qrels. ``values``, shape
+    (runs, measures, queries). ``missing``, shape (runs, queries): the run has no row for the query,
+    which then has the measure's default, 0. ``without_relevant``, shape (queries,): no grade above 0.
+    ``unjudged_queries``: for each run, how many of its queries are not judged and so count nowhere.
+    """
+
+    run_tags: tuple[str, ...]
+    measures: tuple[str, ...]
+    query_ids: tuple[str, ...]
+    values: Values
+    missing: Flags
+    without_relevant: Flags
+    unjudged_queries: tuple[int, ...]
+
+    def of(self, measure: str) -> Values:
+        """The values of one measure, shape (runs, queries)."""
+        if measure not in self.measures:
+            raise ConfigError(f"the measure {measure!r} was not computed; {nearest(measure, self.measures)}")
+        values: Values = self.values[:, self.measures.index(measure)]
+        return values
+
+
+def score(runs: Sequence[Run], qrels: Qrels, measures: Sequence[str]) -> Scores:
+    """Computes ``measures`` (names as ``parse_measures`` takes them) for all ``runs`` under ``qrels``.
+
+    Every provider sees the ranking of the run itself: scores are rewritten from rank, without ties.
+    Raises ConfigError for a measure that cannot be computed; QuatiPoolError for two runs of one name
+    and for a run without any judged query (a run without rows is missing everywhere instead).
+    """
+    wanted = resolve(measures)
+    run_tags = tuple(run.run_tag for run in runs)
+    twice = next((tag for tag in run_tags if run_tags.count(tag) > 1), None)
+    if twice is not None:
+        raise QuatiPoolError(f"two runs are called {twice!r}; rename one")
+    judged = Judgements(qrels)
+    queries = len(judged.query_ids)
+    values = np.empty((len(runs), len(wanted), queries))
+    values[:] = np.array([measure.DEFAULT for measure in wanted])[:, None]
+    missing = np.ones((len(runs), queries), dtype=bool)
+    unjudged = []
+    if queries:
+        depth = deepest(wanted)
+        rankings = Rankings(judged, max((int(run.rank.max(initial=0)) for run in runs), default=0), depth)
+        evaluator = _evaluator(wanted, judged, rankings)
+    for run, rows in enumerate(judged.rows(runs, depth if queries else None)):
+        unjudged.append(rows.unjudged_queries)
+        if len(rows.query):
+            missing[run, rows.query] = False
+            _fill(values[run], evaluator, wanted, rankings.of(rows))
+    relevant = np.bincount(judged.query, weights=judged.relevance > 0, minlength=queries)
+    return Scores(
+        run_tags=run_tags,
+        measures=tuple(map(str, wanted)),
+        query_ids=judged.query_ids,
+        values=values,
+        missing=missing,
+        without_relevant=relevant == 0,
+        unjudged_queries=tuple(unjudged),
+    )
+
+
+class Rankings:
+    """Rankings and qrels as the dictionaries that providers take, under names of our own.
+
+    A query is called by its position and a judged document by its place among the query's judgements,
+    the unjudged by their position: there are no ties for the names to break, short shared strings are
+    quicker than the ids, and providers that read numbers or ASCII only (gdeval) take any collection.
+    """
+
+    def __init__(self, judged: Judgements, longest: int, depth: int | None) -> None:
+        self._judged = judged
+        self._longest = longest if depth is None else min(longest, depth)
+        judgements = int(judged.place.max(initial=-1)) + 1
+        self._unjudged_names = [f"u{position}" for position in range(self._longest)]
+        self._judged_names = np.array([f"j{place}" for place in range(judgements)], dtype=object)
+        # Whole numbers to 2²⁴ are exact in float32. None is 0, which a provider takes for "not returned".
+        self._scores = [float(n) for n in range(self._longest, 0, -1)]
+        self._query_names = [str(query) for query in range(len(judged.query_ids))]
+        self._last: dict[str, float] = {}
+
+    def qrels(self) -> dict[str, dict[str, int]]:
+        named: dict[str, dict[str, int]] = {name: {} for name in self._query_names}
+        docs = self._judged_names[self._judged.place]
+        judgements = (self._judged.query.tolist(), docs, self._judged.relevance.tolist())
+        for query, doc, relevance in zip(*judgements, strict=True):
+            named[self._query_names[query]][doc] = relevance
+        return named
+
+    def of(self, rows: Rows) -> dict[str, dict[str, float]]:
+        starts = np.flatnonzero(np.r_[True, rows.query[1:] != rows.query[:-1]])
+        lengths = np.diff(np.r_[starts, len(rows.query)])
+        known = np.flatnonzero(rows.judgement >= 0)
+        bounds = np.searchsorted(known, np.append(starts, len(rows.query))).tolist()
+        docs = self._judged_names[self._judged.place[rows.judgement[known]]].tolist()
+        positions = (known - np.repeat(starts, np.diff(bounds))).tolist()
+        found = {}
+        for n, (query, length) in enumerate(zip(rows.query[starts].tolist(), lengths.tolist(), strict=True)):
+            # Most documents are unjudged, and copying a dictionary is quicker than filling it.
+            ranking = self._all_unjudged(length).copy()
+            for at in range(bounds[n], bounds[n + 1]):
+                del ranking[self._unjudged_names[positions[at]]]
+                ranking[docs[at]] = self._scores[positions[at]]
+            found[self._query_names[query]] = ranking
+        return found
+
+    def _all_unjudged(self, length: int) -> dict[str, float]:
+        if len(self._last) != length:
+            self._last = dict(zip(self._unjudged_names[:length], self._scores, strict=False))
+        return self._last
+
+
+def _evaluator(wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> Any:
+    import ir_measures
+
+    highest = int(judged.relevance.max(initial=0))
+    limited = [str(measure) for measure in wanted if provider(measure).NAME == "gdeval"]
+    if limited and highest > GDEVAL_GRADES:
+        raise QuatiPoolError(
+            f"{limited[0]} is computed by gdeval, which takes grades up to {GDEVAL_GRADES}, and the qrels hold "
+            f"{highest}; leave it out"
+        )
+    try:
+        return ir_measures.evaluator(wanted, rankings.qrels())
+    except Exception as error:
+        raise _failed(wanted, error) from error
+
+
+def _fill(values: Values, evaluator: Any, wanted: Sequence[Any], ranking: dict[str, dict[str, float]]) -> None:
+    """Puts one run's values into ``values``, shape (measures, queries)."""
+    # By identity, as ir_measures hashes a measure by writing out its name.
+    column = {id(measure): place for place, measure in enumerate(wanted)}
+    try:
+        for metric in evaluator.iter_calc(ranking):
+            values[column[id(metric.measure)], int(metric.query_id)] = metric.value
+    except Exception as error:
+        raise _failed(wanted, error) from error
+
+
+def _failed(wanted: Sequence[Any], error: Exception) -> QuatiPoolError:
+    said = " ".join(str(error).split())
+    return QuatiPoolError(
+        f"ir_measures could not compute {', '.join(map(str, wanted))} ({type(error).__name__}: {said}); "
+        "ask for one measure at a time to see which fails, and leave it out"
+    )

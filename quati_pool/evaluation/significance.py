@@ -1,0 +1,110 @@
+"""Which systems differ on a measure beyond chance, and which cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from quati_pool.errors import ConfigError
+from quati_pool.evaluation.leaderboard import order
+from quati_pool.evaluation.scores import Scores
+from quati_pool.registry import nearest
+from quati_pool.stats.significance import TESTS, holm
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems over the same queries: ``difference`` is the mean of ``a`` less that of ``b``.
+
+    ``p`` is two-sided, ``p_holm`` adjusted within the family of comparisons. Where the test is
+    undefined both are None, ``undefined`` says why, and the difference is not significant.
+    """
+
+    a: str
+    b: str
+    difference: float
+    p: float | None
+    p_holm: float | None
+    significant: bool
+    undefined: str | None = None
+
+
+def compare(
+    scores: Scores, measure: str, test: str, baseline: str | None = None, alpha: float = 0.05, seed: int = 0
+) -> tuple[Comparison, ...]:
+    """Every other run against ``baseline``, or all pairs of runs, by the paired ``test`` over all judged
+    queries; significant where Holm's adjusted p, over these comparisons, is at most ``alpha``.
+
+    Runs come in leaderboard order, the better one of a pair first. Raises ConfigError for a measure
+    that was not computed, an unknown test or baseline, and an alpha that is not between 0 and 1.
+    """
+    if test not in TESTS:
+        raise ConfigError(f"there is no test {test!r}; {nearest(test, TESTS)}")
+    if not 0 < alpha < 1:
+        raise ConfigError(f"alpha is {alpha}; give a number between 0 and 1, such as 0.05")
+    values = scores.of(measure)
+    ranking = order(scores.run_tags, values.mean(axis=1))
+    if baseline is None:
+        pairs = list(combinations(ranking, 2))
+    elif baseline in scores.run_tags:
+        base = scores.run_tags.index(baseline)
+        pairs = [(run, base) for run in ranking if run != base]
+    else:
+        raise ConfigError(f"there is no run {baseline!r} to compare with; {nearest(baseline, scores.run_tags)}")
+    if not pairs:
+        return ()
+    a, b = np.array(pairs).T
+    differences = values[a] - values[b]
+    tested = TESTS[test](differences, seed)
+    adjusted = holm([one.p for one in tested])
+    return tuple(
+        Comparison(
+            a=scores.run_tags[one],
+            b=scores.run_tags[other],
+            difference=float(difference),
+            p=result.p,
+            p_holm=p_holm,
+            significant=p_holm is not None and p_holm <= alpha,
+            undefined=result.undefined,
+        )
+        for (one, other), difference, result, p_holm in zip(
+            pairs, differences.mean(axis=1), tested, adjusted, strict=True
+        )
+    )
+
+
+def groups(run_tags: Sequence[str], comparisons: Iterable[Comparison]) -> dict[str, tuple[str, ...]]:
+    """The letters of each run: two runs share one exactly where their difference is not significant.
+
+    ``run_tags`` in the order of the table, ``comparisons`` of all pairs. Compact letter display by
+    insert and absorb (Piepho, Journal of Computational and Graphical Statistics 13(2), 2004, section
+    3); letters go a … z, aa, ab …, in the order of each group's first runs.
+    """
+    place = {run_tag: position for position, run_tag in enumerate(run_tags)}
+    found = {frozenset(place.values())}
+    for one in comparisons:
+        if not one.significant:
+            continue
+        a, b = place[one.a], place[one.b]
+        holding = {group for group in found if a in group and b in group}
+        parts = {group - {run} for group in holding for run in (a, b)}
+        found -= holding
+        # Absorb: a part goes where another group holds all of it. No older group lies inside a part,
+        # as it would have lain inside the group that was split.
+        found |= {part for part in parts if not any(part < other for other in found | parts)}
+    letters: dict[str, list[str]] = {run_tag: [] for run_tag in run_tags}
+    for number, group in enumerate(sorted(found, key=sorted)):
+        for position in sorted(group):
+            letters[run_tags[position]].append(_letter(number))
+    return {run_tag: tuple(own) for run_tag, own in letters.items()}
+
+
+def _letter(number: int) -> str:
+    name = ""
+    while number >= 0:
+        name = chr(ord("a") + number % 26) + name
+        number = number // 26 - 1
+    return name

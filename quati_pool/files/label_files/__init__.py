@@ -1,0 +1,6 @@
+"""Labels in files of any format that people and programs keep them in."""
+
+from quati_pool.files.label_files.label_file import LabelFile
+from quati_pool.files.label_files.reading import LABEL_FORMATS, annotators, detect_label_format, read_label_file
+
+__all__ = ["LABEL_FORMATS", "LabelFile", "annotators", "detect_label_format", "read_label_file"]

@@ -1,0 +1,99 @@
+"""What a label means: the grade that a number, a name of the scale or a caller's own word stands for."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+
+from quati_pool.files.columns import integer
+from quati_pool.files.problems import RowError, quoted
+
+# "3 - Perfect", "3: perfect" or "3_perfect"; neither "2,0" nor "0-1", where a digit follows.
+_LEADING = re.compile(r"([+-]?[0-9]{1,18})[\W_]+(?=[^\W\d_]|\Z)")
+_LARGEST = 10**18
+KINDS = ("choices", "rating", "number")
+
+
+class Grader:
+    """Reads labels as grades: first by the caller's names, then as an integer, as a name of the scale in
+    any case, or by the integer that leads the name. Whether the scale has the grade is not asked."""
+
+    def __init__(self, scale: Mapping[int, str], names: Mapping[str, int] | None = None) -> None:
+        self._scale = dict(scale)
+        self._names = {name.strip(): grade for name, grade in (names or {}).items()}
+        folded = [name.strip().casefold() for name in scale.values()]
+        self._of_scale = {
+            name: grade for name, grade in zip(folded, scale, strict=True) if name and folded.count(name) == 1
+        }
+        self._known: dict[str, int | None] = {}
+
+    def grade(self, label: object) -> int | None:
+        """The grade of a text or a JSON number; None for an empty text or null.
+
+        Raises RowError for what is no grade.
+        """
+        if label is None:
+            return None
+        if isinstance(label, bool) or not isinstance(label, (str, int, float)):
+            raise RowError(f"relevance is {_kind(label)}; expected an integer or the name of a grade")
+        if isinstance(label, float) and label.is_integer() and abs(label) < _LARGEST:
+            label = int(label)
+        text = label if isinstance(label, str) else str(label) if _short(label) else "a number too large"
+        if text not in self._known:
+            self._known[text] = self._read(text.strip())
+        return self._known[text]
+
+    def _read(self, text: str) -> int | None:
+        if not text:
+            return None
+        if text in self._names:
+            return self._names[text]
+        number = integer(text)
+        if number is not None:
+            return number
+        folded = text.casefold()
+        if folded in self._of_scale:
+            return self._of_scale[folded]
+        leading = _LEADING.match(text)
+        if leading is not None:
+            return int(leading[1])
+        option = shlex.quote(f"{text}=GRADE") if text.isprintable() and len(text) <= 60 else "TEXT=GRADE"
+        names = ", ".join(name for name in self._scale.values() if integer(name) is None)
+        expected = f"an integer or one of {names}" if names else "an integer"
+        raise RowError(f"relevance {quoted(text)} is no grade; expected {expected}; map it with --grade {option}")
+
+
+def one_label(value: object) -> object:
+    """The label in what an annotation tool exports: itself, or in lists or under the kind of its control;
+    None where there is none.
+
+    Raises RowError for several different labels.
+    """
+    labels = list(dict.fromkeys(_labels(value)))
+    if len(labels) > 1:
+        shown = ", ".join(quoted(str(label)) for label in labels)
+        raise RowError(f"has {len(labels)} labels ({shown}); expected one: mend it where it was annotated")
+    return labels[0] if labels else None
+
+
+def _labels(value: object) -> list[str | int | float]:
+    if value is None or value == "":
+        return []
+    if isinstance(value, list):
+        return [label for item in value for label in _labels(item)]
+    if isinstance(value, dict):
+        kind = next((kind for kind in KINDS if kind in value), None)
+        if kind is not None:
+            return _labels(value[kind])
+    elif not isinstance(value, bool) and isinstance(value, (str, int, float)):
+        return [value]
+    raise RowError(f"the label is {_kind(value)}; expected the name of a grade or an integer")
+
+
+def _kind(value: object) -> str:
+    return {bool: "true or false", list: "a list"}.get(type(value), "an object")
+
+
+def _short(number: int | float) -> bool:
+    return isinstance(number, float) or abs(number) < _LARGEST

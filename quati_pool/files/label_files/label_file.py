@@ -1,0 +1,103 @@
+"""Labels as a file gives them: a row a label, by columns."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from quati_pool.files.problems import Problems
+
+KEYS = ("query_id", "query", "doc_id", "text")
+"""What tells which pair a row is about: an id or a text of the query, and of the passage."""
+
+FIELDS = (*KEYS, "relevance")
+
+_BY_PEOPLE = frozenset({"quati", "doccano", "label-studio"})
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFile:
+    """The labels of one labeler, in the order of the file; all columns have one length.
+
+    ``lines`` says where each row begins. A column that the file does not have is None. Where there are
+    ids, a text may be empty, which says that the row has none. ``relevance`` is None in a row without a
+    grade. A pair may stand in several rows: who matches the files settles that.
+    """
+
+    path: Path
+    format: str
+    lines: Sequence[int]
+    query_id: list[str] | None
+    query: list[str] | None
+    doc_id: list[str] | None
+    text: list[str] | None
+    relevance: list[int | None]
+
+    def __len__(self) -> int:
+        return len(self.relevance)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Which of query_id, query, doc_id and text the file has."""
+        return tuple(key for key in KEYS if getattr(self, key) is not None)
+
+    @property
+    def by_people(self) -> bool:
+        """Whether the format is that of a tool with which people annotate."""
+        return self.format in _BY_PEOPLE
+
+
+class Rows:
+    """Gathers a file's rows. Equal query_ids and texts are held once, as they recur."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lines = array("q")
+        self._columns: dict[str, list[str | None]] = {key: [] for key in KEYS}
+        self._relevance: list[int | None] = []
+        self._held: dict[str, str] = {}
+        self._append = [self._columns[key].append for key in KEYS]
+
+    def add(self, line: int, keys: Sequence[str | None], relevance: int | None) -> None:
+        """``keys`` in the order of ``KEYS``; None where the row has none."""
+        hold = self._held.setdefault
+        query_id, query, doc_id, text = keys
+        add_query_id, add_query, add_doc_id, add_text = self._append
+        self._lines.append(line)
+        self._relevance.append(relevance)
+        add_query_id(None if query_id is None else hold(query_id, query_id))
+        add_query(None if query is None else hold(query, query))
+        add_doc_id(doc_id)
+        add_text(None if text is None else hold(text, text))
+
+    def label_file(self, label_format: str, expected: str, problems: Problems) -> LabelFile:
+        """Reports a file without rows, and rows that cannot be matched as the others are."""
+        if not self._lines and not problems.count:
+            problems.report(self._path, None, f"holds no labels; expected {expected}")
+        query_id, doc_id = (self._ids(key, problems) for key in ("query_id", "doc_id"))
+        query = self._texts("query", "query_id" if query_id is None else None, problems)
+        text = self._texts("text", "doc_id" if doc_id is None else None, problems)
+        return LabelFile(self._path, label_format, self._lines, query_id, query, doc_id, text, self._relevance)
+
+    def _ids(self, key: str, problems: Problems) -> list[str] | None:
+        column = self._columns[key]
+        ids = [value for value in column if value is not None]
+        if len(ids) == len(column):
+            return ids or None
+        if ids:
+            line = self._lines[column.index(None)]
+            problems.report(self._path, line, f"has no {key}, which other rows have; add it")
+        return None
+
+    def _texts(self, key: str, missing_id: str | None, problems: Problems) -> list[str] | None:
+        column = self._columns[key]
+        if missing_id is not None:
+            for line, value in zip(self._lines, column, strict=True):
+                if not value or value.isspace():
+                    message = f"{key} is empty and there is no {missing_id}; expected one of them in every row"
+                    problems.report(self._path, line, message)
+        if column.count(None) == len(column):
+            return None
+        return [value or "" for value in column]

@@ -1,0 +1,45 @@
+"""What every reader of label files is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from quati_pool.errors import InputError
+from quati_pool.files.label_files.grades import Grader
+
+
+@dataclass(frozen=True)
+class Options:
+    """``columns`` maps fields to the file's own names; ``annotator`` is whose labels to take."""
+
+    columns: Mapping[str, str]
+    grader: Grader
+    annotator: str | None = None
+
+    def mapped(self, defaults: Mapping[str, str]) -> dict[str, str]:
+        return {**defaults, **self.columns}
+
+    def refuse_annotator(self, path: Path, label_format: str) -> None:
+        if self.annotator is not None:
+            message = f"names no annotators, being {label_format}; leave #{self.annotator} off"
+            raise InputError(path, None, message)
+
+
+def chosen_annotator(path: Path, names: Mapping[str, str], wanted: str | None) -> str | None:
+    """The annotator whose labels to take, None where the file has none; ``names`` maps all that an
+    annotator is known by to one name.
+
+    Raises InputError where several are there and none is wanted, or the one wanted is not there.
+    """
+    known = sorted(set(names.values()))
+    if wanted is None and len(known) > 1:
+        message = f"holds the labels of {', '.join(known)}; name one: --labels NAME=FILE#ANNOTATOR"
+        raise InputError(path, None, message)
+    if wanted is None:
+        return known[0] if known else None
+    if wanted not in names:
+        there = f"those of {', '.join(known)}" if known else "no annotator's"
+        raise InputError(path, None, f"holds no labels of {wanted!r}, only {there}; name one of them, or none")
+    return names[wanted]

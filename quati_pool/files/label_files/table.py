@@ -1,0 +1,94 @@
+"""A table with a header, as TSV, CSV or JSON objects, whose columns the caller may map."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from quati_pool.errors import InputError
+from quati_pool.files.formats import TableFormat, data_suffix
+from quati_pool.files.label_files.label_file import FIELDS, KEYS, LabelFile, Rows
+from quati_pool.files.label_files.options import Options
+from quati_pool.files.label_files.records import PairKeys, lacking, no_column, read_records
+from quati_pool.files.lines import read_lines
+from quati_pool.files.problems import Collected, Problems, RowError
+from quati_pool.files.tables import Field, read_table
+
+_NAMES = {key: (key,) for key in KEYS}
+
+
+def read(path: Path, options: Options, problems: Problems) -> LabelFile:
+    """A row whose relevance is empty has no grade.
+
+    Raises InputError for a header without relevance, or without what tells query and passage.
+    """
+    options.refuse_annotator(path, "a table")
+    rows = Rows(path)
+    _, first = first_line(path)
+    if data_suffix(path) in (".jsonl", ".ndjson", ".json") or first.lstrip().startswith(("{", "[")):
+        _read_objects(path, options, rows, problems)
+    elif first:
+        _read_rows(path, options, rows, problems)
+    return rows.label_file("table", "rows under a header", problems)
+
+
+def first_line(path: Path) -> tuple[int, str]:
+    """The first line that is not blank and its number; an empty one where there is none."""
+    return next(((line, text) for line, text in read_lines(path, Collected(0)) if text.strip()), (1, ""))
+
+
+def header(path: Path) -> list[str]:
+    """The names of the columns of a TSV or CSV; none in an empty file."""
+    if _layout(path) == "tsv":
+        return first_line(path)[1].split("\t")
+    lines = (text + "\n" for _, text in read_lines(path, Collected(0)))
+    try:
+        return next((row for row in csv.reader(lines, strict=True) if row), [])
+    except csv.Error:
+        return []
+
+
+def _layout(path: Path) -> TableFormat:
+    return "csv" if data_suffix(path) == ".csv" else "tsv"
+
+
+def check_header(
+    path: Path, line: int, names: Sequence[str], mapping: Mapping[str, str], needed: Collection[str]
+) -> None:
+    """Raises InputError for a header without relevance, without what tells query and passage, or without
+    the column of a field that is needed."""
+    for field, column in mapping.items():
+        if column not in names and (field == "relevance" or field in needed):
+            raise InputError(path, line, no_column(field, column, names))
+    for wanted, text in (("query_id", "query"), ("doc_id", "text")):
+        if {mapping.get(wanted), mapping.get(text)}.isdisjoint(names):
+            raise InputError(path, line, lacking(wanted, names))
+
+
+def _read_rows(path: Path, options: Options, rows: Rows, problems: Problems) -> None:
+    (line, _), names = first_line(path), header(path)
+    mapping = options.mapped({field: field for field in FIELDS})
+    check_header(path, line, names, mapping, options.columns)
+    fields = [Field(field, mapping[field]) for field in FIELDS if mapping[field] in names]
+    order = [field.name for field in fields]
+    places = [order.index(key) if key in order else None for key in KEYS]
+    for line, values in read_table(path, _layout(path), fields, problems=problems):
+        try:
+            relevance = options.grader.grade(values[-1])
+        except RowError as fault:
+            problems.report(path, line, str(fault))
+        else:
+            rows.add(line, [None if place is None else values[place] for place in places], relevance)
+
+
+def _read_objects(path: Path, options: Options, rows: Rows, problems: Problems) -> None:
+    column = options.columns.get("relevance", "relevance")
+    keys = PairKeys(_NAMES, options.columns)
+    for line, record in read_records(path, problems):
+        try:
+            if column not in record:
+                raise RowError(no_column("relevance", column, list(record)))
+            rows.add(line, keys.read(record), options.grader.grade(record[column]))
+        except RowError as fault:
+            problems.report(path, line, str(fault))

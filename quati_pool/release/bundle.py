@@ -1,0 +1,130 @@
+"""The whole collection in one folder: passages, queries, pool, runs, grades, labels, judges and settings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal
+
+import pyarrow as pa
+from pydantic import Field
+
+from quati_pool.files.lines import read_lines
+from quati_pool.files.pools import read_pool_rows
+from quati_pool.files.qrels import write_qrels
+from quati_pool.records import Query
+from quati_pool.release import base
+from quati_pool.release.card import Part, card, header
+from quati_pool.release.checks import holding_all_graded
+from quati_pool.release.names import file_stems
+from quati_pool.release.output import Output
+from quati_pool.release.parquet import write_table
+from quati_pool.release.settings import publishable
+from quati_pool.release.state import Labelled, Release
+
+_ORDER = ("query_id", "doc_id", "phase", "sample", "seq")
+
+
+class BundleParameters(base.Parameters):
+    corpus: Annotated[
+        Literal["full", "pooled", "none"],
+        Field(description="which passages to give away: all, those of the pool, or none, and no texts in the pool"),
+    ] = "full"
+
+
+class Bundle(base.Format):
+    """Everything, in formats that need no library of ours; ``corpus: none`` is for passages whose licence
+    does not allow to pass them on. The address of the label database is never in it."""
+
+    name = "bundle"
+    summary = "everything in one folder: passages, pool, runs, grades, labels, judges, settings"
+    Parameters = BundleParameters
+    parameters: BundleParameters
+
+    def fill(self, release: Release, output: Output) -> dict[str, Any]:
+        parts = [Part("queries.jsonl", None, output.records("queries.jsonl", map(_query, release.queries)))]
+        passages = self._passages(release)
+        if passages is not None:
+            documents = ({"doc_id": doc_id, "text": text} for doc_id, text in passages)
+            parts.append(Part("corpus.jsonl.gz", None, output.records("corpus.jsonl.gz", documents)))
+        written = parts[-1].rows if passages is not None else 0
+        pool = output.lines("pool.jsonl.gz", self._pool(release))
+        parts.append(Part("pool.jsonl.gz", None, pool))
+        pairs = _write_labelers(release, output, parts)
+        for run_tag, stem in file_stems(release.runs).items():
+            name = f"runs/{stem}.trec.gz"
+            parts.append(Part(name, None, output.lines(name, _lines(release, run_tag))))
+        output.text("pool.yaml", publishable(release.config))
+        output.text("README.md", header(release, written or pool) + card(release, parts, self._notes()))
+        return {"queries": parts[0].rows, "passages": written, "pairs": pairs, "runs": len(release.runs)}
+
+    def _passages(self, release: Release) -> Iterable[tuple[str, str]] | None:
+        which = self.parameters.corpus
+        if which == "full":
+            return holding_all_graded(release, release.passages())
+        return holding_all_graded(release, _pooled(release), release.pool.name) if which == "pooled" else None
+
+    def _pool(self, release: Release) -> Iterator[str]:
+        for _, line in read_lines(release.pool):
+            if not line or line.isspace():
+                continue
+            if self.parameters.corpus == "none":
+                pair = json.loads(line)
+                del pair["text"]
+                line = json.dumps(pair, ensure_ascii=False)
+            yield line
+
+    def _notes(self) -> list[str]:
+        left = {
+            "full": [],
+            "pooled": ["Of the corpus, only the passages of the pool are part of this bundle."],
+            "none": ["The passages are not part of this bundle; doc_id names them in the corpus."],
+        }[self.parameters.corpus]
+        return [*left, "MANIFEST.json lists every file with its size, SHA-256 and rows."]
+
+
+def _query(query: Query) -> dict[str, str]:
+    narrative = {} if query.narrative is None else {"narrative": query.narrative}
+    return {"query_id": query.query_id, "query": query.query, **narrative}
+
+
+def _pooled(release: Release) -> Iterator[tuple[str, str]]:
+    """The passages of the pool, each once, in the order in which they come."""
+    seen: set[str] = set()
+    for _, pair in read_pool_rows(release.pool):
+        if pair.doc_id not in seen:
+            seen.add(pair.doc_id)
+            yield pair.doc_id, pair.text
+
+
+def _write_labelers(release: Release, output: Output, parts: list[Part]) -> dict[str, int]:
+    pairs = {}
+    stems = file_stems([labelled.labeler for labelled in release.labelers])
+    for labelled in release.labelers:
+        stem, who = stems[labelled.labeler], labelled.labeler
+        name = f"qrels/{stem}.qrels"
+        write_qrels(labelled.qrels, output.place(name))
+        output.rows[name] = pairs[who] = len(labelled.qrels)
+        parts.append(Part(name, None, pairs[who], labeler=who))
+        if labelled.labels is not None:
+            name = f"labels/{stem}.parquet"
+            parts.append(Part(name, None, write_table(output, name, _labels(labelled, labelled.labels)), labeler=who))
+        if labelled.definition is not None:
+            told = {"judge": who, "version": labelled.version, "definition": dict(labelled.definition)}
+            output.json(f"judges/{stem}.json", told)
+    return pairs
+
+
+def _labels(labelled: Labelled, labels: pa.Table) -> pa.Table:
+    """All labels in one order, each with who gave it and under which version."""
+    for name, value in (("version", labelled.version), ("labeler", labelled.labeler)):
+        if name not in labels.column_names:
+            labels = labels.add_column(0, name, pa.array([value] * len(labels), pa.string()))
+    keys = [(name, "ascending") for name in _ORDER if name in labels.column_names]
+    # Schema metadata (pandas leaves some) would differ between equal tables.
+    return labels.sort_by(keys).replace_schema_metadata(None)
+
+
+def _lines(release: Release, run_tag: str) -> Iterator[str]:
+    """A run's rows: packed anew, for another tool's gzip may hold a time."""
+    return (line for _, line in read_lines(release.runs[run_tag]) if line.strip())

@@ -1,0 +1,209 @@
+"""The data card of a release: what it holds, who graded it and how, and what is not in it.
+
+It says only what is known. What others wrote (names, prompts, examples) stands escaped or between fences
+that it cannot close; the description alone is the author's own Markdown.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from quati_pool.records import State
+from quati_pool.release.state import Labelled, Release
+from quati_pool.render.characters import one_line, possible
+from quati_pool.render.tables import Cell, Column, Table, escape_markdown, to_markdown
+
+_LICENSES = {
+    "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0",
+    "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0",
+    "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0", "cc0-1.0",
+    "cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0", "gfdl", "gpl-3.0", "mit", "odbl", "odc-by",
+    "pddl", "unlicense",
+}  # fmt: skip
+"""Licences that the Hub knows by these names; any other is ``other`` there, with a name of its own."""
+
+# The Hub takes ISO 639 codes; other words for a language stand in the text alone.
+_LANGUAGE = re.compile(r"[a-z]{2,3}\Z")
+_SIZES = {
+    10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M",
+    10**8: "10M<n<100M", 10**9: "100M<n<1B", 10**10: "1B<n<10B",
+}  # fmt: skip
+
+# A value of a definition up to here stands in the table; a longer one, or one of lines, stands below it.
+_SHORT = 100
+_STATES = [*(state.value for state in State), "never asked"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the release: its name, its split (None where parts have none), its rows; of grades, whose."""
+
+    name: str
+    split: str | None
+    rows: int
+    folder: str | None = None
+    labeler: str | None = None
+
+
+def header(release: Release, rows: int, configs: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The YAML between ``---`` lines that the Hugging Face Hub reads; ``configs`` tell ``datasets`` which
+    files make up which configuration and split. ``rows`` is the size of the whole: its passages."""
+    about = release.about
+    fields: dict[str, Any] = {"pretty_name": one_line(about.title or release.name)}
+    languages = [language for language in about.languages if _LANGUAGE.match(language)]
+    if languages:
+        fields["language"] = languages
+    if about.license is not None:
+        fields |= _license(about.license)
+    fields["task_categories"] = ["text-retrieval"]
+    fields["tags"] = ["information-retrieval", "test-collection", "qrels", "quati-pool"]
+    fields["size_categories"] = [_size(rows)]
+    if configs:
+        fields["configs"] = list(configs)
+    # YAML indents what goes on over lines, so no text comes to stand at the beginning of one.
+    text = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
+    return f"---\n{text}---\n\n"
+
+
+def _license(text: str) -> dict[str, str]:
+    name = re.sub(r"[^a-z0-9.]+", "-", one_line(text).lower()).strip("-")
+    if name in _LICENSES:
+        return {"license": name}
+    return {"license": "other", "license_name": name or "other"}
+
+
+def _size(rows: int) -> str:
+    return next((name for below, name in _SIZES.items() if rows < below), "10B<n<100B")
+
+
+def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> str:
+    """The body, in GitHub's Markdown; ``notes`` are sentences on what this format leaves out."""
+    about = release.about
+    sections = [f"# {_line(about.title or release.name)}"]
+    if about.description and about.description.strip():
+        sections.append(possible(about.description.strip()))
+    facts = [f"- License: {_line(about.license) if about.license else 'not stated'}"]
+    if about.languages:
+        facts.append(f"- Language: {_line(', '.join(about.languages))}")
+    if about.url:
+        facts.append(f"- Home: {_line(about.url)}")
+    sections += ["\n".join(facts), "## Contents", _contents(parts), *map(_line, notes)]
+    if release.labelers:
+        sections += ["## Grades", _grades(release), _left_out(release)]
+        sections += ["## How the pairs were graded", *(_labeler(labelled) for labelled in release.labelers)]
+    if about.citation and about.citation.strip():
+        sections += ["## Citation", _fenced(about.citation.strip(), "bibtex" if _is_bibtex(about.citation) else "")]
+    if release.provenance:
+        sections += [
+            "## Provenance",
+            "\n".join(f"- {_line(name)}: {_line(value)}" for name, value in _told(release.provenance)),
+        ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _contents(parts: Sequence[Part]) -> str:
+    splits = any(part.split for part in parts)
+    columns = [
+        Column("Configuration" if splits else "File"),
+        *([Column("Split")] if splits else []),
+        Column("Rows"),
+        Column("Graded by"),
+    ]
+    rows: list[list[Cell]] = [
+        [one_line(part.name), *([part.split or ""] if splits else []), part.rows, one_line(part.labeler or "")]
+        for part in parts
+    ]
+    return _table(columns, rows)
+
+
+def _grades(release: Release) -> str:
+    """Pairs by labeler and grade."""
+    scale = sorted(release.grades)
+    columns = [Column("Labeler"), Column("Kind"), Column("Graded pairs")]
+    columns += [Column(one_line(f"{grade} {release.grades[grade]}")) for grade in scale]
+    rows: list[list[Cell]] = []
+    for labelled in release.labelers:
+        counts = Counter(labelled.qrels.relevance.tolist())
+        grades = [counts[grade] for grade in scale]
+        rows.append([one_line(labelled.labeler), labelled.kind, len(labelled.qrels), *grades])
+    return _table(columns, rows)
+
+
+def _left_out(release: Release) -> str:
+    found = {state for labelled in release.labelers for state, count in labelled.left_out.items() if count}
+    if not found:
+        return "Every pair of the pool has a grade by every labeler."
+    states = [*(state for state in _STATES if state in found), *sorted(found.difference(_STATES))]
+    rows: list[list[Cell]] = [
+        [one_line(labelled.labeler), *(labelled.left_out.get(state, 0) for state in states)]
+        for labelled in release.labelers
+    ]
+    lead = "Pairs of the pool that have no grade, by the state they are in; they are unjudged, not irrelevant:"
+    return f"{lead}\n\n" + _table([Column("Labeler"), *(Column(one_line(state)) for state in states)], rows)
+
+
+def _labeler(labelled: Labelled) -> str:
+    sections = [f"### {_line(labelled.labeler)}", f"Kind: {labelled.kind}."]
+    if labelled.version is not None:
+        sections.append(
+            f"Version: `{_line(labelled.version)}`."
+            if labelled.version.isalnum()
+            else f"Version: {_line(labelled.version)}."
+        )
+    if labelled.definition is not None:
+        told = list(_told(labelled.definition))
+        short = [(name, value) for name, value in told if _is_short(value)]
+        if short:
+            rows: list[list[Cell]] = [[one_line(name), one_line(value)] for name, value in short]
+            sections.append(_table([Column("Setting"), Column("Value")], rows))
+        for name, value in told:
+            if not _is_short(value):
+                sections += [f"{_line(name)}:", _fenced(value, "text")]
+    return "\n\n".join(sections)
+
+
+def _told(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Each setting's dotted name and its value; a null says nothing, and is not told."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _told(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, (list, tuple)) and any(isinstance(inner, (Mapping, list, tuple)) for inner in value):
+        for place, inner in enumerate(value, 1):
+            yield from _told(inner, f"{name}.{place}")
+    elif isinstance(value, str):
+        yield name, value
+    elif value is not None:
+        yield name, json.dumps(value, ensure_ascii=False)
+
+
+def _is_short(value: str) -> bool:
+    return len(value) <= _SHORT and not re.search(r"[\r\n]", value)
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> str:
+    # A title of the table would be a heading of its own.
+    _, _, body = to_markdown(Table("", columns, rows)).partition("\n\n")
+    return body.rstrip("\n")
+
+
+def _line(text: str) -> str:
+    return escape_markdown(one_line(text))
+
+
+def _fenced(text: str, language: str) -> str:
+    """A code block that the text cannot close: its fence is longer than any in the text."""
+    text = possible(text.replace("\r\n", "\n").replace("\r", "\n"))
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def _is_bibtex(text: str) -> bool:
+    return text.lstrip().startswith("@")

@@ -1,0 +1,108 @@
+"""The pool's pairs to grade in doccano, as a project of text classification, with its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from quati_pool.errors import ConfigError
+from quati_pool.files.label_files.grades import Grader
+from quati_pool.files.pools import PooledPair, read_pool_rows
+from quati_pool.files.problems import RowError, quoted
+from quati_pool.registry import nearest
+from quati_pool.release import base
+from quati_pool.release.checks import graded
+from quati_pool.release.errors import ReleaseError
+from quati_pool.release.output import Output
+from quati_pool.release.state import Release
+
+# doccano's own limit.
+_LONGEST_LABEL = 100
+
+
+class DoccanoParameters(base.Parameters):
+    labeler: Annotated[
+        str | None, Field(description="whose grades to put in, of those released; none, to be graded, where not given")
+    ] = None
+
+
+class Doccano(base.Format):
+    """``pairs.jsonl`` to import as JSONL (text ``text``, label ``label``), and ``labels.json`` to import as
+    labels, with the digits as keys.
+
+    A pair's ``text`` is the query, its narrative where there is one, and the passage, with an empty line
+    between; ids, query and passage stand beside it, and come back with doccano's export. A pair without a
+    grade has no label: it is there to be graded.
+    """
+
+    name = "doccano"
+    summary = "pairs and labels to grade in doccano (text classification)"
+    Parameters = DoccanoParameters
+    needs_grades = False
+    parameters: DoccanoParameters
+
+    def fill(self, release: Release, output: Output) -> dict[str, Any]:
+        _check_names(release)
+        grades = self._grades(release)
+        narratives = {query.query_id: query.narrative for query in release.queries}
+        left = dict(grades)
+
+        def rows() -> Iterator[dict[str, Any]]:
+            for _, pair in read_pool_rows(release.pool):
+                grade = left.pop((pair.query_id, pair.doc_id), None)
+                label = [] if grade is None else [release.grades[grade]]
+                yield _row(pair, narratives.get(pair.query_id), label)
+
+        pairs = output.records("pairs.jsonl", rows())
+        if left:
+            query_id, doc_id = next(iter(left))
+            raise ReleaseError(
+                f"labeler {quoted(self.parameters.labeler or '')} grades {quoted(query_id)} {quoted(doc_id)}, which "
+                f"{release.pool.name} does not hold ({len(left):,} such pairs); name the pool they were graded in"
+            )
+        output.json("labels.json", [_label(grade, name) for grade, name in sorted(release.grades.items())])
+        return {"pairs": pairs, "graded": len(grades), "labels": len(release.grades)}
+
+    def _grades(self, release: Release) -> dict[tuple[str, str], int]:
+        wanted = self.parameters.labeler
+        if wanted is None:
+            return {}
+        for labelled in release.labelers:
+            if labelled.labeler == wanted:
+                return dict(graded(labelled.qrels))
+        known = [labelled.labeler for labelled in release.labelers]
+        raise ConfigError(f"there is no labeler {wanted!r} in this release; {nearest(wanted, known)}")
+
+
+def _check_names(release: Release) -> None:
+    """doccano knows a grade by its name alone, from which it must be told when the labels come back."""
+    grader = Grader(release.grades)
+    for grade, name in release.grades.items():
+        if not name.strip() or len(name) > _LONGEST_LABEL:
+            raise ReleaseError(
+                f"the name of grade {grade} has {len(name)} characters, and doccano takes 1 to {_LONGEST_LABEL}; "
+                "rename it under grades: in pool.yaml"
+            )
+        try:
+            readable = grader.grade(name) == grade
+        except RowError:
+            readable = False
+        if not readable:
+            raise ReleaseError(
+                f"the name {quoted(name)} of grade {grade} could not be read back as that grade: another has it too, "
+                "or it is a number; rename it under grades: in pool.yaml"
+            )
+
+
+def _row(pair: PooledPair, narrative: str | None, label: list[str]) -> dict[str, Any]:
+    text = "\n\n".join([pair.query, *([narrative] if narrative else []), pair.text])
+    return {
+        "text": text, "label": label, "query_id": pair.query_id, "doc_id": pair.doc_id,
+        "query": pair.query, "passage": pair.text,
+    }  # fmt: skip
+
+
+def _label(grade: int, name: str) -> dict[str, Any]:
+    return {"text": name, "suffix_key": str(grade)} if 0 <= grade <= 9 else {"text": name}

@@ -1,0 +1,22 @@
+"""Figures as PNG and SVG, the same bytes for the same data.
+
+Each function gives a ``Drawing``, which renders, writes or embeds itself.
+"""
+
+from quati_pool.render.figures.drawing import MOST_SVG_MARKS, Drawing, embedding_format
+from quati_pool.render.figures.lines import lines
+from quati_pool.render.figures.matrices import confusion_matrix, heat_map
+from quati_pool.render.figures.rankings import intervals, rank_change
+from quati_pool.render.figures.scatter import scatter
+
+__all__ = [
+    "MOST_SVG_MARKS",
+    "Drawing",
+    "confusion_matrix",
+    "embedding_format",
+    "heat_map",
+    "intervals",
+    "lines",
+    "rank_change",
+    "scatter",
+]

@@ -1,0 +1,53 @@
+"""Bootstrap intervals over queries: resampling with replacement, by multiplicities.
+
+A statistic of sums over queries is computed for all draws at once as ``multiplicities @ sums``
+(Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13: percentile intervals).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Values = npt.NDArray[np.float64]
+
+DRAWS = 2000
+LEVEL = 0.95
+
+# Numbers in one block of multiplicities: 16 MB.
+_BLOCK = 2_000_000
+
+
+class Interval(NamedTuple):
+    """The percentile interval of a statistic; both ends None where it is undefined. ``undefined``
+    counts the draws in which the statistic was."""
+
+    low: float | None
+    high: float | None
+    undefined: int = 0
+
+
+def multiplicities(units: int, draws: int, seed: int) -> Iterator[Values]:
+    """How often each unit is drawn in each of ``draws`` resamples of ``units`` out of ``units``: blocks
+    of shape (some draws, units), the same for the same seed however they are cut."""
+    generator = np.random.default_rng(seed)
+    step = max(1, _BLOCK // max(units, 1))
+    for start in range(0, draws, step):
+        rows = min(step, draws - start)
+        drawn = generator.integers(0, max(units, 1), size=(rows, units))
+        drawn += np.arange(rows)[:, None] * units
+        yield np.bincount(drawn.ravel(), minlength=rows * units).reshape(rows, units).astype(np.float64)
+
+
+def interval(values: npt.NDArray[Any], level: float = LEVEL) -> Interval:
+    """The percentile interval of a statistic's draws, shape (draws,); NaN is an undefined draw, and
+    with more than half of them undefined so is the interval."""
+    defined = values[np.isfinite(values)]
+    undefined = len(values) - len(defined)
+    if len(defined) == 0 or undefined > len(values) / 2:
+        return Interval(None, None, undefined)
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), undefined)

@@ -1,0 +1,121 @@
+"""How far two sets of scores put the same systems into the same order, for many draws at once.
+
+Every function takes scores of shape (draws, systems), the higher the better, and gives shape (draws,):
+NaN where a score is NaN or the coefficient is undefined. Equal scores are ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.stats.rank_similarity import rank_biased_overlap
+
+Values = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+# Numbers in one block of comparisons.
+_BLOCK = 4_000_000
+
+
+def kendall_tau(a: Values, b: Values) -> Values:
+    """Kendall's τ-b: concordant less discordant pairs, over the root of the pairs that ``a`` orders
+    times those that ``b`` orders (Kendall, Biometrika 33(3), 1945). Undefined where either orders none."""
+    return _by_block(_tau_b, a, b)
+
+
+def top_tau(estimated: Values, reference: Values, k: int) -> Values:
+    """τ-b over the ``k`` best systems of ``reference`` alone; systems tied with the k-th are among them.
+
+    Undefined where they are fewer than two or either ranking orders no pair of them.
+    """
+
+    def block(x: Values, y: Values) -> Values:
+        systems = y.shape[1]
+        at_k = np.sort(y, axis=1)[:, systems - min(max(k, 1), systems)]
+        return _tau_b(x, y, y >= at_k[:, None])
+
+    return _by_block(block, estimated, reference)
+
+
+def tau_ap(estimated: Values, reference: Values) -> Values:
+    """AP correlation: walks down the estimated ranking, and at each system takes the share of those
+    above it that the reference puts above it too; 2 · mean - 1 (Yilmaz, Aslam and Robertson, A New Rank
+    Correlation Coefficient for Information Retrieval, SIGIR 2008). Errors at the top weigh most. Not
+    symmetric.
+
+    Ties as in τ_AP,b of Urbano and Marrero (ICTIR 2017), which is the mean of this over both directions:
+    tied systems of the estimate are not above each other and all stand at their first rank, the mean
+    goes over the systems below the first group, and a pair that only the reference ties counts as
+    misplaced. Undefined where either ranking ties all systems.
+    """
+    return _by_block(_tau_ap, estimated, reference)
+
+
+def ranking_overlap(a: Values, b: Values, p: float) -> Values:
+    """Rank-biased overlap of the two rankings of all systems, ``p`` between 0 and 1.
+
+    Ties as in RBO^b of Corsi and Urbano (SIGIR 2024): of a tied group that a depth cuts, each member is
+    there in part, and the agreement at depth d is Σ a·b / √(Σ a² · Σ b²) over these parts, so that a
+    ranking overlaps with itself by 1. Without ties it is plain RBO. Undefined without systems.
+    """
+
+    def block(x: Values, y: Values) -> Values:
+        depth = np.arange(1, x.shape[1] + 1, dtype=np.float64)
+        one, other = _parts(x, depth), _parts(y, depth)
+        norm = np.sqrt((one**2).sum(axis=1) * (other**2).sum(axis=1))
+        common = (one * other).sum(axis=1) / norm * depth
+        length = np.full(len(x), x.shape[1])
+        return rank_biased_overlap(common, length, length, p)
+
+    return _by_block(block, a, b)
+
+
+def _by_block(function: Callable[[Values, Values], Values], a: Values, b: Values) -> Values:
+    """Applies ``function`` to blocks of draws without NaN."""
+    result = np.full(len(a), np.nan)
+    systems = a.shape[1]
+    defined = np.flatnonzero(~(np.isnan(a) | np.isnan(b)).any(axis=1))
+    step = max(1, _BLOCK // max(systems * systems, 1))
+    for start in range(0, len(defined) if systems else 0, step):
+        rows = defined[start : start + step]
+        result[rows] = function(a[rows], b[rows])
+    return result
+
+
+def _tau_b(a: Values, b: Values, among: Flags | None = None) -> Values:
+    i, j = np.triu_indices(a.shape[1], 1)
+    one, other = _order(a[:, i], a[:, j]), _order(b[:, i], b[:, j])
+    if among is not None:
+        both = among[:, i] & among[:, j]
+        one, other = one * both, other * both
+    ordered = np.abs(one).sum(axis=1, dtype=np.float64) * np.abs(other).sum(axis=1, dtype=np.float64)
+    return _divide((one * other).sum(axis=1, dtype=np.float64), np.sqrt(ordered))
+
+
+def _tau_ap(estimated: Values, reference: Values) -> Values:
+    above = estimated[:, None, :] > estimated[:, :, None]
+    truly_above = reference[:, None, :] > reference[:, :, None]
+    higher = above.sum(axis=2, dtype=np.float64)
+    share = np.divide((above & truly_above).sum(axis=2), higher, out=np.zeros_like(higher), where=higher > 0)
+    below_first = (higher > 0).sum(axis=1, dtype=np.float64)
+    below_first[~truly_above.any(axis=(1, 2))] = 0
+    return 2 * _divide(share.sum(axis=1), below_first) - 1
+
+
+def _parts(values: Values, depth: Values) -> Values:
+    """How much of each system is within each depth, shape (draws, systems, depths)."""
+    before = (values[:, None, :] > values[:, :, None]).sum(axis=2)
+    size = (values[:, None, :] == values[:, :, None]).sum(axis=2)
+    parts: Values = np.clip((depth - before[:, :, None]) / size[:, :, None], 0, 1)
+    return parts
+
+
+def _order(a: Values, b: Values) -> npt.NDArray[np.int8]:
+    return (a > b).astype(np.int8) - (a < b)
+
+
+def _divide(a: Values, b: Values) -> Values:
+    return np.divide(a, b, out=np.full_like(a, np.nan), where=b > 0)

@@ -1,0 +1,99 @@
+"""``quati-pool agree``: how far labelers agree, two by two, all together, query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from quati_pool.agreement.disagreement import Hardness, hardest_queries
+from quati_pool.agreement.layout import Layout, QueryLayout, layout, matrix, query_layout
+from quati_pool.agreement.overall import Overall, overall
+from quati_pool.agreement.pairwise import PairAgreement, QueryAgreement, pairwise, per_query
+from quati_pool.agreement.ratings import Ratings
+from quati_pool.errors import QuatiPoolError
+from quati_pool.stats.bootstrap import DRAWS
+from quati_pool.steps.label_sources import Gathered, LabelFiles, gather, workspace_for
+
+LAYOUTS = ("kappa", "spearman", "pearson")
+"""The coefficients of the Quati paper's Tables 3, 4 and 5."""
+
+
+@dataclass(frozen=True, eq=False)
+class AgreeReport:
+    """Everything ``agree`` says; ``unmatched`` are the pairs that one labeler alone graded, as positions
+    in ``ratings``, by labeler."""
+
+    gathered: Gathered
+    ratings: Ratings
+    pairs: list[PairAgreement]
+    overall: Overall
+    queries: list[QueryAgreement]
+    layouts: dict[str, Layout]
+    query_layout: QueryLayout
+    hardest: list[Hardness]
+    unmatched: dict[str, list[int]]
+    draws: int
+    seed: int
+
+
+def agree(
+    config_path: Path,
+    names: Sequence[str] = (),
+    given: LabelFiles | None = None,
+    people: Sequence[str] = (),
+    *,
+    draws: int = DRAWS,
+    seed: int | None = None,
+    pool: Path | None = None,
+) -> AgreeReport:
+    """Compares the labelers that ``gather`` finds.
+
+    Raises QuatiPoolError where there are no two labelers, or no two of them graded a common pair.
+    """
+    given = given or LabelFiles()
+    config = workspace_for(config_path, names, given)
+    return compare(gather(config, names, given, people, pool=pool), draws=draws, seed=seed)
+
+
+def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) -> AgreeReport:
+    """The same for labelers that were read already."""
+    if seed is None:
+        seed = gathered.config.seed if gathered.config else 0
+    graded = {source.name: source.qrels for source in gathered.sources}
+    if len(graded) < 2:
+        there = f"only {next(iter(graded))} has grades" if graded else "nobody has graded anything"
+        raise QuatiPoolError(
+            f"{there}; agreement needs two labelers: run another judge, or name files with --labels NAME=FILE"
+        )
+    ratings = Ratings.join(graded, list(gathered.scale), gathered.people)
+    raters = (ratings.grade >= 0).sum(axis=0)
+    if raters.max(initial=0) < 2:
+        raise QuatiPoolError(_nothing_common(ratings))
+    pairs = pairwise(ratings, draws, seed)
+    alone = raters == 1
+    return AgreeReport(
+        gathered,
+        ratings,
+        pairs,
+        overall(ratings, draws, seed),
+        per_query(ratings),
+        {name: layout(matrix(pairs, ratings.labelers, name), ratings.labelers, ratings.people) for name in LAYOUTS},
+        query_layout(ratings),
+        hardest_queries(ratings),
+        {name: np.flatnonzero(alone & (ratings.of(name) >= 0)).tolist() for name in ratings.labelers},
+        draws,
+        seed,
+    )
+
+
+def _nothing_common(ratings: Ratings) -> str:
+    shown = []
+    for name in ratings.labelers:
+        theirs = np.flatnonzero(ratings.of(name) >= 0)
+        first = theirs[:1]
+        (query_id,), (doc_id,) = ratings.queries.decode(ratings.query[first]), ratings.docs.decode(ratings.doc[first])
+        shown.append(f"{name} has {len(theirs):,}, such as {query_id} {doc_id}")
+    return f"no two labelers graded a common pair ({'; '.join(shown)}); check that the files use the same ids"

@@ -1,0 +1,60 @@
+"""The figures of ``agree``, and its files: tables in four formats, figures in two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from quati_pool.render import figures
+from quati_pool.render.tables import to_json, to_latex, to_markdown
+from quati_pool.steps.agree import AgreeReport
+from quati_pool.steps.agree_report import as_data, as_rows, tables
+from quati_pool.steps.listener import Listener
+from quati_pool.steps.pictures import Picture, files, stem
+from quati_pool.steps.report_files import report_folder, save
+
+
+def pictures(report: AgreeReport) -> list[Picture]:
+    """A heat map for each confusion matrix, and for each judge the scatter of Figure 2 of the Quati paper,
+    where people can be compared."""
+    grades = [str(grade) for grade in report.ratings.scale]
+    made = []
+    for pair in report.pairs:
+        if pair.n:
+            drawing = figures.confusion_matrix(pair.confusion, pair.a, pair.b, grades, f"{pair.a} and {pair.b}")
+            caption = f"Grades of {pair.a} (rows) and {pair.b} (columns): {pair.n:,} pairs."
+            counts = "; ".join(" ".join(map(str, row)) for row in pair.confusion.tolist())
+            made.append(Picture(stem("confusion", pair.a, pair.b), drawing, caption, f"{caption} {counts}."))
+    found = report.query_layout
+    shown = np.isfinite(found.human_mean)
+    for column, judge in enumerate(found.judges):
+        theirs = found.judge_mean[:, column]
+        both = shown & np.isfinite(theirs)
+        if both.any():
+            x, y = "mean κ of people with each other", f"mean κ of {judge} with people"
+            drawing = figures.scatter(
+                found.human_mean, theirs, found.query_ids, x, y, f"κ by query: people and {judge}"
+            )
+            caption = f"Each query by the {x} and the {y}; the cross is mean ± standard deviation."
+            made.append(Picture(stem("kappa-by-query", judge), drawing, caption, f"{caption} {both.sum():,} queries."))
+    return made
+
+
+def write(report: AgreeReport, output: Path | None, listener: Listener) -> None:
+    """Writes ``agreement.md``, ``.tex``, ``.csv``, ``.json`` and the figures into ``output``, or into the
+    reports of the workspace that was read; nowhere where there is neither."""
+    config = report.gathered.config
+    folder = report_folder(config, output)
+    if folder is None:
+        return
+    found = tables(report, queries=None)
+    content: dict[str, str | bytes] = {
+        "agreement.md": "# Agreement\n\n" + "\n".join(map(to_markdown, found)),
+        "agreement.tex": "% needs the package booktabs\n" + "\n".join(map(to_latex, found)),
+        "agreement.csv": as_rows(report),
+        "agreement.json": to_json(as_data(report)),
+        **files(pictures(report)),
+    }
+    settings = {"draws": report.draws, "seed": report.seed}
+    save(config, folder, content, settings, listener, "agreement")

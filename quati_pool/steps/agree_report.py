@@ -1,0 +1,420 @@
+"""The tables of ``agree``, and the same as data and as one row a coefficient."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from quati_pool.agreement.coefficients import COEFFICIENTS
+from quati_pool.agreement.disagreement import by_grade
+from quati_pool.agreement.estimates import Estimates
+from quati_pool.agreement.layout import Layout
+from quati_pool.agreement.pairwise import PairAgreement
+from quati_pool.render.tables import Cell, Column, Table
+from quati_pool.steps.agree import AgreeReport
+
+HEADINGS = {
+    "kappa": "κ",
+    "kappa_linear": "κ linear",
+    "kappa_quadratic": "κ quadratic",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "kendall": "Kendall τ-b",
+    "agreement": "Same grade",
+    "difference": "Mean difference",
+}
+_TITLES = {"kappa": "Cohen's κ", "spearman": "Spearman's correlation", "pearson": "Pearson's correlation"}
+_TOGETHER = {
+    "alpha_nominal": "Krippendorff's α, nominal",
+    "alpha_ordinal": "Krippendorff's α, ordinal",
+    "alpha_interval": "Krippendorff's α, interval",
+    "fleiss_kappa": "Fleiss' κ",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2": "Gwet's AC2",
+}
+# Queries that a printed table shows; files hold all.
+SHOWN_QUERIES = 60
+_HARDEST = 10
+_EXAMPLES = 3
+
+
+def tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES) -> list[Table]:
+    """All tables; those by query hold at most ``queries`` rows, None for all."""
+    made = [_labelers(report), _pairs(report)]
+    if report.draws:
+        made.append(_intervals(report))
+    made += [_binarized(report), _together(report)]
+    if report.ratings.people:
+        made += [_layout(name, found) for name, found in report.layouts.items()]
+    made += [confusion_table(report, pair) for pair in report.pairs if pair.n]
+    if len(report.ratings.people) > 1 or (report.ratings.people and report.query_layout.judges):
+        made.append(_by_query(report, queries))
+    return [*made, *_hardest(report), _by_grade(report), *_listed(report)]
+
+
+def as_data(report: AgreeReport) -> dict[str, Any]:
+    """The JSON object of ``agree``; what is undefined is null, with its reason under ``undefined``."""
+    gathered, found = report.gathered, report.overall
+    return {
+        "labelers": list(report.ratings.labelers),
+        "people": gathered.people,
+        "scale": {str(grade): name for grade, name in sorted(gathered.scale.items())},
+        "matched_by": gathered.matched_by,
+        "draws": report.draws,
+        "seed": report.seed,
+        "sources": [
+            {
+                "labeler": source.name,
+                "kind": source.kind,
+                "version": source.version,
+                "file": str(source.origin) if source.origin else None,
+                "graded": len(source.qrels),
+                "without_grade": dict(source.lacking),
+                "unmatched": [_pair(report, at) for at in report.unmatched[source.name]],
+            }
+            for source in gathered.sources
+        ],
+        "pairs": [_pair_data(pair) for pair in report.pairs],
+        "overall": {**found.values, "intervals": _ends(found), "n": found.n, "undefined": found.undefined},
+        "layouts": {name: _layout_data(value) for name, value in report.layouts.items()},
+        "queries": [
+            {
+                "query_id": query.query_id,
+                "query": gathered.queries.get(query.query_id),
+                "pairs": [
+                    {"a": pair.a, "b": pair.b, "n": pair.n, **pair.values, "undefined": pair.undefined}
+                    for pair in query.pairs
+                ],
+            }
+            for query in report.queries
+        ],
+        "kappa_by_query": _query_data(report),
+        "hardest_queries": [
+            {
+                "among": hard.judge or hard.among,
+                "queries": [
+                    {"query_id": q.query_id, "n": q.n, "agreement": q.agreement, "mean_distance": q.distance}
+                    for q in hard.queries
+                ],
+            }
+            for hard in report.hardest
+        ],
+        "duplicates": [
+            {
+                "labeler": twice.labeler,
+                "file": str(twice.path),
+                "lines": [twice.first_line, twice.line],
+                "query_id": twice.query_id,
+                "doc_id": twice.doc_id,
+            }
+            for twice in gathered.duplicates
+        ],
+        "problems": dict(gathered.problems),
+    }
+
+
+def as_rows(report: AgreeReport) -> str:
+    """CSV with one row a coefficient: of each pair of labelers, plain and binarised, and of all together."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["a", "b", "relevant_from", "coefficient", "value", "low", "high", "pairs"])
+    for pair in report.pairs:
+        for threshold, found in [("", pair), *((str(grade), found) for grade, found in pair.binarized.items())]:
+            for name, value, low, high in _values(found):
+                writer.writerow([pair.a, pair.b, threshold, name, value, low, high, pair.n])
+    for name, value, low, high in _values(report.overall):
+        writer.writerow(["", "", "", name, value, low, high, report.overall.n[name]])
+    return out.getvalue()
+
+
+def _values(found: Estimates) -> Iterator[tuple[str, float | str, float | str, float | str]]:
+    for name, value in found.values.items():
+        ends = found.intervals.get(name)
+        low, high = (ends.low, ends.high) if ends else (None, None)
+        yield name, _cell(value), _cell(low), _cell(high)
+
+
+def _cell(value: float | None) -> float | str:
+    return "" if value is None else value
+
+
+def _pair_data(pair: PairAgreement) -> dict[str, Any]:
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "n": pair.n,
+        "queries": pair.queries,
+        **pair.values,
+        "confusion": pair.confusion.tolist(),
+        "intervals": _ends(pair),
+        "undefined": pair.undefined,
+        "binarized": {
+            str(grade): {**found.values, "intervals": _ends(found), "undefined": found.undefined}
+            for grade, found in pair.binarized.items()
+        },
+    }
+
+
+def _ends(found: Estimates) -> dict[str, list[float | None] | None]:
+    return {name: None if ends.low is None else [ends.low, ends.high] for name, ends in found.intervals.items()}
+
+
+def _layout_data(found: Layout) -> dict[str, Any]:
+    return {
+        "people": list(found.people),
+        "rows": [
+            {
+                "labeler": labeler,
+                "values": _numbers(found.value[row]),
+                "mean": _number(found.mean[row]),
+                "std": _number(found.std[row]),
+                "undefined": int(found.undefined[row]),
+                "difference": _number(found.difference[row]),
+            }
+            for row, labeler in enumerate(found.labelers)
+        ],
+        "mean_human": _number(found.human_mean),
+        "std_human": _number(found.human_std),
+    }
+
+
+def _query_data(report: AgreeReport) -> dict[str, Any]:
+    found = report.query_layout
+    return {
+        "queries": [
+            {
+                "query_id": query_id,
+                "human": {"mean": _number(found.human_mean[row]), "std": _number(found.human_std[row])},
+                "judges": {
+                    judge: {"mean": _number(found.judge_mean[row, i]), "std": _number(found.judge_std[row, i])}
+                    for i, judge in enumerate(found.judges)
+                },
+            }
+            for row, query_id in enumerate(found.query_ids)
+        ],
+        "overall": {
+            name: {"mean": _number(mean), "std": _number(std), "undefined_queries": int(undefined)}
+            for name, mean, std, undefined in zip(
+                ("human", *found.judges), found.overall_mean, found.overall_std, found.overall_undefined, strict=True
+            )
+        },
+    }
+
+
+def _number(value: float | np.floating[Any]) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _numbers(values: Sequence[Any] | np.ndarray[Any, Any]) -> list[float | None]:
+    return [_number(value) for value in values]
+
+
+def _pair(report: AgreeReport, at: int) -> list[str]:
+    ratings = report.ratings
+    query, doc = ratings.query[[at]], ratings.doc[[at]]
+    return [ratings.queries.decode(query)[0].as_py(), ratings.docs.decode(doc)[0].as_py()]
+
+
+# ---- tables
+
+
+def _labelers(report: AgreeReport) -> Table:
+    ratings, gathered = report.ratings, report.gathered
+    scale = np.asarray(ratings.scale)
+    rows: list[list[Cell]] = []
+    for source in gathered.sources:
+        grades = scale[ratings.of(source.name)[ratings.of(source.name) >= 0]]
+        kind = "person" if source.kind == "assessor" else source.kind
+        mean = float(grades.mean()) if len(grades) else None
+        rows.append([source.name, kind, len(grades), source.ungraded, len(report.unmatched[source.name]), mean])
+    columns = [Column("Labeler"), Column("Kind"), Column("Pairs graded"), Column("Without a grade")]
+    notes = [f"Pairs are matched by {gathered.matched_by}."]
+    for source in gathered.sources:
+        if source.lacking:
+            states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
+            notes.append(f"{source.name} without a grade: {states}.")
+    return Table("Labelers", [*columns, Column("Graded by no other"), Column("Mean grade", 4)], rows, " ".join(notes))
+
+
+def _pairs(report: AgreeReport) -> Table:
+    rows: list[list[Cell]] = [[pair.a, pair.b, pair.n, *pair.values.values()] for pair in report.pairs]
+    decimals = [Column(HEADINGS[name], 4) for name in COEFFICIENTS]
+    note = "Same grade: share of the pairs. Mean difference: the first labeler's mean grade less the second's."
+    reasons = [_reasons(f"{pair.a} and {pair.b}", pair) for pair in report.pairs]
+    columns = [Column("Labeler"), Column("and"), Column("Pairs"), *decimals]
+    return Table("Agreement of two labelers", columns, rows, " ".join(filter(None, [note, *reasons])))
+
+
+def _intervals(report: AgreeReport) -> Table:
+    rows: list[list[Cell]] = [
+        [pair.a, pair.b, *(_interval(pair, name) for name in COEFFICIENTS)] for pair in report.pairs
+    ]
+    columns = [Column("Labeler"), Column("and"), *(Column(HEADINGS[name]) for name in COEFFICIENTS)]
+    note = f"Bootstrap over queries, {report.draws:,} resamples, seed {report.seed}, percentiles 2.5 and 97.5."
+    return Table("95 % intervals", columns, rows, note)
+
+
+def _interval(found: Estimates, name: str) -> str | None:
+    ends = found.intervals.get(name)
+    return None if ends is None or ends.low is None else f"{ends.low:.3f} to {ends.high:.3f}"
+
+
+def _reasons(what: str, found: Estimates) -> str:
+    """Why coefficients are undefined, each reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in found.undefined.items():
+        if not name.startswith("intervals."):
+            by_reason.setdefault(reason, []).append(HEADINGS.get(name) or _TOGETHER[name])
+    told = [f"{', '.join(names)} undefined ({reason})" for reason, names in by_reason.items()]
+    return f"{what}: {'; '.join(told)}." if told else ""
+
+
+def _binarized(report: AgreeReport) -> Table:
+    rows: list[list[Cell]] = []
+    for pair in report.pairs:
+        for grade, found in pair.binarized.items():
+            ends = _interval(found, "kappa")
+            row = [found.values[name] for name in ("kappa", "pearson", "agreement", "difference")]
+            rows.append([pair.a, pair.b, f"≥ {grade}", row[0], ends, *row[1:]])
+    columns = [Column("Labeler"), Column("and"), Column("Relevant"), Column("κ", 4), Column("95 % interval")]
+    columns += [Column("Correlation", 4), Column("Same", 4), Column("Mean difference", 4)]
+    note = "Of two grades, the weighted κ equal κ, and Spearman, Pearson and Kendall are one correlation."
+    return Table("Agreement on relevant or not", columns, rows, note)
+
+
+def _together(report: AgreeReport) -> Table:
+    found = report.overall
+    rows: list[list[Cell]] = [
+        [_TOGETHER[name], value, _interval(found, name), found.n[name]] for name, value in found.values.items()
+    ]
+    columns = [Column("Coefficient"), Column("Value", 4), Column("95 % interval"), Column("Pairs")]
+    note = (
+        "Missing grades are allowed but in Fleiss' κ; AC1 and AC2 take the shares of grades from pairs with one grade "
+        f"too. AC2's weights: {found.ac2_weights}."
+    )
+    return Table("All labelers together", columns, rows, " ".join(filter(None, [note, _reasons("Here", found)])))
+
+
+def _layout(name: str, found: Layout) -> Table:
+    several = len(found.people) > 1
+    rows: list[list[Cell]] = []
+    for row, labeler in enumerate(found.labelers):
+        cells: list[Cell] = [labeler, *found.value[row].tolist(), float(found.mean[row]), float(found.std[row])]
+        rows.append([*cells, *([float(found.difference[row])] if several else [])])
+    columns = [Column("Labeler"), *(Column(person, 4) for person in found.people)]
+    columns += [Column("Mean", 4), Column("Standard deviation", 4)]
+    if several:
+        rows.append(["Mean human annotators", *[""] * len(found.people), found.human_mean, found.human_std, ""])
+        columns.append(Column("Difference to human mean", 4))
+    note = "Means over the people, of a person over the others; population standard deviations."
+    left_out = int(found.undefined.sum())
+    if left_out:
+        note += f" {left_out:,} undefined values are left out of the means."
+    return Table(f"{_TITLES[name]} with people", columns, rows, note)
+
+
+def confusion_table(report: AgreeReport, pair: PairAgreement) -> Table:
+    """A pair's confusion matrix with totals (the paper's Tables 8–13)."""
+    counts, grades = pair.confusion, [str(grade) for grade in report.ratings.scale]
+    rows: list[list[Cell]] = [[grade, *row, sum(row)] for grade, row in zip(grades, counts.tolist(), strict=True)]
+    rows.append(["Total", *counts.sum(axis=0).tolist(), int(counts.sum())])
+    columns = [Column(f"{pair.a} ↓ {pair.b} →"), *map(Column, grades), Column("Total")]
+    return Table(f"Grades of {pair.a} (rows) and {pair.b} (columns)", columns, rows)
+
+
+def _by_query(report: AgreeReport, limit: int | None) -> Table:
+    found = report.query_layout
+    groups = [("People", found.human_mean, found.human_std)] if len(report.ratings.people) > 1 else []
+    for column, judge in enumerate(found.judges):
+        groups.append((f"{judge} and people", found.judge_mean[:, column], found.judge_std[:, column]))
+    order = sorted(range(len(found.query_ids)), key=lambda row: found.query_ids[row])
+    rows: list[list[Cell]] = [
+        [_query(report, found.query_ids[row]), *(float(part[row]) for _, *parts in groups for part in parts)]
+        for row in order[:limit]
+    ]
+    # The people's column stands first in the means over queries, where it is shown or not.
+    first = 1 + len(found.judges) - len(groups)
+    ends = zip(found.overall_mean[first:], found.overall_std[first:], strict=True)
+    rows.append(["Mean over queries", *(float(end) for pair in ends for end in pair)])
+    columns = [Column("Query")]
+    for name, *_ in groups:
+        columns += [Column(name, 4), Column("±", 4)]
+    undefined = ", ".join(
+        f"{name} in {count:,}"
+        for (name, *_), count in zip(groups, found.overall_undefined[first:].tolist(), strict=True)
+        if count
+    )
+    note = "Mean κ within a query over the pairs of people, or over the people; ± population standard deviation."
+    if undefined:
+        note += f" Undefined, and in no mean: {undefined} of {len(order):,} queries."
+    if limit is not None and len(order) > limit:
+        note += f" The first {limit:,} of {len(order):,} queries; the files hold all."
+    return Table("κ by query", columns, rows, note)
+
+
+def _query(report: AgreeReport, query_id: str) -> str:
+    text = report.gathered.queries.get(query_id, "")
+    shown = text if len(text) <= 60 else text[:59] + "…"
+    return f"{query_id} {shown}" if text and text != query_id else query_id
+
+
+def _hardest(report: AgreeReport) -> list[Table]:
+    made = []
+    columns = [Column("Query"), Column("Comparisons"), Column("Same grade", 4), Column("Mean distance", 4)]
+    for hard in report.hardest:
+        if hard.among == "labelers" and len(report.hardest) > 1:
+            continue
+        whom = hard.judge if hard.judge else {"people": "people", "labelers": "the labelers"}[hard.among]
+        rows: list[list[Cell]] = [
+            [_query(report, q.query_id), q.n, q.agreement, q.distance] for q in hard.queries[:_HARDEST]
+        ]
+        made.append(
+            Table(f"Queries hardest for {whom}", columns, rows, "By the mean distance of two grades of a pair.")
+        )
+    return made
+
+
+def _by_grade(report: AgreeReport) -> Table:
+    rows: list[list[Cell]] = []
+    for pair in report.pairs:
+        if not pair.n:
+            continue
+        found = by_grade(pair.confusion, report.ratings.scale)
+        for row, grade in enumerate(found.scale):
+            rows.append([pair.a, pair.b, str(grade), float(found.specific[row]), float(found.mean_b[row]),
+                         float(found.mean_a[row])])  # fmt: skip
+    columns = [Column("Labeler"), Column("and"), Column("Grade"), Column("Specific agreement", 4)]
+    columns += [Column("Second's mean there", 4), Column("First's mean there", 4)]
+    note = (
+        "Specific agreement: of all times that one of the two gave the grade, the share that the other matched. "
+        "The means: what one gave on average where the other gave the grade."
+    )
+    return Table("Agreement by grade", columns, rows, note)
+
+
+def _listed(report: AgreeReport) -> list[Table]:
+    """Pairs that need a look: graded by one labeler alone, or standing twice in a file."""
+    made = []
+    rows: list[list[Cell]] = []
+    for name, places in report.unmatched.items():
+        for at in places[:_EXAMPLES]:
+            rows.append([name, *_pair(report, at)])
+        if len(places) > _EXAMPLES:
+            rows.append([name, f"and {len(places) - _EXAMPLES:,} more", ""])
+    if rows:
+        columns = [Column("Labeler"), Column("query_id"), Column("doc_id")]
+        made.append(Table("Pairs that one labeler alone graded", columns, rows, "All of them are in the JSON."))
+    twice = report.gathered.duplicates
+    if twice:
+        columns = [Column("Labeler"), Column("File"), Column("Lines"), Column("query_id"), Column("doc_id")]
+        rows = [
+            [one.labeler, str(one.path), f"{one.first_line} and {one.line}", one.query_id, one.doc_id]
+            for one in twice[:_HARDEST]
+        ]
+        note = f"Of each the first was taken; the grades are equal. {len(twice):,} in all."
+        made.append(Table("Pairs that stand twice in a file", columns, rows, note))
+    return made

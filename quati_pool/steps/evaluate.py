@@ -1,0 +1,239 @@
+"""``quati-pool evaluate``: runs under qrels, qrels against each other, and how reusable the pool is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from quati_pool.config import MEASURES, PoolConfig, load_config
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.evaluation.between_qrels import RankingComparison, compare_rankings
+from quati_pool.evaluation.bounds import ndcg_bounds
+from quati_pool.evaluation.leaderboard import Conditions, Leaderboard, leaderboard, systems_by_condition
+from quati_pool.evaluation.measures import parse_measures
+from quati_pool.evaluation.reusability import (
+    Holes,
+    LeaveOut,
+    hole_rates,
+    leave_one_family_out,
+    leave_one_system_out,
+)
+from quati_pool.evaluation.scores import Scores, score
+from quati_pool.evaluation.significance import Comparison, compare, groups
+from quati_pool.pooling.diversity import GradeShares, diversity_by_grade
+from quati_pool.pooling.pool import propose
+from quati_pool.stats.bootstrap import DRAWS
+from quati_pool.steps.label_sources import Gathered, LabelFiles, LabelSource, gather, workspace_for
+from quati_pool.steps.run_sources import RunSet, run_sets, workspace_runs
+
+_NDCG = re.compile(r"nDCG@([0-9]+)\Z")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How runs are measured and compared. ``measures`` None: those of pool.yaml, or the default ones; the
+    first ranks the runs. ``baseline``: the run that the others are tested against, on every measure."""
+
+    measures: Sequence[str] | None = None
+    baseline: str | None = None
+    test: str = "t"
+    alpha: float = 0.05
+    draws: int = DRAWS
+    seed: int | None = None
+    pool_depth: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PoolQuality:
+    """How much a pool's qrels owe to single systems and families; Table 2 of the Quati paper by grade."""
+
+    systems: LeaveOut
+    families: LeaveOut | None
+    grades: GradeShares
+
+
+@dataclass(frozen=True, eq=False)
+class Condition:
+    """One set of runs under one labeler's qrels. ``bounds`` holds, for each nDCG with a cutoff, the lowest
+    and highest mean of each run over the grades its unjudged documents could have, shape (runs,) each.
+    ``letters``: runs that share one cannot be told apart by the first measure. ``quality`` is None where
+    the runs' pool depths are not known, or a run that fed the pool is not there."""
+
+    name: str
+    run_set: RunSet
+    source: LabelSource
+    scores: Scores
+    board: Leaderboard
+    holes: tuple[Holes, ...]
+    bounds: Mapping[str, tuple[list[float], list[float]]]
+    comparisons: tuple[Comparison, ...]
+    letters: Mapping[str, tuple[str, ...]]
+    against: Mapping[str, tuple[Comparison, ...]]
+    quality: PoolQuality | None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Everything ``evaluate`` says. ``rankings`` compares, for every two qrels of one set of runs, the
+    order of the systems by the first measure; ``systems`` is None with a single condition."""
+
+    config: PoolConfig | None
+    gathered: Gathered
+    measures: tuple[str, ...]
+    settings: Settings
+    seed: int
+    conditions: list[Condition]
+    rankings: list[tuple[Condition, Condition, RankingComparison]]
+    systems: Conditions | None
+
+
+def evaluate(
+    config_path: Path,
+    names: Sequence[str] = (),
+    given: LabelFiles | None = None,
+    runs: Sequence[str] = (),
+    settings: Settings | None = None,
+    pool: Path | None = None,
+) -> Evaluation:
+    """Measures the workspace's runs, or those of the ``runs`` options, under the labelers that ``gather``
+    finds.
+
+    Several sets of runs whose names are those of the labelers go each under its own qrels; otherwise every
+    set goes under all. Raises QuatiPoolError where there is nothing to measure or to measure by.
+    """
+    settings, given = settings or Settings(), given or LabelFiles()
+    workspace = workspace_for(config_path, names, given)
+    config = workspace or (None if runs else load_config(config_path))
+    wanted = settings.measures or (config.measures if config else MEASURES)
+    measures = parse_measures(wanted)
+    gathered = gather(workspace, names, given, pool=pool, any_grade=True)
+    sets = run_sets(runs, settings.pool_depth) if runs or config is None else [workspace_runs(config)]
+    return measure(config, gathered, sets, measures, settings)
+
+
+def measure(
+    config: PoolConfig | None,
+    gathered: Gathered,
+    sets: Sequence[RunSet],
+    measures: tuple[str, ...],
+    settings: Settings,
+) -> Evaluation:
+    """The same for runs and labelers that were read already; ``measures`` as ``parse_measures`` gives them."""
+    if not gathered.sources:
+        raise QuatiPoolError("nobody has graded anything; run: quati-pool judge, or name qrels with --qrels NAME=FILE")
+    if settings.baseline is not None and not any(
+        settings.baseline == run.run_tag for run_set in sets for run in run_set.runs
+    ):
+        known = ", ".join(sorted({run.run_tag for run_set in sets for run in run_set.runs}))
+        raise ConfigError(f"--baseline {settings.baseline}: no such run; there are: {known}")
+    seed = settings.seed if settings.seed is not None else config.seed if config else 0
+    scale = sorted(gathered.scale)
+    conditions = [
+        _condition(name, run_set, source, measures, settings, seed, scale)
+        for name, run_set, source in _conditions(sets, gathered.sources)
+    ]
+    first = measures[0]
+    rankings = [
+        (a, b, _ranking(a, b, first, settings, seed))
+        for a, b in combinations(conditions, 2)
+        if a.run_set is b.run_set and len(a.run_set.runs) > 1
+    ]
+    several = {condition.name: condition.scores for condition in conditions}
+    systems = systems_by_condition(several, first) if len(several) > 1 else None
+    return Evaluation(config, gathered, measures, settings, seed, conditions, rankings, systems)
+
+
+def _conditions(sets: Sequence[RunSet], sources: Sequence[LabelSource]) -> list[tuple[str, RunSet, LabelSource]]:
+    by_name = {source.name: source for source in sources}
+    if len(sets) > 1 and {run_set.name for run_set in sets} == set(by_name):
+        return [(run_set.name, run_set, by_name[run_set.name]) for run_set in sets]
+    return [
+        (f"{run_set.name}, {source.name}" if run_set.name else source.name, run_set, source)
+        for run_set in sets
+        for source in sources
+    ]
+
+
+def _condition(
+    name: str,
+    run_set: RunSet,
+    source: LabelSource,
+    measures: tuple[str, ...],
+    settings: Settings,
+    seed: int,
+    scale: Sequence[int],
+) -> Condition:
+    runs, qrels = run_set.runs, source.qrels
+    scores = score(runs, qrels, measures)
+    board = leaderboard(scores, settings.draws, seed)
+    bounds = {}
+    for wanted in measures:
+        cut = _NDCG.match(wanted)
+        if cut:
+            low, high = ndcg_bounds(runs, qrels, int(cut[1]), scale)
+            bounds[wanted] = (low.mean(axis=1).tolist(), high.mean(axis=1).tolist())
+    comparisons = compare(scores, measures[0], settings.test, alpha=settings.alpha, seed=seed)
+    baseline = settings.baseline if settings.baseline in scores.run_tags else None
+    return Condition(
+        name,
+        run_set,
+        source,
+        scores,
+        board,
+        hole_rates(runs, qrels),
+        bounds,
+        comparisons,
+        groups([row.run_tag for row in board.rows], comparisons),
+        {m: compare(scores, m, settings.test, baseline, settings.alpha, seed) for m in measures} if baseline else {},
+        _quality(run_set, source, measures),
+    )
+
+
+def _ranking(a: Condition, b: Condition, first: str, settings: Settings, seed: int) -> RankingComparison:
+    return compare_rankings(
+        a.scores, b.scores, first, test=settings.test, alpha=settings.alpha, draws=settings.draws, seed=seed
+    )
+
+
+def _quality(run_set: RunSet, source: LabelSource, measures: tuple[str, ...]) -> PoolQuality | None:
+    depths, runs, qrels = run_set.pool_depths, run_set.runs, source.qrels
+    if depths is None or run_set.absent or not any(depths.values()):
+        return None
+    related = len(set(run_set.families.values())) < len(runs)
+    return PoolQuality(
+        leave_one_system_out(runs, qrels, depths, measures=measures),
+        leave_one_family_out(runs, qrels, depths, run_set.families, measures=measures) if related else None,
+        diversity_by_grade(propose(runs, depths), qrels),
+    )
+
+
+def mean_bounds(condition: Condition, measure_name: str, run_tag: str) -> tuple[float, float] | None:
+    """The lowest and highest mean that a run could have; None for a measure without bounds."""
+    found = condition.bounds.get(measure_name)
+    if found is None:
+        return None
+    at = condition.scores.run_tags.index(run_tag)
+    return found[0][at], found[1][at]
+
+
+def by_query(evaluation: Evaluation) -> str:
+    """CSV with one row a value: of each condition, run, judged query and measure."""
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["condition", "qrels", "run_tag", "query_id", "missing", *evaluation.measures])
+    for condition in evaluation.conditions:
+        scores = condition.scores
+        values = np.moveaxis(scores.values, 1, 2).tolist()
+        for run, run_tag in enumerate(scores.run_tags):
+            for query, query_id in enumerate(scores.query_ids):
+                row = [condition.name, condition.source.name, run_tag, query_id, int(scores.missing[run, query])]
+                writer.writerow([*row, *values[run][query]])
+    return out.getvalue()

@@ -1,0 +1,71 @@
+"""The figures of ``evaluate``, and its files: tables in four formats, figures in two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from quati_pool.render import figures
+from quati_pool.render.tables import to_json, to_latex, to_markdown
+from quati_pool.steps.evaluate import Evaluation, by_query
+from quati_pool.steps.evaluate_report import as_data, tables
+from quati_pool.steps.listener import Listener
+from quati_pool.steps.pictures import Picture, files, stem
+from quati_pool.steps.report_files import report_folder, save
+
+
+def pictures(evaluation: Evaluation) -> list[Picture]:
+    """Each leaderboard with its intervals, and each change of ranks between two qrels."""
+    first = evaluation.measures[0]
+    made = []
+    for condition in evaluation.conditions:
+        rows = condition.board.rows
+        found = [row.measures[first] for row in rows]
+        drawing = figures.intervals(
+            [row.run_tag for row in rows],
+            [mean.mean for mean in found],
+            [mean.interval.low for mean in found],
+            [mean.interval.high for mean in found],
+            f"Systems under {condition.name}",
+            first,
+        )
+        caption = f"{first} under {condition.name}, means with 95 % intervals over queries."
+        told = ", ".join(f"{row.run_tag} {mean.mean:.4f}" for row, mean in zip(rows, found, strict=True))
+        made.append(Picture(stem("leaderboard", condition.name), drawing, caption, f"{caption} {told}."))
+    for a, b, compared in evaluation.rankings:
+        if not compared.systems:
+            continue
+        drawing = figures.rank_change(
+            [system.run_tag for system in compared.systems],
+            [system.mean_a for system in compared.systems],
+            [system.mean_b for system in compared.systems],
+            a.name,
+            b.name,
+            f"Ranks by {first}",
+        )
+        caption = f"Ranks of the systems by {first} under {a.name} and under {b.name}."
+        told = ", ".join(f"{system.run_tag} {system.rank_a} and {system.rank_b}" for system in compared.systems)
+        made.append(Picture(stem("ranks", a.name, b.name), drawing, caption, f"{caption} {told}."))
+    return made
+
+
+def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> None:
+    """Writes ``evaluation.md``, ``.tex``, ``.json``, ``evaluation-by-query.csv`` and the figures into
+    ``output``, or into the reports of the workspace that was read; nowhere where there is neither."""
+    folder = report_folder(evaluation.config or evaluation.gathered.config, output)
+    if folder is None:
+        return
+    found = tables(evaluation, comparisons=None)
+    content: dict[str, str | bytes] = {
+        "evaluation.md": "# Evaluation\n\n" + "\n".join(map(to_markdown, found)),
+        "evaluation.tex": "% needs the package booktabs\n" + "\n".join(map(to_latex, found)),
+        "evaluation.json": to_json(as_data(evaluation)),
+        "evaluation-by-query.csv": by_query(evaluation),
+        **files(pictures(evaluation)),
+    }
+    settings = {
+        "measures": list(evaluation.measures),
+        "test": evaluation.settings.test,
+        "draws": evaluation.settings.draws,
+        "seed": evaluation.seed,
+    }
+    save(evaluation.config, folder, content, settings, listener, "evaluation")

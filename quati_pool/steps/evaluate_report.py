@@ -1,0 +1,390 @@
+"""The tables of ``evaluate``, and the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from quati_pool.evaluation.between_qrels import Correlation, RankingComparison
+from quati_pool.evaluation.leaderboard import Conditions, Unjudged
+from quati_pool.evaluation.reusability import CUTOFFS, LeaveOut
+from quati_pool.evaluation.significance import Comparison
+from quati_pool.render.tables import Cell, Column, Table
+from quati_pool.stats.bootstrap import Interval
+from quati_pool.steps.diversity_report import grade_table
+from quati_pool.steps.evaluate import Condition, Evaluation, PoolQuality, mean_bounds
+
+_COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
+_TESTS = {"t": "paired t", "wilcoxon": "Wilcoxon", "randomisation": "randomisation"}
+# Comparisons that a printed table shows; files hold all.
+SHOWN_COMPARISONS = 30
+
+
+def tables(evaluation: Evaluation, comparisons: int | None = SHOWN_COMPARISONS) -> list[Table]:
+    """All tables; those of pairs of systems hold at most ``comparisons`` rows, None for all."""
+    made = []
+    for condition in evaluation.conditions:
+        made.append(_board(evaluation, condition))
+        if evaluation.settings.draws:
+            made.append(_intervals(evaluation, condition))
+        made.append(_holes(evaluation, condition))
+        if condition.comparisons:
+            first = evaluation.measures[0]
+            made.append(_compared(evaluation, condition, first, condition.comparisons, comparisons))
+        for name, against in condition.against.items():
+            made.append(_compared(evaluation, condition, name, against, comparisons))
+    if evaluation.systems is not None:
+        made.append(_systems(evaluation.systems))
+    if evaluation.rankings:
+        made += [_rank_correlation(evaluation), *_swaps(evaluation)]
+    for condition in evaluation.conditions:
+        if condition.quality is not None:
+            made += _quality(evaluation, condition, condition.quality)
+    return made
+
+
+def as_data(evaluation: Evaluation, per_query: bool = False) -> dict[str, Any]:
+    """The JSON object of ``evaluate``; ``per_query`` adds every run's value on every judged query."""
+    gathered = evaluation.gathered
+    return {
+        "measures": list(evaluation.measures),
+        "test": evaluation.settings.test,
+        "alpha": evaluation.settings.alpha,
+        "baseline": evaluation.settings.baseline,
+        "draws": evaluation.settings.draws,
+        "seed": evaluation.seed,
+        "qrels": [_condition(evaluation, condition, per_query) for condition in evaluation.conditions],
+        "rank_correlation": [_ranking(a, b, found) for a, b, found in evaluation.rankings],
+        "problems": dict(gathered.problems),
+    }
+
+
+def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) -> dict[str, Any]:
+    scores, board, source = condition.scores, condition.board, condition.source
+    holes = {one.run_tag: one for one in condition.holes}
+    place = {run_tag: at for at, run_tag in enumerate(scores.run_tags)}
+    return {
+        "name": condition.name,
+        "labeler": source.name,
+        "runs_from": condition.run_set.name or None,
+        "absent_runs": dict(condition.run_set.absent),
+        "pairs": len(source.qrels),
+        "without_grade": dict(source.lacking),
+        "queries": board.queries,
+        "queries_without_relevant": board.without_relevant,
+        "runs": [
+            {
+                "run_tag": row.run_tag,
+                "rank": row.rank,
+                "group": list(condition.letters[row.run_tag]),
+                "measures": {
+                    name: {"mean": mean.mean, "low": mean.interval.low, "high": mean.interval.high}
+                    for name, mean in row.measures.items()
+                },
+                "missing_queries": row.missing_queries,
+                "unjudged_queries": row.unjudged_queries,
+                "queries": board.queries,
+                "bounds": {
+                    name: {"low": ends[0], "high": ends[1]}
+                    for name in evaluation.measures
+                    if (ends := mean_bounds(condition, name, row.run_tag)) is not None
+                },
+                "unjudged": {str(cutoff): _unjudged(one) for cutoff, one in holes[row.run_tag].cutoffs.items()},
+                **(
+                    {
+                        "per_query": {
+                            name: dict(
+                                zip(scores.query_ids, scores.values[place[row.run_tag], at].tolist(), strict=True)
+                            )
+                            for at, name in enumerate(scores.measures)
+                        }
+                    }
+                    if per_query
+                    else {}
+                ),
+            }
+            for row in board.rows
+        ],
+        "comparisons": {
+            evaluation.measures[0]: [_comparison(one) for one in condition.comparisons],
+        },
+        "against_baseline": {name: [_comparison(one) for one in found] for name, found in condition.against.items()},
+        "leave_out": None
+        if condition.quality is None
+        else {
+            "systems": _left_out(condition.quality.systems),
+            "families": None if condition.quality.families is None else _left_out(condition.quality.families),
+        },
+    }
+
+
+def _unjudged(found: Unjudged) -> dict[str, Any]:
+    data: dict[str, Any] = {"returned": found.returned, "unjudged": found.unjudged, "share": found.share}
+    if found.share is None:
+        data["undefined"] = {"share": "the run returned nothing"}
+    return data
+
+
+def _comparison(one: Comparison) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "a": one.a,
+        "b": one.b,
+        "difference": one.difference,
+        "p": one.p,
+        "p_holm": one.p_holm,
+        "significant": one.significant,
+    }
+    return {**data, "undefined": {"p": one.undefined}} if one.undefined else data
+
+
+def _left_out(found: LeaveOut) -> dict[str, Any]:
+    return {
+        "queries": found.queries,
+        "judged_pairs": found.judged_pairs,
+        "runs": [
+            {
+                "run_tag": one.run_tag,
+                "left_out": one.left_out,
+                "pool_depth": one.depth,
+                "unique_pairs": one.unique_pairs,
+                "unique_relevant": one.unique_relevant,
+                "emptied_queries": one.emptied_queries,
+                "measures": {
+                    name: {
+                        "before": change.before,
+                        "after": change.after,
+                        "difference": change.difference,
+                        "rank_before": change.rank_before,
+                        "rank_after": change.rank_after,
+                    }
+                    for name, change in one.measures.items()
+                },
+            }
+            for one in found.systems
+        ],
+        "measures": {
+            name: {
+                "tau": one.tau,
+                "mean_change": one.mean_change,
+                "max_change": one.max_change,
+                **({"undefined": {"tau": one.undefined}} if one.undefined else {}),
+            }
+            for name, one in found.measures.items()
+        },
+    }
+
+
+def _ranking(a: Condition, b: Condition, found: RankingComparison) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "a": a.name,
+        "b": b.name,
+        "measure": found.measure,
+        "queries": {"a": found.queries_a, "b": found.queries_b, "common": found.common},
+        "top": found.top,
+        "rbo_p": found.rbo_p,
+        "max_rank_change": found.max_rank_change,
+        "mean_rank_change": found.mean_rank_change,
+        "pairs_of_systems": found.pairs,
+        "tied_pairs": found.tied,
+        "intervals": {},
+        "undefined": {},
+    }
+    for name in _COEFFICIENTS:
+        one: Correlation = getattr(found, name)
+        data[name] = one.value
+        data["intervals"][name] = None if one.interval.low is None else [one.interval.low, one.interval.high]
+        if one.undefined:
+            data["undefined"][name] = one.undefined
+    data["swaps"] = [
+        {
+            "better": swap.better,
+            "worse": swap.worse,
+            "difference_a": swap.difference_a,
+            "difference_b": swap.difference_b,
+            "p_a": swap.p_a,
+            "p_b": swap.p_b,
+            "significant_a": swap.significant_a,
+            "significant_b": swap.significant_b,
+        }
+        for swap in found.swaps
+    ]
+    return data
+
+
+# ---- tables
+
+
+def _board(evaluation: Evaluation, condition: Condition) -> Table:
+    board, source = condition.board, condition.source
+    rows: list[list[Cell]] = [
+        [
+            row.rank,
+            row.run_tag,
+            ", ".join(condition.letters[row.run_tag]),
+            *(row.measures[name].mean for name in evaluation.measures),
+            row.missing_queries,
+        ]
+        for row in board.rows
+    ]
+    columns = [Column("Rank"), Column("System"), Column("Group"), *(Column(name, 4) for name in evaluation.measures)]
+    notes = [
+        f"Means over {board.queries:,} judged queries, {board.without_relevant:,} of them without a relevant pair; "
+        "a query that a run lacks counts 0.",
+        f"Systems that share a group cannot be told apart by {evaluation.measures[0]} "
+        f"({_TESTS[evaluation.settings.test]} test, Holm, alpha {evaluation.settings.alpha:g}).",
+    ]
+    told = ", ".join(f"{row.run_tag} {row.unjudged_queries:,}" for row in board.rows if row.unjudged_queries)
+    if told:
+        notes.append(f"Queries of a run that are not judged count nowhere: {told}.")
+    if source.ungraded:
+        notes.append(f"{source.ungraded:,} pairs have no grade by {source.name} and count as unjudged.")
+    if condition.run_set.absent:
+        absent = ", ".join(f"{run_tag} ({why})" for run_tag, why in condition.run_set.absent.items())
+        notes.append(f"Without {absent}.")
+    title = f"Leaderboard under {condition.name}, {len(source.qrels):,} graded pairs"
+    return Table(title, [*columns, Column("Queries missing")], rows, " ".join(notes))
+
+
+def _intervals(evaluation: Evaluation, condition: Condition) -> Table:
+    rows: list[list[Cell]] = [
+        [row.run_tag, *(_ends(row.measures[name].interval) for name in evaluation.measures)]
+        for row in condition.board.rows
+    ]
+    settings = evaluation.settings
+    note = f"Bootstrap over queries, {settings.draws:,} resamples, seed {evaluation.seed}, percentiles 2.5 and 97.5."
+    columns = [Column("System"), *map(Column, evaluation.measures)]
+    return Table(f"95 % intervals under {condition.name}", columns, rows, note)
+
+
+def _ends(found: Interval) -> str | None:
+    return None if found.low is None else f"{found.low:.3f} to {found.high:.3f}"
+
+
+def _holes(evaluation: Evaluation, condition: Condition) -> Table:
+    by_tag = {one.run_tag: one for one in condition.holes}
+    bounded = [name for name in evaluation.measures if name in condition.bounds]
+    rows: list[list[Cell]] = []
+    for row in condition.board.rows:
+        cells: list[Cell] = [row.run_tag, *(by_tag[row.run_tag].cutoffs[cutoff].share for cutoff in CUTOFFS)]
+        for name in bounded:
+            cells += mean_bounds(condition, name, row.run_tag) or (None, None)
+        rows.append(cells)
+    columns = [Column("System"), *(Column(f"in the first {cutoff}", 1, percent=True) for cutoff in CUTOFFS)]
+    for name in bounded:
+        columns += [Column(f"Lowest {name}", 4), Column("Highest", 4)]
+    note = "Share of the documents returned there for judged queries; an unjudged one counts as not relevant."
+    if bounded:
+        note += " Lowest and highest: over all grades that the unjudged documents within the cutoff could have."
+    return Table(f"Unjudged documents under {condition.name}", columns, rows, note)
+
+
+def _compared(
+    evaluation: Evaluation, condition: Condition, name: str, found: Sequence[Comparison], limit: int | None
+) -> Table:
+    rows: list[list[Cell]] = []
+    for one in found[:limit]:
+        rows.append([one.a, one.b, one.difference, one.p, one.p_holm, "yes" if one.significant else "no"])
+    columns = [Column("System"), Column("and"), Column(f"Difference in {name}", 4), Column("p", 4)]
+    columns += [Column("p, Holm", 4), Column("Significant")]
+    settings = evaluation.settings
+    note = f"{_TESTS[settings.test].capitalize()} test over queries, two-sided; Holm over {len(found):,} comparisons."
+    undefined = {one.undefined for one in found if one.undefined}
+    if undefined:
+        note += f" Undefined, and not significant: {'; '.join(sorted(undefined))}."
+    if limit is not None and len(found) > limit:
+        note += f" The first {limit:,}; the files hold all."
+    whom = f"Against {settings.baseline}" if found is not condition.comparisons else "Systems compared"
+    return Table(f"{whom} by {name} under {condition.name}", columns, rows, note)
+
+
+def _systems(found: Conditions) -> Table:
+    rows: list[list[Cell]] = []
+    for run_tag, cells in found.rows:
+        row: list[Cell] = [run_tag]
+        for place, cell in enumerate(cells):
+            row += [None, None] if cell is None else [cell.mean, cell.rank]
+            if place:
+                row.append(None if cell is None else cell.difference)
+        rows.append(row)
+    columns = [Column("System")]
+    for place, name in enumerate(found.conditions):
+        columns += [Column(name, 4), Column("Rank"), *([Column("Difference to the first", 4)] if place else [])]
+    return Table(f"Systems by {found.measure}", columns, rows, "A dash: the system is not among those runs.")
+
+
+def _rank_correlation(evaluation: Evaluation) -> Table:
+    rows: list[list[Cell]] = []
+    for a, b, found in evaluation.rankings:
+        cells: list[Cell] = []
+        for name in _COEFFICIENTS:
+            one: Correlation = getattr(found, name)
+            cells += [one.value, _ends(one.interval)]
+        significant = sum(swap.significant_a or swap.significant_b for swap in found.swaps)
+        told = [found.common, found.max_rank_change, len(found.swaps), significant]
+        rows.append([a.name, b.name, *cells, *told])
+    top = evaluation.rankings[0][2].top
+    columns = [Column("Qrels"), Column("and")]
+    for heading in _COEFFICIENTS.values():
+        columns += [Column(heading.format(top=top), 4), Column("95 % interval")]
+    columns += [Column("Queries"), Column("Largest rank change"), Column("Swaps"), Column("Significant swaps")]
+    reasons = {getattr(found, name).undefined for _, _, found in evaluation.rankings for name in _COEFFICIENTS} - {None}
+    note = (
+        f"Of the systems' order by {evaluation.measures[0]} over the queries that both judge; the first is the "
+        f"reference of τ_AP and of the top; RBO with p = {evaluation.rankings[0][2].rbo_p:g}."
+    )
+    if reasons:
+        note += f" Undefined: {'; '.join(sorted(reasons))}."
+    return Table("Rankings of the systems under two qrels", columns, rows, note)
+
+
+def _swaps(evaluation: Evaluation) -> list[Table]:
+    made = []
+    for a, b, found in evaluation.rankings:
+        if not found.swaps:
+            continue
+        rows: list[list[Cell]] = [
+            [swap.better, swap.worse, swap.difference_a, swap.p_a, swap.difference_b, swap.p_b,
+             "yes" if swap.significant_a or swap.significant_b else "no"]
+            for swap in found.swaps
+        ]  # fmt: skip
+        columns = [Column("Better"), Column("Worse")]
+        for name in (a.name, b.name):
+            columns += [Column(f"Difference under {name}", 4), Column("p, Holm", 4)]
+        note = (
+            f"Better under {a.name}, worse under {b.name}; significant under either, by the {_TESTS[found.test]} test."
+        )
+        made.append(
+            Table(f"Systems that swap between {a.name} and {b.name}", [*columns, Column("Significant")], rows, note)
+        )
+    return made
+
+
+def _quality(evaluation: Evaluation, condition: Condition, quality: PoolQuality) -> list[Table]:
+    made = [_leave_out(evaluation, condition, quality.systems, "system")]
+    if quality.families is not None:
+        made.append(_leave_out(evaluation, condition, quality.families, "family"))
+    made.append(
+        grade_table(quality.grades, f"Pairs that only one system returned, by relevance to {condition.source.name}")
+    )
+    return made
+
+
+def _leave_out(evaluation: Evaluation, condition: Condition, found: LeaveOut, what: str) -> Table:
+    first = evaluation.measures[0]
+    rows: list[list[Cell]] = []
+    for one in found.systems:
+        change = one.measures[first]
+        ranks = [change.rank_before, change.rank_after]
+        who: list[Cell] = [one.run_tag, *([one.left_out] if what == "family" else [])]
+        rows.append(
+            [*who, one.unique_pairs, one.unique_relevant, change.before, change.after, change.difference, *ranks]
+        )
+    stable = found.measures[first]
+    columns = [Column("System"), *([Column("Family")] if what == "family" else []), Column("Pairs of its own")]
+    columns += [Column("Relevant"), Column(first, 4), Column("Without them", 4), Column("Difference", 4)]
+    tau = "undefined" if stable.tau is None else f"{stable.tau:.4f}"
+    note = f"Each {what}'s own judged pairs leave the qrels; Kendall τ of the systems' order with and without: {tau}."
+    if stable.mean_change is not None and stable.max_change is not None:
+        note += f" Mean change {stable.mean_change:.4f}, largest {stable.max_change:.4f}."
+    title = f"Each {what} left out of the pool, under {condition.name}"
+    return Table(title, [*columns, Column("Rank"), Column("Rank without")], rows, note)

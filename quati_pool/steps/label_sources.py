@@ -1,0 +1,194 @@
+"""Whose grades a command reads: labelers of the workspace, label files, or both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from quati_pool.agreement.matching import Duplicate, match
+from quati_pool.config import GRADES, LabelFileConfig, PoolConfig, load_config
+from quati_pool.errors import ConfigError, InputError
+from quati_pool.files.artefacts import file_digest
+from quati_pool.files.queries import read_queries
+from quati_pool.records import Qrels
+from quati_pool.registry import nearest
+from quati_pool.steps.export import as_qrels, nothing_graded
+from quati_pool.steps.inputs import load_queries
+from quati_pool.steps.label_files import kind_of, read_label_source
+from quati_pool.steps.labelers import Graded, Grading, Labeler
+from quati_pool.store.database import Store
+
+NEVER_ASKED = "never asked"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSource:
+    """A labeler with its grades. ``lacking`` counts the pairs it has no grade for, by state; ``origin``
+    is its file, None where its labels are in the store or computed from it."""
+
+    name: str
+    kind: str
+    qrels: Qrels
+    version: str | None
+    origin: Path | None = None
+    lacking: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def ungraded(self) -> int:
+        return sum(self.lacking.values())
+
+
+@dataclass(frozen=True)
+class LabelFiles:
+    """Label files by labeler, as a command's options name them, and how to read them: ``scale`` holds the
+    grades in use, ``queries`` a file that gives query texts their ids."""
+
+    files: Mapping[str, LabelFileConfig] = field(default_factory=dict)
+    queries: Path | None = None
+    scale: Mapping[int, str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """All labelers of a command, in order. ``queries`` are the texts of query_ids where known;
+    ``matched_by`` says by what pairs were told equal; ``problems`` why a labeler was left out."""
+
+    config: PoolConfig | None
+    scale: Mapping[int, str]
+    sources: list[LabelSource]
+    duplicates: list[Duplicate]
+    queries: Mapping[str, str]
+    matched_by: str
+    problems: Mapping[str, str]
+
+    @property
+    def people(self) -> list[str]:
+        return [source.name for source in self.sources if source.kind == "assessor"]
+
+
+def workspace_for(config_path: Path, names: Sequence[str], given: LabelFiles) -> PoolConfig | None:
+    """The workspace whose labelers are meant: None where label files are given and nobody is named."""
+    return load_config(config_path) if names or not given.files else None
+
+
+def gather(
+    config: PoolConfig | None,
+    names: Sequence[str],
+    given: LabelFiles,
+    people: Sequence[str] = (),
+    *,
+    pool: Path | None = None,
+    store: Store | None = None,
+    any_grade: bool = False,
+) -> Gathered:
+    """Reads the label files of ``given`` and, with a ``config``, the workspace's labelers: those of
+    ``names``, or all. ``people`` are further labelers that are persons; with ``any_grade`` files set the
+    scale where neither options nor a workspace do. ``store`` is the workspace's, where it is open already.
+
+    Raises ConfigError for a name that is not there, InputError for a file that cannot be read or holds a
+    grade off the scale.
+    """
+    fixed = given.scale or (config.grades if config else None if any_grade else GRADES)
+    files = {name: (Path(), settings) for name, settings in given.files.items()}
+    problems: dict[str, str] = {}
+    queries: dict[str, str] = {}
+    stored: list[LabelSource] = []
+    if config is not None:
+        for name in names:
+            if name in files:
+                raise ConfigError(f"{name} is given with --labels and named too; name it once")
+        declared = {
+            name: (config.folder, settings)
+            for name, settings in config.labels.files.items()
+            if name in names or not names
+        }
+        files = {**declared, **files}
+        wanted = [name for name in names if name not in declared]
+        if wanted or not names:
+            with nullcontext(store) if store else Store.open(config.labels.url, config.folder) as opened:
+                stored, problems = _stored(Grading(config, opened, pool), wanted)
+        if files and (config.folder / config.queries.path).exists():
+            queries = {query.query_id: query.query for query in load_queries(config).queries}
+    if given.queries is not None:
+        queries = {query.query_id: query.query for query in read_queries(given.queries)}
+    read = {name: read_label_source(name, folder, settings, fixed) for name, (folder, settings) in files.items()}
+    matched = match(read, queries or None)
+    scale = fixed if fixed is not None else _scale_of(matched.qrels.values())
+    filed = [
+        LabelSource(
+            name,
+            kind_of(settings, read[name]),
+            matched.qrels[name],
+            file_digest(read[name].path),
+            read[name].path,
+            {"no label": matched.ungraded[name]} if matched.ungraded[name] else {},
+        )
+        for name, (_, settings) in files.items()
+    ]
+    sources = [*filed, *stored]
+    if names:
+        sources.sort(key=lambda source: names.index(source.name) if source.name in names else -1)
+    for person in people:
+        if person not in {source.name for source in sources}:
+            known = [source.name for source in sources]
+            raise ConfigError(f"--person {person}: no such labeler here; {nearest(person, known)}")
+    sources = [replace(source, kind="assessor") if source.name in people else source for source in sources]
+    return Gathered(
+        config, scale, sources, matched.duplicates, queries or matched.query_names, matched.matched_by, problems
+    )
+
+
+def _scale_of(qrels: Iterable[Qrels]) -> dict[int, str]:
+    """All grades that occur, and 0."""
+    grades = np.unique(np.concatenate([[0], *(one.relevance for one in qrels)]))
+    return {int(grade): GRADES.get(int(grade), str(grade)) for grade in grades}
+
+
+def _stored(grading: Grading, names: Sequence[str]) -> tuple[list[LabelSource], dict[str, str]]:
+    """The grades of the pool's pairs by judges, assessors and panels: those named, which must be there, or
+    all that graded anything."""
+    config = grading.config
+    known = [*config.judges, *(row.labeler_id for row in grading.store.labelers(config.name))]
+    labelers: list[Labeler] = []
+    problems = {}
+    for name in names or dict.fromkeys(known):
+        try:
+            labelers.append(grading.labeler(name))
+        except (ConfigError, InputError) as error:
+            if names:
+                raise
+            problems[name] = str(error)
+    columns = {labeler.name: _Column() for labeler in labelers}
+    if labelers:
+        for chunk in grading.pairs():
+            for labeler in labelers:
+                columns[labeler.name].add(labeler.graded(chunk))
+    found = []
+    for labeler in labelers:
+        column = columns[labeler.name]
+        if not column.graded and names:
+            raise nothing_graded(labeler.name)
+        if column.graded:
+            qrels = as_qrels(column.graded)
+            found.append(LabelSource(labeler.name, labeler.kind, qrels, labeler.version, None, column.lacking))
+    return found, problems
+
+
+class _Column:
+    """One labeler's grades of the pool, as they come in."""
+
+    def __init__(self) -> None:
+        self.graded: list[Graded] = []
+        self.lacking: Counter[str] = Counter()
+
+    def add(self, some: Sequence[Graded]) -> None:
+        for one in some:
+            if one.relevance is None:
+                self.lacking[NEVER_ASKED if one.status is None else one.status.value] += 1
+            else:
+                self.graded.append(one)

@@ -1,0 +1,39 @@
+"""A figure with the words that go with it: drawn into files here, embedded in a report there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from quati_pool.render.document import Figure
+from quati_pool.render.figures import Drawing
+
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """``stem`` names its files; ``alt`` says in words what it shows."""
+
+    stem: str
+    drawing: Drawing
+    caption: str
+    alt: str
+
+    def figure(self) -> Figure:
+        return self.drawing.embed(self.caption, self.alt, self.stem)
+
+
+def files(pictures: Iterable[Picture]) -> dict[str, bytes]:
+    """Each picture as SVG and as PNG, by file name."""
+    made = {}
+    for picture in pictures:
+        made[f"{picture.stem}.svg"] = picture.drawing.render("svg")
+        made[f"{picture.stem}.png"] = picture.drawing.render("png")
+    return made
+
+
+def stem(*parts: str) -> str:
+    """A file name's stem: what a file name had better not hold becomes a hyphen."""
+    return "-".join(_NOT_IN_NAMES.sub("-", part).strip("-.") or "x" for part in parts)

@@ -1,0 +1,196 @@
+"""``quati-pool export`` of a whole collection: in a format of ``release/``, with hashes and a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from quati_pool.config import RetrieverSystem, load_config
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artefacts import digest, file_digest, locked, sidecar, stale, unfinished, write_folder
+from quati_pool.registry import EXPORTS
+from quati_pool.release.base import Format
+from quati_pool.release.state import Labelled, Release
+from quati_pool.steps.export import as_qrels, nothing_graded, refuse_missing
+from quati_pool.steps.inputs import Corpus, load_queries, open_corpus
+from quati_pool.steps.label_sources import NEVER_ASKED
+from quati_pool.steps.labelers import Graded, Grading, Labeler, StoredLabeler, nobody
+from quati_pool.steps.listener import Listener
+from quati_pool.steps.making import Maker
+from quati_pool.steps.standing import Standing
+from quati_pool.store.database import Store
+from quati_pool.workspace import Workspace
+from quati_pool.yaml_file import checked_parameters
+
+
+@dataclass(frozen=True)
+class Exported:
+    """Where a release was written, its labelers with how many pairs they lack, and what the format counted;
+    ``made`` is False where the same release was there already."""
+
+    path: Path
+    labelers: Mapping[str, Standing]
+    counts: Mapping[str, Any]
+    made: bool
+
+
+def export(
+    config_path: Path,
+    format_name: str,
+    listener: Listener,
+    *,
+    labelers: Sequence[str] = (),
+    parameters: Mapping[str, Any] | None = None,
+    path: Path | None = None,
+    allow_missing: bool = False,
+) -> Exported:
+    """Writes the collection into a folder of its own, ``exports/<format>`` where no path is given; with the
+    grades of ``labelers``, the first as the main one, or of all who graded anything.
+
+    Raises QuatiPoolError, and writes nothing, while a pair of one of them has failed or was never asked,
+    unless ``allow_missing``; and for a folder that holds something else.
+    """
+    config = load_config(config_path)
+    component = EXPORTS.get(format_name)
+    component.require()
+    checked = checked_parameters(component.Parameters, parameters or {}, f"export {format_name} --set")
+    made: Format = component(checked)
+    workspace = Workspace(config.folder)
+    target = path or workspace.export(format_name)
+    _refuse_others(target)
+    queries = load_queries(config)
+    maker = Maker(workspace, {"collection": config.name, "config": file_digest(config.path)}, listener)
+    used = {system.corpus for system in config.systems.values() if isinstance(system, RetrieverSystem)}
+    corpora = [open_corpus(config, name, maker, force=False) for name in config.corpora if name in used]
+    with Store.open(config.labels.url, config.folder) as store, store.snapshot():
+        grading = Grading(config, store)
+        found = _labelled(grading, labelers, needed=made.needs_grades, allow_missing=allow_missing)
+    runs = {tag: workspace.run(tag) for tag in config.systems if unfinished(workspace.run(tag)) is None}
+    release = Release(
+        name=config.name,
+        about=config.release,
+        grades=config.grades,
+        queries=queries.queries,
+        passages=lambda: _passages(corpora),
+        labelers=[labelled for labelled, _ in found],
+        pool=grading.pool,
+        runs=runs,
+        provenance={"seed": config.seed, "config": file_digest(config.path)},
+        config=config.path,
+    )
+    key = {
+        "format": EXPORTS.identity(format_name),
+        "parameters": checked.model_dump(),
+        "config": file_digest(config.path),
+        "queries": queries.fingerprint,
+        "corpora": [corpus.fingerprint for corpus in corpora],
+        "pool": file_digest(grading.pool),
+        "runs": {tag: file_digest(run) for tag, run in runs.items()},
+        "labelers": [_identity(labelled) for labelled, _ in found],
+    }
+    standings = {labelled.labeler: standing for labelled, standing in found}
+    with locked(workspace.lock(f"export-{format_name}"), listener.say):
+        if stale(target, key) is None:
+            return Exported(target, standings, {}, made=False)
+        counts = write_folder(target, key, maker.provenance, lambda folder: made.write(release, folder))
+    return Exported(target, standings, counts, made=True)
+
+
+def _refuse_others(target: Path) -> None:
+    """Writing a folder replaces what it holds: only what an export made before may go."""
+    if target.exists() and not target.is_dir():
+        raise QuatiPoolError(f"{target} is a file; name a folder with -o")
+    if target.is_dir() and any(target.iterdir()) and not sidecar(target).exists():
+        raise QuatiPoolError(f"{target} is not empty and no export of ours; name another folder with -o")
+
+
+def _labelled(
+    grading: Grading, names: Sequence[str], *, needed: bool, allow_missing: bool
+) -> list[tuple[Labelled, Standing]]:
+    """Each labeler's part, read over the pool at once."""
+    config = grading.config
+    stored = [row.labeler_id for row in grading.store.labelers(config.name)]
+    known = dict.fromkeys([*config.judges, *config.labels.files, *stored])
+    labelers: list[Labeler] = [grading.labeler(name) for name in names or known]
+    standings = {labeler.name: Standing() for labeler in labelers}
+    columns: dict[str, list[Graded]] = {labeler.name: [] for labeler in labelers}
+    for chunk in grading.pairs():
+        for labeler in labelers:
+            for graded in labeler.graded(chunk):
+                standings[labeler.name].add(graded)
+                columns[labeler.name].append(graded)
+    found = []
+    for labeler in labelers:
+        standing = standings[labeler.name]
+        if not standing.grades:
+            if names:
+                raise nothing_graded(labeler.name)
+            continue
+        if not allow_missing:
+            refuse_missing(labeler.name, labeler.kind, standing)
+        found.append((_part(grading, labeler, standing, columns[labeler.name]), standing))
+    if needed and not found:
+        raise nobody(config)
+    return found
+
+
+def _part(grading: Grading, labeler: Labeler, standing: Standing, graded: Sequence[Graded]) -> Labelled:
+    lacking = {state.value: count for state, count in standing.states.items() if count and state != "ok"}
+    stored = isinstance(labeler, StoredLabeler)
+    return Labelled(
+        labeler=labeler.name,
+        kind=labeler.kind,  # type: ignore[arg-type]
+        qrels=as_qrels(graded),
+        version=labeler.version,
+        left_out={**lacking, **({NEVER_ASKED: standing.unasked} if standing.unasked else {})},
+        definition=grading.store.definition(labeler.version) if stored and labeler.version else None,
+        labels=_labels(grading, labeler) if isinstance(labeler, StoredLabeler) else None,
+    )
+
+
+def _labels(grading: Grading, labeler: StoredLabeler) -> pa.Table:
+    """All labels that count of a labeler's version, of the pool or not, with their reasons."""
+    store, collection = grading.store, grading.config.name
+    table = store.table(collection, labeler.name, labeler.version)
+    reasons = store.rationales(collection, labeler.name, labeler.version)
+    column = pa.array([reasons.get(seq) for seq in table["seq"].to_pylist()], pa.string())
+    return table.append_column("rationale", column)
+
+
+def _identity(labelled: Labelled) -> dict[str, Any]:
+    qrels = labelled.qrels
+    rows = [qrels.queries.decode(qrels.query), qrels.docs.decode(qrels.doc), pa.array(qrels.relevance)]
+    labels = labelled.labels.to_pydict() if labelled.labels is not None else None
+    return {
+        "labeler": labelled.labeler,
+        "version": labelled.version,
+        "rows": digest([column.to_pylist() for column in rows]),
+        "labels": digest(labels),
+        "left_out": dict(labelled.left_out),
+    }
+
+
+def _passages(corpora: Sequence[Corpus]) -> Iterator[tuple[str, str]]:
+    """Every passage of all corpora; one that several hold comes once.
+
+    Raises QuatiPoolError where two corpora have different texts under one id.
+    """
+    for place, corpus in enumerate(corpora):
+        for batch in corpus.store.batches():
+            doc_ids, texts = batch["doc_id"].to_pylist(), batch["text"].to_pylist()
+            held: dict[str, str] = {}
+            for earlier in corpora[:place]:
+                there = earlier.store.ids.encode(batch["doc_id"])
+                theirs = earlier.store.texts(there[there >= 0])
+                held.update(zip((doc_ids[row] for row in np.flatnonzero(there >= 0)), theirs, strict=True))
+            for doc_id, text in zip(doc_ids, texts, strict=True):
+                if doc_id not in held:
+                    yield doc_id, text
+                elif held[doc_id] != text:
+                    problem = f"doc_id {doc_id!r} has another text in corpus {corpus.name} than in one before it"
+                    raise QuatiPoolError(f"{problem}; a release needs one text an id: rename it in one of them")

@@ -1,0 +1,47 @@
+"""Tables and figures of a command, saved under ``reports/`` or wherever they were asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from quati_pool.config import PoolConfig
+from quati_pool.files.artefacts import clear_partials, file_digest, locked, stale, write_file
+from quati_pool.steps.listener import Listener
+from quati_pool.workspace import Workspace
+
+
+def report_folder(config: PoolConfig | None, output: Path | None) -> Path | None:
+    """Where reports go: the folder asked for, or the workspace's; None where there is neither."""
+    return output or (Workspace(config.folder).report("").resolve() if config else None)
+
+
+def save(
+    config: PoolConfig | None, folder: Path, files: Mapping[str, str | bytes], settings: Mapping[str, Any],
+    listener: Listener, what: str,
+) -> None:  # fmt: skip
+    """Writes files by name, each whole or not at all; one that is there with the same content and
+    ``settings`` stays as it is."""
+    provenance = {"collection": config.name, "config": file_digest(config.path)} if config else {}
+    lock = Workspace(config.folder).lock("reports") if config else folder / ".lock"
+    made = []
+    with locked(lock, listener.say):
+        for name, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            key = {"settings": settings, "content": hashlib.sha256(data).hexdigest()}
+            clear_partials(folder / name)
+            if stale(folder / name, key) is not None:
+                write_file(folder / name, key, provenance, _filler(data))
+                made.append(name)
+    shown = ", ".join(made[:4]) + (f" and {len(made) - 4} more" if len(made) > 4 else "")
+    listener.say(f"{what}: wrote {shown} to {folder}" if made else f"{what}: {folder} is up to date")
+
+
+def _filler(data: bytes) -> Callable[[Path], dict[str, Any]]:
+    def fill(path: Path) -> dict[str, Any]:
+        path.write_bytes(data)
+        return {}
+
+    return fill

@@ -1,0 +1,101 @@
+"""Leaderboards, unjudged shares and the table of conditions, by hand and against a plain bootstrap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from random_runs import ranked
+
+from quati_pool.errors import ConfigError
+from quati_pool.evaluation.leaderboard import Cell, leaderboard, systems_by_condition, unjudged
+from quati_pool.evaluation.scores import Scores, score
+from quati_pool.stats.bootstrap import multiplicities
+from tests.evaluation.small_qrels import qrels_of, run_of
+
+
+def scores_of(values: dict[str, list[float]], measure: str = "P@5") -> Scores:
+    """Scores of one measure by run_tag, one number a query."""
+    array = np.array(list(values.values()))[:, None, :]
+    queries = array.shape[2]
+    return Scores(
+        run_tags=tuple(values),
+        measures=(measure,),
+        query_ids=tuple(f"q{n}" for n in range(queries)),
+        values=array,
+        missing=np.zeros((len(values), queries), dtype=bool),
+        without_relevant=np.zeros(queries, dtype=bool),
+        unjudged_queries=(0,) * len(values),
+    )
+
+
+def test_rows_come_best_first_with_what_they_rest_on() -> None:
+    # q1's relevant document is a, q2 has none; A finds it at rank 1, B at rank 2, C not.
+    grades = {("q1", "a"): 1, ("q2", "b"): 0}
+    runs = [run_of("C", q1="x", q2="x"), run_of("B", q1="xa"), run_of("A", q1="a", q2="b", q3="a")]
+    found = leaderboard(score(runs, qrels_of(grades), ["RR", "P@1"]))
+    assert [(row.run_tag, row.rank) for row in found.rows] == [("A", 1), ("B", 2), ("C", 3)]
+    assert [row.measures["RR"].mean for row in found.rows] == [1 / 2, 1 / 4, 0]
+    assert [row.measures["P@1"].mean for row in found.rows] == [1 / 2, 0, 0]
+    assert [row.missing_queries for row in found.rows] == [0, 1, 0]
+    assert [row.unjudged_queries for row in found.rows] == [1, 0, 0]
+    assert (found.measures, found.queries, found.without_relevant) == (("RR", "P@1"), 2, 1)
+
+
+def test_equal_means_share_a_rank_by_run_tag() -> None:
+    # 0.1 + 0.2 and 0.3 differ in their last bits.
+    found = leaderboard(scores_of({"z": [0.1, 0.2, 0.0], "b": [0.3, 0.0, 0.0], "a": [0.2, 0.1, 0.0], "top": [1, 0, 0]}))
+    assert [(row.run_tag, row.rank) for row in found.rows] == [("top", 1), ("a", 2), ("b", 2), ("z", 2)]
+    below = leaderboard(scores_of({"z": [0.5], "b": [0.5], "c": [0.1]}))
+    assert [(row.run_tag, row.rank) for row in below.rows] == [("b", 1), ("z", 1), ("c", 3)]
+
+
+def test_intervals_are_percentiles_of_resampled_means() -> None:
+    generator = np.random.default_rng(5)
+    values = {"A": generator.random(30).tolist(), "B": generator.random(30).tolist()}
+    found = leaderboard(scores_of(values), draws=500, seed=3)
+    draws = np.concatenate(list(multiplicities(30, 500, 3))).astype(int)
+    for row in found.rows:
+        means = [np.mean(np.repeat(values[row.run_tag], counts)) for counts in draws]
+        low, high, undefined = row.measures["P@5"].interval
+        assert (low, high) == pytest.approx(np.quantile(means, [0.025, 0.975]).tolist())
+        assert undefined == 0
+
+
+def test_the_same_seed_gives_the_same_board_and_every_run_the_same_draws() -> None:
+    values = np.random.default_rng(5).random(40).tolist()
+    found = leaderboard(scores_of({"A": values, "B": values}), seed=1)
+    assert found.rows[0].measures["P@5"] == found.rows[1].measures["P@5"]
+    assert leaderboard(scores_of({"A": values}), seed=1).rows[0].measures == found.rows[0].measures
+    assert leaderboard(scores_of({"A": values}), seed=2).rows[0].measures != found.rows[0].measures
+
+
+def test_unjudged_counts_what_was_returned_within_the_cutoff() -> None:
+    # q1: x y of a x y (cutoff 3, b is beyond); q2: nothing unjudged; q9 is not judged and does not count.
+    qrels = qrels_of({("q1", "a"): 1, ("q1", "b"): 0, ("q2", "x"): 0, ("q3", "a"): 0})
+    runs = [run_of("A", q1="axyb", q2="x", q9="z"), run_of("B", q3="a"), ranked("empty", {})]
+    found = unjudged(runs, qrels, 3)
+    assert [(one.run_tag, one.returned, one.unjudged) for one in found] == [("A", 4, 2), ("B", 1, 0), ("empty", 0, 0)]
+    assert [one.share for one in found] == [0.5, 0, None]
+
+
+def test_a_cutoff_below_one_is_refused() -> None:
+    with pytest.raises(ConfigError, match="the cutoff is 0; give a whole number from 1"):
+        unjudged([], qrels_of({("q", "a"): 1}), 0)
+
+
+def test_conditions_side_by_side() -> None:
+    ten = scores_of({"B": [0.5, 0.5], "A": [0.9, 0.7]})
+    one = scores_of({"A": [0.4, 0.4], "C": [0.6, 0.4], "D": [0.4, 0.4]})
+    found = systems_by_condition({"10M": ten, "1M": one}, "P@5")
+    assert found.conditions == ("10M", "1M")
+    assert found.rows == (
+        ("A", (Cell(0.8, 1, None), Cell(0.4, 2, pytest.approx(-0.4)))),
+        ("B", (Cell(0.5, 2, None), None)),
+        ("C", (None, Cell(0.5, 1, None))),
+        ("D", (None, Cell(0.4, 2, None))),
+    )
+
+
+def test_conditions_need_the_measure_in_each() -> None:
+    with pytest.raises(ConfigError, match="'P@5' was not computed"):
+        systems_by_condition({"a": scores_of({"A": [1.0]}), "b": scores_of({"A": [1.0]}, "AP")}, "P@5")
