@@ -46,6 +46,13 @@ class PairedTest(StrEnum):
     randomisation = "randomisation"
 
 
+BaselineOption = Annotated[
+    str | None, typer.Option("--baseline", metavar="SYSTEM", help="Test all others against this run.")
+]
+TestOption = Annotated[PairedTest, typer.Option("--test", help="The paired test over queries.")]
+AlphaOption = Annotated[float, typer.Option("--alpha", help="The level of significance.")]
+
+
 def register(app: typer.Typer) -> None:
     app.command(epilog='Example: quati-pool evaluate --run "runs/*.trec.gz" --qrels human=qrels.txt --baseline bm25')(
         evaluate
@@ -60,11 +67,9 @@ def evaluate(
     run: RunsOption = None,
     qrels: QrelsOption = None,
     measures: MeasuresOption = None,
-    baseline: Annotated[
-        str | None, typer.Option("--baseline", metavar="SYSTEM", help="Test all others against this run.")
-    ] = None,
-    test: Annotated[PairedTest, typer.Option("--test", help="The paired test over queries.")] = PairedTest.t,
-    alpha: Annotated[float, typer.Option("--alpha", help="The level of significance.")] = 0.05,
+    baseline: BaselineOption = None,
+    test: TestOption = PairedTest.t,
+    alpha: AlphaOption = 0.05,
     pool_depth: Annotated[
         int | None,
         typer.Option("--pool-depth", min=1, help="How deep the --run files were pooled: adds leaving each out."),

@@ -21,6 +21,7 @@ from quati_pool.cli import (
     judge,
     labels,
     prompts,
+    report,
     validate,
     workspaces,
 )
@@ -51,7 +52,7 @@ def _options(
     pass
 
 
-for group in (workspaces, build, judge, batch, labels, agree, evaluate, export, prompts, validate, components):
+for group in (workspaces, build, judge, batch, labels, agree, evaluate, report, export, prompts, validate, components):
     group.register(app)
 
 

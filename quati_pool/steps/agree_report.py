@@ -44,13 +44,23 @@ _EXAMPLES = 3
 
 def tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES) -> list[Table]:
     """All tables; those by query hold at most ``queries`` rows, None for all."""
+    return [*main_tables(report), *detail_tables(report, queries)]
+
+
+def main_tables(report: AgreeReport) -> list[Table]:
+    """Who graded, how far they agree two by two and together, and the paper's Tables 3 to 5."""
     made = [_labelers(report), _pairs(report)]
     if report.draws:
         made.append(_intervals(report))
-    made += [_binarized(report), _together(report)]
+    made.append(_together(report))
     if report.ratings.people:
         made += [_layout(name, found) for name, found in report.layouts.items()]
-    made += [confusion_table(report, pair) for pair in report.pairs if pair.n]
+    return made
+
+
+def detail_tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES) -> list[Table]:
+    """Confusion matrices, and where labelers disagree: by threshold, query and grade; pairs to look at."""
+    made = [_binarized(report), *(confusion_table(report, pair) for pair in report.pairs if pair.n)]
     if len(report.ratings.people) > 1 or (report.ratings.people and report.query_layout.judges):
         made.append(_by_query(report, queries))
     return [*made, *_hardest(report), _by_grade(report), *_listed(report)]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from quati_pool.files.artefacts import Key
 from quati_pool.pooling.diversity import RBO_P, GradeShares, Share
-from quati_pool.render.figures import heat_map
+from quati_pool.render.figures import Drawing, heat_map
 from quati_pool.render.tables import Column, Table, to_json, to_latex, to_markdown
 from quati_pool.steps.making import Maker
 
@@ -78,8 +78,7 @@ def as_data(result: BuildResult) -> dict[str, Any]:
 def write_reports(result: BuildResult, maker: Maker, key: Key, force: bool) -> None:
     """``reports/diversity.md``, ``.tex``, ``.json`` and ``overlap.png``, ``.svg``."""
     found = tables(result)
-    names = [share.name for share in result.diversity.systems]
-    title = "Share of the row's pairs that the column returned too"
+    drawing = overlap_picture(result)
 
     def text(content: str) -> Any:
         def fill(path: Path) -> dict[str, Any]:
@@ -89,7 +88,7 @@ def write_reports(result: BuildResult, maker: Maker, key: Key, force: bool) -> N
         return fill
 
     def picture(path: Path) -> dict[str, Any]:
-        heat_map(path, result.diversity.overlap, names, title, "share of pairs")
+        drawing.write(path)
         return {}
 
     head = f"# Diversity of the pool {result.config.name}\n\n"
@@ -108,6 +107,13 @@ def write_reports(result: BuildResult, maker: Maker, key: Key, force: bool) -> N
         )
     ]
     maker.listener.say(f"reports: made {', '.join(made)}" if made else "reports: reused")
+
+
+def overlap_picture(result: BuildResult) -> Drawing:
+    """The heat map of overlap."""
+    names = [share.name for share in result.diversity.systems]
+    title = "Share of the row's pairs that the column returned too"
+    return heat_map(result.diversity.overlap, names, title, "share of pairs")
 
 
 def _systems(result: BuildResult) -> Table:

@@ -15,7 +15,7 @@ from quati_pool.steps.diversity_report import grade_table
 from quati_pool.steps.evaluate import Condition, Evaluation, PoolQuality, mean_bounds
 
 _COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
-_TESTS = {"t": "paired t", "wilcoxon": "Wilcoxon", "randomisation": "randomisation"}
+TESTS = {"t": "paired t", "wilcoxon": "Wilcoxon", "randomisation": "randomisation"}
 # Comparisons that a printed table shows; files hold all.
 SHOWN_COMPARISONS = 30
 
@@ -24,23 +24,36 @@ def tables(evaluation: Evaluation, comparisons: int | None = SHOWN_COMPARISONS) 
     """All tables; those of pairs of systems hold at most ``comparisons`` rows, None for all."""
     made = []
     for condition in evaluation.conditions:
-        made.append(_board(evaluation, condition))
-        if evaluation.settings.draws:
-            made.append(_intervals(evaluation, condition))
-        made.append(_holes(evaluation, condition))
-        if condition.comparisons:
-            first = evaluation.measures[0]
-            made.append(_compared(evaluation, condition, first, condition.comparisons, comparisons))
-        for name, against in condition.against.items():
-            made.append(_compared(evaluation, condition, name, against, comparisons))
-    if evaluation.systems is not None:
-        made.append(_systems(evaluation.systems))
-    if evaluation.rankings:
-        made += [_rank_correlation(evaluation), *_swaps(evaluation)]
+        made += [*board_tables(evaluation, condition), *comparison_tables(evaluation, condition, comparisons)]
+    made += ranking_tables(evaluation)
     for condition in evaluation.conditions:
-        if condition.quality is not None:
-            made += _quality(evaluation, condition, condition.quality)
+        made += quality_tables(evaluation, condition)
     return made
+
+
+def board_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
+    """A condition's leaderboard, its intervals, and what is unjudged in it."""
+    made = [_board(evaluation, condition)]
+    if evaluation.settings.draws:
+        made.append(_intervals(evaluation, condition))
+    return [*made, _holes(evaluation, condition)]
+
+
+def comparison_tables(evaluation: Evaluation, condition: Condition, limit: int | None) -> list[Table]:
+    """Every two systems by the first measure, and each against the baseline by every measure."""
+    families = [(evaluation.measures[0], condition.comparisons), *condition.against.items()]
+    return [_compared(evaluation, condition, name, found, limit) for name, found in families if found]
+
+
+def ranking_tables(evaluation: Evaluation) -> list[Table]:
+    """How the conditions differ in what they say of the systems; nothing with a single condition."""
+    made = [] if evaluation.systems is None else [_systems(evaluation.systems)]
+    return [*made, _rank_correlation(evaluation), *_swaps(evaluation)] if evaluation.rankings else made
+
+
+def quality_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
+    """What single systems and families brought to the pool; nothing where that is not known."""
+    return [] if condition.quality is None else _quality(evaluation, condition, condition.quality)
 
 
 def as_data(evaluation: Evaluation, per_query: bool = False) -> dict[str, Any]:
@@ -231,7 +244,7 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
         f"Means over {board.queries:,} judged queries, {board.without_relevant:,} of them without a relevant pair; "
         "a query that a run lacks counts 0.",
         f"Systems that share a group cannot be told apart by {evaluation.measures[0]} "
-        f"({_TESTS[evaluation.settings.test]} test, Holm, alpha {evaluation.settings.alpha:g}).",
+        f"({TESTS[evaluation.settings.test]} test, Holm, alpha {evaluation.settings.alpha:g}).",
     ]
     told = ", ".join(f"{row.run_tag} {row.unjudged_queries:,}" for row in board.rows if row.unjudged_queries)
     if told:
@@ -287,7 +300,7 @@ def _compared(
     columns = [Column("System"), Column("and"), Column(f"Difference in {name}", 4), Column("p", 4)]
     columns += [Column("p, Holm", 4), Column("Significant")]
     settings = evaluation.settings
-    note = f"{_TESTS[settings.test].capitalize()} test over queries, two-sided; Holm over {len(found):,} comparisons."
+    note = f"{TESTS[settings.test].capitalize()} test over queries, two-sided; Holm over {len(found):,} comparisons."
     undefined = {one.undefined for one in found if one.undefined}
     if undefined:
         note += f" Undefined, and not significant: {'; '.join(sorted(undefined))}."
@@ -351,7 +364,7 @@ def _swaps(evaluation: Evaluation) -> list[Table]:
         for name in (a.name, b.name):
             columns += [Column(f"Difference under {name}", 4), Column("p, Holm", 4)]
         note = (
-            f"Better under {a.name}, worse under {b.name}; significant under either, by the {_TESTS[found.test]} test."
+            f"Better under {a.name}, worse under {b.name}; significant under either, by the {TESTS[found.test]} test."
         )
         made.append(
             Table(f"Systems that swap between {a.name} and {b.name}", [*columns, Column("Significant")], rows, note)

@@ -21,8 +21,9 @@ class Picture:
     caption: str
     alt: str
 
-    def figure(self) -> Figure:
-        return self.drawing.embed(self.caption, self.alt, self.stem)
+    def figure(self, folder: str) -> Figure:
+        """The picture as a block of a document that has its figures in ``folder``."""
+        return self.drawing.embed(self.caption, self.alt, f"{folder}/{self.stem}")
 
 
 def files(pictures: Iterable[Picture]) -> dict[str, bytes]:

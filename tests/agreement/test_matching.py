@@ -240,6 +240,14 @@ def test_without_ids_anywhere_texts_match_but_for_blanks_and_case() -> None:
     assert graded(matched.qrels["two"]) == [("Why?", "a", 2), ("us", "a", 2)]
 
 
+def test_texts_that_one_file_tells_apart_are_joined_with_no_third() -> None:
+    one = labels([("US", "a", 0), ("us", "a", 2)], query="query")
+    two = labels([("Us", "a", 1)], query="query")
+    matched = match({"one": one, "two": two})
+    assert matched.common == {("one", "two"): 0}
+    assert [pair.query_id for pairs in matched.unmatched.values() for pair in pairs] == ["US", "us", "Us"]
+
+
 # Properties
 
 names = st.sampled_from(["q1", "q2", "q10", "é"])

@@ -61,16 +61,16 @@ FIGURES = [*drawings(["a"], "t")]
 def test_the_same_bytes_twice(tmp_path: Path, suffix: str) -> None:
     one, other = tmp_path / f"one.{suffix}", tmp_path / f"other.{suffix}"
     for path in (one, other):
-        heat_map(path, VALUES, NAMES, "Overlap", "share")
+        heat_map(VALUES, NAMES, "Overlap", "share").write(path)
     assert one.read_bytes() == other.read_bytes()
     changed = tmp_path / f"changed.{suffix}"
-    heat_map(changed, VALUES.T, NAMES, "Overlap", "share")
+    heat_map(VALUES.T, NAMES, "Overlap", "share").write(changed)
     assert changed.read_bytes() != one.read_bytes()
 
 
 def test_numbers_and_names_are_shown_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "map.svg"
-    heat_map(path, VALUES, NAMES, "Overlap", "share of pairs")
+    heat_map(VALUES, NAMES, "Overlap", "share of pairs").write(path)
     shown = texts(path)
     cells = [text for text in shown if text == "–" or (len(text) == 4 and text[1] == ".")]
     # In reading order; 0.125 and 0.875 as Python rounds them. The scale shows 0.0 to 1.0.
@@ -84,7 +84,7 @@ def test_numbers_and_names_are_shown_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [1.0, np.nan])
 def test_a_single_system(tmp_path: Path, suffix: str, value: float) -> None:
     path = tmp_path / f"map.{suffix}"
-    heat_map(path, np.array([[value]]), ["alone"], "Overlap", "share")
+    heat_map(np.array([[value]]), ["alone"], "Overlap", "share").write(path)
     head = path.read_bytes()[:8]
     assert head == b"\x89PNG\r\n\x1a\n" if suffix == "png" else head.startswith(b"<?xml")
 
@@ -93,7 +93,7 @@ def test_twenty_systems_are_larger_than_two(tmp_path: Path) -> None:
     sizes = []
     for count in (2, 20):
         path = tmp_path / f"{count}.svg"
-        heat_map(path, np.eye(count), [f"system-{n}" for n in range(count)], "Overlap", "share")
+        heat_map(np.eye(count), [f"system-{n}" for n in range(count)], "Overlap", "share").write(path)
         sizes.append(float(ET.parse(path).getroot().attrib["width"].removesuffix("pt")))
     assert sizes[1] > 2 * sizes[0]
 

@@ -148,9 +148,14 @@ def built(path: Path, **options: Any) -> tuple[BuildResult | None, Heard]:
         return build(path, heard, **options), heard
 
 
-def sketch(path: Path, values: Any, *words: Any) -> None:
+class sketch:  # noqa: N801  # it stands in for a function
     """A stand-in for the figures."""
-    path.write_text(f"{path.suffix} {values.tolist()} {words}", encoding="utf-8")
+
+    def __init__(self, values: Any, *words: Any) -> None:
+        self.said = f"{values.tolist()} {words}"
+
+    def write(self, path: Path) -> None:
+        path.write_text(f"{path.suffix} {self.said}", encoding="utf-8")
 
 
 def command(*arguments: str | Path) -> list[str]:

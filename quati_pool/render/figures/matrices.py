@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
-def heat_map(path: Path, values: npt.NDArray[Any], names: Sequence[str], title: str, scale: str) -> None:
-    """A square matrix of shares from 0 to 1 with its numbers; NaN is a dash. The suffix of ``path``
-    (.png or .svg) chooses the format."""
+def heat_map(values: npt.NDArray[Any], names: Sequence[str], title: str, scale: str) -> Drawing:
+    """A square matrix of shares from 0 to 1 with its numbers; NaN is a dash."""
     size = max(4.5, 0.55 * len(names) + 2.2)
 
     def draw(canvas: Canvas) -> None:
@@ -43,7 +41,7 @@ def heat_map(path: Path, values: npt.NDArray[Any], names: Sequence[str], title: 
             )
         canvas.colorbar(image, ax=axes, label=scale, shrink=0.8)
 
-    Drawing((size + 1, size), values.size, draw, {}).write(path)
+    return Drawing((size + 1, size), values.size, draw, {})
 
 
 def confusion_matrix(

@@ -1,0 +1,42 @@
+"""``quati-pool report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.console import ConsoleListener
+from quati_pool.cli.evaluate import AlphaOption, BaselineOption, MeasuresOption, PairedTest, TestOption
+from quati_pool.cli.label_options import DrawsOption, OutputOption, PeopleOption, SeedOption
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: quati-pool report && xdg-open reports/report.html")(report)
+
+
+def report(
+    config: ConfigOption = Path("pool.yaml"),
+    person: PeopleOption = None,
+    measures: MeasuresOption = None,
+    baseline: BaselineOption = None,
+    test: TestOption = PairedTest.t,
+    alpha: AlphaOption = 0.05,
+    draws: DrawsOption = 2000,
+    seed: SeedOption = None,
+    output: OutputOption = None,
+) -> None:
+    """Write all of it as one self-contained HTML page and one Markdown file: pool, labels, agreement,
+    systems, trust, methods.
+
+    Both show one state of the label database, and neither asks the network for anything.
+    """
+    from quati_pool.steps.evaluate import Settings
+    from quati_pool.steps.report import report as step
+
+    with ConsoleListener() as listener:
+        path = step(
+            config, listener, Settings(measures, baseline, test.value, alpha, draws, seed), person or (), output
+        )
+    typer.echo(path)

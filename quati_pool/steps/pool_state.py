@@ -1,0 +1,68 @@
+"""A workspace's pool as it lies on disk: one state, whatever has changed in pool.yaml since."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from quati_pool.config import PoolConfig
+from quati_pool.errors import InputError
+from quati_pool.files.artefacts import sidecar, unfinished
+from quati_pool.files.lines import read_lines
+from quati_pool.files.runs import read_run
+from quati_pool.pooling.diversity import diversity, diversity_by_grade
+from quati_pool.pooling.pool import Pool, growth
+from quati_pool.records import Ids, Qrels, code_ids
+from quati_pool.steps.build import BuildResult
+from quati_pool.workspace import Workspace
+
+
+def read_ledger(path: Path) -> Pool:
+    """A pool with every system's rank of each pair, from a file that ``build`` wrote.
+
+    Raises InputError where the file's sidecar does not say how deep each system was pooled, or where the
+    file names other systems.
+    """
+    try:
+        meta = json.loads(sidecar(path).read_text(encoding="utf-8"))
+        depths: dict[str, int] = meta["key"]["depth"]
+        run_tags = tuple(meta["key"]["systems"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(sidecar(path), None, "does not say how the pool was made; run: quati-pool build") from None
+    place = {run_tag: column for column, run_tag in enumerate(run_tags)}
+    query_ids, doc_ids, rows = [], [], []
+    for line, text in read_lines(path):
+        pair = json.loads(text)
+        query_ids.append(pair["query_id"])
+        doc_ids.append(pair["doc_id"])
+        unknown = [run_tag for run_tag in pair["runs"] if run_tag not in place]
+        if unknown:
+            raise InputError(
+                path, line, f"names the run {unknown[0]!r}, which its sidecar does not; run: quati-pool build"
+            )
+        rows.append(pair["runs"])
+    ranks = np.zeros((len(rows), len(run_tags)), dtype=np.int32)
+    for row, given in enumerate(rows):
+        for run_tag, rank in given.items():
+            ranks[row, place[run_tag]] = rank
+    queries, (query,) = code_ids([Ids(query_ids).values])
+    docs, (doc,) = code_ids([Ids(doc_ids).values])
+    depth = np.array([depths[run_tag] for run_tag in run_tags], dtype=np.int32)
+    return Pool(queries, docs, query, doc, run_tags, depth, ranks)
+
+
+def built(config: PoolConfig, path: Path, qrels: Qrels | None) -> BuildResult:
+    """What ``build`` said of the pool, and would say of it with ``qrels``. How it would grow is of the runs
+    that are there now."""
+    pool = read_ledger(path)
+    gone = [run_tag for run_tag in pool.run_tags if run_tag not in config.systems]
+    if gone:
+        raise InputError(path, None, f"holds the system {gone[0]!r}, which pool.yaml does not; run: quati-pool build")
+    workspace = Workspace(config.folder)
+    fed = [run_tag for run_tag, depth in zip(pool.run_tags, pool.depths.tolist(), strict=True) if depth]
+    there = [workspace.run(run_tag) for run_tag in fed if unfinished(workspace.run(run_tag)) is None]
+    runs = [read_run(run) for run in there] if len(there) == len(fed) else []
+    grades = diversity_by_grade(pool, qrels) if qrels is not None else None
+    return BuildResult(config, pool, diversity(pool), growth(runs) if runs else np.empty(0, dtype=np.int64), grades, ())
