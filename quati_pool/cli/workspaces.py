@@ -29,20 +29,20 @@ def demo(
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to build it.")] = Path("quati-pool-demo"),
     how: FormatOption = Format.table,
 ) -> None:
-    """Build the bundled sample collection, offline: passages, questions, systems, pool, a judge's grades."""
-    from quati_pool.steps import diversity_report, judge_report
+    """Build the bundled sample collection, offline: systems, pool, a judge's grades, agreement, leaderboard."""
+    from quati_pool.steps.demo import as_data, tables
     from quati_pool.steps.demo import demo as step
 
     with ConsoleListener() as listener:
-        built, judged = step(folder, listener)
-    tables = [*diversity_report.tables(built), *judge_report.tables(judged)]
-    show(tables, {**diversity_report.as_data(built), "judge": judge_report.as_data(judged)}, how)
+        made = step(folder, listener)
+    show(tables(made), as_data(made), how)
     sys.stdout.flush()
     commands = {
         f"cd {shlex.quote(str(folder))}": "",
         "zcat pool.jsonl.gz | head -1": "a pair to judge, with every system's rank",
-        "less reports/diversity.md": "the tables of the pool; .tex and .json beside it",
-        "quati-pool export qrels --labeler lexical": "the judge's grades as TREC qrels",
+        "less reports/agreement.md": "all tables of agreement; .tex, .csv and figures beside it",
+        "quati-pool report": "everything on one page: reports/report.html",
+        "quati-pool export bundle": "the collection as it would be published",
         "quati-pool prompts": "prompts for LLM judges, in several languages",
         "quati-pool build --qrels labels.tsv": "again, after a change to pool.yaml, say",
         "quati-pool init ../my-collection": "a workspace for your own corpus and queries",

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from quati_pool.bundled import bundled
 from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.registry import RETRIEVERS
+from quati_pool.render.tables import Table
+from quati_pool.steps import (
+    agree_files,
+    agree_report,
+    diversity_report,
+    evaluate_files,
+    evaluate_report,
+    judge_report,
+)
+from quati_pool.steps.agree import AgreeReport, agree
 from quati_pool.steps.build import BuildResult, build
+from quati_pool.steps.evaluate import Evaluation, evaluate
 from quati_pool.steps.judge import JudgeReport, judge
 from quati_pool.steps.listener import Listener
 
@@ -18,9 +31,20 @@ _BM25 = "  bm25: {retriever: bm25, language: pt, family: lexical}\n"
 _JUDGE = "lexical"
 
 
-def demo(folder: Path, listener: Listener) -> tuple[BuildResult, JudgeReport]:
+@dataclass(frozen=True, eq=False)
+class Demo:
+    """What each command said."""
+
+    built: BuildResult
+    judged: JudgeReport
+    agreed: AgreeReport
+    evaluated: Evaluation
+
+
+def demo(folder: Path, listener: Listener) -> Demo:
     """Copies the sample into ``folder``, builds its pool, in which bm25 joins where its extra is
-    installed, and has it graded by term overlap.
+    installed, has it graded by term overlap, compares these grades with the sample's own, and ranks the
+    systems under both.
 
     What is there already is kept, so a workspace that was edited is built as it is.
     """
@@ -37,7 +61,39 @@ def demo(folder: Path, listener: Listener) -> tuple[BuildResult, JudgeReport]:
             partial.replace(folder / name)
     result = build(folder / "pool.yaml", listener, qrels=folder / "labels.tsv")
     assert result is not None  # nothing was left out by --only
-    return result, judge(folder / "pool.yaml", _JUDGE, listener)
+    judged = judge(folder / "pool.yaml", _JUDGE, listener)
+    agreed = agree(folder / "pool.yaml")
+    agree_files.write(agreed, None, listener)
+    evaluated = evaluate(folder / "pool.yaml")
+    evaluate_files.write(evaluated, None, listener)
+    return Demo(result, judged, agreed, evaluated)
+
+
+def tables(made: Demo) -> list[Table]:
+    """What ``demo`` prints: of agreement and evaluation the main tables, the others being in ``reports/``."""
+    boards = [
+        table
+        for condition in made.evaluated.conditions
+        for table in evaluate_report.board_tables(made.evaluated, condition)[:1]
+    ]
+    return [
+        *diversity_report.tables(made.built),
+        *judge_report.tables(made.judged),
+        *agree_report.main_tables(made.agreed),
+        *(agree_report.confusion_table(made.agreed, pair) for pair in made.agreed.pairs),
+        *boards,
+        *evaluate_report.ranking_tables(made.evaluated)[:2],
+    ]
+
+
+def as_data(made: Demo) -> dict[str, Any]:
+    """What each command gives as JSON."""
+    return {
+        **diversity_report.as_data(made.built),
+        "judge": judge_report.as_data(made.judged),
+        "agree": agree_report.as_data(made.agreed),
+        "evaluate": evaluate_report.as_data(made.evaluated),
+    }
 
 
 def _systems(template: str, listener: Listener) -> str:

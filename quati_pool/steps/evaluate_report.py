@@ -343,7 +343,8 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
     reasons = {getattr(found, name).undefined for _, _, found in evaluation.rankings for name in _COEFFICIENTS} - {None}
     note = (
         f"Of the systems' order by {evaluation.measures[0]} over the queries that both judge; the first is the "
-        f"reference of τ_AP and of the top; RBO with p = {evaluation.rankings[0][2].rbo_p:g}."
+        f"reference of τ_AP and of the top; RBO with p = {evaluation.rankings[0][2].rbo_p:g}. "
+        "Resampling adds noise to both rankings, so intervals lie low."
     )
     if reasons:
         note += f" Undefined: {'; '.join(sorted(reasons))}."

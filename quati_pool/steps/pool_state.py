@@ -12,9 +12,9 @@ from quati_pool.errors import InputError
 from quati_pool.files.artefacts import sidecar, unfinished
 from quati_pool.files.lines import read_lines
 from quati_pool.files.runs import read_run
-from quati_pool.pooling.diversity import diversity, diversity_by_grade
+from quati_pool.pooling.diversity import diversity
 from quati_pool.pooling.pool import Pool, growth
-from quati_pool.records import Ids, Qrels, code_ids
+from quati_pool.records import Ids, code_ids
 from quati_pool.steps.build import BuildResult
 from quati_pool.workspace import Workspace
 
@@ -53,9 +53,8 @@ def read_ledger(path: Path) -> Pool:
     return Pool(queries, docs, query, doc, run_tags, depth, ranks)
 
 
-def built(config: PoolConfig, path: Path, qrels: Qrels | None) -> BuildResult:
-    """What ``build`` said of the pool, and would say of it with ``qrels``. How it would grow is of the runs
-    that are there now."""
+def built(config: PoolConfig, path: Path) -> BuildResult:
+    """What ``build`` said of the pool. How it would grow is of the runs that are there now."""
     pool = read_ledger(path)
     gone = [run_tag for run_tag in pool.run_tags if run_tag not in config.systems]
     if gone:
@@ -64,5 +63,4 @@ def built(config: PoolConfig, path: Path, qrels: Qrels | None) -> BuildResult:
     fed = [run_tag for run_tag, depth in zip(pool.run_tags, pool.depths.tolist(), strict=True) if depth]
     there = [workspace.run(run_tag) for run_tag in fed if unfinished(workspace.run(run_tag)) is None]
     runs = [read_run(run) for run in there] if len(there) == len(fed) else []
-    grades = diversity_by_grade(pool, qrels) if qrels is not None else None
-    return BuildResult(config, pool, diversity(pool), growth(runs) if runs else np.empty(0, dtype=np.int64), grades, ())
+    return BuildResult(config, pool, diversity(pool), growth(runs) if runs else np.empty(0, dtype=np.int64), None, ())

@@ -112,8 +112,7 @@ def read(config_path: Path, settings: Settings, people: Sequence[str] = ()) -> S
             ledger = labels.read(grading)
         except ConfigError as error:
             missing["labels"] = str(error)
-    graded = gathered.sources[0].qrels if gathered.sources else None
-    pool = pool_state.built(config, grading.pool, graded)
+    pool = pool_state.built(config, grading.pool)
     agreement = evaluation = None
     try:
         agreement = compare(gathered, draws=settings.draws, seed=seed)
@@ -171,9 +170,6 @@ def _pool_pictures(state: State) -> list[Picture]:
 def _pool(state: State) -> list[Block]:
     shown, *rest = diversity_report.tables(state.pool)
     pictures = [picture.figure(_FIGURES) for picture in _pool_pictures(state)]
-    if state.gathered.sources:
-        graded_by = Paragraph(f"Grades in the table by relevance are those of {state.gathered.sources[0].name}.")
-        return [shown, rest[0], graded_by, *pictures, Details("Growth, overlap and rank-biased overlap", rest[1:])]
     return [shown, *pictures, Details("Growth, overlap and rank-biased overlap", rest)]
 
 
