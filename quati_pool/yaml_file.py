@@ -33,6 +33,7 @@ _EXPECTED = {
     "finite_number": "a finite number",
     "bool_type": "true or false",
     "list_type": "a list, such as [a, b]",
+    "dict_type": "keys and their values, {{key: value}}",
     "model_type": "keys and their values, {{key: value}}",
     "greater_than_equal": "at least {ge:g}",
     "less_than_equal": "at most {le:g}",

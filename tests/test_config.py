@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem, load_config
+from quati_pool.config import (
+    MEASURES,
+    FusionSystem,
+    LabelFileConfig,
+    PoolConfig,
+    RerankSystem,
+    RetrieverSystem,
+    load_config,
+)
 from quati_pool.errors import InputError
 
 # Lines 1 to 3; what a test adds begins with line 4.
@@ -365,3 +373,71 @@ def test_anchors_and_merges_are_yaml(tmp_path: Path) -> None:
     system = load(tmp_path, text).systems["b"]
     assert isinstance(system, RetrieverSystem)
     assert (system.parameters.language, system.parameters.k1) == ("pt", 2.0)
+
+
+# ---- labels, measures, release
+
+
+def test_label_files_measures_and_release_are_read(tmp_path: Path) -> None:
+    config = load(
+        tmp_path,
+        HEAD
+        + ONE
+        + """\
+judges:
+  lexical: {judge: lexical}
+  panel: {consensus: [lexical, ana], method: median}
+labels:
+  files:
+    ana: {path: ana.tsv, person: true, columns: {relevance: grade}, grades: {Good: 3}}
+    bruno: bruno.jsonl
+measures: [AP, "P@10"]
+release: {title: Mine, languages: [pt, en], license: cc-by-4.0}
+""",
+    )
+    ana = config.labels.files["ana"]
+    assert (ana.path, ana.person, ana.columns, ana.grades) == ("ana.tsv", True, {"relevance": "grade"}, {"Good": 3})
+    assert config.labels.files["bruno"] == LabelFileConfig(path="bruno.jsonl")
+    assert config.measures == ["AP", "P@10"]
+    assert (config.release.title, config.release.languages, config.release.citation) == ("Mine", ["pt", "en"], None)
+
+
+def test_without_measures_the_default_ones_are_taken(tmp_path: Path) -> None:
+    assert load(tmp_path, HEAD + ONE).measures == list(MEASURES)
+
+
+@pytest.mark.parametrize(
+    ("added", "message"),
+    {
+        "of a judge's name": (
+            "judges: {ana: {judge: lexical}}\nlabels: {files: {ana: a.tsv}}\n",
+            "7: labels.files.ana: is the name of a judge too; give one of them another",
+        ),
+        "unknown key": (
+            "labels: {files: {ana: {path: a.tsv, persn: true}}}\n",
+            "6: labels.files.ana.persn: unknown key; did you mean 'person'?",
+        ),
+        "no path": (
+            "labels: {files: {ana: {person: true}}}\n",
+            "6: labels.files.ana: the key 'path' is missing; add it",
+        ),
+        "a bad name": (
+            "labels: {files: {'a/b': a.tsv}}\n",
+            "6: labels.files.a/b: expected a name of letters, digits, '.', '_', '+' and '-' (quote a number: '7')",
+        ),
+        "no mapping": (
+            "labels: {files: [a.tsv]}\n",
+            "6: labels.files: expected keys and their values, {key: value}, not ['a.tsv']",
+        ),
+        "no measures": ("measures: []\n", "6: measures: expected at least 1, not []"),
+        "one measure": ("measures: AP\n", "6: measures: expected a list, such as [a, b], not 'AP'"),
+        "unknown word of a release": (
+            "release: {licence: MIT}\n",
+            "6: release.licence: unknown key; did you mean 'license'?",
+        ),
+    }.values(),
+)
+def test_what_is_wrong_with_labels_measures_or_release_is_one_line(tmp_path: Path, added: str, message: str) -> None:
+    with pytest.raises(InputError) as fault:
+        load(tmp_path, HEAD + ONE + added)
+    assert str(fault.value) == f"{tmp_path / 'pool.yaml'}:{message}"

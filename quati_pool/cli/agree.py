@@ -58,4 +58,8 @@ def agree(
         typer.echo(f"{name} is left out: {problem}", err=True)
     with ConsoleListener() as listener:
         write(report, output, listener)
-    show(tables(report), as_data(report), how)
+    if how is Format.json:
+        show((), as_data(report), how)
+    else:
+        # A CSV has no note that would say what is left out.
+        show(tables(report, whole=how is Format.csv), None, how)

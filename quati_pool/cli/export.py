@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener
 from quati_pool.cli.judge import PoolOption
+from quati_pool.errors import ConfigError
 from quati_pool.registry import EXPORTS
 
 MissingOption = Annotated[bool, typer.Option("--allow-missing", help="Leave pairs without a grade out, as unjudged.")]
@@ -38,17 +39,19 @@ def register(app: typer.Typer) -> None:
 
 
 def _format_command(name: str) -> Any:
-    component = EXPORTS.get(name)
-    settings = "".join(
-        f"\n\n--set {key}={field.default}: {field.description}"
-        for key, field in component.Parameters.model_fields.items()
-    )
     one = typer.Typer(add_completion=False, rich_markup_mode=None)
-    what = f"Write the collection as {component.summary}."
-    text = f"{what}\n\nRefused while a pair of a labeler has failed or was never asked."
-    one.command(name, help=text + settings, epilog=f"Example: quati-pool export {name} --labeler gpt-4o -o {name}")(
-        export_format
-    )
+    try:
+        component = EXPORTS.get(name)
+    except ConfigError as error:  # said of this plug-in alone, and again when it is used
+        text = f"Cannot be used: {error}."
+    else:
+        settings = "".join(
+            f"\n\n--set {key}={'…' if field.is_required() else field.default}: {field.description or ''}"
+            for key, field in component.Parameters.model_fields.items()
+        )
+        what = f"Write the collection as {component.summary}."
+        text = f"{what}\n\nRefused while a pair of a labeler has failed or was never asked.{settings}"
+    one.command(name, help=text, epilog=f"Example: quati-pool export {name} --labeler gpt-4o -o {name}")(export_format)
     return typer.main.get_command(one)
 
 
@@ -71,8 +74,9 @@ def export_qrels(
     standing = made.standing
     written = sum(standing.grades.values())
     left = f"; {standing.pairs - written:,} pairs without a grade are left out" if standing.pairs > written else ""
+    outside = f"; {made.outside:,} grades of pairs that are not pooled are left out" if made.outside else ""
     cut = f"; {standing.cut:,} passages were cut before they were graded" if standing.cut else ""
-    typer.echo(f"wrote {made.path}: {written:,} pairs{left}{cut}", err=True)
+    typer.echo(f"wrote {made.path}: {written:,} pairs{left}{outside}{cut}", err=True)
 
 
 def export_format(
@@ -109,6 +113,8 @@ def export_format(
         left = standing.pairs - sum(standing.grades.values())
         if left:
             typer.echo(f"{who}: {left:,} of {standing.pairs:,} pairs without a grade are left out", err=True)
+        if made.outside[who]:
+            typer.echo(f"{who}: {made.outside[who]:,} grades of pairs that are not pooled are left out", err=True)
     if made.made:
         typer.echo(f"wrote {made.path}: {_told(made.counts)}", err=True)
     else:
@@ -123,6 +129,8 @@ def _parameters(settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
         key, sign, value = setting.partition("=")
         if not sign:
             raise typer.BadParameter(f"{setting!r} holds no '='", param_hint="--set")
+        if key in found:
+            raise typer.BadParameter(f"{key} is set twice; set it once", param_hint="--set")
         try:
             found[key] = yaml.safe_load(value)
         except yaml.YAMLError:

@@ -54,7 +54,7 @@ ScaleOption = Annotated[
 DrawsOption = Annotated[
     int, typer.Option("--draws", min=0, help="Bootstrap resamples of the queries; 0: no intervals.")
 ]
-SeedOption = Annotated[int | None, typer.Option("--seed", help="Of the resamples; pool.yaml's, or 0.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="Of the resamples; pool.yaml's, or 0.")]
 OutputOption = Annotated[
     Path | None,
     typer.Option(
@@ -84,7 +84,12 @@ def label_files(
     named = dict(_named(option, hint) for option in labels or ())
     if len(named) < len(labels or ()):
         raise typer.BadParameter("two files have one name; give each its own", param_hint=hint)
-    names = {text: _integer(grade, "--grade") for text, grade in (_split(option, "--grade") for option in grades or ())}
+    for option, given in (("--column", columns), ("--grade", grades)):
+        if given and not named:
+            raise typer.BadParameter(
+                f"says how to read files, and none is named; add {hint} NAME=FILE", param_hint=option
+            )
+    names = grades_of(grades)
     mapped = {name: _columns(name, named, columns or ()) for name in named}
     return LabelFiles(
         {
@@ -96,6 +101,11 @@ def label_files(
         queries,
         None if scale is None else _scale(scale),
     )
+
+
+def grades_of(options: Sequence[str] | None) -> dict[str, int]:
+    """The grade of each label's text: TEXT=GRADE."""
+    return {text: _integer(grade, "--grade") for text, grade in (_split(option, "--grade") for option in options or ())}
 
 
 def _named(option: str, hint: str) -> tuple[str, tuple[str, str | None]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from quati_pool.cli.console import Format, FormatOption, show
+from quati_pool.cli.label_options import GradeOption, grades_of
 from quati_pool.render.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def validate(
     query: Annotated[
         list[str] | None, typer.Option(help="A query file's field of queries (repeatable for TREC topics).")
     ] = None,
+    grade: GradeOption = None,
     how: FormatOption = Format.table,
 ) -> None:
     """Check runs, qrels, label files, queries and corpora; exit 1 where one has an error.
@@ -48,7 +50,9 @@ def validate(
 
     chosen: Any = kind.value if kind else None
     reports = [
-        validate_file(path, chosen, limit, doc_id, _one_or_many(text) or "text", query_id, _one_or_many(query))
+        validate_file(
+            path, chosen, limit, doc_id, _one_or_many(text) or "text", query_id, _one_or_many(query), grades_of(grade)
+        )
         for path in files
     ]
     for report in reports:

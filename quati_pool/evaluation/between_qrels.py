@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Scores, Values
 from quati_pool.evaluation.significance import Comparison, compare
 from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities
@@ -16,9 +17,6 @@ from quati_pool.stats.rank_correlation import kendall_tau, ranking_overlap, tau_
 
 TOP = 10
 RBO_P = 0.9
-
-# Means that differ by less were added up in another order: they are ties.
-_DECIMALS = 12
 
 _UNDEFINED = Interval(None, None)
 
@@ -194,10 +192,10 @@ def _correlations(
     reason = "no query is judged in both" if queries == 0 else "fewer than two systems" if systems < 2 else None
     if reason:
         return {name: Correlation(None, _UNDEFINED, reason) for name in coefficients}
-    mean_a, mean_b = _rounded(a.mean(axis=1))[None], _rounded(b.mean(axis=1))[None]
+    mean_a, mean_b = rounded(a.mean(axis=1))[None], rounded(b.mean(axis=1))[None]
     drawn: dict[str, list[Values]] = {name: [] for name in coefficients}
     for block in multiplicities(queries, draws, seed):
-        drawn_a, drawn_b = _rounded(block @ a.T / queries), _rounded(block @ b.T / queries)
+        drawn_a, drawn_b = rounded(block @ a.T / queries), rounded(block @ b.T / queries)
         for name, coefficient in coefficients.items():
             drawn[name].append(coefficient(drawn_a, drawn_b))
     found = {}
@@ -206,7 +204,7 @@ def _correlations(
         if np.isnan(value):
             found[name] = Correlation(None, _UNDEFINED, _why_undefined(mean_a, mean_b))
         else:
-            found[name] = Correlation(value, interval(np.concatenate(drawn[name])))
+            found[name] = Correlation(value, interval(np.concatenate([np.empty(0), *drawn[name]])))
     return found
 
 
@@ -219,9 +217,8 @@ def _why_undefined(a: Values, b: Values) -> str:
 
 def _systems(a: Scores, b: Scores) -> tuple[System, ...]:
     """All systems in the order of ``a``, equal ones by run_tag."""
-    mean_a, mean_b = (_rounded(scores.values[:, 0].mean(axis=1)) for scores in (a, b))
-    rank_a, rank_b = ((mean[None, :] > mean[:, None]).sum(axis=1) + 1 for mean in (mean_a, mean_b))
-    columns = (column.tolist() for column in (mean_a, mean_b, rank_a, rank_b))
+    mean_a, mean_b = (rounded(scores.values[:, 0].mean(axis=1)) for scores in (a, b))
+    columns = (column.tolist() for column in (mean_a, mean_b, ranks(mean_a), ranks(mean_b)))
     systems = [System(*row) for row in zip(a.run_tags, *columns, strict=True)]
     return tuple(sorted(systems, key=lambda system: (system.rank_a, system.run_tag)))
 
@@ -255,8 +252,3 @@ def _swaps(
             )
         )
     return tuple(swaps)
-
-
-def _rounded(means: Values) -> Values:
-    rounded: Values = np.round(means, _DECIMALS)
-    return rounded

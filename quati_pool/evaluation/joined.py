@@ -94,12 +94,17 @@ class Judgements:
         return found
 
     def _apart(self, run: Run) -> QuatiPoolError:
-        theirs = run.queries.decode(np.unique(run.query)[:3]).to_pylist()
-        judged = f"such as {', '.join(self.query_ids[:3])}" if self.query_ids else "there are none"
+        codes = np.unique(run.query)
+        theirs = run.queries.decode(codes[:3]).to_pylist()
         return QuatiPoolError(
-            f"{run.run_tag}: none of its queries (such as {', '.join(theirs)}) is judged "
-            f"(the judged ones: {judged}); give the run and the qrels of the same queries"
+            f"{run.run_tag}: 0 of its {len(codes):,} queries ({_some(theirs, len(codes))}) are among the "
+            f"{len(self.query_ids):,} judged ones ({_some(self.query_ids[:3], len(self.query_ids))}); "
+            "give the run and the qrels of the same queries"
         )
+
+
+def _some(query_ids: Sequence[str], count: int) -> str:
+    return ", ".join([*query_ids, *(["…"] if count > len(query_ids) else [])]) or "none"
 
 
 def _places(groups: Int) -> Int:

@@ -9,14 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.errors import ConfigError
-from quati_pool.evaluation.joined import Judgements
+from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Scores
-from quati_pool.records import Qrels, Run
 from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities
-
-# Means that differ by less were added up in another order.
-_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -51,19 +46,6 @@ class Leaderboard:
     without_relevant: int
 
 
-class Unjudged(NamedTuple):
-    """How many of the documents that a run returned within a cutoff are unjudged."""
-
-    run_tag: str
-    returned: int
-    unjudged: int
-
-    @property
-    def share(self) -> float | None:
-        """None where the run returned nothing."""
-        return self.unjudged / self.returned if self.returned else None
-
-
 class Cell(NamedTuple):
     """A system under a condition: its mean, its rank among the condition's systems, and its mean less
     that under the first condition (None there, and where the first condition lacks the system)."""
@@ -83,18 +65,20 @@ class Conditions:
 
 
 def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboard:
-    """Means and 95 % intervals of every run and measure, over the same draws of queries."""
+    """Means and 95 % intervals of every run and measure, over the same draws of queries; without draws
+    there are no intervals."""
     runs, measures, queries = scores.values.shape
     means = scores.values.mean(axis=2)
     flat = scores.values.reshape(runs * measures, queries).T
-    drawn = np.concatenate([block @ flat / queries for block in multiplicities(queries, draws, seed)])
+    blocks = [block @ flat / queries for block in multiplicities(queries, draws, seed)]
+    drawn = np.concatenate([np.empty((0, runs * measures)), *blocks])
     intervals = [interval(column) for column in drawn.T]
-    ranks = _ranks(means[:, 0])
+    places = ranks(means[:, 0])
     missing = scores.missing.sum(axis=1)
     rows = tuple(
         Row(
             run_tag=scores.run_tags[run],
-            rank=int(ranks[run]),
+            rank=int(places[run]),
             measures={
                 measure: Mean(float(means[run, place]), intervals[run * measures + place])
                 for place, measure in enumerate(scores.measures)
@@ -109,45 +93,27 @@ def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboar
 
 def order(run_tags: Sequence[str], means: npt.NDArray[np.float64]) -> list[int]:
     """Positions of the runs, the highest mean first, equal ones by run_tag."""
-    rounded = np.round(means, _DECIMALS).tolist()
-    return sorted(range(len(run_tags)), key=lambda run: (-rounded[run], run_tags[run]))
-
-
-def unjudged(runs: Sequence[Run], qrels: Qrels, cutoff: int) -> tuple[Unjudged, ...]:
-    """For each run its unjudged documents among those it returned within ``cutoff``, over all judged
-    queries; documents that it did not return do not count."""
-    if cutoff < 1:
-        raise ConfigError(f"the cutoff is {cutoff}; give a whole number from 1")
-    return tuple(
-        Unjudged(run.run_tag, len(rows.query), int((rows.judgement < 0).sum()))
-        for run, rows in zip(runs, Judgements(qrels).rows(runs, cutoff), strict=True)
-    )
+    values = rounded(means).tolist()
+    return sorted(range(len(run_tags)), key=lambda run: (-values[run], run_tags[run]))
 
 
 def systems_by_condition(conditions: Mapping[str, Scores], measure: str) -> Conditions:
     """The layout of the Quati paper's Tables 6 and 7: systems down, conditions (a set of runs under
     some qrels) across. Rows in the order of the first condition, then what only later ones have."""
     means: list[dict[str, float]] = []
-    ranks: list[dict[str, int]] = []
+    places: list[dict[str, int]] = []
     rows: dict[str, None] = {}
     for scores in conditions.values():
         values = scores.of(measure).mean(axis=1)
         means.append(dict(zip(scores.run_tags, values.tolist(), strict=True)))
-        ranks.append(dict(zip(scores.run_tags, _ranks(values).tolist(), strict=True)))
+        places.append(dict(zip(scores.run_tags, ranks(values).tolist(), strict=True)))
         rows |= dict.fromkeys(scores.run_tags[run] for run in order(scores.run_tags, values))
 
     def cell(run_tag: str, place: int) -> Cell | None:
         if run_tag not in means[place]:
             return None
         mean, first = means[place][run_tag], means[0].get(run_tag)
-        return Cell(mean, ranks[place][run_tag], None if place == 0 or first is None else mean - first)
+        return Cell(mean, places[place][run_tag], None if place == 0 or first is None else mean - first)
 
     cells = tuple((run_tag, tuple(cell(run_tag, place) for place in range(len(means)))) for run_tag in rows)
     return Conditions(measure, tuple(conditions), cells)
-
-
-def _ranks(means: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Rank from 1 of each mean, the highest first; equal ones share the best of their ranks."""
-    rounded = np.round(means, _DECIMALS)
-    ranks: npt.NDArray[np.int64] = (rounded[None, :] > rounded[:, None]).sum(axis=1) + 1
-    return ranks

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.evaluation.joined import Judgements, Rows
-from quati_pool.evaluation.leaderboard import Unjudged
 from quati_pool.evaluation.measures import DEFAULTS, deepest, resolve
+from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.recounting import Recount, recountable
 from quati_pool.evaluation.scores import Values, score
 from quati_pool.records import Ids, Qrels, Run
@@ -25,9 +25,6 @@ from quati_pool.stats.rank_correlation import kendall_tau
 CUTOFFS = (5, 10, 20, 100)
 
 Flags = npt.NDArray[np.bool_]
-
-# Means that differ by less were added up in another order: they are ties.
-_DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -93,6 +90,19 @@ class LeaveOut:
     judged_pairs: int
     systems: tuple[LeftOut, ...]
     measures: dict[str, Stability]
+
+
+class Unjudged(NamedTuple):
+    """How many of the documents that a run returned within a cutoff are unjudged."""
+
+    run_tag: str
+    returned: int
+    unjudged: int
+
+    @property
+    def share(self) -> float | None:
+        """None where the run returned nothing."""
+        return self.unjudged / self.returned if self.returned else None
 
 
 @dataclass(frozen=True)
@@ -186,8 +196,8 @@ def _leave_out(
     scorer = _Scorer(runs, qrels, judged, rows, wanted)
     full = scorer.means(np.ones(len(qrels), dtype=bool))
     reduced = [scorer.means(~unique[:, place]) if unique[:, place].any() else full for place in range(len(names))]
-    ranks = _ranks(full)
-    ranks_of = [_ranks(means) for means in reduced]
+    before = ranks(full)
+    ranks_of = [ranks(means) for means in reduced]
     per_query = np.bincount(judged.query, minlength=len(judged.query_ids))
     systems = []
     for row, run in enumerate(runs):
@@ -206,7 +216,7 @@ def _leave_out(
                     str(measure): Change(
                         before=float(full[row, column]),
                         after=float(means[row, column]),
-                        rank_before=int(ranks[row, column]),
+                        rank_before=int(before[row, column]),
                         rank_after=int(after[row, column]),
                     )
                     for column, measure in enumerate(wanted)
@@ -320,16 +330,9 @@ def _reduced(qrels: Qrels, rows: npt.NDArray[Any]) -> Qrels:
     return Qrels(qrels.queries, qrels.docs, qrels.query[rows], qrels.doc[rows], qrels.relevance[rows])
 
 
-def _ranks(means: Values) -> npt.NDArray[np.int64]:
-    """Ranks from 1 by column of means, shape (runs, measures); equal ones share the best of theirs."""
-    rounded = np.round(means, _DECIMALS)
-    ranks: npt.NDArray[np.int64] = (rounded[None] > rounded[:, None]).sum(axis=1) + 1
-    return ranks
-
-
 def _stability(full: Values, own: Values, feeding: Flags) -> Stability:
     """Of one measure; ``own``, shape (runs,), holds each system's mean when it is left out."""
-    before, after = np.round(full, _DECIMALS), np.round(own, _DECIMALS)
+    before, after = rounded(full), rounded(own)
     tau = float(kendall_tau(before[None], after[None])[0])
     undefined = None
     if np.isnan(tau):

@@ -18,7 +18,7 @@ MANIFEST = "MANIFEST.json"
 MANIFEST_VERSION = 1
 
 # What Git and the Hugging Face Hub put beside the files of a folder they carry.
-_CARRIERS = {".git", ".gitattributes", ".cache"}
+CARRIERS = {".git", ".gitattributes", ".cache"}
 
 
 def write_manifest(form: str, release: Release, output: Output, counts: Mapping[str, Any]) -> tuple[int, int]:
@@ -108,8 +108,8 @@ def _files(folder: Path) -> Iterator[str]:
         links = [name for name in folders if (here / name).is_symlink()]
         folders[:] = [name for name in folders if name not in links]
         if here == folder:
-            folders[:] = [name for name in folders if name not in _CARRIERS]
-            names = [name for name in names if name not in {MANIFEST, *_CARRIERS}]
+            folders[:] = [name for name in folders if name not in CARRIERS]
+            names = [name for name in names if name not in {MANIFEST, *CARRIERS}]
         for name in (*names, *links):
             yield (here / name).relative_to(folder).as_posix()
 

@@ -13,7 +13,8 @@ from quati_pool.agreement.layout import Layout, QueryLayout, layout, matrix, que
 from quati_pool.agreement.overall import Overall, overall
 from quati_pool.agreement.pairwise import PairAgreement, QueryAgreement, pairwise, per_query
 from quati_pool.agreement.ratings import Ratings
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.files.problems import quoted
 from quati_pool.stats.bootstrap import DRAWS
 from quati_pool.steps.label_sources import Gathered, LabelFiles, gather, workspace_for
 
@@ -54,6 +55,9 @@ def agree(
     Raises QuatiPoolError where there are no two labelers, or no two of them graded a common pair.
     """
     given = given or LabelFiles()
+    if not (names or given.files or config_path.exists()):
+        remedy = "name label files with --labels NAME=FILE, or a workspace with -c"
+        raise InputError(config_path, None, f"there is no such file; {remedy}")
     config = workspace_for(config_path, names, given)
     return compare(gather(config, names, given, people, pool=pool), draws=draws, seed=seed)
 
@@ -95,5 +99,6 @@ def _nothing_common(ratings: Ratings) -> str:
         theirs = np.flatnonzero(ratings.of(name) >= 0)
         first = theirs[:1]
         (query_id,), (doc_id,) = ratings.queries.decode(ratings.query[first]), ratings.docs.decode(ratings.doc[first])
-        shown.append(f"{name} has {len(theirs):,}, such as {query_id} {doc_id}")
+        pair = " ".join(quoted(str(one)) for one in (query_id, doc_id))
+        shown.append(f"{name} has {len(theirs):,}, such as {pair}")
     return f"no two labelers graded a common pair ({'; '.join(shown)}); check that the files use the same ids"

@@ -40,11 +40,13 @@ _TOGETHER = {
 SHOWN_QUERIES = 60
 _HARDEST = 10
 _EXAMPLES = 3
+_LONGEST_QUERY = 100
 
 
-def tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES) -> list[Table]:
-    """All tables; those by query hold at most ``queries`` rows, None for all."""
-    return [*main_tables(report), *detail_tables(report, queries)]
+def tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: bool = False) -> list[Table]:
+    """All tables; κ by query has at most ``queries`` rows, None for all. With ``whole`` no table leaves a
+    row out."""
+    return [*main_tables(report), *detail_tables(report, queries, whole=whole)]
 
 
 def main_tables(report: AgreeReport) -> list[Table]:
@@ -58,17 +60,18 @@ def main_tables(report: AgreeReport) -> list[Table]:
     return made
 
 
-def detail_tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES) -> list[Table]:
+def detail_tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: bool = False) -> list[Table]:
     """Confusion matrices, and where labelers disagree: by threshold, query and grade; pairs to look at."""
     made = [_binarized(report), *(confusion_table(report, pair) for pair in report.pairs if pair.n)]
     if len(report.ratings.people) > 1 or (report.ratings.people and report.query_layout.judges):
-        made.append(_by_query(report, queries))
-    return [*made, *_hardest(report), _by_grade(report), *_listed(report)]
+        made.append(_by_query(report, None if whole else queries))
+    return [*made, *_hardest(report, whole), _by_grade(report), *_listed(report, whole)]
 
 
 def as_data(report: AgreeReport) -> dict[str, Any]:
     """The JSON object of ``agree``; what is undefined is null, with its reason under ``undefined``."""
     gathered, found = report.gathered, report.overall
+    files = _files(report)
     return {
         "labelers": list(report.ratings.labelers),
         "people": gathered.people,
@@ -81,10 +84,10 @@ def as_data(report: AgreeReport) -> dict[str, Any]:
                 "labeler": source.name,
                 "kind": source.kind,
                 "version": source.version,
-                "file": str(source.origin) if source.origin else None,
+                "file": files[source.name],
                 "graded": len(source.qrels),
                 "without_grade": dict(source.lacking),
-                "unmatched": [_pair(report, at) for at in report.unmatched[source.name]],
+                "unmatched": _ids(report, report.unmatched[source.name]),
             }
             for source in gathered.sources
         ],
@@ -116,7 +119,7 @@ def as_data(report: AgreeReport) -> dict[str, Any]:
         "duplicates": [
             {
                 "labeler": twice.labeler,
-                "file": str(twice.path),
+                "file": files[twice.labeler],
                 "lines": [twice.first_line, twice.line],
                 "query_id": twice.query_id,
                 "doc_id": twice.doc_id,
@@ -223,10 +226,16 @@ def _numbers(values: Sequence[Any] | np.ndarray[Any, Any]) -> list[float | None]
     return [_number(value) for value in values]
 
 
-def _pair(report: AgreeReport, at: int) -> list[str]:
-    ratings = report.ratings
-    query, doc = ratings.query[[at]], ratings.doc[[at]]
-    return [ratings.queries.decode(query)[0].as_py(), ratings.docs.decode(doc)[0].as_py()]
+def _ids(report: AgreeReport, places: Sequence[int]) -> list[list[str]]:
+    """query_id and doc_id of the pairs at these positions."""
+    ratings, at = report.ratings, np.array(places, dtype=np.int64)
+    query_ids, doc_ids = ratings.queries.decode(ratings.query[at]), ratings.docs.decode(ratings.doc[at])
+    return [[*pair] for pair in zip(query_ids.to_pylist(), doc_ids.to_pylist(), strict=True)]
+
+
+def _files(report: AgreeReport) -> dict[str, str | None]:
+    """Each labeler's file as it was named: from where a command is run changes none of its bytes."""
+    return {source.name: None if source.origin is None else str(source.origin) for source in report.gathered.sources}
 
 
 # ---- tables
@@ -238,7 +247,7 @@ def _labelers(report: AgreeReport) -> Table:
     rows: list[list[Cell]] = []
     for source in gathered.sources:
         grades = scale[ratings.of(source.name)[ratings.of(source.name) >= 0]]
-        kind = "person" if source.kind == "assessor" else source.kind
+        kind = "person" if source.kind == "assessor" else "label file" if source.origin else source.kind
         mean = float(grades.mean()) if len(grades) else None
         rows.append([source.name, kind, len(grades), source.ungraded, len(report.unmatched[source.name]), mean])
     columns = [Column("Labeler"), Column("Kind"), Column("Pairs graded"), Column("Without a grade")]
@@ -273,6 +282,14 @@ def _interval(found: Estimates, name: str) -> str | None:
     return None if ends is None or ends.low is None else f"{ends.low:.3f} to {ends.high:.3f}"
 
 
+def _ends_column(report: AgreeReport) -> list[Column]:
+    return [Column("95 % interval")] if report.draws else []
+
+
+def _ends_of(report: AgreeReport, found: Estimates, name: str) -> list[Cell]:
+    return [_interval(found, name)] if report.draws else []
+
+
 def _reasons(what: str, found: Estimates) -> str:
     """Why coefficients are undefined, each reason once."""
     by_reason: dict[str, list[str]] = {}
@@ -287,10 +304,9 @@ def _binarized(report: AgreeReport) -> Table:
     rows: list[list[Cell]] = []
     for pair in report.pairs:
         for grade, found in pair.binarized.items():
-            ends = _interval(found, "kappa")
             row = [found.values[name] for name in ("kappa", "pearson", "agreement", "difference")]
-            rows.append([pair.a, pair.b, f"≥ {grade}", row[0], ends, *row[1:]])
-    columns = [Column("Labeler"), Column("and"), Column("Relevant"), Column("κ", 4), Column("95 % interval")]
+            rows.append([pair.a, pair.b, f"≥ {grade}", row[0], *_ends_of(report, found, "kappa"), *row[1:]])
+    columns = [Column("Labeler"), Column("and"), Column("Relevant"), Column("κ", 4), *_ends_column(report)]
     columns += [Column("Correlation", 4), Column("Same", 4), Column("Mean difference", 4)]
     note = "Of two grades, the weighted κ equal κ, and Spearman, Pearson and Kendall are one correlation."
     return Table("Agreement on relevant or not", columns, rows, note)
@@ -299,9 +315,9 @@ def _binarized(report: AgreeReport) -> Table:
 def _together(report: AgreeReport) -> Table:
     found = report.overall
     rows: list[list[Cell]] = [
-        [_TOGETHER[name], value, _interval(found, name), found.n[name]] for name, value in found.values.items()
+        [_TOGETHER[name], value, *_ends_of(report, found, name), found.n[name]] for name, value in found.values.items()
     ]
-    columns = [Column("Coefficient"), Column("Value", 4), Column("95 % interval"), Column("Pairs")]
+    columns = [Column("Coefficient"), Column("Value", 4), *_ends_column(report), Column("Pairs")]
     note = (
         "Missing grades are allowed but in Fleiss' κ; AC1 and AC2 take the shares of grades from pairs with one grade "
         f"too. AC2's weights: {found.ac2_weights}."
@@ -362,29 +378,35 @@ def _by_query(report: AgreeReport, limit: int | None) -> Table:
     if undefined:
         note += f" Undefined, and in no mean: {undefined} of {len(order):,} queries."
     if limit is not None and len(order) > limit:
-        note += f" The first {limit:,} of {len(order):,} queries; the files hold all."
+        note += f" The first {limit:,} of {len(order):,} queries; --format json shows all."
     return Table("κ by query", columns, rows, note)
 
 
 def _query(report: AgreeReport, query_id: str) -> str:
     text = report.gathered.queries.get(query_id, "")
-    shown = text if len(text) <= 60 else text[:59] + "…"
-    return f"{query_id} {shown}" if text and text != query_id else query_id
+    # Where there are no ids, the text is the id.
+    return f"{query_id} {_cut(text, 60)}" if text and text != query_id else _cut(query_id)
 
 
-def _hardest(report: AgreeReport) -> list[Table]:
+def _cut(text: str, longest: int = _LONGEST_QUERY) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _hardest(report: AgreeReport, whole: bool) -> list[Table]:
     made = []
     columns = [Column("Query"), Column("Comparisons"), Column("Same grade", 4), Column("Mean distance", 4)]
-    for hard in report.hardest:
-        if hard.among == "labelers" and len(report.hardest) > 1:
-            continue
+    # Two judges alone are both as far from the other.
+    alike = len(report.ratings.labelers) == 2 and not report.ratings.people
+    for hard in report.hardest[:1] if alike else report.hardest[1:]:
         whom = hard.judge if hard.judge else {"people": "people", "labelers": "the labelers"}[hard.among]
         rows: list[list[Cell]] = [
-            [_query(report, q.query_id), q.n, q.agreement, q.distance] for q in hard.queries[:_HARDEST]
+            [_query(report, q.query_id), q.n, q.agreement, q.distance]
+            for q in hard.queries[: None if whole else _HARDEST]
         ]
-        made.append(
-            Table(f"Queries hardest for {whom}", columns, rows, "By the mean distance of two grades of a pair.")
-        )
+        note = "By the mean distance of two grades of a pair."
+        if len(hard.queries) > len(rows):
+            note += f" The first {len(rows):,} of {len(hard.queries):,} queries; --format json shows all."
+        made.append(Table(f"Queries hardest for {whom}", columns, rows, note))
     return made
 
 
@@ -406,25 +428,25 @@ def _by_grade(report: AgreeReport) -> Table:
     return Table("Agreement by grade", columns, rows, note)
 
 
-def _listed(report: AgreeReport) -> list[Table]:
+def _listed(report: AgreeReport, whole: bool) -> list[Table]:
     """Pairs that need a look: graded by one labeler alone, or standing twice in a file."""
     made = []
     rows: list[list[Cell]] = []
     for name, places in report.unmatched.items():
-        for at in places[:_EXAMPLES]:
-            rows.append([name, *_pair(report, at)])
-        if len(places) > _EXAMPLES:
-            rows.append([name, f"and {len(places) - _EXAMPLES:,} more", ""])
+        shown = places if whole else places[:_EXAMPLES]
+        rows += [[name, *map(_cut, pair)] for pair in _ids(report, shown)]
+        if len(places) > len(shown):
+            rows.append([name, f"and {len(places) - len(shown):,} more", ""])
     if rows:
         columns = [Column("Labeler"), Column("query_id"), Column("doc_id")]
         made.append(Table("Pairs that one labeler alone graded", columns, rows, "All of them are in the JSON."))
-    twice = report.gathered.duplicates
+    twice, files = report.gathered.duplicates, _files(report)
     if twice:
         columns = [Column("Labeler"), Column("File"), Column("Lines"), Column("query_id"), Column("doc_id")]
         rows = [
-            [one.labeler, str(one.path), f"{one.first_line} and {one.line}", one.query_id, one.doc_id]
-            for one in twice[:_HARDEST]
+            [one.labeler, files[one.labeler], f"{one.first_line} and {one.line}", _cut(one.query_id), _cut(one.doc_id)]
+            for one in twice[: None if whole else _HARDEST]
         ]
-        note = f"Of each the first was taken; the grades are equal. {len(twice):,} in all."
+        note = f"Of each the first was taken; the grades are equal. {len(twice):,} in all, listed in the JSON."
         made.append(Table("Pairs that stand twice in a file", columns, rows, note))
     return made

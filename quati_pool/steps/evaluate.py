@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from quati_pool.config import MEASURES, PoolConfig, load_config
-from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.between_qrels import RankingComparison, compare_rankings
 from quati_pool.evaluation.bounds import ndcg_bounds
 from quati_pool.evaluation.leaderboard import Conditions, Leaderboard, leaderboard, systems_by_condition
@@ -27,6 +27,8 @@ from quati_pool.evaluation.scores import Scores, score
 from quati_pool.evaluation.significance import Comparison, compare, groups
 from quati_pool.pooling.diversity import GradeShares, diversity_by_grade
 from quati_pool.pooling.pool import propose
+from quati_pool.records import Qrels, Run
+from quati_pool.registry import nearest
 from quati_pool.stats.bootstrap import DRAWS
 from quati_pool.steps.label_sources import Gathered, LabelFiles, LabelSource, gather, workspace_for
 from quati_pool.steps.run_sources import RunSet, run_sets, workspace_runs
@@ -61,8 +63,8 @@ class PoolQuality:
 class Condition:
     """One set of runs under one labeler's qrels. ``bounds`` holds, for each nDCG with a cutoff, the lowest
     and highest mean of each run over the grades its unjudged documents could have, shape (runs,) each.
-    ``letters``: runs that share one cannot be told apart by the first measure. ``quality`` is None where
-    the runs' pool depths are not known, or a run that fed the pool is not there."""
+    ``letters``: runs that share one cannot be told apart by the first measure. ``quality`` is the
+    reason where there is none."""
 
     name: str
     run_set: RunSet
@@ -74,7 +76,7 @@ class Condition:
     comparisons: tuple[Comparison, ...]
     letters: Mapping[str, tuple[str, ...]]
     against: Mapping[str, tuple[Comparison, ...]]
-    quality: PoolQuality | None
+    quality: PoolQuality | str
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +109,14 @@ def evaluate(
     set goes under all. Raises QuatiPoolError where there is nothing to measure or to measure by.
     """
     settings, given = settings or Settings(), given or LabelFiles()
+    if not config_path.exists():
+        if not (names or given.files):
+            raise ConfigError(f"there is no {config_path}; name qrels with --qrels NAME=FILE, or a workspace with -c")
+        if not runs:
+            raise ConfigError(f"there is no {config_path}; name runs with --run FILE, or a workspace with -c")
     workspace = workspace_for(config_path, names, given)
     config = workspace or (None if runs else load_config(config_path))
-    wanted = settings.measures or (config.measures if config else MEASURES)
-    measures = parse_measures(wanted)
+    measures = _measures(settings, config)
     gathered = gather(workspace, names, given, pool=pool, any_grade=True)
     sets = run_sets(runs, settings.pool_depth) if runs or config is None else [workspace_runs(config)]
     return measure(config, gathered, sets, measures, settings)
@@ -126,11 +132,9 @@ def measure(
     """The same for runs and labelers that were read already; ``measures`` as ``parse_measures`` gives them."""
     if not gathered.sources:
         raise QuatiPoolError("nobody has graded anything; run: quati-pool judge, or name qrels with --qrels NAME=FILE")
-    if settings.baseline is not None and not any(
-        settings.baseline == run.run_tag for run_set in sets for run in run_set.runs
-    ):
-        known = ", ".join(sorted({run.run_tag for run_set in sets for run in run_set.runs}))
-        raise ConfigError(f"--baseline {settings.baseline}: no such run; there are: {known}")
+    known = {run.run_tag for run_set in sets for run in run_set.runs}
+    if settings.baseline is not None and settings.baseline not in known:
+        raise ConfigError(f"--baseline {settings.baseline}: no such run; {nearest(settings.baseline, known)}")
     seed = settings.seed if settings.seed is not None else config.seed if config else 0
     scale = sorted(gathered.scale)
     conditions = [
@@ -146,6 +150,15 @@ def measure(
     several = {condition.name: condition.scores for condition in conditions}
     systems = systems_by_condition(several, first) if len(several) > 1 else None
     return Evaluation(config, gathered, measures, settings, seed, conditions, rankings, systems)
+
+
+def _measures(settings: Settings, config: PoolConfig | None) -> tuple[str, ...]:
+    if settings.measures or config is None:
+        return parse_measures(settings.measures or MEASURES)
+    try:
+        return parse_measures(config.measures)
+    except ConfigError as error:
+        raise InputError(config.path, None, f"measures: {error}") from None
 
 
 def _conditions(sets: Sequence[RunSet], sources: Sequence[LabelSource]) -> list[tuple[str, RunSet, LabelSource]]:
@@ -168,7 +181,7 @@ def _condition(
     seed: int,
     scale: Sequence[int],
 ) -> Condition:
-    runs, qrels = run_set.runs, source.qrels
+    runs, qrels = _answering(run_set, source.qrels), source.qrels
     scores = score(runs, qrels, measures)
     board = leaderboard(scores, settings.draws, seed)
     bounds = {}
@@ -190,8 +203,29 @@ def _condition(
         comparisons,
         groups([row.run_tag for row in board.rows], comparisons),
         {m: compare(scores, m, settings.test, baseline, settings.alpha, seed) for m in measures} if baseline else {},
-        _quality(run_set, source, measures),
+        _quality(run_set, runs, qrels, measures),
     )
+
+
+def _answering(run_set: RunSet, qrels: Qrels) -> list[Run]:
+    """The runs, of which some may have found nothing for the few queries of a sample: such a run is an
+    empty one, as it is no run for other queries where others of its workspace answer these."""
+    if not run_set.of_workspace:
+        return run_set.runs
+    judged = qrels.queries.decode(np.unique(qrels.query)).to_pylist()
+    empty = [not set(judged).intersection(_query_ids(run)) for run in run_set.runs]
+    if all(empty):
+        return run_set.runs
+    none = np.empty(0, dtype=np.int64)
+    return [
+        Run.ranked(run.run_tag, run.queries, run.docs, none, none, none.astype(np.float64)) if nothing else run
+        for run, nothing in zip(run_set.runs, empty, strict=True)
+    ]
+
+
+def _query_ids(run: Run) -> list[str]:
+    found: list[str] = run.queries.decode(np.unique(run.query)).to_pylist()
+    return found
 
 
 def _ranking(a: Condition, b: Condition, first: str, settings: Settings, seed: int) -> RankingComparison:
@@ -200,14 +234,19 @@ def _ranking(a: Condition, b: Condition, first: str, settings: Settings, seed: i
     )
 
 
-def _quality(run_set: RunSet, source: LabelSource, measures: tuple[str, ...]) -> PoolQuality | None:
-    depths, runs, qrels = run_set.pool_depths, run_set.runs, source.qrels
-    if depths is None or run_set.absent or not any(depths.values()):
-        return None
-    related = len(set(run_set.families.values())) < len(runs)
+def _quality(run_set: RunSet, runs: Sequence[Run], qrels: Qrels, measures: tuple[str, ...]) -> PoolQuality | str:
+    if run_set.pool_depths is None:
+        return "how deep the runs were pooled is not known; say so with --pool-depth"
+    lacking = [run_tag for run_tag in run_set.absent if run_set.pool_depths[run_tag]]
+    if lacking:
+        return f"{', '.join(lacking)} fed the pool and is not there, so that what it shares would count as others' own"
+    depths = {run.run_tag: run_set.pool_depths[run.run_tag] for run in runs}
+    if not any(depths.values()):
+        return "none of the runs fed the pool"
+    related = len({run_set.families[run_tag] for run_tag in depths}) < len(runs)
     return PoolQuality(
-        leave_one_system_out(runs, qrels, depths, measures=measures),
-        leave_one_family_out(runs, qrels, depths, run_set.families, measures=measures) if related else None,
+        leave_one_system_out(runs, qrels, depths, run_set.extra, measures),
+        leave_one_family_out(runs, qrels, depths, run_set.families, run_set.extra, measures) if related else None,
         diversity_by_grade(propose(runs, depths), qrels),
     )
 
@@ -222,7 +261,7 @@ def mean_bounds(condition: Condition, measure_name: str, run_tag: str) -> tuple[
 
 
 def by_query(evaluation: Evaluation) -> str:
-    """CSV with one row a value: of each condition, run, judged query and measure."""
+    """CSV with a row for each condition, run and judged query, and a column for each measure."""
     import csv
     import io
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from quati_pool.evaluation.between_qrels import Correlation, RankingComparison
-from quati_pool.evaluation.leaderboard import Conditions, Unjudged
-from quati_pool.evaluation.reusability import CUTOFFS, LeaveOut
+from quati_pool.evaluation.between_qrels import Correlation, RankingComparison, Swap
+from quati_pool.evaluation.leaderboard import Conditions, Mean
+from quati_pool.evaluation.reusability import CUTOFFS, LeaveOut, Unjudged
 from quati_pool.evaluation.significance import Comparison
+from quati_pool.pooling.diversity import GradeShares
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.stats.bootstrap import Interval
 from quati_pool.steps.diversity_report import grade_table
@@ -16,6 +17,7 @@ from quati_pool.steps.evaluate import Condition, Evaluation, PoolQuality, mean_b
 
 _COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
 TESTS = {"t": "paired t", "wilcoxon": "Wilcoxon", "randomisation": "randomisation"}
+_NO_DRAWS = "no resamples were drawn"
 # Comparisons that a printed table shows; files hold all.
 SHOWN_COMPARISONS = 30
 
@@ -53,7 +55,8 @@ def ranking_tables(evaluation: Evaluation) -> list[Table]:
 
 def quality_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
     """What single systems and families brought to the pool; nothing where that is not known."""
-    return [] if condition.quality is None else _quality(evaluation, condition, condition.quality)
+    quality = condition.quality
+    return _quality(evaluation, condition, quality) if isinstance(quality, PoolQuality) else []
 
 
 def as_data(evaluation: Evaluation, per_query: bool = False) -> dict[str, Any]:
@@ -68,6 +71,16 @@ def as_data(evaluation: Evaluation, per_query: bool = False) -> dict[str, Any]:
         "seed": evaluation.seed,
         "qrels": [_condition(evaluation, condition, per_query) for condition in evaluation.conditions],
         "rank_correlation": [_ranking(a, b, found) for a, b, found in evaluation.rankings],
+        "duplicates": [
+            {
+                "labeler": twice.labeler,
+                "file": str(twice.path),
+                "lines": [twice.first_line, twice.line],
+                "query_id": twice.query_id,
+                "doc_id": twice.doc_id,
+            }
+            for twice in gathered.duplicates
+        ],
         "problems": dict(gathered.problems),
     }
 
@@ -90,10 +103,7 @@ def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) ->
                 "run_tag": row.run_tag,
                 "rank": row.rank,
                 "group": list(condition.letters[row.run_tag]),
-                "measures": {
-                    name: {"mean": mean.mean, "low": mean.interval.low, "high": mean.interval.high}
-                    for name, mean in row.measures.items()
-                },
+                "measures": {name: _mean(mean) for name, mean in row.measures.items()},
                 "missing_queries": row.missing_queries,
                 "unjudged_queries": row.unjudged_queries,
                 "queries": board.queries,
@@ -122,13 +132,37 @@ def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) ->
             evaluation.measures[0]: [_comparison(one) for one in condition.comparisons],
         },
         "against_baseline": {name: [_comparison(one) for one in found] for name, found in condition.against.items()},
-        "leave_out": None
-        if condition.quality is None
-        else {
-            "systems": _left_out(condition.quality.systems),
-            "families": None if condition.quality.families is None else _left_out(condition.quality.families),
-        },
+        **_pool_quality(condition.quality),
     }
+
+
+def _mean(found: Mean) -> dict[str, Any]:
+    data: dict[str, Any] = {"mean": found.mean, "low": found.interval.low, "high": found.interval.high}
+    if found.interval.low is None:
+        data["undefined"] = dict.fromkeys(("low", "high"), _NO_DRAWS)
+    return data
+
+
+def _pool_quality(found: PoolQuality | str) -> dict[str, Any]:
+    if isinstance(found, str):
+        return {"leave_out": None, "grades": None, "undefined": dict.fromkeys(("leave_out", "grades"), found)}
+    leave_out: dict[str, Any] = {
+        "systems": _left_out(found.systems),
+        "families": None if found.families is None else _left_out(found.families),
+    }
+    if found.families is None:
+        leave_out["undefined"] = {"families": "no two runs are of one family"}
+    return {"leave_out": leave_out, "grades": _grades(found.grades)}
+
+
+def _grades(found: GradeShares) -> dict[str, Any]:
+    rows = []
+    for share in (*found.grades, found.relevant):
+        row = {"grade": share.name, "pairs": share.pairs, "unique": share.unique, "unique_share": share.unique_share}
+        if share.unique_share is None:
+            row["undefined"] = {"unique_share": "no pair has such a grade"}
+        rows.append(row)
+    return {"rows": rows, "ungraded": found.ungraded}
 
 
 def _unjudged(found: Unjudged) -> dict[str, Any]:
@@ -208,6 +242,10 @@ def _ranking(a: Condition, b: Condition, found: RankingComparison) -> dict[str, 
         data["intervals"][name] = None if one.interval.low is None else [one.interval.low, one.interval.high]
         if one.undefined:
             data["undefined"][name] = one.undefined
+        if one.interval.low is None:
+            data["undefined"][f"intervals.{name}"] = one.undefined or _no_interval(one.interval)
+    if found.max_rank_change is None:
+        data["undefined"] |= dict.fromkeys(("max_rank_change", "mean_rank_change"), "no query is judged in both")
     data["swaps"] = [
         {
             "better": swap.better,
@@ -218,10 +256,21 @@ def _ranking(a: Condition, b: Condition, found: RankingComparison) -> dict[str, 
             "p_b": swap.p_b,
             "significant_a": swap.significant_a,
             "significant_b": swap.significant_b,
+            **_untested(swap),
         }
         for swap in found.swaps
     ]
     return data
+
+
+def _no_interval(found: Interval) -> str:
+    return "undefined in more than half of the resamples" if found.undefined else _NO_DRAWS
+
+
+def _untested(swap: Swap) -> dict[str, Any]:
+    reasons = {"p_a": swap.undefined_a, "p_b": swap.undefined_b}
+    told = {name: reason for name, reason in reasons.items() if reason}
+    return {"undefined": told} if told else {}
 
 
 # ---- tables
@@ -241,7 +290,8 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
     ]
     columns = [Column("Rank"), Column("System"), Column("Group"), *(Column(name, 4) for name in evaluation.measures)]
     notes = [
-        f"Means over {board.queries:,} judged queries, {board.without_relevant:,} of them without a relevant pair; "
+        f"Means over {_counted(board.queries, 'judged query', 'judged queries')}, {board.without_relevant:,} without "
+        "a relevant pair; "
         "a query that a run lacks counts 0.",
         f"Systems that share a group cannot be told apart by {evaluation.measures[0]} "
         f"({TESTS[evaluation.settings.test]} test, Holm, alpha {evaluation.settings.alpha:g}).",
@@ -250,12 +300,24 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
     if told:
         notes.append(f"Queries of a run that are not judged count nowhere: {told}.")
     if source.ungraded:
-        notes.append(f"{source.ungraded:,} pairs have no grade by {source.name} and count as unjudged.")
+        states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
+        lacking = _counted(source.ungraded, "pair has", "pairs have")
+        notes.append(f"{lacking} no grade by {source.name} ({states}): unjudged, as far as runs return them.")
+    twice = sum(one.labeler == source.name for one in evaluation.gathered.duplicates)
+    if twice:
+        repeating = _counted(twice, "row repeats another and does", "rows repeat others and do")
+        notes.append(f"{repeating} not count.")
     if condition.run_set.absent:
         absent = ", ".join(f"{run_tag} ({why})" for run_tag, why in condition.run_set.absent.items())
         notes.append(f"Without {absent}.")
-    title = f"Leaderboard under {condition.name}, {len(source.qrels):,} graded pairs"
+    if isinstance(condition.quality, str) and condition.run_set.pool_depths is not None:
+        notes.append(f"No system is left out in turn: {condition.quality}.")
+    title = f"Leaderboard under {condition.name}, {_counted(len(source.qrels), 'graded pair', 'graded pairs')}"
     return Table(title, [*columns, Column("Queries missing")], rows, " ".join(notes))
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
 
 
 def _intervals(evaluation: Evaluation, condition: Condition) -> Table:

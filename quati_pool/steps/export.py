@@ -13,7 +13,7 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artefacts import file_digest, write_file
 from quati_pool.files.qrels import write_qrels
 from quati_pool.records import Ids, Qrels, State, code_ids
-from quati_pool.steps.labelers import Graded, Grading
+from quati_pool.steps.labelers import FileLabeler, Graded, Grading, Labeler
 from quati_pool.steps.standing import Standing
 from quati_pool.store.database import Store
 from quati_pool.workspace import Workspace
@@ -24,10 +24,11 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Export:
-    """What was written, and what is not in it."""
+    """What was written, and what is not in it; ``outside`` counts grades of pairs that the pool lacks."""
 
     path: Path
     standing: Standing
+    outside: int = 0
 
 
 def export_qrels(
@@ -67,7 +68,12 @@ def export_qrels(
     if not path.name or path.is_dir():
         raise QuatiPoolError(f"{path} is a folder; name a file with -o")
     write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    return Export(path, standing)
+    return Export(path, standing, outside(reader, standing))
+
+
+def outside(labeler: Labeler, standing: Standing) -> int:
+    """How many grades of a label file are of pairs that are not of the pool."""
+    return len(labeler.grades) - sum(standing.grades.values()) if isinstance(labeler, FileLabeler) else 0
 
 
 def nothing_graded(labeler: str) -> QuatiPoolError:

@@ -36,7 +36,12 @@ judges:                       # quati-pool judge NAME; quati-pool prompts lists 
   # gpt-4o: {{model: gpt-4o-2024-11-20, prompt: quati-en}}        # the key in OPENAI_API_KEY
   # local: {{model: my-model, prompt: quati-en, base_url: "http://localhost:8000/v1", api_key_env: null}}
   # panel: {{consensus: [gpt-4o, local], method: mean}}           # computed when it is read
-# labels: {{url: "postgresql://user@host/database"}}              # SQLite beside this file by default
+# labels:
+#   url: "postgresql://user@host/database"                      # SQLite beside this file by default
+#   files: {{ana: {{path: ana.tsv, person: true}}}}                 # labels in files, by who gave them; many formats
+
+measures: [nDCG@10, nDCG@20, "R(rel=2)@100", "RR(rel=2)@10", "Judged@10"]   # ir_measures; the first ranks systems
+# release: {{title: My collection, languages: [en], license: cc-by-4.0, citation: "…"}}  # for exports and the report
 """
 
 

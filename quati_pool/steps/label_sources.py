@@ -29,7 +29,7 @@ NEVER_ASKED = "never asked"
 @dataclass(frozen=True, eq=False)
 class LabelSource:
     """A labeler with its grades. ``lacking`` counts the pairs it has no grade for, by state; ``origin``
-    is its file, None where its labels are in the store or computed from it."""
+    is its file as it was named, None where its labels are in the store or computed from it."""
 
     name: str
     kind: str
@@ -93,6 +93,7 @@ def gather(
     Raises ConfigError for a name that is not there, InputError for a file that cannot be read or holds a
     grade off the scale.
     """
+    names = list(dict.fromkeys(names))
     fixed = given.scale or (config.grades if config else None if any_grade else GRADES)
     files = {name: (Path(), settings) for name, settings in given.files.items()}
     problems: dict[str, str] = {}
@@ -125,7 +126,7 @@ def gather(
             kind_of(settings, read[name]),
             matched.qrels[name],
             file_digest(read[name].path),
-            read[name].path,
+            Path(settings.path),
             {"no label": matched.ungraded[name]} if matched.ungraded[name] else {},
         )
         for name, (_, settings) in files.items()

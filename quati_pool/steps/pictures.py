@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +10,9 @@ from dataclasses import dataclass
 from quati_pool.render.document import Figure
 from quati_pool.render.figures import Drawing
 
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+# Two hyphens part the parts of a name.
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+|-{2,}")
+_LONGEST = 60
 
 
 @dataclass(frozen=True)
@@ -36,5 +39,11 @@ def files(pictures: Iterable[Picture]) -> dict[str, bytes]:
 
 
 def stem(*parts: str) -> str:
-    """A file name's stem: what a file name had better not hold becomes a hyphen."""
-    return "-".join(_NOT_IN_NAMES.sub("-", part).strip("-.") or "x" for part in parts)
+    """A file name's stem, another one for other parts: what a file name had better not hold becomes a
+    hyphen, and a part that was changed or cut for it ends with its hash."""
+    return "--".join(map(_plain, parts))
+
+
+def _plain(part: str) -> str:
+    plain = _NOT_IN_NAMES.sub("-", part)[:_LONGEST].strip("-.")
+    return plain if plain == part else f"{plain or 'x'}-{hashlib.sha256(part.encode()).hexdigest()[:8]}"

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from quati_pool import __version__
 from quati_pool.config import RetrieverSystem, load_config
-from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artefacts import digest, file_digest, locked, sidecar, stale, unfinished, write_folder
+from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.files.artefacts import clear_partials, digest, file_digest, locked, stale, unfinished, write_folder
 from quati_pool.registry import EXPORTS
 from quati_pool.release.base import Format
+from quati_pool.release.manifest import CARRIERS, MANIFEST, verify
 from quati_pool.release.state import Labelled, Release
-from quati_pool.steps.export import as_qrels, nothing_graded, refuse_missing
+from quati_pool.steps.export import as_qrels, nothing_graded, outside, refuse_missing
 from quati_pool.steps.inputs import Corpus, load_queries, open_corpus
 from quati_pool.steps.label_sources import NEVER_ASKED
 from quati_pool.steps.labelers import Graded, Grading, Labeler, StoredLabeler, nobody
@@ -31,10 +33,12 @@ from quati_pool.yaml_file import checked_parameters
 @dataclass(frozen=True)
 class Exported:
     """Where a release was written, its labelers with how many pairs they lack, and what the format counted;
-    ``made`` is False where the same release was there already."""
+    ``outside`` counts the grades of each that are of no pair of the pool; ``made`` is False where the same
+    release was there already."""
 
     path: Path
     labelers: Mapping[str, Standing]
+    outside: Mapping[str, int]
     counts: Mapping[str, Any]
     made: bool
 
@@ -59,7 +63,10 @@ def export(
     component = EXPORTS.get(format_name)
     component.require()
     checked = checked_parameters(component.Parameters, parameters or {}, f"export {format_name} --set")
-    made: Format = component(checked)
+    try:
+        made: Format = component(checked)
+    except Exception as error:
+        raise _broken(format_name, error) from error
     workspace = Workspace(config.folder)
     target = path or workspace.export(format_name)
     _refuse_others(target)
@@ -77,13 +84,14 @@ def export(
         grades=config.grades,
         queries=queries.queries,
         passages=lambda: _passages(corpora),
-        labelers=[labelled for labelled, _ in found],
+        labelers=[labelled for labelled, *_ in found],
         pool=grading.pool,
         runs=runs,
         provenance={"seed": config.seed, "config": file_digest(config.path)},
         config=config.path,
     )
     key = {
+        "tool": __version__,
         "format": EXPORTS.identity(format_name),
         "parameters": checked.model_dump(),
         "config": file_digest(config.path),
@@ -91,27 +99,69 @@ def export(
         "corpora": [corpus.fingerprint for corpus in corpora],
         "pool": file_digest(grading.pool),
         "runs": {tag: file_digest(run) for tag, run in runs.items()},
-        "labelers": [_identity(labelled) for labelled, _ in found],
+        "labelers": [_identity(labelled) for labelled, *_ in found],
     }
-    standings = {labelled.labeler: standing for labelled, standing in found}
+    told = (
+        {labelled.labeler: standing for labelled, standing, _ in found},
+        {labelled.labeler: count for labelled, _, count in found},
+    )
     with locked(workspace.lock(f"export-{format_name}"), listener.say):
+        clear_partials(target)
         if stale(target, key) is None:
-            return Exported(target, standings, {}, made=False)
-        counts = write_folder(target, key, maker.provenance, lambda folder: made.write(release, folder))
-    return Exported(target, standings, counts, made=True)
+            return Exported(target, *told, {}, made=False)
+        _refuse_changed(target)
+        counts = write_folder(target, key, maker.provenance, lambda folder: _write(format_name, made, release, folder))
+    return Exported(target, *told, counts, made=True)
 
 
 def _refuse_others(target: Path) -> None:
-    """Writing a folder replaces what it holds: only what an export made before may go."""
+    """Writing a folder replaces what it holds: only what an export made before may go.
+
+    Its manifest tells, which is in the folder from the first, where its sidecar is written last.
+    """
     if target.exists() and not target.is_dir():
         raise QuatiPoolError(f"{target} is a file; name a folder with -o")
-    if target.is_dir() and any(target.iterdir()) and not sidecar(target).exists():
+    if not target.name or target.name == "..":
+        raise QuatiPoolError(f"{target} cannot be replaced; name a folder of its own with -o")
+    if target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file():
         raise QuatiPoolError(f"{target} is not empty and no export of ours; name another folder with -o")
+
+
+def _refuse_changed(target: Path) -> None:
+    """What somebody added to an export or changed in it is theirs; what they took out is made anew."""
+    if not target.is_dir() or not any(target.iterdir()):
+        return
+    try:
+        problems = [problem for problem in verify(target) if not problem.endswith(": is missing")]
+    except InputError:
+        raise QuatiPoolError(f"{target} is no export of ours; name another folder with -o") from None
+    problems += [f"{name}: is not of the export" for name in sorted(CARRIERS) if (target / name).exists()]
+    if problems:
+        raise QuatiPoolError(
+            f"{target} would be replaced, and was changed since ({problems[0]}); move it away, or name another "
+            "folder with -o"
+        )
+
+
+def _write(name: str, made: Format, release: Release, folder: Path) -> Mapping[str, Any]:
+    try:
+        return made.write(release, folder)
+    except (QuatiPoolError, OSError, MemoryError):
+        raise
+    except Exception as error:
+        raise _broken(name, error) from error
+
+
+def _broken(name: str, error: Exception) -> QuatiPoolError:
+    """What a user reads of a format whose code fails."""
+    return QuatiPoolError(
+        f"the format {name} failed ({type(error).__name__}: {error}); mend or uninstall the package it is of"
+    )
 
 
 def _labelled(
     grading: Grading, names: Sequence[str], *, needed: bool, allow_missing: bool
-) -> list[tuple[Labelled, Standing]]:
+) -> list[tuple[Labelled, Standing, int]]:
     """Each labeler's part, read over the pool at once."""
     config = grading.config
     stored = [row.labeler_id for row in grading.store.labelers(config.name)]
@@ -133,7 +183,8 @@ def _labelled(
             continue
         if not allow_missing:
             refuse_missing(labeler.name, labeler.kind, standing)
-        found.append((_part(grading, labeler, standing, columns[labeler.name]), standing))
+        part = _part(grading, labeler, standing, columns[labeler.name])
+        found.append((part, standing, outside(labeler, standing)))
     if needed and not found:
         raise nobody(config)
     return found

@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.config import PoolConfig
+from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artefacts import clear_partials, file_digest, locked, stale, write_file
 from quati_pool.steps.listener import Listener
 from quati_pool.workspace import Workspace
 
 
 def report_folder(config: PoolConfig | None, output: Path | None) -> Path | None:
-    """Where reports go: the folder asked for, or the workspace's; None where there is neither."""
+    """Where reports go: the folder asked for, or the workspace's; None where there is neither.
+
+    Raises QuatiPoolError where something else than a folder is there.
+    """
+    if output is not None and output.exists() and not output.is_dir():
+        raise QuatiPoolError(f"{output} is no folder; name one with -o")
     return output or (Workspace(config.folder).report("").resolve() if config else None)
 
 
@@ -25,7 +31,8 @@ def save(
     """Writes files by name, each whole or not at all; one that is there with the same content and
     ``settings`` stays as it is."""
     provenance = {"collection": config.name, "config": file_digest(config.path)} if config else {}
-    lock = Workspace(config.folder).lock("reports") if config else folder / ".lock"
+    # Another workspace, or none, may write into the same folder.
+    lock = folder / ".reports.lock"
     made = []
     with locked(lock, listener.say):
         for name, content in files.items():

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import glob
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from quati_pool.config import PoolConfig
-from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artefacts import unfinished
+from quati_pool.files.lines import read_lines
 from quati_pool.files.runs import read_run
 from quati_pool.records import Run
 from quati_pool.workspace import Workspace
 
-_SET = re.compile(r"[A-Za-z0-9._+-]+\Z")
+_SET = re.compile(r"[^\s=/#*?\[\]]+\Z")
 
 
 @dataclass(frozen=True, eq=False)
 class RunSet:
     """Runs over one corpus. ``name`` is empty where there is one set; ``pool_depths`` says how many
-    documents a query each run fed into the pool, and is None where that is not known; ``absent`` are
-    systems of pool.yaml without a finished run, with why."""
+    documents a query each run fed into the pool, and is None where that is not known; ``extra`` are pairs
+    that came into the pool by other means; ``absent`` are systems of pool.yaml without a finished run,
+    with why; ``of_workspace`` tells runs for one collection's queries from files of anybody's."""
 
     name: str
     runs: list[Run]
     pool_depths: Mapping[str, int] | None = None
     families: Mapping[str, str] = field(default_factory=dict)
+    extra: Sequence[tuple[str, str]] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
+    of_workspace: bool = False
 
 
 def workspace_runs(config: PoolConfig) -> RunSet:
@@ -49,8 +53,23 @@ def workspace_runs(config: PoolConfig) -> RunSet:
     if not runs:
         first = next(iter(absent))
         raise InputError(workspace.run(first), None, f"{absent[first]}; run: quati-pool build -c {config.path}")
-    depths = {run.run_tag: config.pool_depth(run.run_tag) for run in runs}
-    return RunSet("", runs, depths, {run.run_tag: config.family(run.run_tag) for run in runs}, absent)
+    return RunSet(
+        "",
+        runs,
+        {run_tag: config.pool_depth(run_tag) for run_tag in config.systems},
+        {run_tag: config.family(run_tag) for run_tag in config.systems},
+        _extra(config),
+        absent,
+        of_workspace=True,
+    )
+
+
+def _extra(config: PoolConfig) -> list[tuple[str, str]]:
+    """The pairs of ``pool.extra``, which ``build`` checked when it pooled them."""
+    if config.pool.extra is None:
+        return []
+    rows = (text.split("\t") for _, text in read_lines(config.folder / config.pool.extra))
+    return [(row[0], row[1]) for row in rows if len(row) == 2 and not row[0].startswith("#")]
 
 
 def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunSet]:
@@ -66,9 +85,11 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
         for path in paths:
             run = read_run(path)
             if run.run_tag in runs:
-                there = f"{runs[run.run_tag][0]} and {path}"
+                first = runs[run.run_tag][0]
+                if first.samefile(path):
+                    raise QuatiPoolError(f"--run names {path} twice; name it once")
                 raise QuatiPoolError(
-                    f"{there} hold runs of one run_tag, {run.run_tag!r}; rename one, or part them in sets"
+                    f"{first} and {path} hold runs of one run_tag, {run.run_tag!r}; rename one, or part them in sets"
                 )
             runs[run.run_tag] = (path, run)
     return [
@@ -86,13 +107,20 @@ def _expand(option: str) -> tuple[str, list[Path]]:
     name, sign, rest = option.partition("=")
     named = bool(sign) and bool(_SET.match(name)) and not Path(option).exists()
     text = rest if named else option
+    if not text:
+        raise ConfigError(f"--run {option}: names no file; expected [SET=]FILE")
     path = Path(text)
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] != "." and not p.name.endswith(".json"))
+        found = _runs(path.iterdir())
     elif path.exists() or not glob.has_magic(text):
         found = [path]
     else:
-        found = sorted(Path(match) for match in glob.glob(text))
+        found = _runs(map(Path, glob.glob(text)))
     if not found:
         raise InputError(path, None, "there is no run here; name a file, a folder, or a pattern in quotes")
     return (name if named else ""), found
+
+
+def _runs(paths: Iterable[Path]) -> list[Path]:
+    """Files without those beside runs: sidecars, and what is hidden or half-made."""
+    return sorted(p for p in paths if p.is_file() and p.name[0] != "." and not p.name.endswith(".json"))

@@ -20,8 +20,9 @@ import pytrec_eval
 
 from quati_pool.evaluation.bounds import ndcg_bounds
 from quati_pool.evaluation.joined import Judgements
-from quati_pool.evaluation.leaderboard import leaderboard, unjudged
+from quati_pool.evaluation.leaderboard import leaderboard
 from quati_pool.evaluation.measures import DEFAULTS
+from quati_pool.evaluation.reusability import hole_rates
 from quati_pool.evaluation.scores import Rankings, score
 from quati_pool.evaluation.significance import compare, groups
 from quati_pool.records import Qrels, Run, code_ids
@@ -98,7 +99,7 @@ def main() -> None:
     print(f"| before that, from frames | {coded:.2f} s (runs) | {theirs_made:.2f} s (dictionaries) |")
     print(f"| the default measures | {median(lambda: score(runs, qrels, DEFAULTS)):.2f} s | |")
     print(f"| bounds of nDCG@10 | {median(lambda: ndcg_bounds(runs, qrels, 10, [0, 1, 2, 3])):.3f} s | |")
-    print(f"| unjudged@10 | {median(lambda: unjudged(runs, qrels, 10)):.3f} s | |")
+    print(f"| unjudged@10 | {median(lambda: hole_rates(runs, qrels, [10])):.3f} s | |")
     print(f"| leaderboard, 2,000 draws | {median(lambda: leaderboard(found)):.3f} s | |")
     for test in ("t", "wilcoxon", "randomisation"):
         print(f"| all pairs, {test} | {median(lambda test=test: compare(found, 'AP', test)):.3f} s | |")

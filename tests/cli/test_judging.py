@@ -86,7 +86,7 @@ def faults(pool_yaml: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
         ),
         "a consensus of a stranger": (
             pool_yaml + "  both: {consensus: [lexical, ana]}\n", ("judge", "lexical"),
-            "pool.yaml:13: judges.both.consensus: 'ana' is no judge; there are: lexical",
+            "pool.yaml:13: judges.both.consensus: 'ana' is neither a judge nor a label file; there are: lexical",
         ),
         "a consensus of one": (
             pool_yaml + "  both: {consensus: [lexical]}\n", ("judge", "lexical"),

@@ -9,10 +9,9 @@ import pytest
 
 from quati_pool.cli.main import app
 from quati_pool.errors import MissingExtraError
+from quati_pool.registry import EXPORTS
 from quati_pool.retrieval.bm25 import Bm25
-from quati_pool.steps import judge_report
-from quati_pool.steps.demo import demo
-from quati_pool.steps.diversity_report import tables
+from quati_pool.steps.demo import demo, tables
 from quati_pool.steps.listener import Listener
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -24,16 +23,25 @@ def test_the_readme_shows_the_tables_of_the_lean_demo(tmp_path: Path, monkeypatc
         raise MissingExtraError("bm25", "lucene", "pyserini")
 
     monkeypatch.setattr(Bm25, "require", absent)
-    result, judged = demo(tmp_path / "demo", Listener())
-    for table in [*tables(result), *judge_report.tables(judged)]:
+    made = demo(tmp_path / "demo", Listener())
+    result = made.built
+    for table in tables(made):
         assert f"    {table.title}\n" in README
-    grades = judged.pending.standing.grades
+    grades = made.judged.pending.standing.grades
     assert re.search(
         rf"^    lexical +{sum(grades.values())} +" + " +".join(str(grades[g]) for g in range(4)), README, re.M
     )
     for share in result.diversity.systems:
         # Not the pairs by one system alone: scores of lsa may differ in the last digit on another processor.
         assert re.search(rf"^    {share.name} +{share.pairs} +\d+ +\d+\.\d %$", README, re.MULTILINE)
+
+    for pair in made.agreed.pairs:
+        assert re.search(rf"^    {pair.a} +{pair.b} +{pair.n} +\d\.\d{{4}} ", README, re.MULTILINE)
+
+
+def test_the_readme_names_every_export() -> None:
+    for name in EXPORTS.names():
+        assert f"| `{name}` |" in README
 
 
 def test_the_readme_names_every_command() -> None:

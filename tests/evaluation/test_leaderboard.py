@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from random_runs import ranked
 
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.leaderboard import Cell, leaderboard, systems_by_condition, unjudged
+from quati_pool.evaluation.leaderboard import Cell, leaderboard, systems_by_condition
 from quati_pool.evaluation.scores import Scores, score
 from quati_pool.stats.bootstrap import multiplicities
 from tests.evaluation.small_qrels import qrels_of, run_of
@@ -69,18 +68,10 @@ def test_the_same_seed_gives_the_same_board_and_every_run_the_same_draws() -> No
     assert leaderboard(scores_of({"A": values}), seed=2).rows[0].measures != found.rows[0].measures
 
 
-def test_unjudged_counts_what_was_returned_within_the_cutoff() -> None:
-    # q1: x y of a x y (cutoff 3, b is beyond); q2: nothing unjudged; q9 is not judged and does not count.
-    qrels = qrels_of({("q1", "a"): 1, ("q1", "b"): 0, ("q2", "x"): 0, ("q3", "a"): 0})
-    runs = [run_of("A", q1="axyb", q2="x", q9="z"), run_of("B", q3="a"), ranked("empty", {})]
-    found = unjudged(runs, qrels, 3)
-    assert [(one.run_tag, one.returned, one.unjudged) for one in found] == [("A", 4, 2), ("B", 1, 0), ("empty", 0, 0)]
-    assert [one.share for one in found] == [0.5, 0, None]
-
-
-def test_a_cutoff_below_one_is_refused() -> None:
-    with pytest.raises(ConfigError, match="the cutoff is 0; give a whole number from 1"):
-        unjudged([], qrels_of({("q", "a"): 1}), 0)
+def test_without_draws_there_are_means_and_no_intervals() -> None:
+    found = leaderboard(scores_of({"A": [0.5, 1.0], "B": [0.0, 0.5]}), draws=0)
+    assert [row.measures["P@5"].mean for row in found.rows] == [0.75, 0.25]
+    assert [row.measures["P@5"].interval for row in found.rows] == [(None, None, 0)] * 2
 
 
 def test_conditions_side_by_side() -> None:

@@ -1,0 +1,25 @@
+"""Ranks by means. Means that differ only in their last bits, having been added up in another order, are ties."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Values = npt.NDArray[np.float64]
+
+_DECIMALS = 12
+
+
+def rounded(means: npt.NDArray[Any]) -> Values:
+    """Means of which those that are ties are equal."""
+    result: Values = np.round(means, _DECIMALS)
+    return result
+
+
+def ranks(means: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Ranks from 1 along the first axis, the highest mean first; ties share the best of their ranks."""
+    values = rounded(means)
+    places: npt.NDArray[np.int64] = (values[None] > values[:, None]).sum(axis=1) + 1
+    return places
