@@ -117,6 +117,12 @@ def to_latex(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
+def latex_file(tables: Sequence[Table]) -> str:
+    """All tables as one file to ``\\input``; LaTeX keeps 18 waiting at most, so each ten are let out."""
+    tens = ["\n".join(map(to_latex, tables[start : start + 10])) for start in range(0, len(tables), 10)]
+    return "% needs the package booktabs\n" + "\n\\clearpage\n".join(tens)
+
+
 def to_csv(table: Table) -> str:
     """Comma-separated values, numbers unrounded, undefined ones empty."""
     out = io.StringIO()

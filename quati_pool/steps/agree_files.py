@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from quati_pool.render import figures
-from quati_pool.render.tables import to_json, to_latex, to_markdown
+from quati_pool.render.tables import latex_file, to_json, to_markdown
 from quati_pool.steps.agree import AgreeReport
 from quati_pool.steps.agree_report import as_data, as_rows, tables
 from quati_pool.steps.listener import Listener
@@ -51,7 +51,7 @@ def write(report: AgreeReport, output: Path | None, listener: Listener) -> None:
     found = tables(report, queries=None)
     content: dict[str, str | bytes] = {
         "agreement.md": "# Agreement\n\n" + "\n".join(map(to_markdown, found)),
-        "agreement.tex": "% needs the package booktabs\n" + "\n".join(map(to_latex, found)),
+        "agreement.tex": latex_file(found),
         "agreement.csv": as_rows(report),
         "agreement.json": to_json(as_data(report)),
         **files(pictures(report)),

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from quati_pool.files.artefacts import Key
 from quati_pool.pooling.diversity import RBO_P, GradeShares, Share
 from quati_pool.render.figures import Drawing, heat_map
-from quati_pool.render.tables import Column, Table, to_json, to_latex, to_markdown
+from quati_pool.render.tables import Column, Table, latex_file, to_json, to_markdown
 from quati_pool.steps.making import Maker
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def write_reports(result: BuildResult, maker: Maker, key: Key, force: bool) -> N
     head = f"# Diversity of the pool {result.config.name}\n\n"
     fills = {
         "diversity.md": text(head + "\n".join(map(to_markdown, found))),
-        "diversity.tex": text("% needs the package booktabs\n" + "\n".join(map(to_latex, found))),
+        "diversity.tex": text(latex_file(found)),
         "diversity.json": text(to_json(as_data(result))),
         "overlap.png": picture,
         "overlap.svg": picture,

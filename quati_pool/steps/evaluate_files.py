@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from quati_pool.render import figures
-from quati_pool.render.tables import to_json, to_latex, to_markdown
+from quati_pool.render.tables import latex_file, to_json, to_markdown
 from quati_pool.steps.evaluate import Evaluation, by_query
 from quati_pool.steps.evaluate_report import as_data, tables
 from quati_pool.steps.listener import Listener
@@ -57,7 +57,7 @@ def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> No
     found = tables(evaluation, comparisons=None)
     content: dict[str, str | bytes] = {
         "evaluation.md": "# Evaluation\n\n" + "\n".join(map(to_markdown, found)),
-        "evaluation.tex": "% needs the package booktabs\n" + "\n".join(map(to_latex, found)),
+        "evaluation.tex": latex_file(found),
         "evaluation.json": to_json(as_data(evaluation)),
         "evaluation-by-query.csv": by_query(evaluation),
         **files(pictures(evaluation)),

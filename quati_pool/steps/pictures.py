@@ -46,4 +46,4 @@ def stem(*parts: str) -> str:
 
 def _plain(part: str) -> str:
     plain = _NOT_IN_NAMES.sub("-", part)[:_LONGEST].strip("-.")
-    return plain if plain == part else f"{plain or 'x'}-{hashlib.sha256(part.encode()).hexdigest()[:8]}"
+    return plain if plain and plain == part else f"{plain or 'x'}-{hashlib.sha256(part.encode()).hexdigest()[:8]}"

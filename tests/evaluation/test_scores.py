@@ -198,7 +198,7 @@ def test_a_run_for_other_queries_says_so() -> None:
     with pytest.raises(QuatiPoolError) as refused:
         score([run_of("s", q1="a", q2="a")], qrels_of({("t1", "a"): 1, ("t2", "a"): 1}), ["P@1"])
     assert str(refused.value) == (
-        "s: none of its queries (such as q1, q2) is judged (the judged ones: such as t1, t2); "
+        "s: 0 of its 2 queries (q1, q2) are among the 2 judged ones (t1, t2); "
         "give the run and the qrels of the same queries"
     )
 

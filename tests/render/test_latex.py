@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quati_pool.render.latex import escape
-from quati_pool.render.tables import Column, Table, to_latex
+from quati_pool.render.tables import Column, Table, latex_file, to_latex
 from tests.machine_parts import program
 
 SIGNS = "≥ – → ± κ τ α Δ − é ã ç Ș ≤ × ρ “quoted” ‘single’ … — € ° ½ x² 10⁻⁶ «» \u00a0 №"
@@ -60,6 +60,13 @@ def test_tables_with_hostile_cells_compile(tmp_path: Path) -> None:
     # LaTeX holds 18 unplaced floats at most.
     source = "\n\\clearpage\n".join(map(to_latex, tables))
     assert compiled(source, tmp_path).read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.slow
+def test_a_file_of_many_tables_compiles(tmp_path: Path) -> None:
+    """More than LaTeX keeps waiting for a page, 18 or in newer ones 52."""
+    tables = [Table(f"Table {n}", [Column("System")], [["x"]]) for n in range(80)]
+    assert compiled(latex_file(tables), tmp_path).read_bytes().startswith(b"%PDF")
 
 
 @pytest.mark.slow
