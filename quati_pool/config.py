@@ -140,7 +140,7 @@ class PoolConfig(Model):
     """A collection: its corpora, queries, systems and pool, and who grades it on which scale."""
 
     name: str
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0)] = 0
     corpora: dict[str, CorpusConfig]
     queries: QueriesConfig
     systems: dict[str, RetrieverSystem | RerankSystem | FusionSystem]

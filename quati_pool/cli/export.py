@@ -46,7 +46,8 @@ def _format_command(name: str) -> Any:
         text = f"Cannot be used: {error}."
     else:
         settings = "".join(
-            f"\n\n--set {key}={'…' if field.is_required() else field.default}: {field.description or ''}"
+            f"\n\n--set {key}={'…' if field.is_required() else field.default}"
+            + (f": {field.description}" if field.description else "")
             for key, field in component.Parameters.model_fields.items()
         )
         what = f"Write the collection as {component.summary}."

@@ -58,9 +58,9 @@ class Table:
 
 
 def to_text(table: Table) -> str:
-    """Aligned columns for a terminal."""
-    headings = [column.heading for column in table.columns]
-    rows = table.shown()
+    """Aligned columns for a terminal, which no text can break or command."""
+    headings = [one_line(column.heading) for column in table.columns]
+    rows = [[one_line(cell) for cell in row] for row in table.shown()]
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
@@ -71,7 +71,8 @@ def to_text(table: Table) -> str:
         return "  ".join(aligned).rstrip()
 
     rule = "  ".join("─" * width for width in widths)
-    parts = [table.title, line(headings), rule, *map(line, rows), *([table.note] if table.note else [])]
+    note = [one_line(table.note)] if table.note else []
+    parts = [one_line(table.title), line(headings), rule, *map(line, rows), *note]
     return "\n".join(parts) + "\n"
 
 

@@ -69,6 +69,8 @@ def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) 
     graded = {source.name: source.qrels for source in gathered.sources}
     if len(graded) < 2:
         there = f"only {next(iter(graded))} has grades" if graded else "nobody has graded anything"
+        left_out = "; ".join(f"{name} is left out: {problem}" for name, problem in gathered.problems.items())
+        there += f" ({left_out})" if left_out else ""
         raise QuatiPoolError(
             f"{there}; agreement needs two labelers: run another judge, or name files with --labels NAME=FILE"
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -111,7 +111,7 @@ def gather(
         files = {**declared, **files}
         wanted = [name for name in names if name not in declared]
         if wanted or not names:
-            with nullcontext(store) if store else Store.open(config.labels.url, config.folder) as opened:
+            with _one_state(config, store) as opened:
                 stored, problems = _stored(Grading(config, opened, pool), wanted)
         if files and (config.folder / config.queries.path).exists():
             queries = {query.query_id: query.query for query in load_queries(config).queries}
@@ -142,6 +142,16 @@ def gather(
     return Gathered(
         config, scale, sources, matched.duplicates, queries or matched.query_names, matched.matched_by, problems
     )
+
+
+@contextmanager
+def _one_state(config: PoolConfig, store: Store | None) -> Iterator[Store]:
+    """A store in one state of it: that which is open, in the state of whoever opened it, or one opened here."""
+    if store is not None:
+        yield store
+    else:
+        with Store.open(config.labels.url, config.folder) as opened, opened.snapshot():
+            yield opened
 
 
 def _scale_of(qrels: Iterable[Qrels]) -> dict[int, str]:

@@ -257,7 +257,7 @@ class Store:
         mine = (c.collection == collection, c.labeler_id == labeler_id, c.version == version)
         wanted = select(c.seq, c.rationale).where(*mine, c.rationale.is_not(None))
         with self._reading() as connection:
-            return dict(connection.execute(wanted).tuples().all())
+            return {row.seq: row.rationale for row in connection.execute(wanted)}
 
     def history(
         self, collection: str, labeler_id: str, query_id: str, doc_id: str

@@ -655,7 +655,7 @@ def test_hostile_texts_are_escaped_in_latex(hostile: tuple[str, ...], cli: Cli) 
     assert r"\input" not in out
     assert r"\undefined" not in out
     assert r"\textbackslash" in out
-    for line in out.splitlines():
+    for line in out.removeprefix("% needs the package booktabs\n").splitlines():
         assert not re.search(r"(?<!\\)[%#]", line)
         assert len(re.findall(r"(?<!\\)\$", line)) % 2 == 0
         assert len(re.findall(r"(?<!\\)\{", line)) == len(re.findall(r"(?<!\\)\}", line))

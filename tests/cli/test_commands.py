@@ -101,7 +101,7 @@ def test_build_in_every_format(tiny: Path, cli: Cli, how: str) -> None:
     begin = {
         "table": "Pairs that only one system returned\n",
         "markdown": "### Pairs that only one system returned\n\n| System |",
-        "latex": "\\begin{table}\n",
+        "latex": "% needs the package booktabs\n\\begin{table}\n",
         "csv": "# ",
         "json": "{",
     }

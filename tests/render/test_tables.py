@@ -187,3 +187,10 @@ def test_json() -> None:
     assert "é" in text
     with pytest.raises(ValueError, match="not JSON compliant"):
         to_json({"share": math.nan})
+
+
+def test_no_text_commands_the_terminal() -> None:
+    hostile = "a\x1b[31mred\x07\nb\r\x9b2J"
+    shown = to_text(Table(hostile, [Column(hostile)], [[hostile]], hostile))
+    assert not set(shown) & set("\x1b\x07\r\x9b")
+    assert len(shown.splitlines()) == 5

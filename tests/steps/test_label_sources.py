@@ -220,7 +220,6 @@ def test_agree_in_a_workspace_writes_its_reports(inside: Path, cli: Cli) -> None
     assert data["sources"][0]["unmatched"] == [["q9", "d9"]]
     assert data["sources"][2]["without_grade"] == {"never asked": 1}
     assert (inside / "reports" / "agreement.json").read_text(encoding="utf-8") == done.out
-    assert cli("agree", "--format", "json", "--draws", "20").err.endswith("/reports is up to date\n")
 
 
 def test_agree_by_names_and_files_at_once(inside: Path, cli: Cli) -> None:
@@ -234,14 +233,20 @@ def test_agree_by_names_and_files_at_once(inside: Path, cli: Cli) -> None:
 
 
 def test_agree_says_who_is_left_out(inside: Path, cli: Cli) -> None:
-    given(inside, bruno="111111")
     (inside / "gold.qrels").unlink()
+    missing = "gold.qrels: there is no such file; check the path"
     done = cli("agree")
     assert done.status == 1
     assert done.err == (
-        "quati-pool: only ana has grades; agreement needs two labelers: run another judge, "
-        "or name files with --labels NAME=FILE\n"
+        f"quati-pool: only ana has grades (gold is left out: {missing}; panel is left out: {missing}); "
+        "agreement needs two labelers: run another judge, or name files with --labels NAME=FILE\n"
     )
+    given(inside, bruno="111111")
+    text = (inside / "pool.yaml").read_text(encoding="utf-8").replace("files:", "files:\n    bruno: bruno.given")
+    (inside / "pool.yaml").write_text(text, encoding="utf-8")
+    done = cli("agree", "--draws", "0")
+    assert done.status == 0
+    assert f"gold is left out: {missing}\n" in done.err
 
 
 def test_labels_and_export_know_the_labelers_of_files(inside: Path, cli: Cli) -> None:

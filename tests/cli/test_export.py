@@ -1,0 +1,536 @@
+"""``quati-pool export`` as a user runs it: from a corpus with hard ids to what other people's loaders read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import yaml
+
+from quati_pool.registry import EXPORTS
+from quati_pool.release.manifest import verify
+from quati_pool.steps.build import build
+from quati_pool.steps.judge import judge
+from quati_pool.steps.listener import Listener
+from tests.cli.conftest import Cli, Done
+from tests.release.small_release import HARD_IDS, by_query, contents
+from tests.release.test_beir import loaded as loaded_by_beir
+from tests.release.test_hf import grades_of
+from tests.release.test_hf import loaded as loaded_by_datasets
+from tests.steps.small_collection import ROOT, environment
+
+QUERIES = ['"', '"d"', "a,b", "é", "e\u0301", "007", "7", '",é' * 66 + "xy"]
+"""The last has 200 characters."""
+TEXTS = {
+    doc_id: f'The {n}th ferry leaves, "says" the harbour\'s keeper: é {"tide " * (n % 5)}'
+    for n, doc_id in enumerate(HARD_IDS)
+}
+FORMATS = ["beir", "hf", "doccano", "bundle"]
+SETTINGS: dict[str, Any] = {
+    "name": "hard",
+    "corpus": {"path": "corpus.jsonl"},
+    "queries": {"path": "queries.jsonl"},
+    "systems": {
+        "bm25s": {"retriever": "bm25s", "language": "en"},
+        "words": {"retriever": "bm25s", "language": "en", "stemming": False},
+    },
+    "pool": {"depth": 100},
+    "judges": {"lexical": {"judge": "lexical", "language": "en"}, "gold": {"judge": "replay", "path": "gold.qrels"}},
+    "release": {"title": "Hard ids", "license": "cc-by-4.0", "languages": ["en"]},
+}
+GRADES = {(query, doc): (i + j) % 4 for i, query in enumerate(QUERIES) for j, doc in enumerate(HARD_IDS)}
+"""Those of gold: of all pairs, and so of all that are pooled."""
+
+
+def configure(folder: Path, **changes: Any) -> None:
+    text = yaml.safe_dump({**SETTINGS, **changes}, allow_unicode=True, sort_keys=False)
+    (folder / "pool.yaml").write_text(text, encoding="utf-8")
+
+
+def write_gold(folder: Path, grades: dict[tuple[str, str], int]) -> None:
+    rows = [f"{query} 0 {doc} {grade}\n" for (query, doc), grade in grades.items()]
+    (folder / "gold.qrels").write_text("".join(rows), encoding="utf-8")
+
+
+class Sketch:
+    """A stand-in for the figure of a build."""
+
+    def write(self, path: Path) -> None:
+        path.write_bytes(b"a sketch")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workspace of hard ids, built by bm25s and judged by lexical and gold."""
+    folder = tmp_path_factory.mktemp("finished")
+    rows = [json.dumps({"doc_id": doc, "text": text}, ensure_ascii=False) + "\n" for doc, text in TEXTS.items()]
+    (folder / "corpus.jsonl").write_text("".join(rows), encoding="utf-8")
+    asked = [{"query_id": query, "query": f"ferry tide {n}th"} for n, query in enumerate(QUERIES)]
+    (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked), encoding="utf-8")
+    write_gold(folder, GRADES)
+    configure(folder)
+    with mock.patch("quati_pool.steps.diversity_report.heat_map", return_value=Sketch()):
+        build(folder / "pool.yaml", Listener())
+    for name in ("lexical", "gold"):
+        judge(folder / "pool.yaml", name, Listener())
+    return folder
+
+
+@pytest.fixture
+def workspace(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a copy of it."""
+    folder = Path(shutil.copytree(finished, tmp_path / "workspace"))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+Export = Callable[..., Done]
+
+
+@pytest.fixture
+def export(cli: Cli) -> Export:
+    """Runs ``export`` with some arguments, which must be done."""
+
+    def run(*arguments: object) -> Done:
+        done = cli("export", *arguments)
+        assert (done.status, done.out) == (0, ""), done.err
+        return done
+
+    return run
+
+
+def refused(done: Done) -> str:
+    """The one line that a refusal is, after what was made or reused on the way."""
+    assert (done.status, done.out) == (1, ""), done
+    *before, last = done.err.splitlines()
+    assert all(line.endswith(": reused") for line in before), done.err
+    assert last.startswith("quati-pool: ")
+    return last.removeprefix("quati-pool: ")
+
+
+def said(done: Done) -> list[str]:
+    return [line for line in done.err.splitlines() if not line.endswith(": reused")]
+
+
+def pooled(folder: Path) -> list[tuple[str, str]]:
+    import gzip
+
+    with gzip.open(folder / "pool.jsonl.gz", "rt", encoding="utf-8") as file:
+        return [(pair["query_id"], pair["doc_id"]) for pair in map(json.loads, file)]
+
+
+# ---- what is written, read by others
+
+
+def test_the_chain_pools_hard_ids(workspace: Path) -> None:
+    pairs = pooled(workspace)
+    assert {query for query, _ in pairs} == set(QUERIES)
+    assert {doc for _, doc in pairs} == set(HARD_IDS)
+    assert max(map(len, QUERIES)) == max(map(len, HARD_IDS)) == 200
+
+
+def test_beirs_loader_reads_the_export(workspace: Path, export: Export) -> None:
+    assert said(export("beir", "--labeler", "gold", "--labeler", "lexical"))[-1].startswith(
+        f"wrote exports/beir: {len(HARD_IDS)} passages, {len(QUERIES)} queries, "
+    )
+    corpus, queries, qrels = loaded_by_beir(workspace / "exports" / "beir")
+    assert corpus == {doc_id: {"text": text, "title": ""} for doc_id, text in TEXTS.items()}
+    assert queries == {query: f"ferry tide {n}th" for n, query in enumerate(QUERIES)}
+    # The first labeler's grades are the split test.
+    assert qrels == by_query({pair: GRADES[pair] for pair in pooled(workspace)})
+    assert qrels != loaded_by_beir(workspace / "exports" / "beir", "lexical")[2]
+
+
+def test_datasets_reads_the_export(workspace: Path, export: Export) -> None:
+    export("hf")
+    folder = workspace / "exports" / "hf"
+    grades = grades_of(loaded_by_datasets(folder, "qrels-gold", "test"))
+    assert grades == {pair: GRADES[pair] for pair in pooled(workspace)}
+    corpus = loaded_by_datasets(folder, "corpus", "corpus")
+    assert {row["doc_id"]: row["text"] for row in corpus} == TEXTS
+    assert (folder / "README.md").read_text(encoding="utf-8").startswith("---\npretty_name: Hard ids\n")
+
+
+def test_doccano_gets_every_pair_once(workspace: Path, export: Export) -> None:
+    export("doccano", "--set", "labeler=gold")
+    lines = (workspace / "exports" / "doccano" / "pairs.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = {(row["query_id"], row["doc_id"]): row for row in map(json.loads, lines)}
+    assert list(rows) == pooled(workspace)
+    names = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
+    assert all(row["label"] == [names[GRADES[pair]]] for pair, row in rows.items())
+
+
+def test_the_bundle_holds_everything_and_nothing_private(workspace: Path, export: Export) -> None:
+    export("bundle")
+    folder = workspace / "exports" / "bundle"
+    names = set(contents(folder))
+    assert {"corpus.jsonl.gz", "pool.jsonl.gz", "queries.jsonl", "pool.yaml", "README.md", "MANIFEST.json"} < names
+    for stem in ("runs/bm25s.trec.gz", "runs/words.trec.gz", "qrels/gold.qrels", "qrels/lexical.qrels",
+                 "labels/gold.parquet", "judges/lexical.json"):  # fmt: skip
+        assert stem in names
+    rows = [line.split(" ") for line in (folder / "qrels" / "gold.qrels").read_text(encoding="utf-8").splitlines()]
+    assert {(query, doc): int(grade) for query, _, doc, grade in rows} == {p: GRADES[p] for p in pooled(workspace)}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_verifies_and_a_second_is_up_to_date(workspace: Path, export: Export, name: str) -> None:
+    first = said(export(name))
+    folder = workspace / "exports" / name
+    assert first[-1].startswith(f"wrote exports/{name}: ")
+    assert verify(folder) == []
+    assert json.loads((folder.parent / f"{name}.meta.json").read_bytes())["key"]["format"].startswith(
+        "quati_pool.release"
+    )
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    assert said(export(name)) == [f"exports/{name} is up to date"]
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+    export(name, "-o", "other")
+    assert contents(workspace / "other") == contents(folder)
+
+
+# ---- whose grades
+
+
+def test_all_labelers_by_default_and_those_that_are_named_in_their_order(workspace: Path, export: Export) -> None:
+    def splits(*arguments: object) -> list[str]:
+        export("beir", *arguments)
+        manifest = json.loads((workspace / "exports" / "beir" / "MANIFEST.json").read_bytes())
+        return list(manifest["counts"]["splits"].items())
+
+    assert splits() == [("test", "lexical"), ("gold", "gold")]
+    assert splits("--labeler", "gold") == [("test", "gold")]
+    assert splits("--labeler", "gold", "--labeler", "lexical") == [("test", "gold"), ("lexical", "lexical")]
+
+
+def test_refused_while_pairs_are_pending(workspace: Path, cli: Cli, export: Export) -> None:
+    three = {"judges": {**SETTINGS["judges"], "late": {"judge": "replay", "path": "late.qrels"}}}
+    configure(workspace, **three)
+    pairs = pooled(workspace)
+    (workspace / "late.qrels").write_text("".join(f"{q} 0 {d} 1\n" for q, d in pairs[2:]), encoding="utf-8")
+    assert cli("judge", "late", "--limit", 5).status == 0
+    lacking = len(pairs) - 3
+    for name in FORMATS:
+        done = refused(cli("export", name))
+        assert done.startswith(
+            f"{lacking} of {len(pairs)} pairs have no grade by late (2 failed, {len(pairs) - 5} never"
+        )
+        assert done.endswith("run: quati-pool judge late, or leave them out, unjudged, with --allow-missing")
+    assert not (workspace / "exports").exists()
+    # Of others nothing is missing.
+    export("beir", "--labeler", "gold")
+    done = export("beir", "--allow-missing", "-o", "partial")
+    assert f"late: {lacking} of {len(pairs)} pairs without a grade are left out" in said(done)
+    assert len(loaded_by_beir(workspace / "partial", "late")[2][pairs[2][0]]) == 3
+    late = json.loads((workspace / "partial" / "MANIFEST.json").read_bytes())["labelers"][-1]
+    assert late["left_out"] == {"failed": 2, "never asked": len(pairs) - 5}
+
+
+def test_a_label_files_grades_of_other_pairs_are_told(workspace: Path, cli: Cli, export: Export) -> None:
+    configure(workspace, labels={"files": {"ana": {"path": "ana.qrels", "person": True}}})
+    pairs = pooled(workspace)
+    grades = "".join(f"{query} 0 {doc} 2\n" for query, doc in [*pairs, (QUERIES[0], "d-of-nobody")])
+    (workspace / "ana.qrels").write_text(grades, encoding="utf-8")
+    told = "1 grades of pairs that are not pooled are left out"
+    assert f"ana: {told}" in said(export("beir"))
+    done = export("qrels", "--labeler", "ana")
+    assert done.err == f"wrote qrels/ana.qrels: {len(pairs)} pairs; {told}\n"
+
+
+def test_a_changed_label_makes_the_export_anew(workspace: Path, cli: Cli, export: Export) -> None:
+    export("beir", "--labeler", "gold")
+    pair = pooled(workspace)[0]
+    write_gold(workspace, {**GRADES, pair: (GRADES[pair] + 1) % 4})
+    assert cli("judge", "gold").status == 0
+    assert said(export("beir", "--labeler", "gold"))[-1].startswith("wrote exports/beir: ")
+    assert loaded_by_beir(workspace / "exports" / "beir")[2][pair[0]][pair[1]] == (GRADES[pair] + 1) % 4
+
+
+# ---- bad input
+
+REFUSED: dict[str, tuple[tuple[object, ...], str]] = {
+    "an unknown parameter": (
+        ("beir", "--set", "splt=dev"),
+        "export beir --set splt: there is no such parameter; did you mean 'split'?",
+    ),
+    "a number for a text": (
+        ("beir", "--set", "split=7"),
+        "export beir --set split: expected text, not 7 (put it in quotes)",
+    ),
+    "a text for a number": (
+        ("hf", "--set", "shard_bytes=many"),
+        "export hf --set shard_bytes: expected a whole number, not 'many'",
+    ),
+    "another choice": (
+        ("bundle", "--set", "corpus=some"),
+        "export bundle --set corpus: expected 'full', 'pooled' or 'none', not 'some'",
+    ),
+    "a labeler that is not released": (
+        ("doccano", "--set", "labeler=golf"),
+        "there is no labeler 'golf' in this release; did you mean 'gold'?",
+    ),
+    "an unknown labeler": (
+        ("beir", "--labeler", "golf"),
+        "there is no labeler 'golf' in hard; did you mean 'gold'?",
+    ),
+    "a labeler twice": (
+        ("beir", "--labeler", "gold", "--labeler", "gold"),
+        "hard: labeler 'gold' stands there 2 times; name it once",
+    ),
+    "a file to write to": (("beir", "-o", "gold.qrels"), "gold.qrels is a file; name a folder with -o"),
+    "the current folder": (("beir", "-o", "."), ". cannot be replaced; name a folder of its own with -o"),
+    "the folder above": (("beir", "-o", ".."), ".. cannot be replaced; name a folder of its own with -o"),
+    "a folder of others": (
+        ("beir", "-o", "theirs"),
+        "theirs is not empty and no export of ours; name another folder with -o",
+    ),
+    "a folder with another manifest": (
+        ("beir", "-o", "listed"),
+        "listed is no export of ours; name another folder with -o",
+    ),
+    "what build made": (
+        ("beir", "-o", "runs"),
+        "runs is not empty and no export of ours; name another folder with -o",
+    ),
+    "a folder for a file": (("qrels", "--labeler", "gold", "-o", "runs"), "runs is a folder; name a file with -o"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", REFUSED)
+def test_a_fault_is_one_line_and_changes_nothing(workspace: Path, cli: Cli, fault: str) -> None:
+    (workspace / "theirs").mkdir()
+    (workspace / "theirs" / "notes.txt").write_text("mine", encoding="utf-8")
+    (workspace / "listed").mkdir()
+    (workspace / "listed" / "MANIFEST.json").write_text("[]", encoding="utf-8")
+    made = {path for path in workspace.rglob("*") if path.is_file() and "cache" not in path.parts}
+    before = {path: path.read_bytes() for path in made if "labels.db" not in path.name}
+    arguments, expected = REFUSED[fault]
+    assert refused(cli("export", *arguments)) == expected
+    after = {path for path in workspace.rglob("*") if path.is_file() and "cache" not in path.parts}
+    assert after == made
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("made", ["cache/corpus/*", "cache/indexes/*"])
+def test_no_artefact_of_another_kind_is_replaced(workspace: Path, cli: Cli, made: str) -> None:
+    folder = next(path for path in workspace.glob(made) if path.is_dir())
+    before = contents(folder)
+    assert "no export of ours" in refused(cli("export", "beir", "-o", folder))
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("beir", "--set", "split"), "'split' holds no '='"),
+        (("beir", "--set", "split=a", "--set", "split=b"), "split is set twice; set it once"),
+        (("bier",), "No such command 'bier'."),
+        (("qrels",), "Missing option '--labeler'."),
+    ],
+)
+def test_bad_usage_exits_with_2(workspace: Path, cli: Cli, arguments: tuple[str, ...], expected: str) -> None:
+    done = cli("export", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.splitlines()[-1].endswith(expected)
+
+
+def test_nobody_graded_anything(tiny: Path, cli: Cli) -> None:
+    assert cli("build").status == 0
+    assert "nobody has graded anything yet" in refused(cli("export", "beir"))
+    # To be graded by people.
+    assert cli("export", "doccano").status == 0
+
+
+# ---- onto what is there
+
+
+def test_a_former_export_is_replaced(workspace: Path, export: Export) -> None:
+    export("bundle", "-o", "out")
+    assert said(export("beir", "--set", "split=dev", "-o", "out"))[-1].startswith("wrote out: ")
+    assert set(contents(workspace / "out")) == {
+        "MANIFEST.json", "corpus.jsonl", "queries.jsonl", "qrels/dev.tsv", "qrels/gold.tsv",
+    }  # fmt: skip
+    # An empty folder is nobody's; and what was taken out of an export is made again.
+    (workspace / "empty").mkdir()
+    export("beir", "--set", "split=dev", "-o", "empty")
+    (workspace / "out" / "qrels" / "dev.tsv").unlink()
+    export("beir", "--set", "split=dev", "-o", "out")
+    assert contents(workspace / "out") == contents(workspace / "empty")
+
+
+@pytest.mark.parametrize("change", ["a file added", "a file changed", "under Git"])
+def test_an_export_that_somebody_worked_on_is_not_replaced(
+    workspace: Path, cli: Cli, export: Export, change: str
+) -> None:
+    export("hf", "-o", "out")
+    folder = workspace / "out"
+    if change == "a file added":
+        (folder / "notes.txt").write_text("mine", encoding="utf-8")
+        name = "notes.txt"
+    elif change == "a file changed":
+        name = "README.md"
+        (folder / name).write_text("a better card", encoding="utf-8")
+    else:
+        (folder / ".git").mkdir()
+        (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
+        name = ".git"
+    before = contents(folder)
+    done = refused(cli("export", "hf", "--labeler", "gold", "-o", "out"))
+    assert done.startswith(f"out would be replaced, and was changed since ({name}: ")
+    assert done.endswith("; move it away, or name another folder with -o")
+    assert contents(folder) == before
+
+
+# ---- plug-ins
+
+PLUGIN = """
+from typing import Annotated
+from pydantic import Field
+from quati_pool.release.base import Format, Parameters
+
+class Settings(Parameters):
+    separator: Annotated[str, Field(description="what stands between columns")] = ";"
+    must: int
+
+class Lines(Format):
+    name = "lines"
+    summary = "one line a grade"
+    Parameters = Settings
+
+    def fill(self, release, output):
+        first = release.labelers[0]
+        return {"lines": output.lines("lines.txt", (first.labeler for _ in range(self.parameters.must)))}
+
+class Breaks(Format):
+    name = "breaks"
+    summary = "a format with a fault"
+    Parameters = Parameters
+
+    def fill(self, release, output):
+        output.text("half.txt", "half")
+        return {}[release.name]
+"""
+ENTRY_POINTS = (
+    "[quati_pool.exports]\nlines = elsewhere_formats:Lines\nbreaks = elsewhere_formats:Breaks\n"
+    "typo = elsewhere_formats:Linse\nbeir = elsewhere_formats:Breaks\n"
+)
+
+
+@pytest.fixture
+def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed package with formats, one sound and two broken, and one that has the name of one of ours."""
+    site = tmp_path / "site"
+    info = site / "elsewhere-3.1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 3.1\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    (site / "elsewhere_formats.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(site)
+    vars(EXPORTS).pop("_plugins", None)
+    yield
+    vars(EXPORTS).pop("_plugins", None)
+
+
+def test_a_format_of_elsewhere_is_a_command_like_ours(workspace: Path, plugins: None, cli: Cli, export: Export) -> None:
+    listed = cli("export", "--help").out
+    assert "lines    Write the collection as one line a grade." in listed
+    assert listed.count("  beir ") == 1
+    described = cli("export", "lines", "--help").out
+    assert "--set separator=;: what stands between columns" in described
+    assert "--set must=…\n" in described
+    assert said(export("lines", "--labeler", "gold", "--set", "must=2")) == [
+        "wrote exports/lines: 2 lines, 1 files, 10 bytes"
+    ]
+    assert (workspace / "exports" / "lines" / "lines.txt").read_text() == "gold\ngold\n"
+    assert verify(workspace / "exports" / "lines") == []
+    assert "must" in refused(cli("export", "lines"))
+
+
+def test_a_broken_format_fails_alone_with_its_name(workspace: Path, plugins: None, cli: Cli, export: Export) -> None:
+    assert "typo     Cannot be used: the export 'typo' of elsewhere 3.1 cannot" in cli("export", "--help").out
+    assert refused(cli("export", "typo")) == (
+        "the export 'typo' of elsewhere 3.1 cannot be loaded (AttributeError: module 'elsewhere_formats' has no "
+        "attribute 'Linse'); mend or uninstall that package"
+    )
+    assert refused(cli("export", "breaks")) == (
+        "the format breaks failed (KeyError: 'hard'); mend or uninstall the package it is of"
+    )
+    assert not (workspace / "exports" / "breaks").exists()
+    assert not list(workspace.rglob(".partial-*"))
+    export("beir")
+
+
+# ---- interrupted
+
+
+class Driver:
+    """Runs exports in forked processes that break off at a chosen writing event."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def export(self, folder: Path, *arguments: str, **break_off: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        command = ["export", "beir", "-c", str(folder / "pool.yaml"), "-o", str(folder / "out"), *arguments]
+        self._process.stdin.write(json.dumps({"arguments": command, "folder": str(folder), **break_off}) + "\n")
+        self._process.stdin.flush()
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
+
+
+@pytest.fixture
+def driver() -> Iterator[Driver]:
+    # What each fork would import again.
+    modules = "quati_pool.steps.release, quati_pool.release.beir, alembic.command, sqlalchemy.dialects.sqlite"
+    start = f"import runpy, {modules}; runpy.run_module('tests.steps.killing_driver', run_name='__main__')"
+    command = [sys.executable, "-c", start]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield Driver(process)
+
+
+@pytest.mark.slow
+def test_killed_at_any_event_an_export_ends_as_an_unbroken_one(workspace: Path, driver: Driver) -> None:
+    """Of a first export, and of one that replaces another."""
+    for file in workspace.iterdir():
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+    shutil.rmtree(workspace / "out", ignore_errors=True)
+    # What an export remembers of its inputs is written once.
+    assert driver.export(workspace)["status"] == 0
+    for before in ((), ("--set", "split=dev")):
+
+        def start(before: tuple[str, ...] = before) -> None:
+            shutil.rmtree(workspace / "out", ignore_errors=True)
+            (workspace / "out.meta.json").unlink(missing_ok=True)
+            if before:
+                assert driver.export(workspace, *before)["status"] == 0
+
+        start()
+        whole = driver.export(workspace)
+        assert whole["status"] == 0, whole["stderr"]
+        expected = contents(workspace / "out")
+        assert "qrels/test.tsv" in expected
+        events = whole["events"]
+        assert any(event.startswith("rename out.meta.json") for event in events)
+        # Every folder made, renaming and removal, and of the many files that are written one.
+        own = [number for number, event in enumerate(events) if "out" in event]
+        chosen = sorted({own[len(own) // 2], *(n for n in own if not events[n].startswith(("open", "sync")))})
+        for number in chosen:
+            start()
+            broken = driver.export(workspace, at=number)
+            assert broken["status"] == -9, (events[number], broken["stderr"])
+            again = driver.export(workspace)
+            assert again["status"] == 0, (events[number], again["stderr"])
+            assert contents(workspace / "out") == expected
+            left = [path.name for path in workspace.iterdir() if path.name.startswith((".partial-", ".old-"))]
+            assert left == [], events[number]
+        assert driver.export(workspace)["stderr"].endswith("out is up to date\n")
