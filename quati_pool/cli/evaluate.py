@@ -88,9 +88,9 @@ def evaluate(
 ) -> None:
     """Rank systems under one or several qrels: leaderboard, tests, how far qrels and pool can be trusted.
 
-    Measures the workspace's runs under its labelers' grades, or files. Tables (.md, .tex, .csv, .json) and
-    figures go to reports/, or to -o DIR. Sets of runs (--run 1M=… --run 10M=…) stand side by side; named
-    like the qrels, each goes under its own.
+    Measures the workspace's runs under its labelers' grades, or files. Tables (.md, .tex, .json), the values of
+    every query (.csv) and figures go to reports/, or to -o DIR. Sets of runs (--run 1M=… --run 10M=…) stand side
+    by side; named like the qrels, each goes under its own.
     """
     from quati_pool.steps.evaluate import Settings
     from quati_pool.steps.evaluate import evaluate as step

@@ -204,7 +204,9 @@ def _correlations(
         if np.isnan(value):
             found[name] = Correlation(None, _UNDEFINED, _why_undefined(mean_a, mean_b))
         else:
-            found[name] = Correlation(value, interval(np.concatenate([np.empty(0), *drawn[name]])))
+            # One query is the same in every draw, which is no certainty.
+            values = np.concatenate([np.empty(0), *drawn[name]]) if queries > 1 else np.empty(0)
+            found[name] = Correlation(value, interval(values))
     return found
 
 

@@ -72,7 +72,8 @@ def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboar
     flat = scores.values.reshape(runs * measures, queries).T
     blocks = [block @ flat / queries for block in multiplicities(queries, draws, seed)]
     drawn = np.concatenate([np.empty((0, runs * measures)), *blocks])
-    intervals = [interval(column) for column in drawn.T]
+    # One query is the same in every draw, which is no certainty.
+    intervals = [interval(column if queries > 1 else column[:0]) for column in drawn.T]
     places = ranks(means[:, 0])
     missing = scores.missing.sum(axis=1)
     rows = tuple(

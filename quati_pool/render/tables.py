@@ -12,23 +12,29 @@ from typing import Any
 from quati_pool.render import latex
 from quati_pool.render.characters import one_line
 
-Cell = str | int | float | None
-"""None is undefined, and printed as a dash."""
+Cell = str | int | float | tuple[float, float] | None
+"""None is undefined, and printed as a dash; two numbers are an interval's ends."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column's heading, and for numbers the number of decimals; ``percent`` prints 0.25 as 25 %."""
+    """A column's heading, and for numbers the number of decimals; ``percent`` prints 0.25 as 25 %, and
+    ``positive`` a number that would be rounded to 0 as less than the last decimal."""
 
     heading: str
     decimals: int | None = None
     percent: bool = False
+    positive: bool = False
 
     def show(self, cell: Cell) -> str:
         if cell is None or cell != cell:
             return "–"
         if isinstance(cell, str):
             return cell
+        if isinstance(cell, tuple):
+            return " to ".join(f"{end:.{self.decimals}f}" for end in cell)
+        if self.positive and self.decimals and 0 < cell < 0.5 * 10**-self.decimals:
+            return f"< {10**-self.decimals:.{self.decimals}f}"
         if self.percent:
             return f"{100 * cell:.{self.decimals or 0}f} %"
         return f"{cell:.{self.decimals}f}" if self.decimals is not None else f"{cell:,}"
@@ -129,8 +135,14 @@ def to_csv(table: Table) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.heading for column in table.columns])
-    writer.writerows([["" if cell is None or cell != cell else cell for cell in row] for row in table.rows])
+    writer.writerows([list(map(_unrounded, row)) for row in table.rows])
     return out.getvalue()
+
+
+def _unrounded(cell: Cell) -> str | int | float:
+    if isinstance(cell, tuple):
+        return " to ".join(map(str, cell))
+    return "" if cell is None or cell != cell else cell
 
 
 def to_json(value: Any) -> str:

@@ -56,7 +56,7 @@ def main_tables(report: AgreeReport) -> list[Table]:
         made.append(_intervals(report))
     made.append(_together(report))
     if report.ratings.people:
-        made += [_layout(name, found) for name, found in report.layouts.items()]
+        made += [_layout(report, name, found) for name, found in report.layouts.items()]
     return made
 
 
@@ -92,7 +92,14 @@ def as_data(report: AgreeReport) -> dict[str, Any]:
             for source in gathered.sources
         ],
         "pairs": [_pair_data(pair) for pair in report.pairs],
-        "overall": {**found.values, "intervals": _ends(found), "n": found.n, "undefined": found.undefined},
+        "overall": {
+            **found.values,
+            "intervals": _ends(found),
+            "undefined_draws": _undefined_draws(found),
+            "n": found.n,
+            "graded": found.graded,
+            "undefined": found.undefined,
+        },
         "layouts": {name: _layout_data(value) for name, value in report.layouts.items()},
         "queries": [
             {
@@ -164,6 +171,7 @@ def _pair_data(pair: PairAgreement) -> dict[str, Any]:
         **pair.values,
         "confusion": pair.confusion.tolist(),
         "intervals": _ends(pair),
+        "undefined_draws": _undefined_draws(pair),
         "undefined": pair.undefined,
         "binarized": {
             str(grade): {**found.values, "intervals": _ends(found), "undefined": found.undefined}
@@ -176,6 +184,11 @@ def _ends(found: Estimates) -> dict[str, list[float | None] | None]:
     return {name: None if ends.low is None else [ends.low, ends.high] for name, ends in found.intervals.items()}
 
 
+def _undefined_draws(found: Estimates) -> dict[str, int]:
+    """How many resamples were left out of an interval, as the coefficient is undefined in them."""
+    return {name: ends.undefined for name, ends in found.intervals.items() if ends.undefined}
+
+
 def _layout_data(found: Layout) -> dict[str, Any]:
     return {
         "people": list(found.people),
@@ -185,14 +198,29 @@ def _layout_data(found: Layout) -> dict[str, Any]:
                 "values": _numbers(found.value[row]),
                 "mean": _number(found.mean[row]),
                 "std": _number(found.std[row]),
-                "undefined": int(found.undefined[row]),
+                "undefined_values": int(found.undefined[row]),
                 "difference": _number(found.difference[row]),
+                "undefined": _why_no_mean(found, row),
             }
             for row, labeler in enumerate(found.labelers)
         ],
         "mean_human": _number(found.human_mean),
         "std_human": _number(found.human_std),
+        "undefined": {} if len(found.people) > 1 else {"mean_human": "fewer than two people"},
     }
+
+
+def _why_no_mean(found: Layout, row: int) -> dict[str, str]:
+    """Why the nulls of a row are null."""
+    labeler, told = found.labelers[row], {}
+    if np.isnan(found.mean[row]):
+        others = [person for person in found.people if person != labeler]
+        told["mean"] = "undefined with every person" if others else "there is no other person"
+    if labeler in found.people:
+        told["difference"] = "a person is part of the mean"
+    elif np.isnan(found.difference[row]):
+        told["difference"] = told.get("mean", "the people have no mean of their own")
+    return told
 
 
 def _query_data(report: AgreeReport) -> dict[str, Any]:
@@ -201,9 +229,9 @@ def _query_data(report: AgreeReport) -> dict[str, Any]:
         "queries": [
             {
                 "query_id": query_id,
-                "human": {"mean": _number(found.human_mean[row]), "std": _number(found.human_std[row])},
+                "human": _spread(found.human_mean[row], found.human_std[row], found.human_undefined[row]),
                 "judges": {
-                    judge: {"mean": _number(found.judge_mean[row, i]), "std": _number(found.judge_std[row, i])}
+                    judge: _spread(found.judge_mean[row, i], found.judge_std[row, i], found.judge_undefined[row, i])
                     for i, judge in enumerate(found.judges)
                 },
             }
@@ -216,6 +244,14 @@ def _query_data(report: AgreeReport) -> dict[str, Any]:
             )
         },
     }
+
+
+def _spread(mean: float, std: float, undefined: int) -> dict[str, Any]:
+    """A mean within a query, and how many pairs of labelers have no value there that could enter it."""
+    data: dict[str, Any] = {"mean": _number(mean), "std": _number(std), "undefined_pairs": int(undefined)}
+    if np.isnan(mean):
+        data["undefined"] = {"mean": "κ is undefined between all of them" if undefined else "no two of them to compare"}
+    return data
 
 
 def _number(value: float | np.floating[Any]) -> float | None:
@@ -251,7 +287,7 @@ def _labelers(report: AgreeReport) -> Table:
         mean = float(grades.mean()) if len(grades) else None
         rows.append([source.name, kind, len(grades), source.ungraded, len(report.unmatched[source.name]), mean])
     columns = [Column("Labeler"), Column("Kind"), Column("Pairs graded"), Column("Without a grade")]
-    notes = [f"Pairs are matched by {gathered.matched_by}."]
+    notes = [f"Pairs are matched by {gathered.matched_by}. The mean grade is over each labeler's own pairs."]
     for source in gathered.sources:
         if source.lacking:
             states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
@@ -272,18 +308,21 @@ def _intervals(report: AgreeReport) -> Table:
     rows: list[list[Cell]] = [
         [pair.a, pair.b, *(_interval(pair, name) for name in COEFFICIENTS)] for pair in report.pairs
     ]
-    columns = [Column("Labeler"), Column("and"), *(Column(HEADINGS[name]) for name in COEFFICIENTS)]
+    columns = [Column("Labeler"), Column("and"), *(Column(HEADINGS[name], 4) for name in COEFFICIENTS)]
     note = f"Bootstrap over queries, {report.draws:,} resamples, seed {report.seed}, percentiles 2.5 and 97.5."
+    lost = max((ends.undefined for pair in report.pairs for ends in pair.intervals.values()), default=0)
+    if lost:
+        note += f" Resamples in which a coefficient is undefined are left out, up to {lost:,} of them."
     return Table("95 % intervals", columns, rows, note)
 
 
-def _interval(found: Estimates, name: str) -> str | None:
+def _interval(found: Estimates, name: str) -> tuple[float, float] | None:
     ends = found.intervals.get(name)
-    return None if ends is None or ends.low is None else f"{ends.low:.3f} to {ends.high:.3f}"
+    return None if ends is None or ends.low is None or ends.high is None else (ends.low, ends.high)
 
 
 def _ends_column(report: AgreeReport) -> list[Column]:
-    return [Column("95 % interval")] if report.draws else []
+    return [Column("95 % interval", 4)] if report.draws else []
 
 
 def _ends_of(report: AgreeReport, found: Estimates, name: str) -> list[Cell]:
@@ -319,13 +358,13 @@ def _together(report: AgreeReport) -> Table:
     ]
     columns = [Column("Coefficient"), Column("Value", 4), *_ends_column(report), Column("Pairs")]
     note = (
-        "Missing grades are allowed but in Fleiss' κ; AC1 and AC2 take the shares of grades from pairs with one grade "
-        f"too. AC2's weights: {found.ac2_weights}."
+        "Missing grades are allowed but in Fleiss' κ. AC1 and AC2 take the shares of grades from all "
+        f"{found.graded:,} graded pairs, those of one labeler alone too; AC2's weights: {found.ac2_weights}."
     )
     return Table("All labelers together", columns, rows, " ".join(filter(None, [note, _reasons("Here", found)])))
 
 
-def _layout(name: str, found: Layout) -> Table:
+def _layout(report: AgreeReport, name: str, found: Layout) -> Table:
     several = len(found.people) > 1
     rows: list[list[Cell]] = []
     for row, labeler in enumerate(found.labelers):
@@ -337,9 +376,15 @@ def _layout(name: str, found: Layout) -> Table:
         rows.append(["Mean human annotators", *[""] * len(found.people), found.human_mean, found.human_std, ""])
         columns.append(Column("Difference to human mean", 4))
     note = "Means over the people, of a person over the others; population standard deviations."
-    left_out = int(found.undefined.sum())
-    if left_out:
-        note += f" {left_out:,} undefined values are left out of the means."
+    counts = [pair.n for pair in report.pairs if {pair.a, pair.b} & report.ratings.people]
+    if min(counts) < max(counts):
+        note += (
+            f" They are over different pairs: from {min(counts):,} to {max(counts):,} that two labelers both graded."
+        )
+    undefined = [f"{pair.a} and {pair.b}" for pair in report.pairs
+                 if pair.values[name] is None and {pair.a, pair.b} & report.ratings.people]  # fmt: skip
+    if undefined:
+        note += f" Undefined, and in no mean: {', '.join(undefined)}."
     return Table(f"{_TITLES[name]} with people", columns, rows, note)
 
 
@@ -377,6 +422,10 @@ def _by_query(report: AgreeReport, limit: int | None) -> Table:
     note = "Mean κ within a query over the pairs of people, or over the people; ± population standard deviation."
     if undefined:
         note += f" Undefined, and in no mean: {undefined} of {len(order):,} queries."
+    parts = np.column_stack([found.human_undefined, found.judge_undefined])[:, first:]
+    some = int(((parts > 0) & ~np.isnan(np.column_stack([found.human_mean, found.judge_mean])[:, first:])).sum())
+    if some:
+        note += f" {some:,} means are without the pairs of labelers whose κ is undefined in that query."
     if limit is not None and len(order) > limit:
         note += f" The first {limit:,} of {len(order):,} queries; --format json shows all."
     return Table("κ by query", columns, rows, note)

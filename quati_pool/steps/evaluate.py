@@ -62,13 +62,14 @@ class PoolQuality:
 @dataclass(frozen=True, eq=False)
 class Condition:
     """One set of runs under one labeler's qrels. ``bounds`` holds, for each nDCG with a cutoff, the lowest
-    and highest mean of each run over the grades its unjudged documents could have, shape (runs,) each.
-    ``letters``: runs that share one cannot be told apart by the first measure. ``quality`` is the
+    and highest mean of each run over the grades of ``scale`` that its unjudged documents could have, shape
+    (runs,) each. ``letters``: runs that share one cannot be told apart by the first measure. ``quality`` is the
     reason where there is none."""
 
     name: str
     run_set: RunSet
     source: LabelSource
+    scale: Sequence[int]
     scores: Scores
     board: Leaderboard
     holes: tuple[Holes, ...]
@@ -136,9 +137,8 @@ def measure(
     if settings.baseline is not None and settings.baseline not in known:
         raise ConfigError(f"--baseline {settings.baseline}: no such run; {nearest(settings.baseline, known)}")
     seed = settings.seed if settings.seed is not None else config.seed if config else 0
-    scale = sorted(gathered.scale)
     conditions = [
-        _condition(name, run_set, source, measures, settings, seed, scale)
+        _condition(name, run_set, source, measures, settings, seed, _scale(gathered, source))
         for name, run_set, source in _conditions(sets, gathered.sources)
     ]
     first = measures[0]
@@ -150,6 +150,13 @@ def measure(
     several = {condition.name: condition.scores for condition in conditions}
     systems = systems_by_condition(several, first) if len(several) > 1 else None
     return Evaluation(config, gathered, measures, settings, seed, conditions, rankings, systems)
+
+
+def _scale(gathered: Gathered, source: LabelSource) -> list[int]:
+    """The grades there are: those declared, or else 0 and what the labeler gave. Other files change nothing."""
+    if gathered.declared:
+        return sorted(gathered.scale)
+    return np.union1d(source.qrels.relevance, [0]).tolist()  # type: ignore[no-any-return]
 
 
 def _measures(settings: Settings, config: PoolConfig | None) -> tuple[str, ...]:
@@ -196,6 +203,7 @@ def _condition(
         name,
         run_set,
         source,
+        scale,
         scores,
         board,
         hole_rates(runs, qrels),

@@ -49,7 +49,7 @@ def comparison_tables(evaluation: Evaluation, condition: Condition, limit: int |
 
 def ranking_tables(evaluation: Evaluation) -> list[Table]:
     """How the conditions differ in what they say of the systems; nothing with a single condition."""
-    made = [] if evaluation.systems is None else [_systems(evaluation.systems)]
+    made = [] if evaluation.systems is None else [_systems(evaluation, evaluation.systems)]
     return [*made, _rank_correlation(evaluation), *_swaps(evaluation)] if evaluation.rankings else made
 
 
@@ -327,12 +327,14 @@ def _intervals(evaluation: Evaluation, condition: Condition) -> Table:
     ]
     settings = evaluation.settings
     note = f"Bootstrap over queries, {settings.draws:,} resamples, seed {evaluation.seed}, percentiles 2.5 and 97.5."
-    columns = [Column("System"), *map(Column, evaluation.measures)]
+    if condition.board.queries < 2:
+        note = "One judged query only: an interval over queries needs two."
+    columns = [Column("System"), *(Column(name, 4) for name in evaluation.measures)]
     return Table(f"95 % intervals under {condition.name}", columns, rows, note)
 
 
-def _ends(found: Interval) -> str | None:
-    return None if found.low is None else f"{found.low:.3f} to {found.high:.3f}"
+def _ends(found: Interval) -> tuple[float, float] | None:
+    return None if found.low is None or found.high is None else (found.low, found.high)
 
 
 def _holes(evaluation: Evaluation, condition: Condition) -> Table:
@@ -349,7 +351,8 @@ def _holes(evaluation: Evaluation, condition: Condition) -> Table:
         columns += [Column(f"Lowest {name}", 4), Column("Highest", 4)]
     note = "Share of the documents returned there for judged queries; an unjudged one counts as not relevant."
     if bounded:
-        note += " Lowest and highest: over all grades that the unjudged documents within the cutoff could have."
+        grades = ", ".join(map(str, condition.scale))
+        note += f" Lowest and highest: over all grades ({grades}) that the unjudged documents in the cutoff could have."
     return Table(f"Unjudged documents under {condition.name}", columns, rows, note)
 
 
@@ -359,10 +362,11 @@ def _compared(
     rows: list[list[Cell]] = []
     for one in found[:limit]:
         rows.append([one.a, one.b, one.difference, one.p, one.p_holm, "yes" if one.significant else "no"])
-    columns = [Column("System"), Column("and"), Column(f"Difference in {name}", 4), Column("p", 4)]
-    columns += [Column("p, Holm", 4), Column("Significant")]
+    columns = [Column("System"), Column("and"), Column(f"Difference in {name}", 4), Column("p", 4, positive=True)]
+    columns += [Column("p, Holm", 4, positive=True), Column("Significant")]
     settings = evaluation.settings
-    note = f"{TESTS[settings.test].capitalize()} test over queries, two-sided; Holm over {len(found):,} comparisons."
+    family = _counted(len(found), "comparison", "comparisons")
+    note = f"{TESTS[settings.test].capitalize()} test over queries, two-sided; Holm over {family}."
     undefined = {one.undefined for one in found if one.undefined}
     if undefined:
         note += f" Undefined, and not significant: {'; '.join(sorted(undefined))}."
@@ -372,7 +376,7 @@ def _compared(
     return Table(f"{whom} by {name} under {condition.name}", columns, rows, note)
 
 
-def _systems(found: Conditions) -> Table:
+def _systems(evaluation: Evaluation, found: Conditions) -> Table:
     rows: list[list[Cell]] = []
     for run_tag, cells in found.rows:
         row: list[Cell] = [run_tag]
@@ -384,7 +388,11 @@ def _systems(found: Conditions) -> Table:
     columns = [Column("System")]
     for place, name in enumerate(found.conditions):
         columns += [Column(name, 4), Column("Rank"), *([Column("Difference to the first", 4)] if place else [])]
-    return Table(f"Systems by {found.measure}", columns, rows, "A dash: the system is not among those runs.")
+    counts = ", ".join(f"{one.name} {one.board.queries:,}" for one in evaluation.conditions)
+    note = f"Each mean is over the judged queries of its own qrels ({counts}), and the difference is of these means."
+    if any(cell is None for _, cells in found.rows for cell in cells):
+        note += " A dash: the system is not among those runs."
+    return Table(f"Systems by {found.measure}", columns, rows, note)
 
 
 def _rank_correlation(evaluation: Evaluation) -> Table:
@@ -400,14 +408,20 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
     top = evaluation.rankings[0][2].top
     columns = [Column("Qrels"), Column("and")]
     for heading in _COEFFICIENTS.values():
-        columns += [Column(heading.format(top=top), 4), Column("95 % interval")]
-    columns += [Column("Queries"), Column("Largest rank change"), Column("Swaps"), Column("Significant swaps")]
+        columns += [Column(heading.format(top=top), 4), Column("95 % interval", 4)]
+    columns += [Column("Common queries"), Column("Largest rank change"), Column("Swaps")]
+    columns.append(Column("Significant under either"))
     reasons = {getattr(found, name).undefined for _, _, found in evaluation.rankings for name in _COEFFICIENTS} - {None}
     note = (
         f"Of the systems' order by {evaluation.measures[0]} over the queries that both judge; the first is the "
         f"reference of τ_AP and of the top; RBO with p = {evaluation.rankings[0][2].rbo_p:g}. "
         "Resampling adds noise to both rankings, so intervals lie low."
     )
+    if max(len(found.systems) for _, _, found in evaluation.rankings) <= top:
+        note += f" There are no more than {top} systems: the top are all of them."
+    lost = max(getattr(found, name).interval.undefined for _, _, found in evaluation.rankings for name in _COEFFICIENTS)
+    if lost:
+        note += f" Resamples in which a coefficient is undefined are left out, up to {lost:,} of them."
     if reasons:
         note += f" Undefined: {'; '.join(sorted(reasons))}."
     return Table("Rankings of the systems under two qrels", columns, rows, note)
@@ -425,12 +439,18 @@ def _swaps(evaluation: Evaluation) -> list[Table]:
         ]  # fmt: skip
         columns = [Column("Better"), Column("Worse")]
         for name in (a.name, b.name):
-            columns += [Column(f"Difference under {name}", 4), Column("p, Holm", 4)]
+            columns += [Column(f"Difference under {name}", 4), Column("p, Holm", 4, positive=True)]
         note = (
-            f"Better under {a.name}, worse under {b.name}; significant under either, by the {TESTS[found.test]} test."
+            f"Better under {a.name}, worse under {b.name}, over the {_counted(found.common, 'query', 'queries')} that "
+            f"both judge; {TESTS[found.test]} test, Holm over all {found.pairs:,} pairs of systems."
         )
         made.append(
-            Table(f"Systems that swap between {a.name} and {b.name}", [*columns, Column("Significant")], rows, note)
+            Table(
+                f"Systems that swap between {a.name} and {b.name}",
+                [*columns, Column("Significant under either")],
+                rows,
+                note,
+            )
         )
     return made
 
@@ -459,8 +479,14 @@ def _leave_out(evaluation: Evaluation, condition: Condition, found: LeaveOut, wh
     columns = [Column("System"), *([Column("Family")] if what == "family" else []), Column("Pairs of its own")]
     columns += [Column("Relevant"), Column(first, 4), Column("Without them", 4), Column("Difference", 4)]
     tau = "undefined" if stable.tau is None else f"{stable.tau:.4f}"
-    note = f"Each {what}'s own judged pairs leave the qrels; Kendall τ of the systems' order with and without: {tau}."
+    note = (
+        f"Each {what}'s own judged pairs leave the qrels. Kendall τ of the systems' order and of that in which each "
+        f"has its value without them: {tau}."
+    )
     if stable.mean_change is not None and stable.max_change is not None:
-        note += f" Mean change {stable.mean_change:.4f}, largest {stable.max_change:.4f}."
+        note += f" Mean absolute change {stable.mean_change:.4f}, largest {stable.max_change:.4f}."
+    emptied = ", ".join(f"{one.run_tag} {one.emptied_queries:,}" for one in found.systems if one.emptied_queries)
+    if emptied:
+        note += f" Queries that lose all their judgements count 0: {emptied}."
     title = f"Each {what} left out of the pool, under {condition.name}"
     return Table(title, [*columns, Column("Rank"), Column("Rank without")], rows, note)

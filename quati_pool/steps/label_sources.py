@@ -55,11 +55,13 @@ class LabelFiles:
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """All labelers of a command, in order. ``queries`` are the texts of query_ids where known;
+    """All labelers of a command, in order. ``scale`` is that which was declared, or else all grades that
+    occur; ``queries`` are the texts of query_ids where known;
     ``matched_by`` says by what pairs were told equal; ``problems`` why a labeler was left out."""
 
     config: PoolConfig | None
     scale: Mapping[int, str]
+    declared: bool
     sources: list[LabelSource]
     duplicates: list[Duplicate]
     queries: Mapping[str, str]
@@ -140,7 +142,14 @@ def gather(
             raise ConfigError(f"--person {person}: no such labeler here; {nearest(person, known)}")
     sources = [replace(source, kind="assessor") if source.name in people else source for source in sources]
     return Gathered(
-        config, scale, sources, matched.duplicates, queries or matched.query_names, matched.matched_by, problems
+        config,
+        scale,
+        fixed is not None,
+        sources,
+        matched.duplicates,
+        queries or matched.query_names,
+        matched.matched_by,
+        problems,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from quati_pool.config import PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.render.tables import Cell, Column, Table
+from quati_pool.steps.export import outside
 from quati_pool.steps.judge_report import (
     call_row,
     call_table,
@@ -84,7 +85,14 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
 
 def tables(report: LabelsReport, missing: bool = False) -> list[Table]:
     """Grades, states and calls; ``missing`` adds the pairs without a grade by name."""
-    made = [grade_table(report.standings, report.config.grades), state_table(report.standings)]
+    grades = grade_table(report.standings, report.config.grades)
+    beyond = [
+        f"{labeler.name} has {count:,} more, of pairs that are not pooled"
+        for labeler in report.labelers
+        if (count := outside(labeler, report.standings[labeler.name]))
+    ]
+    note = "; ".join(filter(None, [grades.note, *beyond]))
+    made = [replace(grades, note=f"{note}." if note else ""), state_table(report.standings)]
     calls = [
         call_row(name, used.attempts, used.retries, _tokens(used), used.cost, used.unknown_cost, used.seconds)
         for name, used in report.usage.items()

@@ -193,12 +193,13 @@ def _labelled(
 def _part(grading: Grading, labeler: Labeler, standing: Standing, graded: Sequence[Graded]) -> Labelled:
     lacking = {state.value: count for state, count in standing.states.items() if count and state != "ok"}
     stored = isinstance(labeler, StoredLabeler)
+    left = {**lacking, NEVER_ASKED: standing.unasked, "graded but not pooled": outside(labeler, standing)}
     return Labelled(
         labeler=labeler.name,
         kind=labeler.kind,  # type: ignore[arg-type]
         qrels=as_qrels(graded),
         version=labeler.version,
-        left_out={**lacking, **({NEVER_ASKED: standing.unasked} if standing.unasked else {})},
+        left_out={name: count for name, count in left.items() if count},
         definition=grading.store.definition(labeler.version) if stored and labeler.version else None,
         labels=_labels(grading, labeler) if isinstance(labeler, StoredLabeler) else None,
     )

@@ -220,7 +220,8 @@ def _methods(state: State) -> list[Block]:
         "A pair without a grade is unjudged, never 0: failures and pairs never asked are in no qrels and are counted "
         "above. Of each labeler, labels under the model, prompt and parameters below and of the texts as they are now "
         "were read.",
-        "Agreement is over the pairs that both labelers graded.",
+        "Agreement of two labelers is over the pairs that both graded, that of all together over the pairs that its "
+        "table names.",
         f"Intervals are 95 % percentile bootstrap intervals over queries ({settings.draws:,} resamples, seed "
         f"{state.seed}). Systems were compared by the two-sided {evaluate_report.TESTS[settings.test]} test over "
         f"queries with Holm's correction at {settings.alpha:g}. Standard deviations are population ones.",
