@@ -766,3 +766,48 @@ def test_a_human_sample_of_few_queries_stands_beside_the_judge(workspace: Path, 
     # Files for no query of the workspace are still refused.
     (workspace / "other.qrels").write_text("x1 0 d01 1\n", encoding="utf-8")
     assert refused(cli("evaluate", "--qrels", "x=other.qrels")).startswith("a: 0 of its 6 queries")
+
+
+# ---- what a number is of
+
+
+def test_the_bounds_under_one_qrels_owe_nothing_to_another(files: Path, evaluated: Evaluated) -> None:
+    """A binary qrels' unjudged documents can be 0 or 1, whatever grades another file has."""
+    binary = {query: {doc: min(grade, 1) for doc, grade in of.items()} for query, of in HUMAN.items()}
+    write_qrels(files / "binary.qrels", binary)
+    alone = ("--run", "runs/a.run", "--run", "runs/b.run", "--qrels", "binary=binary.qrels", "--measures", "nDCG@10")
+    first, *_ = evaluated(*alone)["qrels"]
+    beside, _ = evaluated(*alone, "--qrels", "human=human.qrels")["qrels"]
+    assert [run["bounds"] for run in first["runs"]] == [run["bounds"] for run in beside["runs"]]
+    declared, *_ = evaluated(*alone, "--scale", "0,1,2,3")["qrels"]
+    assert [run["bounds"] for run in first["runs"]] != [run["bounds"] for run in declared["runs"]]
+
+
+def test_one_query_has_no_interval(files: Path, cli: Cli, evaluated: Evaluated) -> None:
+    write_qrels(files / "one.qrels", {"q1": HUMAN["q1"]})
+    write_qrels(files / "two.qrels", {"q1": LLM["q1"]})
+    arguments = ("--run", "runs/a.run", "--run", "runs/b.run", "--qrels", "one=one.qrels", "--qrels", "two=two.qrels")
+    data = evaluated(*arguments)
+    for condition in data["qrels"]:
+        for run in condition["runs"]:
+            assert all(one["low"] is None and one["high"] is None for one in run["measures"].values())
+    [ranking] = data["rank_correlation"]
+    assert set(ranking["intervals"].values()) == {None}
+    assert set(ranking["undefined"]) >= {f"intervals.{name}" for name in ranking["intervals"]}
+    assert "One judged query only" in cli("evaluate", *arguments, "--draws", 5).out
+
+
+def test_qrels_of_different_queries_are_told_apart_from_each_other(files: Path, cli: Cli) -> None:
+    write_qrels(files / "fewer.qrels", {query: LLM[query] for query in QUERIES[2:]})
+    arguments = (
+        "--run",
+        "runs/a.run",
+        "--run",
+        "runs/b.run",
+        "--qrels",
+        "human=human.qrels",
+        "--qrels",
+        "fewer=fewer.qrels",
+    )
+    out = cli("evaluate", *arguments, "--draws", 5).out
+    assert "Each mean is over the judged queries of its own qrels (human 6, fewer 4)" in out

@@ -194,3 +194,15 @@ def test_no_text_commands_the_terminal() -> None:
     shown = to_text(Table(hostile, [Column(hostile)], [[hostile]], hostile))
     assert not set(shown) & set("\x1b\x07\r\x9b")
     assert len(shown.splitlines()) == 5
+
+
+def test_an_interval_is_rounded_for_readers_and_whole_in_csv() -> None:
+    table = Table("T", [Column("95 %", 4)], [[(0.123456, 1.0)], [None]])
+    assert "0.1235 to 1.0000" in to_text(table)
+    assert to_csv(table) == '95 %\n0.123456 to 1.0\n""\n'
+
+
+def test_a_probability_is_never_shown_as_none() -> None:
+    column = Column("p", 4, positive=True)
+    shown = [column.show(p) for p in (0.0, 0.00004, 0.00005, 0.0123)]
+    assert shown == ["0.0000", "< 0.0001", "0.0001", "0.0123"]
