@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from quati_pool.files.artefacts import (
     clear_partials,
     digest,
     file_digest,
+    lock_beside,
     locked,
     read_counts,
     sidecar,
@@ -282,3 +284,31 @@ def test_a_free_lock_is_taken_without_a_word(tmp_path: Path) -> None:
     with locked(lock, said.append):
         pass
     assert said == []
+
+
+@pytest.mark.parametrize("write", [write_file, write_folder])
+def test_a_failed_write_that_came_without_a_name_gets_the_artefacts(tmp_path: Path, write: Callable[..., Any]) -> None:
+    path = tmp_path / "out"
+
+    def full(partial: Path) -> dict[str, Any]:
+        raise OSError(errno.EFBIG, "File too large")
+
+    with pytest.raises(OSError, match="File too large") as caught:
+        write(path, KEY, {}, full)
+    assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(path))
+
+    def named(partial: Path) -> dict[str, Any]:
+        raise OSError(errno.ENOSPC, "No space left on device", "elsewhere")
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        write(path, KEY, {}, named)
+    assert caught.value.filename == "elsewhere"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_target_has_one_lock_however_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "real")
+    monkeypatch.chdir(tmp_path / "real")
+    names = [tmp_path / "real" / "out", tmp_path / "linked" / "out", Path("out"), Path("../linked/../real/out")]
+    assert {lock_beside(path) for path in names} == {tmp_path.resolve() / "real" / ".out.lock"}

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import Values
+from quati_pool.stats.ratio import ratio
 
 
 class _Tables(NamedTuple):
@@ -37,7 +38,7 @@ def _kappa(tables: _Tables, disagreement: Values) -> Values:
     expected = (tables.rows[..., :, None] * tables.columns[..., None, :] * disagreement).sum(axis=(-2, -1))
     # One cell alone is in use, and the two grades of it are the same.
     same = ((tables.cells > 0).sum(axis=(-2, -1)) == 1) & (np.trace(tables.cells, axis1=-2, axis2=-1) > 0)
-    return 1 - _ratio(observed, expected, (tables.n > 0) & ~same)
+    return 1 - ratio(observed, expected, (tables.n > 0) & ~same)
 
 
 def _distance(tables: _Tables) -> Values:
@@ -97,12 +98,12 @@ def kendall(tables: _Tables) -> Values:
 
 def agreement(tables: _Tables) -> Values:
     """The share of pairs that got the same grade from both, from 0 to 1."""
-    return _ratio(np.trace(tables.cells, axis1=-2, axis2=-1), tables.n, tables.n > 0)
+    return ratio(np.trace(tables.cells, axis1=-2, axis2=-1), tables.n, tables.n > 0)
 
 
 def difference(tables: _Tables) -> Values:
     """The first labeler's mean grade less the second's: above 0 where the first is more lenient."""
-    return _ratio(((tables.rows - tables.columns) * tables.grades).sum(axis=-1), tables.n, tables.n > 0)
+    return ratio(((tables.rows - tables.columns) * tables.grades).sum(axis=-1), tables.n, tables.n > 0)
 
 
 COEFFICIENTS: Mapping[str, Callable[[_Tables], Values]] = {
@@ -152,11 +153,6 @@ def why_undefined(table: Int, grades: Sequence[str], a: str, b: str) -> str:
     return f"{a} gave every pair {grades[used_a[0]]}, {b} {grades[used_b[0]]}"
 
 
-def _ratio(numerator: Values, denominator: Values, defined: npt.NDArray[np.bool_]) -> Values:
-    ratio: Values = np.divide(numerator, denominator, out=np.full(np.shape(denominator), np.nan), where=defined)
-    return ratio
-
-
 def _correlation(covariance: Values, x: Values, y: Values, varied: npt.NDArray[np.bool_]) -> Values:
     # Rounding can carry a perfect correlation past 1.
-    return np.clip(_ratio(covariance, np.sqrt(x * y), varied), -1, 1)
+    return np.clip(ratio(covariance, np.sqrt(x * y), varied), -1, 1)

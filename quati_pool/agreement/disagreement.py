@@ -11,12 +11,12 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from quati_pool.agreement.confusion import confusion_by_query
 from quati_pool.agreement.ratings import Ratings
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import Values
+from quati_pool.stats.ratio import ratio
 
 Among = Literal["labelers", "people", "judge"]
 
@@ -103,12 +103,7 @@ def by_grade(confusion: Int, scale: Sequence[int]) -> GradeDisagreement:
     grades = np.asarray(scale, dtype=np.float64)
     return GradeDisagreement(
         scale=tuple(scale),
-        specific=_ratio(2 * np.diagonal(confusion), rows + columns),
-        mean_b=_ratio((confusion * grades).sum(axis=1), rows),
-        mean_a=_ratio((confusion * grades[:, None]).sum(axis=0), columns),
+        specific=ratio(2 * np.diagonal(confusion), rows + columns),
+        mean_b=ratio((confusion * grades).sum(axis=1), rows),
+        mean_a=ratio((confusion * grades[:, None]).sum(axis=0), columns),
     )
-
-
-def _ratio(numerator: npt.NDArray[np.generic], count: Int) -> Values:
-    ratio: Values = np.divide(numerator, count, out=np.full(len(count), np.nan), where=count > 0)
-    return ratio

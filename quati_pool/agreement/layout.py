@@ -19,6 +19,7 @@ from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.agreement.ratings import Ratings
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import Values
+from quati_pool.stats.ratio import ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +142,6 @@ def _mean_std(values: npt.NDArray[Any]) -> tuple[Values, Values]:
     """Mean and population standard deviation over the last axis without NaN; NaN where nothing is left."""
     defined = ~np.isnan(values)
     count = defined.sum(axis=-1)
-    nothing = np.full(count.shape, np.nan)
-    mean = np.divide(np.where(defined, values, 0).sum(axis=-1), count, out=nothing.copy(), where=count > 0)
+    mean = ratio(np.where(defined, values, 0).sum(axis=-1), count)
     deviation = np.where(defined, values - mean[..., None], 0)
-    variance = np.divide((deviation**2).sum(axis=-1), count, out=nothing, where=count > 0)
-    return mean, np.sqrt(variance)
+    return mean, np.sqrt(ratio((deviation**2).sum(axis=-1), count))

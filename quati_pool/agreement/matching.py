@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -31,47 +30,20 @@ class Duplicate(NamedTuple):
     relevance: int
 
 
-class Pair(NamedTuple):
-    """A pair and the line of the labeler's file that grades it."""
-
-    query_id: str
-    doc_id: str
-    line: int
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Some pairs of a labeler's file; iterating gives each as a ``Pair``, by query_id, then doc_id."""
-
-    path: Path
-    query_ids: pa.Array
-    doc_ids: pa.Array
-    lines: Int
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def __iter__(self) -> Iterator[Pair]:
-        columns = self.query_ids, self.doc_ids, pa.array(self.lines)
-        return (Pair(*(value.as_py() for value in values)) for values in zip(*columns, strict=True))
-
-
 @dataclass(frozen=True, eq=False)
 class Matched:
     """What several labelers graded, over one vocabulary of queries and one of passages.
 
     ``qrels`` hold every graded pair once, by query_id, then doc_id, in byte order; so they do not depend on
-    the order of rows. ``query_names`` are the texts of query_ids, where known. ``unmatched`` are a
-    labeler's pairs that no other one graded; ``ungraded`` counts those that its file leaves without a
-    grade; ``common`` counts the pairs that two labelers both graded, by their names in the order given.
+    the order of rows. ``query_names`` are the texts of query_ids, where known. ``ungraded`` counts a
+    labeler's pairs that its file leaves without a grade. ``matched_by`` and ``passages_by`` say by what
+    queries and passages were told equal.
     """
 
     qrels: dict[str, Qrels]
     query_names: dict[str, str]
     duplicates: list[Duplicate]
-    unmatched: dict[str, Pairs]
     ungraded: dict[str, int]
-    common: dict[tuple[str, str], int]
     matched_by: Literal["query_id", "query text"]
     passages_by: Literal["doc_id", "passage text"]
 
@@ -97,25 +69,18 @@ def match(files: Mapping[str, LabelFile], queries: Mapping[str, str] | None = No
         _LabelerRows(name, file, queries_coded, docs_coded, query[place], doc[place], key_names)
         for place, (name, file) in enumerate(files.items())
     ]
-    counted, times = np.unique(np.concatenate([[], *(one.pair for one in rows)]), return_counts=True)
-    lonely = counted[times == 1]
     return Matched(
         qrels={one.name: one.qrels() for one in rows},
         query_names=query_names,
         duplicates=[duplicate for one in rows for duplicate in one.duplicates()],
-        unmatched={one.name: one.pairs(np.isin(one.pair, lonely, assume_unique=True)) for one in rows},
         ungraded={one.name: one.ungraded for one in rows},
-        common={
-            (one.name, other.name): len(np.intersect1d(one.pair, other.pair, assume_unique=True))
-            for one, other in combinations(rows, 2)
-        },
         matched_by="query_id" if by_query_id else "query text",
         passages_by="doc_id" if by_doc_id else "passage text",
     )
 
 
 class _LabelerRows:
-    """A labeler's rows: ``kept`` are the first of each graded pair, by pair, and ``pair`` their pairs."""
+    """A labeler's rows, of which the first of each graded pair count."""
 
     def __init__(
         self, name: str, file: LabelFile, queries: Ids, docs: Ids, query: Int, doc: Int, key_names: tuple[str, str]
@@ -133,8 +98,7 @@ class _LabelerRows:
         order, first = places[order], places[first]
         self._refuse_conflicts(order, first)
         self._kept = order[order == first]
-        self.pair = pair[self._kept]
-        self.ungraded = len(np.setdiff1d(pair[~graded], self.pair))
+        self.ungraded = len(np.setdiff1d(pair[~graded], pair[self._kept]))
         again = order != first
         by_line = np.lexsort((order[again], self._lines[order[again]]))
         self._again, self._first = order[again][by_line], first[again][by_line]
@@ -142,10 +106,6 @@ class _LabelerRows:
     def qrels(self) -> Qrels:
         kept = self._kept
         return Qrels(self._queries, self._docs, self._query[kept], self._doc[kept], self._relevance[kept])
-
-    def pairs(self, chosen: np.typing.NDArray[np.bool_]) -> Pairs:
-        rows = self._kept[chosen]
-        return Pairs(self._path, *self._ids(rows), self._lines[rows])
 
     def duplicates(self) -> list[Duplicate]:
         columns = (

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from quati_pool.agreement.estimates import Estimates, estimate, resample
 from quati_pool.agreement.pairwise import queries_by_id
 from quati_pool.agreement.ratings import Ratings
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import DRAWS, Values
+from quati_pool.stats.ratio import ratio
 
 AC2_WEIGHTS = "quadratic, by position in the scale"
 
@@ -72,7 +72,7 @@ def _alpha(sums: _Meetings, distance: Callable[[Values, Values], Values]) -> Val
     squared = distance(sums.grades, margin)
     observed = (margin.sum(axis=-1) - 1) * (coincidences * squared).sum(axis=(-2, -1))
     expected = (margin[..., :, None] * margin[..., None, :] * squared).sum(axis=(-2, -1))
-    return 1 - _ratio(observed, expected, (margin > 0).sum(axis=-1) > 1)
+    return 1 - ratio(observed, expected, (margin > 0).sum(axis=-1) > 1)
 
 
 def _nominal(grades: Values, margin: Values) -> Values:
@@ -98,9 +98,9 @@ def _fleiss(sums: _Meetings) -> Values:
     met, given = sums.meetings[..., -1, :, :], sums.given[..., -1, :]
     total = given.sum(axis=-1)
     defined = total > 0
-    observed = _ratio(np.trace(met, axis1=-2, axis2=-1), met.sum(axis=(-2, -1)), defined)
-    expected = _ratio((given**2).sum(axis=-1), total**2, defined)
-    return _ratio(observed - expected, 1 - expected, (given > 0).sum(axis=-1) > 1)
+    observed = ratio(np.trace(met, axis1=-2, axis2=-1), met.sum(axis=(-2, -1)), defined)
+    expected = ratio((given**2).sum(axis=-1), total**2, defined)
+    return ratio(observed - expected, 1 - expected, (given > 0).sum(axis=-1) > 1)
 
 
 def _gwet(sums: _Meetings, weights: Values) -> Values:
@@ -111,12 +111,12 @@ def _gwet(sums: _Meetings, weights: Values) -> Values:
     # A pair counts as one, however many labelers graded it.
     agreeing = ((sums.meetings * weights).sum(axis=(-2, -1)) / (raters * (raters - 1))).sum(axis=-1)
     pairs = sums.pairs.sum(axis=-1)
-    observed = _ratio(agreeing, pairs, pairs > 0)
+    observed = ratio(agreeing, pairs, pairs > 0)
     graded = pairs + sums.single.sum(axis=-1)
     share = (sums.given / raters[:, None]).sum(axis=-2) + sums.single
-    share = _ratio(share, graded[..., None], graded[..., None] > 0)
+    share = ratio(share, graded[..., None], graded[..., None] > 0)
     chance = weights.sum() / max(grades * (grades - 1), 1) * (share * (1 - share)).sum(axis=-1)
-    return _ratio(observed - chance, 1 - chance, (pairs > 0) & (grades > 1))
+    return ratio(observed - chance, 1 - chance, (pairs > 0) & (grades > 1))
 
 
 def _quadratic(grades: int) -> Values:
@@ -202,9 +202,3 @@ def _why(name: str, ratings: Ratings, counts: Mapping[str, int], total: _Meeting
         return "the scale has one grade only"
     given = total.given[-1] if name in _FLEISS else total.given.sum(axis=0)
     return f"every pair got the grade {ratings.scale[int(np.argmax(given))]} from all"
-
-
-def _ratio(numerator: Values, denominator: Values, defined: npt.NDArray[np.bool_]) -> Values:
-    where = np.broadcast_to(defined, np.shape(numerator))
-    ratio: Values = np.divide(numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=where)
-    return ratio

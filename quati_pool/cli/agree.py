@@ -20,6 +20,7 @@ from quati_pool.cli.label_options import (
     QueriesOption,
     ScaleOption,
     SeedOption,
+    declared,
     label_files,
 )
 
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
 
 
 def agree(
+    context: typer.Context,
     names: NamesArgument = None,
     labels: LabelsOption = None,
     person: PeopleOption = None,
@@ -52,7 +54,9 @@ def agree(
     from quati_pool.steps.agree_files import write
     from quati_pool.steps.agree_report import as_data, tables
 
-    given = label_files(labels, person, column, grade, queries, scale)
+    settings = declared(context, config)
+    given = label_files(labels, person, column, grade, queries, scale, settings)
+    seed = settings.seed if seed is None and settings else seed
     report = step(config, names or (), given, person or (), draws=draws, seed=seed, pool=pool)
     for name, problem in report.gathered.problems.items():
         typer.echo(f"{name} is left out: {problem}", err=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quati_pool.render.tables import FORMATS, Table, latex_file, to_json
+from quati_pool.render.tables import FORMATS, Table, csv_file, latex_file, to_json
 from quati_pool.steps.listener import Listener
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def show(tables: Sequence[Table], data: Any, how: Format) -> None:
         sys.stdout.write(to_json(data))
     elif how is Format.latex:
         sys.stdout.write(latex_file(tables))
-    elif how is Format.csv and len(tables) > 1:
-        sys.stdout.write("\n".join(f"# {table.title}\n{FORMATS['csv'](table)}" for table in tables))
+    elif how is Format.csv:
+        sys.stdout.write(csv_file(tables))
     else:
         sys.stdout.write("\n".join(map(FORMATS[how.value], tables)))
     sys.stdout.flush()

@@ -19,6 +19,7 @@ from quati_pool.cli.label_options import (
     QueriesOption,
     ScaleOption,
     SeedOption,
+    declared,
     label_files,
 )
 
@@ -60,6 +61,7 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
+    context: typer.Context,
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NAME]…", help="Labelers of the workspace; all of them if no --qrels is given."),
@@ -88,20 +90,26 @@ def evaluate(
 ) -> None:
     """Rank systems under one or several qrels: leaderboard, tests, how far qrels and pool can be trusted.
 
-    Measures the workspace's runs under its labelers' grades, or files. Tables (.md, .tex, .json), the values of
-    every query (.csv) and figures go to reports/, or to -o DIR. Sets of runs (--run 1M=… --run 10M=…) stand side
-    by side; named like the qrels, each goes under its own.
+    Measures the workspace's runs under its labelers' grades, or files. Tables (.md, .tex, .csv, .json),
+    the values of every query and figures go to reports/, or to -o DIR. Sets of runs (--run 1M=… --run 10M=…)
+    stand side by side; named like the qrels, each goes under its own.
     """
     from quati_pool.steps.evaluate import Settings
     from quati_pool.steps.evaluate import evaluate as step
     from quati_pool.steps.evaluate_files import write
-    from quati_pool.steps.evaluate_report import as_data, tables
+    from quati_pool.steps.evaluate_report import SHOWN_COMPARISONS, as_data, tables
 
-    given = label_files(qrels, None, column, grade, queries, scale, hint="--qrels")
+    named = declared(context, config)
+    given = label_files(qrels, None, column, grade, queries, scale, named, hint="--qrels")
+    if named is not None:
+        measures, seed = measures or named.measures, named.seed if seed is None else seed
     settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth)
     found = step(config, names or (), given, run or (), settings, pool)
     for name, problem in found.gathered.problems.items():
         typer.echo(f"{name} is left out: {problem}", err=True)
     with ConsoleListener() as listener:
         write(found, output, listener)
-    show(tables(found), as_data(found, per_query), how)
+    if how is Format.json:
+        show((), as_data(found, per_query), how)
+    else:
+        show(tables(found, None if how is Format.csv else SHOWN_COMPARISONS), None, how)

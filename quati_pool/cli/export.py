@@ -71,13 +71,15 @@ def export_qrels(
     """
     from quati_pool.steps.export import export_qrels as step
 
-    made = step(config, labeler, output, allow_missing=allow_missing, pool=pool)
+    with ConsoleListener() as listener:
+        made = step(config, labeler, output, allow_missing=allow_missing, pool=pool, listener=listener)
     standing = made.standing
-    written = sum(standing.grades.values())
-    left = f"; {standing.pairs - written:,} pairs without a grade are left out" if standing.pairs > written else ""
-    outside = f"; {made.outside:,} grades of pairs that are not pooled are left out" if made.outside else ""
+    inside = sum(standing.grades.values())
+    written = inside + made.outside
+    left = f"; {standing.pairs - inside:,} pairs without a grade are left out" if standing.pairs > inside else ""
+    outside = f"; {_outside(written, made.outside)}" if made.outside else ""
     cut = f"; {standing.cut:,} passages were cut before they were graded" if standing.cut else ""
-    typer.echo(f"wrote {made.path}: {written:,} pairs{left}{outside}{cut}", err=True)
+    typer.echo(f"wrote {made.path}: {written:,} pairs{outside}{left}{cut}", err=True)
 
 
 def export_format(
@@ -111,15 +113,20 @@ def export_format(
             allow_missing=allow_missing,
         )
     for who, standing in made.labelers.items():
-        left = standing.pairs - sum(standing.grades.values())
+        inside = sum(standing.grades.values())
+        left = standing.pairs - inside
         if left:
             typer.echo(f"{who}: {left:,} of {standing.pairs:,} pairs without a grade are left out", err=True)
         if made.outside[who]:
-            typer.echo(f"{who}: {made.outside[who]:,} grades of pairs that are not pooled are left out", err=True)
+            typer.echo(f"{who}: {_outside(inside + made.outside[who], made.outside[who])}", err=True)
     if made.made:
         typer.echo(f"wrote {made.path}: {_told(made.counts)}", err=True)
     else:
         typer.echo(f"{made.path} is up to date", err=True)
+
+
+def _outside(grades: int, outside: int) -> str:
+    return f"of {grades:,} grades {outside:,} are of pairs outside the pool"
 
 
 def _parameters(settings: list[str] | tuple[str, ...]) -> dict[str, Any]:

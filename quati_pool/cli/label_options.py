@@ -13,6 +13,7 @@ from quati_pool.config import GRADES, LabelFileConfig
 from quati_pool.registry import nearest
 
 if TYPE_CHECKING:
+    from quati_pool.config import PoolConfig
     from quati_pool.steps.label_sources import LabelFiles
 
 NamesArgument = Annotated[
@@ -73,9 +74,11 @@ def label_files(
     grades: Sequence[str] | None = None,
     queries: Path | None = None,
     scale: str | None = None,
+    settings: PoolConfig | None = None,
     hint: str = "--labels",
 ) -> LabelFiles:
-    """What the options say; ``hint`` is the name of that which names the files.
+    """What the options say, with the grades of ``settings`` where they name none; ``hint`` is the name of
+    that which names the files.
 
     Raises BadParameter for an option that cannot be read.
     """
@@ -99,8 +102,17 @@ def label_files(
             for name, (path, annotator) in named.items()
         },
         queries,
-        None if scale is None else _scale(scale),
+        _scale(scale) if scale is not None else settings.grades if settings else None,
     )
+
+
+def declared(context: typer.Context, config: Path) -> PoolConfig | None:
+    """The pool.yaml that -c names; None where it is only looked for in the current folder. Its grades, seed
+    and measures count for files too."""
+    from quati_pool.config import load_config
+
+    source = context.get_parameter_source("config")
+    return load_config(config) if source is not None and source.name == "COMMANDLINE" else None
 
 
 def grades_of(options: Sequence[str] | None) -> dict[str, int]:

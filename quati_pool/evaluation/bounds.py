@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.joined import Judgements, Rows
-from quati_pool.records import Qrels, Run
+from quati_pool.evaluation.joined import Joined, Judgements, Rows
+from quati_pool.stats.ratio import ratio
 
 Values = npt.NDArray[np.float64]
 
 
-def ndcg_bounds(runs: Sequence[Run], qrels: Qrels, cutoff: int, scale: Sequence[int]) -> tuple[Values, Values]:
+def ndcg_bounds(joined: Joined, cutoff: int, scale: Sequence[int]) -> tuple[Values, Values]:
     """The lowest and the highest nDCG@``cutoff`` that each run could have on each judged query, over all
     grades of ``scale`` that its unjudged documents within the cutoff could be given; other unjudged
     documents count as not relevant. Linear gain (a negative grade gains 0), log2(rank + 1), the ideal
@@ -43,10 +43,9 @@ def ndcg_bounds(runs: Sequence[Run], qrels: Qrels, cutoff: int, scale: Sequence[
         raise ConfigError(f"the cutoff is {cutoff}; give a whole number from 1")
     if not len(scale):
         raise ConfigError("the scale has no grade; give its grades, such as 0, 1, 2, 3")
-    judged = Judgements(qrels)
-    problem = _Problem(judged, cutoff, scale)
-    found = [problem.solve(rows) for rows in judged.rows(runs, cutoff)]
-    shape = (len(runs), len(judged.query_ids))
+    problem = _Problem(joined.judged, cutoff, scale)
+    found = [problem.solve(rows) for rows in joined.rows(cutoff)]
+    shape = (len(joined.runs), len(joined.judged.query_ids))
     low = np.array([one for one, _ in found]).reshape(shape)
     high = np.array([other for _, other in found]).reshape(shape)
     return low, high
@@ -103,25 +102,25 @@ class _Problem:
 
     def _lowest(self, dcg: Values, idcg: Values, smallest: Values, steps: Values) -> Values:
         """The least ratio over n: n documents take all steps, the others none."""
-        ratio = _ratio(dcg[:, None] + self._rise.sum() * smallest, idcg[:, None] + steps.sum(axis=1))
-        lowest: Values = ratio.min(axis=1)
+        found = _by_ideal(dcg[:, None] + self._rise.sum() * smallest, idcg[:, None] + steps.sum(axis=1))
+        lowest: Values = found.min(axis=1)
         return lowest
 
     def _highest(self, dcg: Values, idcg: Values, largest: Values, steps: Values) -> Values:
         """Dinkelbach's iteration: λ rises to the ratio at the best n for λ, until it stays."""
         gains = self._rise[:, None] * largest[:, None]
-        ratio = np.zeros(self._queries)
+        factor = np.zeros(self._queries)
         while True:
-            best = (gains - ratio[:, None, None] * steps).argmax(axis=2)[:, :, None]
+            best = (gains - factor[:, None, None] * steps).argmax(axis=2)[:, :, None]
             top = dcg + np.take_along_axis(gains, best, axis=2).sum(axis=(1, 2))
             bottom = idcg + np.take_along_axis(steps, best, axis=2).sum(axis=(1, 2))
-            reached = np.maximum(_ratio(top, bottom), ratio)
+            reached = np.maximum(_by_ideal(top, bottom), factor)
             # Of finitely many assignments each is better than the last; less is a rounding error.
-            if (reached - ratio <= 1e-14).all():
+            if (reached - factor <= 1e-14).all():
                 return reached
-            ratio = reached
+            factor = reached
 
 
-def _ratio(dcg: Values, idcg: Values) -> Values:
+def _by_ideal(dcg: Values, idcg: Values) -> Values:
     """0 where the ideal is 0, as trec_eval has it."""
-    return np.divide(dcg, idcg, out=np.zeros_like(dcg), where=idcg > 0)
+    return ratio(dcg, idcg, otherwise=0)

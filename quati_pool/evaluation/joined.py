@@ -26,6 +26,11 @@ class Rows:
     judgement: Int
     unjudged_queries: int
 
+    def head(self, depth: int) -> Rows:
+        """The rows of the first ``depth`` documents of every query."""
+        kept = self.rank <= depth
+        return Rows(self.query[kept], self.rank[kept], self.judgement[kept], self.unjudged_queries)
+
 
 class Judgements:
     """Qrels by query, in order of first appearance.
@@ -47,7 +52,9 @@ class Judgements:
         pairs = self.query * max(len(self._docs), 1) + qrels.doc
         self._row_by_pair = np.argsort(pairs)
         self._pairs = pairs[self._row_by_pair]
-        self.place = _places(self.query)
+        by_query = np.argsort(self.query, kind="stable")
+        self.place: Int = np.empty(len(qrels), dtype=np.int64)
+        self.place[by_query] = places(self.query[by_query])
 
     def rows(self, runs: Sequence[Run], depth: int | None = None) -> Iterator[Rows]:
         """For each run its rows of judged queries, to ``depth``.
@@ -103,15 +110,41 @@ class Judgements:
         )
 
 
+class Joined:
+    """Some runs beside some qrels: what all that is said of them under these qrels is computed from.
+
+    Each row's judgement is looked up once, and again only where rows are asked for deeper than before.
+    """
+
+    def __init__(self, runs: Sequence[Run], qrels: Qrels) -> None:
+        self.runs = tuple(runs)
+        self.qrels = qrels
+        self.judged = Judgements(qrels)
+        self._rows: list[Rows] = []
+        # No rows yet; None is all of them.
+        self._depth: int | None = 0
+
+    def rows(self, depth: int | None = None) -> list[Rows]:
+        """For each run its rows of judged queries, to ``depth``; as ``Judgements.rows``."""
+        if self._depth is not None and (depth is None or depth > self._depth):
+            self._rows, self._depth = list(self.judged.rows(self.runs, depth)), depth
+        if depth is None or depth == self._depth:
+            return self._rows
+        return [rows.head(depth) for rows in self._rows]
+
+
 def _some(query_ids: Sequence[str], count: int) -> str:
     return ", ".join([*query_ids, *(["…"] if count > len(query_ids) else [])]) or "none"
 
 
-def _places(groups: Int) -> Int:
-    """Each row's number from 0 among the rows of its group, in their order."""
-    order = np.argsort(groups, kind="stable")
-    grouped = groups[order]
-    starts = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]]) if len(grouped) else np.empty(0, dtype=np.int64)
-    place = np.empty(len(groups), dtype=np.int64)
-    place[order] = np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))
+def starts(groups: Int) -> npt.NDArray[np.bool_]:
+    """Which rows are the first of their group; rows of a group are together."""
+    found: npt.NDArray[np.bool_] = np.r_[True, groups[1:] != groups[:-1]] if len(groups) else np.empty(0, dtype=bool)
+    return found
+
+
+def places(groups: Int) -> Int:
+    """Each row's number from 0 within its group; rows of a group are together."""
+    first = np.flatnonzero(starts(groups))
+    place: Int = np.arange(len(groups)) - np.repeat(first, np.diff(np.r_[first, len(groups)]))
     return place

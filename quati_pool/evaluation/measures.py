@@ -96,6 +96,8 @@ def _unknown(text: str) -> ConfigError:
     name = re.split(r"[@(]", text, maxsplit=1)[0].strip()
     trec_name = _trec_name(text)
     hint = f"did you mean {trec_name!r}?" if trec_name else nearest(name, ir_measures.measures.registry)
+    if hint.startswith("did you mean") and not trec_name:
+        hint = hint.removesuffix("'?") + text[len(name) :] + "'?"
     return ConfigError(f"there is no measure {text!r}; {hint}")
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.evaluation.joined import Judgements, Rows
+from quati_pool.evaluation.joined import Judgements, Rows, places, starts
 from quati_pool.records import Int
+from quati_pool.stats.ratio import ratio
 
 Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -96,7 +97,7 @@ class _Relevant:
     def _per_relevant(self, totals: Values, kept: Flags) -> Values:
         """Divides by the relevant documents of each query; 0 where it has none."""
         there = np.bincount(self._relevant_query[kept[self._relevant]], minlength=self._queries)
-        return _divide(totals, np.tile(there.astype(np.float64), self._runs))
+        return ratio(totals, np.tile(there.astype(np.float64), self._runs), otherwise=0)
 
 
 class _Recall(_Relevant):
@@ -118,7 +119,7 @@ class _Success(_Relevant):
 class _ReciprocalRank(_Relevant):
     def values(self, kept: Flags) -> Values:
         found = self._kept(kept)
-        first = found.where(_starts(found.cell))
+        first = found.where(starts(found.cell))
         values = np.zeros(self._cells)
         values[first.cell] = 1 / first.rank
         return values
@@ -127,7 +128,7 @@ class _ReciprocalRank(_Relevant):
 class _AveragePrecision(_Relevant):
     def values(self, kept: Flags) -> Values:
         found = self._kept(kept)
-        return self._per_relevant(self._count(found, (_place(found.cell) + 1) / found.rank), kept)
+        return self._per_relevant(self._count(found, (places(found.cell) + 1) / found.rank), kept)
 
 
 class _Ndcg(_Relevant):
@@ -142,11 +143,11 @@ class _Ndcg(_Relevant):
         totals = self._count(found, self._gain[found.judgement] / np.log2(found.rank + 1))
         there = kept[self._ideal]
         judgement, query = self._ideal[there], self._ideal_query[there]
-        place = _place(query)
+        place = places(query)
         first = slice(None) if self._cutoff is None else place < self._cutoff
         gain = self._gain[judgement[first]] / np.log2(place[first] + 2)
         ideal = np.bincount(query[first], gain, minlength=self._queries)
-        return _divide(totals, np.tile(ideal, self._runs))
+        return ratio(totals, np.tile(ideal, self._runs), otherwise=0)
 
 
 class _Judged:
@@ -160,7 +161,7 @@ class _Judged:
 
     def values(self, kept: Flags) -> Values:
         there = self._found.cell[kept[self._found.judgement]]
-        return _divide(np.bincount(there, minlength=self._cells).astype(np.float64), self._returned)
+        return ratio(np.bincount(there, minlength=self._cells).astype(np.float64), self._returned, otherwise=0)
 
 
 _MEASURES: dict[str, Any] = {
@@ -172,19 +173,3 @@ _MEASURES: dict[str, Any] = {
     "Success": _Success,
     "nDCG": _Ndcg,
 }
-
-
-def _starts(groups: Int) -> Flags:
-    starts: Flags = np.r_[True, groups[1:] != groups[:-1]] if len(groups) else np.empty(0, dtype=bool)
-    return starts
-
-
-def _place(groups: Int) -> Int:
-    """Each row's number from 0 within its group; rows of a group are together."""
-    starts = np.flatnonzero(_starts(groups))
-    place: Int = np.arange(len(groups)) - np.repeat(starts, np.diff(np.r_[starts, len(groups)]))
-    return place
-
-
-def _divide(a: Values, b: Values) -> Values:
-    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

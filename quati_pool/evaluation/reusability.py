@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.joined import Judgements, Rows
+from quati_pool.evaluation.joined import Joined, Judgements, Rows
 from quati_pool.evaluation.measures import DEFAULTS, deepest, resolve
 from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.recounting import Recount, recountable
@@ -117,8 +117,7 @@ class Holes:
 
 
 def leave_one_system_out(
-    runs: Sequence[Run],
-    qrels: Qrels,
+    joined: Joined,
     depths: Mapping[str, int],
     extra: Iterable[tuple[str, str]] = (),
     measures: Sequence[str] = DEFAULTS,
@@ -133,12 +132,11 @@ def leave_one_system_out(
     Raises QuatiPoolError for empty qrels, two runs of one name, a pool depth of a run that is not
     given, and a run without any judged query; ConfigError for a measure that cannot be computed.
     """
-    return _leave_out("system", runs, qrels, depths, {}, extra, measures)
+    return _leave_out("system", joined, depths, {}, extra, measures)
 
 
 def leave_one_family_out(
-    runs: Sequence[Run],
-    qrels: Qrels,
+    joined: Joined,
     depths: Mapping[str, int],
     families: Mapping[str, str],
     extra: Iterable[tuple[str, str]] = (),
@@ -146,10 +144,10 @@ def leave_one_family_out(
 ) -> LeaveOut:
     """Each system under the qrels without the pairs that only its family, ``families[run_tag]``, fed;
     a system without one is a family of its own name. All else as ``leave_one_system_out``."""
-    return _leave_out("family", runs, qrels, depths, families, extra, measures)
+    return _leave_out("family", joined, depths, families, extra, measures)
 
 
-def hole_rates(runs: Sequence[Run], qrels: Qrels, cutoffs: Sequence[int] = CUTOFFS) -> tuple[Holes, ...]:
+def hole_rates(joined: Joined, cutoffs: Sequence[int] = CUTOFFS) -> tuple[Holes, ...]:
     """For each run, what share of its first documents is unjudged, over all judged queries and at each
     cutoff; documents that it did not return do not count.
 
@@ -158,10 +156,9 @@ def hole_rates(runs: Sequence[Run], qrels: Qrels, cutoffs: Sequence[int] = CUTOF
     low = next((cutoff for cutoff in cutoffs if cutoff < 1), None)
     if low is not None:
         raise ConfigError(f"the cutoff is {low}; give a whole number from 1")
-    judged = Judgements(qrels)
-    queries = len(judged.query_ids)
+    queries = len(joined.judged.query_ids)
     found = []
-    for run, rows in zip(runs, judged.rows(runs, max(cutoffs, default=1)), strict=True):
+    for run, rows in zip(joined.runs, joined.rows(max(cutoffs, default=1)), strict=True):
         rates = {}
         for cutoff in cutoffs:
             judgement = rows.judgement[rows.rank <= cutoff]
@@ -172,16 +169,15 @@ def hole_rates(runs: Sequence[Run], qrels: Qrels, cutoffs: Sequence[int] = CUTOF
 
 def _leave_out(
     by: Literal["system", "family"],
-    runs: Sequence[Run],
-    qrels: Qrels,
+    joined: Joined,
     depths: Mapping[str, int],
     families: Mapping[str, str],
     extra: Iterable[tuple[str, str]],
     measures: Sequence[str],
 ) -> LeaveOut:
     wanted = resolve(measures)
+    runs, qrels, judged = joined.runs, joined.qrels, joined.judged
     _check(runs, qrels, depths)
-    judged = Judgements(qrels)
     groups = [families.get(run.run_tag, run.run_tag) for run in runs]
     names = list(dict.fromkeys(groups))
     group = np.array([names.index(name) for name in groups], dtype=np.int64)
@@ -189,11 +185,11 @@ def _leave_out(
     depth = deepest(recounted) if recounted else 1
     if depth is not None:
         depth = max([depth, *depths.values()])
-    rows = list(judged.rows(runs, depth))
+    rows = joined.rows(depth)
     unique = _unique(judged, rows, [depths.get(run.run_tag, 0) for run in runs], group, len(names))
     unique[_extra(qrels, extra)] = False
 
-    scorer = _Scorer(runs, qrels, judged, rows, wanted)
+    scorer = _Scorer(joined, rows, wanted)
     full = scorer.means(np.ones(len(qrels), dtype=bool))
     reduced = [scorer.means(~unique[:, place]) if unique[:, place].any() else full for place in range(len(names))]
     before = ranks(full)
@@ -281,16 +277,15 @@ class _Scorer:
     queries that lose a judgement, the rest of a run's values being what they were.
     """
 
-    def __init__(
-        self, runs: Sequence[Run], qrels: Qrels, judged: Judgements, rows: Sequence[Rows], wanted: Sequence[Any]
-    ) -> None:
-        self._runs, self._qrels, self._judged = runs, qrels, judged
+    def __init__(self, joined: Joined, rows: Sequence[Rows], wanted: Sequence[Any]) -> None:
+        runs, judged = joined.runs, joined.judged
+        self._runs, self._qrels, self._judged = runs, joined.qrels, judged
         self._recounted = [column for column, measure in enumerate(wanted) if recountable(measure)]
         self._scored = [column for column, measure in enumerate(wanted) if not recountable(measure)]
         self._recount = Recount(judged, rows, [wanted[column] for column in self._recounted])
         self._names = [str(wanted[column]) for column in self._scored]
         self._shape = (len(runs), len(wanted))
-        self._full = score(runs, qrels, self._names).values if self._names else None
+        self._full = score(joined, self._names).values if self._names else None
         query_ids = Ids(judged.query_ids)
         self._queries = [query_ids.encode(run.queries.values)[run.query] for run in runs] if self._names else []
 
@@ -316,7 +311,7 @@ class _Scorer:
                 _chosen(run, (query >= 0) & changed[query])
                 for run, query in zip(self._runs, self._queries, strict=True)
             ]
-            found = score(runs, _reduced(self._qrels, left), self._names)
+            found = score(Joined(runs, _reduced(self._qrels, left)), self._names)
             place = {query_id: position for position, query_id in enumerate(self._judged.query_ids)}
             values[:, :, [place[query_id] for query_id in found.query_ids]] = found.values
         return values

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.joined import Judgements, Rows
+from quati_pool.evaluation.joined import Joined, Judgements, Rows
 from quati_pool.evaluation.measures import deepest, provider, resolve
-from quati_pool.records import Qrels, Run
 from quati_pool.registry import nearest
 
 Values = npt.NDArray[np.float64]
@@ -48,19 +47,19 @@ class Scores:
         return values
 
 
-def score(runs: Sequence[Run], qrels: Qrels, measures: Sequence[str]) -> Scores:
-    """Computes ``measures`` (names as ``parse_measures`` takes them) for all ``runs`` under ``qrels``.
+def score(joined: Joined, measures: Sequence[str]) -> Scores:
+    """Computes ``measures`` (names as ``parse_measures`` takes them) for all runs under their qrels.
 
     Every provider sees the ranking of the run itself: scores are rewritten from rank, without ties.
     Raises ConfigError for a measure that cannot be computed; QuatiPoolError for two runs of one name
     and for a run without any judged query (a run without rows is missing everywhere instead).
     """
     wanted = resolve(measures)
+    runs, judged = joined.runs, joined.judged
     run_tags = tuple(run.run_tag for run in runs)
     twice = next((tag for tag in run_tags if run_tags.count(tag) > 1), None)
     if twice is not None:
         raise QuatiPoolError(f"two runs are called {twice!r}; rename one")
-    judged = Judgements(qrels)
     queries = len(judged.query_ids)
     values = np.empty((len(runs), len(wanted), queries))
     values[:] = np.array([measure.DEFAULT for measure in wanted])[:, None]
@@ -70,7 +69,7 @@ def score(runs: Sequence[Run], qrels: Qrels, measures: Sequence[str]) -> Scores:
         depth = deepest(wanted)
         rankings = Rankings(judged, max((int(run.rank.max(initial=0)) for run in runs), default=0), depth)
         evaluator = _evaluator(wanted, judged, rankings)
-    for run, rows in enumerate(judged.rows(runs, depth if queries else None)):
+    for run, rows in enumerate(joined.rows(depth if queries else None)):
         unjudged.append(rows.unjudged_queries)
         if len(rows.query):
             missing[run, rows.query] = False

@@ -7,6 +7,7 @@ killed at any point leaves either a finished artefact or nothing.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -14,7 +15,7 @@ import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from filelock import FileLock, Timeout
 
 from quati_pool import __version__
 
+_CUT_SHORT = re.compile(r"\d+ requested and \d+ written")
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 
 Key = Mapping[str, Any]
@@ -85,15 +87,16 @@ def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callab
     path.parent.mkdir(parents=True, exist_ok=True)
     # The suffix stays last: writers choose gzip and picture formats by it.
     partial = path.with_name(f".partial-{path.name}")
-    try:
-        counts = fill(partial)
-        sync(partial)
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    sync(path.parent)
-    _write_sidecar(path, key, provenance, counts)
+    with _naming(path):
+        try:
+            counts = fill(partial)
+            sync(partial)
+            os.replace(partial, path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+        sync(path.parent)
+        _write_sidecar(path, key, provenance, counts)
     return counts
 
 
@@ -102,23 +105,39 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, old = path.with_name(f".partial-{path.name}"), path.with_name(f".old-{path.name}")
     clear_partials(path)
-    partial.mkdir()
-    try:
-        counts = fill(partial)
-        for file in sorted(partial.rglob("*")):
-            sync(file)
-        sync(partial)
-        # A folder cannot be renamed onto another; whoever has files of the old one open keeps them.
-        if path.exists():
-            os.replace(path, old)
-        os.replace(partial, path)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    sync(path.parent)
-    _write_sidecar(path, key, provenance, counts)
+    with _naming(path):
+        partial.mkdir()
+        try:
+            counts = fill(partial)
+            for file in sorted(partial.rglob("*")):
+                sync(file)
+            sync(partial)
+            # A folder cannot be renamed onto another; whoever has files of the old one open keeps them.
+            if path.exists():
+                os.replace(path, old)
+            os.replace(partial, path)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
+        sync(path.parent)
+        _write_sidecar(path, key, provenance, counts)
     shutil.rmtree(old, ignore_errors=True)
     return counts
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Gives a failed write the artefact's name, where it comes with none.
+
+    numpy tells the reason as little as the name: "9 requested and 5 written".
+    """
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or (errno.ENOSPC if _CUT_SHORT.search(str(error)) else None)
+        if error.filename is not None or number is None:
+            raise
+        raise OSError(number, os.strerror(number), str(path)) from error
 
 
 def clear_partials(path: Path) -> None:
@@ -138,8 +157,9 @@ def read_counts(path: Path) -> Counts:
 
 
 @contextmanager
-def locked(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Holds a lock of one artefact; where another process holds it, says which and waits.
+def locked(lock: Path, say: Callable[[str], None], what: str | None = None) -> Iterator[None]:
+    """Holds a lock of one artefact; where another process holds it, says which and waits. ``what`` is the
+    artefact's name in that line, the lock's where it is None.
 
     The operating system drops the lock of a process that dies, however it dies.
     """
@@ -149,15 +169,24 @@ def locked(lock: Path, say: Callable[[str], None]) -> Iterator[None]:
     try:
         file.acquire(timeout=0)
     except Timeout:
-        say(f"{lock.stem}: waiting for {_holder(holder)}, which is making it")
+        say(f"{what or lock.stem}: waiting for {_holder(holder)}, which is making it")
         file.acquire()
     try:
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        holder.write_text(f"process {os.getpid()} on {socket.gethostname()} (since {now})", encoding="utf-8")
+        # It only tells others whom they wait for: a full disk is told of what is made.
+        with suppress(OSError):
+            holder.write_text(f"process {os.getpid()} on {socket.gethostname()} (since {now})", encoding="utf-8")
         yield
-        holder.unlink(missing_ok=True)
     finally:
+        with suppress(OSError):
+            holder.unlink(missing_ok=True)
         file.release()
+
+
+def lock_beside(path: Path) -> Path:
+    """The lock of an artefact that any workspace may write: hidden beside it, by whatever way it is named."""
+    place = path.resolve()
+    return place.with_name(f".{place.name}.lock")
 
 
 def _holder(path: Path) -> str:

@@ -6,6 +6,7 @@ A third party adds a format through the entry-point group ``quati_pool.exports``
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,7 +15,8 @@ from pydantic import BaseModel, ConfigDict
 from quati_pool.release.checks import check
 from quati_pool.release.manifest import write_manifest
 from quati_pool.release.output import Output
-from quati_pool.release.state import Release
+from quati_pool.release.state import Labelled, Release
+from quati_pool.text.secrets import masked
 
 
 class Parameters(BaseModel):
@@ -41,12 +43,14 @@ class Format(ABC):
 
     def write(self, release: Release, folder: Path) -> dict[str, Any]:
         """Writes the release into the empty ``folder``, MANIFEST.json last, and returns counts: what
-        ``fill`` counted, ``files`` and ``bytes``.
+        ``fill`` counted, ``files`` and ``bytes``. No format sees what looks like a secret in the labelers'
+        definitions (``text.secrets``).
 
         Raises ReleaseError where the release contradicts itself (see ``checks``) or cannot be said in
         this format.
         """
         check(release, self.needs_grades)
+        release = replace(release, labelers=[_published(labelled) for labelled in release.labelers])
         output = Output(folder)
         counts = self.fill(release, output)
         files, size = write_manifest(self.name, release, output, counts)
@@ -55,3 +59,7 @@ class Format(ABC):
     @abstractmethod
     def fill(self, release: Release, output: Output) -> dict[str, Any]:
         """Writes every file but the manifest; returns counts as JSON."""
+
+
+def _published(labelled: Labelled) -> Labelled:
+    return labelled if labelled.definition is None else replace(labelled, definition=masked(labelled.definition))

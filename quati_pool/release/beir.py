@@ -61,5 +61,5 @@ def _write_qrels(output: Output, name: str, qrels: Qrels) -> int:
         writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_MINIMAL, lineterminator="\n")
         writer.writerow(_HEADER)
         writer.writerows((*pair, relevance) for pair, relevance in graded(qrels).items())
-    output.rows[name] = len(qrels)
+    output.wrote(name, len(qrels))
     return len(qrels)

@@ -15,7 +15,7 @@ from quati_pool.files.qrels import write_qrels
 from quati_pool.records import Query
 from quati_pool.release import base
 from quati_pool.release.card import Part, card, header
-from quati_pool.release.checks import holding_all_graded
+from quati_pool.release.checks import graded_documents, holding_all_graded
 from quati_pool.release.names import file_stems
 from quati_pool.release.output import Output
 from quati_pool.release.parquet import write_table
@@ -23,12 +23,13 @@ from quati_pool.release.settings import publishable
 from quati_pool.release.state import Labelled, Release
 
 _ORDER = ("query_id", "doc_id", "phase", "sample", "seq")
+_RATIONALE = "rationale"
 
 
 class BundleParameters(base.Parameters):
     corpus: Annotated[
         Literal["full", "pooled", "none"],
-        Field(description="which passages to give away: all, those of the pool, or none, and no texts in the pool"),
+        Field(description="which passages to give away: all, those pooled or graded, or none, nor what may quote any"),
     ] = "full"
 
 
@@ -50,19 +51,19 @@ class Bundle(base.Format):
         written = parts[-1].rows if passages is not None else 0
         pool = output.lines("pool.jsonl.gz", self._pool(release))
         parts.append(Part("pool.jsonl.gz", None, pool))
-        pairs = _write_labelers(release, output, parts)
+        pairs = self._write_labelers(release, output, parts)
         for run_tag, stem in file_stems(release.runs).items():
             name = f"runs/{stem}.trec.gz"
             parts.append(Part(name, None, output.lines(name, _lines(release, run_tag))))
         output.text("pool.yaml", publishable(release.config))
-        output.text("README.md", header(release, written or pool) + card(release, parts, self._notes()))
+        output.text("README.md", header(release, written or pool) + card(release, parts, self._notes(release)))
         return {"queries": parts[0].rows, "passages": written, "pairs": pairs, "runs": len(release.runs)}
 
     def _passages(self, release: Release) -> Iterable[tuple[str, str]] | None:
         which = self.parameters.corpus
         if which == "full":
             return holding_all_graded(release, release.passages())
-        return holding_all_graded(release, _pooled(release), release.pool.name) if which == "pooled" else None
+        return holding_all_graded(release, _pooled(release)) if which == "pooled" else None
 
     def _pool(self, release: Release) -> Iterator[str]:
         for _, line in read_lines(release.pool):
@@ -74,13 +75,34 @@ class Bundle(base.Format):
                 line = json.dumps(pair, ensure_ascii=False)
             yield line
 
-    def _notes(self) -> list[str]:
+    def _notes(self, release: Release) -> list[str]:
+        outside = any(labelled.outside for labelled in release.labelers)
+        pooled = "the pool and of graded pairs outside it" if outside else "the pool"
         left = {
             "full": [],
-            "pooled": ["Of the corpus, only the passages of the pool are part of this bundle."],
-            "none": ["The passages are not part of this bundle; doc_id names them in the corpus."],
+            "pooled": [f"Of the corpus, only the passages of {pooled} are part of this bundle."],
+            "none": ["The passages are not part of this bundle; doc_id names them in the corpus.", *_unquoted(release)],
         }[self.parameters.corpus]
         return [*left, "MANIFEST.json lists every file with its size, SHA-256 and rows."]
+
+    def _write_labelers(self, release: Release, output: Output, parts: list[Part]) -> dict[str, int]:
+        pairs = {}
+        stems = file_stems([labelled.labeler for labelled in release.labelers])
+        for labelled in release.labelers:
+            stem, who = stems[labelled.labeler], labelled.labeler
+            name = f"qrels/{stem}.qrels"
+            write_qrels(labelled.qrels, output.place(name))
+            pairs[who] = len(labelled.qrels)
+            output.wrote(name, pairs[who])
+            parts.append(Part(name, None, pairs[who], labeler=who))
+            if labelled.labels is not None:
+                name = f"labels/{stem}.parquet"
+                labels = _labels(labelled, labelled.labels, quotes=self.parameters.corpus != "none")
+                parts.append(Part(name, None, write_table(output, name, labels), labeler=who))
+            if labelled.definition is not None:
+                told = {"judge": who, "version": labelled.version, "definition": dict(labelled.definition)}
+                output.json(f"judges/{stem}.json", told)
+        return pairs
 
 
 def _query(query: Query) -> dict[str, str]:
@@ -88,35 +110,30 @@ def _query(query: Query) -> dict[str, str]:
     return {"query_id": query.query_id, "query": query.query, **narrative}
 
 
+def _unquoted(release: Release) -> list[str]:
+    if all(labelled.labels is None or _RATIONALE not in labelled.labels.column_names for labelled in release.labelers):
+        return []
+    return ["The reasons that came with labels are not part of it either, for they may quote the passages."]
+
+
 def _pooled(release: Release) -> Iterator[tuple[str, str]]:
-    """The passages of the pool, each once, in the order in which they come."""
+    """The passages of the pool, each once, in the order in which they come; then those of graded pairs
+    outside the pool, in the corpus's order."""
     seen: set[str] = set()
     for _, pair in read_pool_rows(release.pool):
         if pair.doc_id not in seen:
             seen.add(pair.doc_id)
             yield pair.doc_id, pair.text
+    more = {doc_id for labelled in release.labelers for doc_id in graded_documents(labelled)} - seen
+    if more:
+        yield from ((doc_id, text) for doc_id, text in release.passages() if doc_id in more)
 
 
-def _write_labelers(release: Release, output: Output, parts: list[Part]) -> dict[str, int]:
-    pairs = {}
-    stems = file_stems([labelled.labeler for labelled in release.labelers])
-    for labelled in release.labelers:
-        stem, who = stems[labelled.labeler], labelled.labeler
-        name = f"qrels/{stem}.qrels"
-        write_qrels(labelled.qrels, output.place(name))
-        output.rows[name] = pairs[who] = len(labelled.qrels)
-        parts.append(Part(name, None, pairs[who], labeler=who))
-        if labelled.labels is not None:
-            name = f"labels/{stem}.parquet"
-            parts.append(Part(name, None, write_table(output, name, _labels(labelled, labelled.labels)), labeler=who))
-        if labelled.definition is not None:
-            told = {"judge": who, "version": labelled.version, "definition": dict(labelled.definition)}
-            output.json(f"judges/{stem}.json", told)
-    return pairs
-
-
-def _labels(labelled: Labelled, labels: pa.Table) -> pa.Table:
-    """All labels in one order, each with who gave it and under which version."""
+def _labels(labelled: Labelled, labels: pa.Table, *, quotes: bool) -> pa.Table:
+    """All labels in one order, each with who gave it and under which version, and with its rationale where
+    ``quotes`` of passages may be given away."""
+    if not quotes and _RATIONALE in labels.column_names:
+        labels = labels.drop_columns([_RATIONALE])
     for name, value in (("version", labelled.version), ("labeler", labelled.labeler)):
         if name not in labels.column_names:
             labels = labels.add_column(0, name, pa.array([value] * len(labels), pa.string()))

@@ -96,7 +96,7 @@ def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> 
         facts.append(f"- Home: {_line(about.url)}")
     sections += ["\n".join(facts), "## Contents", _contents(parts), *map(_line, notes)]
     if release.labelers:
-        sections += ["## Grades", _grades(release), _left_out(release)]
+        sections += ["## Grades", _grades(release), _outside(release), _left_out(release)]
         sections += ["## How the pairs were graded", *(_labeler(labelled) for labelled in release.labelers)]
     if about.citation and about.citation.strip():
         sections += ["## Citation", _fenced(about.citation.strip(), "bibtex" if _is_bibtex(about.citation) else "")]
@@ -132,8 +132,22 @@ def _grades(release: Release) -> str:
     for labelled in release.labelers:
         counts = Counter(labelled.qrels.relevance.tolist())
         grades = [counts[grade] for grade in scale]
-        rows.append([one_line(labelled.labeler), labelled.kind, len(labelled.qrels), *grades])
+        rows.append([one_line(labelled.labeler), _kind(labelled), len(labelled.qrels), *grades])
     return _table(columns, rows)
+
+
+def _outside(release: Release) -> str:
+    """Grades of pairs that no system found and nobody added to the pool."""
+    return "\n".join(
+        f"- Of the {len(labelled.qrels):,} grades by {_line(labelled.labeler)}, {labelled.outside:,} are of pairs "
+        "outside the pool."
+        for labelled in release.labelers
+        if labelled.outside
+    )
+
+
+def _kind(labelled: Labelled) -> str:
+    return "label file" if labelled.kind == "file" else labelled.kind
 
 
 def _left_out(release: Release) -> str:
@@ -150,7 +164,7 @@ def _left_out(release: Release) -> str:
 
 
 def _labeler(labelled: Labelled) -> str:
-    sections = [f"### {_line(labelled.labeler)}", f"Kind: {labelled.kind}."]
+    sections = [f"### {_line(labelled.labeler)}", f"Kind: {_kind(labelled)}."]
     if labelled.version is not None:
         sections.append(
             f"Version: `{_line(labelled.version)}`."

@@ -12,10 +12,13 @@ from quati_pool.records import Qrels, id_problem
 from quati_pool.release.errors import ReleaseError
 from quati_pool.release.state import Labelled, Release
 
+BY_ID = "name the passages by their doc_id in its file"
+
 
 def check(release: Release, needs_grades: bool = True) -> None:
     """Raises ReleaseError for what no format should carry: a query or labeler named twice, a labeler
-    without grades, grades off the scale, a pair graded twice, a graded query that is not among the queries.
+    without grades, grades off the scale, a pair graded twice, a graded query that is not among the queries, a
+    doc_id that is none, as where a label file has texts in place of ids.
     """
     query_ids = [query.query_id for query in release.queries]
     for query_id in query_ids:
@@ -61,6 +64,10 @@ def _check_grades(release: Release, labelled: Labelled, query_ids: Collection[st
                 f"labeler {name} grades query_id {quoted(query_id)}, which is not among the queries; "
                 "add it to the queries' file, or drop its grades"
             )
+    for doc_id in graded_documents(labelled):
+        problem = id_problem(doc_id)
+        if problem:
+            raise ReleaseError(f"labeler {name} grades doc_id {quoted(doc_id)}, which {problem}; {BY_ID}")
 
 
 def graded(qrels: Qrels) -> Mapping[tuple[str, str], int]:
@@ -70,14 +77,17 @@ def graded(qrels: Qrels) -> Mapping[tuple[str, str], int]:
     return dict(zip(zip(query_ids, doc_ids, strict=True), qrels.relevance.tolist(), strict=True))
 
 
-def holding_all_graded(
-    release: Release, passages: Iterable[tuple[str, str]], where: str = "corpus"
-) -> Iterator[tuple[str, str]]:
+def graded_documents(labelled: Labelled) -> list[str]:
+    """The doc_ids that a labeler graded, each once."""
+    doc_ids: list[str] = labelled.qrels.docs.decode(np.unique(labelled.qrels.doc)).to_pylist()
+    return doc_ids
+
+
+def holding_all_graded(release: Release, passages: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """The same passages; after the last, ReleaseError where a graded document was not among them."""
     missing: dict[str, str] = {}
     for labelled in release.labelers:
-        qrels = labelled.qrels
-        for doc_id in qrels.docs.decode(np.unique(qrels.doc)).to_pylist():
+        for doc_id in graded_documents(labelled):
             missing.setdefault(doc_id, labelled.labeler)
     for doc_id, text in passages:
         missing.pop(doc_id, None)
@@ -85,8 +95,8 @@ def holding_all_graded(
     if missing:
         doc_id, labeler = next(iter(missing.items()))
         raise ReleaseError(
-            f"labeler {quoted(labeler)} grades doc_id {quoted(doc_id)}, which the {where} does not hold "
-            f"({len(missing):,} such documents); name the corpus that the pool was made from in pool.yaml"
+            f"labeler {quoted(labeler)} grades doc_id {quoted(doc_id)}, which the corpus does not hold "
+            f"({len(missing):,} such documents); name the corpus that was graded in pool.yaml, or drop these grades"
         )
 
 

@@ -20,6 +20,7 @@ from quati_pool.release.state import Release
 
 # doccano's own limit.
 _LONGEST_LABEL = 100
+_LEFT_OUT = "grades outside the pool left out"
 
 
 class DoccanoParameters(base.Parameters):
@@ -34,7 +35,7 @@ class Doccano(base.Format):
 
     A pair's ``text`` is the query, its narrative where there is one, and the passage, with an empty line
     between; ids, query and passage stand beside it, and come back with doccano's export. A pair without a
-    grade has no label: it is there to be graded.
+    grade has no label: it is there to be graded. Grades of pairs outside the pool are left out and counted.
     """
 
     name = "doccano"
@@ -56,14 +57,19 @@ class Doccano(base.Format):
                 yield _row(pair, narratives.get(pair.query_id), label)
 
         pairs = output.records("pairs.jsonl", rows())
-        if left:
+        if len(left) > self._outside(release):
             query_id, doc_id = next(iter(left))
             raise ReleaseError(
                 f"labeler {quoted(self.parameters.labeler or '')} grades {quoted(query_id)} {quoted(doc_id)}, which "
                 f"{release.pool.name} does not hold ({len(left):,} such pairs); name the pool they were graded in"
             )
         output.json("labels.json", [_label(grade, name) for grade, name in sorted(release.grades.items())])
-        return {"pairs": pairs, "graded": len(grades), "labels": len(release.grades)}
+        counts = {"pairs": pairs, "graded": len(grades) - len(left), "labels": len(release.grades)}
+        return {**counts, _LEFT_OUT: len(left)} if left else counts
+
+    def _outside(self, release: Release) -> int:
+        """How many of the grades are known to be of pairs that the pool lacks."""
+        return sum(one.outside for one in release.labelers if one.labeler == self.parameters.labeler)
 
     def _grades(self, release: Release) -> dict[tuple[str, str], int]:
         wanted = self.parameters.labeler

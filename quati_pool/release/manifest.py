@@ -11,6 +11,7 @@ from typing import Any
 from quati_pool.errors import InputError
 from quati_pool.files.artefacts import file_digest
 from quati_pool.files.problems import quoted
+from quati_pool.release.errors import ReleaseError
 from quati_pool.release.output import Output
 from quati_pool.release.state import Release
 
@@ -22,7 +23,16 @@ CARRIERS = {".git", ".gitattributes", ".cache"}
 
 
 def write_manifest(form: str, release: Release, output: Output, counts: Mapping[str, Any]) -> tuple[int, int]:
-    """Writes the manifest of all files that are there; returns their number and their bytes."""
+    """Writes the manifest of all files that are there; returns their number and their bytes.
+
+    Raises ReleaseError where one that was written is not there any more as it was.
+    """
+    lost = output.lost()
+    if lost is not None:
+        raise ReleaseError(
+            f"{release.name}: {_shown(lost)} was changed or removed while the export was being written; export again, "
+            "and let nothing else write into that folder"
+        )
     files: dict[str, dict[str, Any]] = {}
     for name in sorted(_files(output.folder)):
         path = output.folder / name
@@ -40,6 +50,7 @@ def write_manifest(form: str, release: Release, output: Output, counts: Mapping[
                 "kind": labelled.kind,
                 "version": labelled.version,
                 "pairs": len(labelled.qrels),
+                "outside_pool": labelled.outside,
                 "left_out": dict(labelled.left_out),
             }
             for labelled in release.labelers

@@ -20,12 +20,28 @@ class Output:
         self.folder = folder
         self.rows: dict[str, int] = {}
         """Rows by file, for those that have rows."""
+        self._bytes: dict[str, int | None] = {}
 
     def place(self, name: str) -> Path:
         """Where the file ``name`` is to be written; its folder is there."""
+        self._bytes[name] = None
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
+
+    def wrote(self, name: str, rows: int | None = None) -> None:
+        """Notes that the file ``name`` is whole, and its rows where it has any."""
+        self._bytes[name] = (self.folder / name).stat().st_size
+        if rows is not None:
+            self.rows[name] = rows
+
+    def lost(self) -> str | None:
+        """A file that was written and is not there any more as it was; None where all are."""
+        for name in dict.fromkeys([*self._bytes, *self.rows]):
+            path, size = self.folder / name, self._bytes.get(name)
+            if not path.is_file() or (size is not None and path.stat().st_size != size):
+                return name
+        return None
 
     def lines(self, name: str, lines: Iterable[str]) -> int:
         """Writes lines (UTF-8, packed if ``name`` ends in .gz) and returns how many there were."""
@@ -34,7 +50,7 @@ class Output:
             for line in lines:
                 stream.write(line.encode() + b"\n")
                 count += 1
-        self.rows[name] = count
+        self.wrote(name, count)
         return count
 
     def records(self, name: str, records: Iterable[Mapping[str, Any]]) -> int:
@@ -43,6 +59,7 @@ class Output:
 
     def text(self, name: str, text: str) -> None:
         self.place(name).write_bytes(text.encode())
+        self.wrote(name)
 
     def json(self, name: str, value: Any) -> None:
         self.text(name, json_text(value))

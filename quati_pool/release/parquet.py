@@ -55,28 +55,28 @@ def write_shards(
     A file takes batches until the next would bring it above ``most_bytes`` of unpacked data; there is
     always one file, if only to tell the columns.
     """
-    total, shard, size = 0, 0, 0
+    total, shard, size, rows, name = 0, 0, 0, 0, ""
     writer = None
     try:
         for batch in batches:
             if writer is None or size + batch.nbytes > most_bytes:
                 if writer is not None:
                     writer.close()
-                name, size = f"{folder}/{shard:05}.parquet", 0
+                    output.wrote(name, rows)
+                name, size, rows = f"{folder}/{shard:05}.parquet", 0, 0
                 writer = _writer(output, name, schema)
-                output.rows[name] = 0
                 shard += 1
             writer.write_batch(batch)
             size += batch.nbytes
-            output.rows[name] += len(batch)
+            rows += len(batch)
             total += len(batch)
         if writer is None:
             name = f"{folder}/{shard:05}.parquet"
             writer = _writer(output, name, schema)
-            output.rows[name] = 0
     finally:
         if writer is not None:
             writer.close()
+    output.wrote(name, rows)
     return total
 
 
@@ -84,7 +84,7 @@ def write_table(output: Output, name: str, table: pa.Table) -> int:
     """Writes one table as one file and returns its rows."""
     with _writer(output, name, table.schema) as writer:
         writer.write_table(table, row_group_size=ROWS)
-    output.rows[name] = len(table)
+    output.wrote(name, len(table))
     return len(table)
 
 

@@ -15,7 +15,9 @@ from quati_pool.records import Qrels, Query
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Labelled:
-    """One labeler's part: its grades, and how many pairs of the pool have none, by state.
+    """One labeler's part: its grades, and how many pairs of the pool have none, by state. ``outside`` of the
+    grades are of pairs that are not of the pool, as a label file may hold; ``kind`` "file" is a label file
+    that does not say who gave its grades.
 
     ``version`` and ``definition`` (model, prompt, parameters: JSON) are None where there are none, as of
     a consensus or a person; ``labels`` are all labels that count, with the columns of ``store.rows.TABLE``
@@ -23,8 +25,9 @@ class Labelled:
     """
 
     labeler: str
-    kind: Literal["judge", "assessor", "consensus"]
+    kind: Literal["judge", "assessor", "consensus", "file"]
     qrels: Qrels
+    outside: int = 0
     version: str | None = None
     left_out: Mapping[str, int] = field(default_factory=dict)
     definition: Mapping[str, Any] | None = None

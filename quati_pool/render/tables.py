@@ -19,7 +19,8 @@ Cell = str | int | float | tuple[float, float] | None
 @dataclass(frozen=True)
 class Column:
     """A column's heading, and for numbers the number of decimals; ``percent`` prints 0.25 as 25 %, and
-    ``positive`` a number that would be rounded to 0 as less than the last decimal."""
+    ``positive`` a number that would be rounded to 0 as less than the last decimal. What is rounded to 0 has
+    no minus."""
 
     heading: str
     decimals: int | None = None
@@ -32,12 +33,12 @@ class Column:
         if isinstance(cell, str):
             return cell
         if isinstance(cell, tuple):
-            return " to ".join(f"{end:.{self.decimals}f}" for end in cell)
+            return " to ".join(f"{end:z.{self.decimals}f}" for end in cell)
         if self.positive and self.decimals and 0 < cell < 0.5 * 10**-self.decimals:
             return f"< {10**-self.decimals:.{self.decimals}f}"
         if self.percent:
-            return f"{100 * cell:.{self.decimals or 0}f} %"
-        return f"{cell:.{self.decimals}f}" if self.decimals is not None else f"{cell:,}"
+            return f"{100 * cell:z.{self.decimals or 0}f} %"
+        return f"{cell:z.{self.decimals}f}" if self.decimals is not None else f"{cell + 0:,}"
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,13 @@ def _unrounded(cell: Cell) -> str | int | float:
     if isinstance(cell, tuple):
         return " to ".join(map(str, cell))
     return "" if cell is None or cell != cell else cell
+
+
+def csv_file(tables: Sequence[Table]) -> str:
+    """All tables, each under a line ``# title`` and with an empty line after it; one alone is plain CSV."""
+    if len(tables) == 1:
+        return to_csv(tables[0])
+    return "\n".join(f"# {one_line(table.title)}\n{to_csv(table)}" for table in tables)
 
 
 def to_json(value: Any) -> str:

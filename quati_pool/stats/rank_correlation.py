@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.stats.rank_similarity import rank_biased_overlap
+from quati_pool.stats.ratio import ratio
 
 Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -92,17 +93,17 @@ def _tau_b(a: Values, b: Values, among: Flags | None = None) -> Values:
         both = among[:, i] & among[:, j]
         one, other = one * both, other * both
     ordered = np.abs(one).sum(axis=1, dtype=np.float64) * np.abs(other).sum(axis=1, dtype=np.float64)
-    return _divide((one * other).sum(axis=1, dtype=np.float64), np.sqrt(ordered))
+    return ratio((one * other).sum(axis=1, dtype=np.float64), np.sqrt(ordered))
 
 
 def _tau_ap(estimated: Values, reference: Values) -> Values:
     above = estimated[:, None, :] > estimated[:, :, None]
     truly_above = reference[:, None, :] > reference[:, :, None]
     higher = above.sum(axis=2, dtype=np.float64)
-    share = np.divide((above & truly_above).sum(axis=2), higher, out=np.zeros_like(higher), where=higher > 0)
+    share = ratio((above & truly_above).sum(axis=2), higher, otherwise=0)
     below_first = (higher > 0).sum(axis=1, dtype=np.float64)
     below_first[~truly_above.any(axis=(1, 2))] = 0
-    return 2 * _divide(share.sum(axis=1), below_first) - 1
+    return 2 * ratio(share.sum(axis=1), below_first) - 1
 
 
 def _parts(values: Values, depth: Values) -> Values:
@@ -115,7 +116,3 @@ def _parts(values: Values, depth: Values) -> Values:
 
 def _order(a: Values, b: Values) -> npt.NDArray[np.int8]:
     return (a > b).astype(np.int8) - (a < b)
-
-
-def _divide(a: Values, b: Values) -> Values:
-    return np.divide(a, b, out=np.full_like(a, np.nan), where=b > 0)

@@ -6,26 +6,47 @@ from pathlib import Path
 
 import numpy as np
 
+from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.render import figures
-from quati_pool.render.tables import latex_file, to_json, to_markdown
+from quati_pool.render.tables import csv_file, latex_file, to_json, to_markdown
 from quati_pool.steps.agree import AgreeReport
 from quati_pool.steps.agree_report import as_data, as_rows, tables
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pictures import Picture, files, stem
 from quati_pool.steps.report_files import report_folder, save
 
+MOST_CONFUSIONS = 15
+"""Twenty labelers are 190 pairs, and drawing them would take longer than all the rest."""
+
+
+def drawn(report: AgreeReport) -> list[PairAgreement]:
+    """The pairs of labelers whose confusion matrix is drawn: all of them, or the first ``MOST_CONFUSIONS``,
+    pairs with a person before the others."""
+    common = [pair for pair in report.pairs if pair.n]
+    people = report.ratings.people
+    if len(common) > MOST_CONFUSIONS:
+        common.sort(key=lambda pair: people.isdisjoint((pair.a, pair.b)))
+    return common[:MOST_CONFUSIONS]
+
+
+def not_drawn(report: AgreeReport) -> str | None:
+    """A sentence on the confusion matrices that are not drawn; None where all are."""
+    there, shown = sum(pair.n > 0 for pair in report.pairs), len(drawn(report))
+    if shown == there:
+        return None
+    return f"{shown:,} of {there:,} confusion matrices are drawn, those with people first; the tables hold all"
+
 
 def pictures(report: AgreeReport) -> list[Picture]:
-    """A heat map for each confusion matrix, and for each judge the scatter of Figure 2 of the Quati paper,
-    where people can be compared."""
+    """A heat map for each confusion matrix that is ``drawn``, and for each judge the scatter of Figure 2 of the
+    Quati paper, where people can be compared."""
     grades = [str(grade) for grade in report.ratings.scale]
     made = []
-    for pair in report.pairs:
-        if pair.n:
-            drawing = figures.confusion_matrix(pair.confusion, pair.a, pair.b, grades, f"{pair.a} and {pair.b}")
-            caption = f"Grades of {pair.a} (rows) and {pair.b} (columns): {pair.n:,} pairs."
-            counts = "; ".join(" ".join(map(str, row)) for row in pair.confusion.tolist())
-            made.append(Picture(stem("confusion", pair.a, pair.b), drawing, caption, f"{caption} {counts}."))
+    for pair in drawn(report):
+        drawing = figures.confusion_matrix(pair.confusion, pair.a, pair.b, grades, f"{pair.a} and {pair.b}")
+        caption = f"Grades of {pair.a} (rows) and {pair.b} (columns): {pair.n:,} pairs."
+        counts = "; ".join(" ".join(map(str, row)) for row in pair.confusion.tolist())
+        made.append(Picture(stem("confusion", pair.a, pair.b), drawing, caption, f"{caption} {counts}."))
     found = report.query_layout
     shown = np.isfinite(found.human_mean)
     for column, judge in enumerate(found.judges):
@@ -42,19 +63,23 @@ def pictures(report: AgreeReport) -> list[Picture]:
 
 
 def write(report: AgreeReport, output: Path | None, listener: Listener) -> None:
-    """Writes ``agreement.md``, ``.tex``, ``.csv``, ``.json`` and the figures into ``output``, or into the
-    reports of the workspace that was read; nowhere where there is neither."""
+    """Writes ``agreement.md``, ``.tex``, ``.csv``, ``.json``, ``agreement-tables.csv`` and the figures into
+    ``output``, or into the reports of the workspace that was read; nowhere where there is neither."""
     config = report.gathered.config
     folder = report_folder(config, output)
     if folder is None:
         return
+    told = not_drawn(report)
+    if told:
+        listener.say(f"agreement: {told}")
     found = tables(report, queries=None)
     content: dict[str, str | bytes] = {
         "agreement.md": "# Agreement\n\n" + "\n".join(map(to_markdown, found)),
         "agreement.tex": latex_file(found),
         "agreement.csv": as_rows(report),
         "agreement.json": to_json(as_data(report)),
+        "agreement-tables.csv": csv_file(found),
         **files(pictures(report)),
     }
-    settings = {"draws": report.draws, "seed": report.seed}
+    settings = {"draws": report.draws, "seed": report.seed, "labelers": report.gathered.versions}
     save(config, folder, content, settings, listener, "agreement")

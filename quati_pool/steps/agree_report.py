@@ -297,7 +297,7 @@ def _labelers(report: AgreeReport) -> Table:
 
 def _pairs(report: AgreeReport) -> Table:
     rows: list[list[Cell]] = [[pair.a, pair.b, pair.n, *pair.values.values()] for pair in report.pairs]
-    decimals = [Column(HEADINGS[name], 4) for name in COEFFICIENTS]
+    decimals = [Column(HEADINGS.get(name, name), 4) for name in COEFFICIENTS]
     note = "Same grade: share of the pairs. Mean difference: the first labeler's mean grade less the second's."
     reasons = [_reasons(f"{pair.a} and {pair.b}", pair) for pair in report.pairs]
     columns = [Column("Labeler"), Column("and"), Column("Pairs"), *decimals]
@@ -308,7 +308,7 @@ def _intervals(report: AgreeReport) -> Table:
     rows: list[list[Cell]] = [
         [pair.a, pair.b, *(_interval(pair, name) for name in COEFFICIENTS)] for pair in report.pairs
     ]
-    columns = [Column("Labeler"), Column("and"), *(Column(HEADINGS[name], 4) for name in COEFFICIENTS)]
+    columns = [Column("Labeler"), Column("and"), *(Column(HEADINGS.get(name, name), 4) for name in COEFFICIENTS)]
     note = f"Bootstrap over queries, {report.draws:,} resamples, seed {report.seed}, percentiles 2.5 and 97.5."
     lost = max((ends.undefined for pair in report.pairs for ends in pair.intervals.values()), default=0)
     if lost:
@@ -334,7 +334,7 @@ def _reasons(what: str, found: Estimates) -> str:
     by_reason: dict[str, list[str]] = {}
     for name, reason in found.undefined.items():
         if not name.startswith("intervals."):
-            by_reason.setdefault(reason, []).append(HEADINGS.get(name) or _TOGETHER[name])
+            by_reason.setdefault(reason, []).append(HEADINGS.get(name) or _TOGETHER.get(name, name))
     told = [f"{', '.join(names)} undefined ({reason})" for reason, names in by_reason.items()]
     return f"{what}: {'; '.join(told)}." if told else ""
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.config import PoolConfig, RetrieverSystem, load_config
+from quati_pool.config import PoolConfig, load_config
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.files.artefacts import Counts, digest, file_digest, stale
+from quati_pool.files.artefacts import Counts, file_digest, stale
 from quati_pool.files.pools import PoolPair, write_pool
 from quati_pool.files.qrels import read_judgements
 from quati_pool.pooling.diversity import Diversity, GradeShares, diversity, diversity_by_grade
@@ -21,13 +21,12 @@ from quati_pool.registry import nearest
 from quati_pool.retrieval.base import Context
 from quati_pool.steps.diversity_report import write_reports
 from quati_pool.steps.inputs import Corpus, Queries, load_extra, load_queries, open_corpus, passage_texts
+from quati_pool.steps.keys import component_name, used_corpora
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.making import Maker
-from quati_pool.steps.systems import Systems, component_name
+from quati_pool.steps.systems import Systems
 from quati_pool.workspace import Workspace
 
-# Raised when the same runs give another pool.
-_POOL_FORMAT = 1
 # Pairs whose texts are in memory at a time; a text may be megabytes long.
 _SLICE = 256
 
@@ -72,14 +71,13 @@ def build(
     maker = Maker(workspace, provenance, listener)
     forced = set(only or config.systems) if force else set()
     everything = force and not only
-    used = {system.corpus for system in config.systems.values() if isinstance(system, RetrieverSystem)}
-    corpora = {name: open_corpus(config, name, maker, force=everything) for name in config.corpora if name in used}
+    corpora = {name: open_corpus(config, name, maker, force=everything) for name in used_corpora(config)}
     extra = load_extra(config, queries, list(corpora.values()))
     with Context(folder=config.folder, seed=config.seed, note=listener.say) as context:
         systems = Systems(config, queries, corpora, maker, context, forced)
         # What cannot be carried out is refused before any work.
         for run_tag in wanted:
-            systems.key(run_tag)
+            systems.keys.search(run_tag)
         for run_tag in sorted(wanted, key=lambda tag: not systems.reads_files(tag)):
             systems.run(run_tag)
         missing = [tag for tag in config.systems if tag not in wanted and not _current(systems, tag)]
@@ -89,17 +87,7 @@ def build(
         runs = [systems.run(tag).head(config.run_depth) for tag in config.systems]
     depths = {tag: config.pool_depth(tag) for tag in config.systems}
     pool = propose(runs, depths, extra)
-    key = {
-        "format": _POOL_FORMAT,
-        "depth": depths,
-        "extra": digest(extra),
-        # Their order is that of each pair's ranks.
-        "systems": list(config.systems),
-        "run": {tag: digest(systems.ranking(tag)) for tag in config.systems},
-        "run_depth": config.run_depth,
-        "queries": queries.fingerprint,
-        "corpus": {name: corpus.fingerprint for name, corpus in corpora.items()},
-    }
+    key = systems.keys.pool(extra)
 
     def fill(path: Path) -> Counts:
         write_pool(path, _pairs(pool, queries, list(corpora.values())))
@@ -145,10 +133,8 @@ def _current(systems: Systems, run_tag: str) -> bool:
         _require(config, run_tag)
     except MissingExtraError:
         return False
-    key = systems.key(run_tag)
-    if config.search_depth(run_tag) > config.run_depth:
-        return stale(workspace.candidates(run_tag), key) is None
-    return stale(workspace.run(run_tag), key) is None
+    path = workspace.candidates(run_tag) if systems.keys.deep(run_tag) else workspace.run(run_tag)
+    return stale(path, systems.keys.search(run_tag)) is None
 
 
 def _pairs(pool: Pool, queries: Queries, corpora: Sequence[Corpus]) -> Iterator[PoolPair]:

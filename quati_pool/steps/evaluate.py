@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from quati_pool.config import MEASURES, PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.between_qrels import RankingComparison, compare_rankings
 from quati_pool.evaluation.bounds import ndcg_bounds
+from quati_pool.evaluation.joined import Joined
 from quati_pool.evaluation.leaderboard import Conditions, Leaderboard, leaderboard, systems_by_condition
 from quati_pool.evaluation.measures import parse_measures
 from quati_pool.evaluation.reusability import (
@@ -26,7 +27,7 @@ from quati_pool.evaluation.reusability import (
 from quati_pool.evaluation.scores import Scores, score
 from quati_pool.evaluation.significance import Comparison, compare, groups
 from quati_pool.pooling.diversity import GradeShares, diversity_by_grade
-from quati_pool.pooling.pool import propose
+from quati_pool.pooling.pool import Pool, propose
 from quati_pool.records import Qrels, Run
 from quati_pool.registry import nearest
 from quati_pool.stats.bootstrap import DRAWS
@@ -137,8 +138,9 @@ def measure(
     if settings.baseline is not None and settings.baseline not in known:
         raise ConfigError(f"--baseline {settings.baseline}: no such run; {nearest(settings.baseline, known)}")
     seed = settings.seed if settings.seed is not None else config.seed if config else 0
+    pools = {id(run_set): _proposed(run_set) for run_set in sets}
     conditions = [
-        _condition(name, run_set, source, measures, settings, seed, _scale(gathered, source))
+        _condition(name, run_set, source, measures, settings, seed, _scale(gathered, source), pools[id(run_set)])
         for name, run_set, source in _conditions(sets, gathered.sources)
     ]
     first = measures[0]
@@ -187,15 +189,16 @@ def _condition(
     settings: Settings,
     seed: int,
     scale: Sequence[int],
+    pool: Pool | str,
 ) -> Condition:
-    runs, qrels = _answering(run_set, source.qrels), source.qrels
-    scores = score(runs, qrels, measures)
+    joined = Joined(_answering(run_set, source.qrels), source.qrels)
+    scores = score(joined, measures)
     board = leaderboard(scores, settings.draws, seed)
     bounds = {}
     for wanted in measures:
         cut = _NDCG.match(wanted)
         if cut:
-            low, high = ndcg_bounds(runs, qrels, int(cut[1]), scale)
+            low, high = ndcg_bounds(joined, int(cut[1]), scale)
             bounds[wanted] = (low.mean(axis=1).tolist(), high.mean(axis=1).tolist())
     comparisons = compare(scores, measures[0], settings.test, alpha=settings.alpha, seed=seed)
     baseline = settings.baseline if settings.baseline in scores.run_tags else None
@@ -206,12 +209,12 @@ def _condition(
         scale,
         scores,
         board,
-        hole_rates(runs, qrels),
+        hole_rates(joined),
         bounds,
         comparisons,
         groups([row.run_tag for row in board.rows], comparisons),
         {m: compare(scores, m, settings.test, baseline, settings.alpha, seed) for m in measures} if baseline else {},
-        _quality(run_set, runs, qrels, measures),
+        pool if isinstance(pool, str) else _quality(run_set, joined, pool, measures),
     )
 
 
@@ -242,20 +245,28 @@ def _ranking(a: Condition, b: Condition, first: str, settings: Settings, seed: i
     )
 
 
-def _quality(run_set: RunSet, runs: Sequence[Run], qrels: Qrels, measures: tuple[str, ...]) -> PoolQuality | str:
+def _proposed(run_set: RunSet) -> Pool | str:
+    """The pool that the runs fed, with no rank beyond their pool depths; or why it is not known."""
     if run_set.pool_depths is None:
         return "how deep the runs were pooled is not known; say so with --pool-depth"
     lacking = [run_tag for run_tag in run_set.absent if run_set.pool_depths[run_tag]]
     if lacking:
         return f"{', '.join(lacking)} fed the pool and is not there, so that what it shares would count as others' own"
-    depths = {run.run_tag: run_set.pool_depths[run.run_tag] for run in runs}
+    depths = {run.run_tag: run_set.pool_depths[run.run_tag] for run in run_set.runs}
     if not any(depths.values()):
         return "none of the runs fed the pool"
-    related = len({run_set.families[run_tag] for run_tag in depths}) < len(runs)
+    return propose([run.head(depths[run.run_tag]) for run in run_set.runs], depths)
+
+
+def _quality(run_set: RunSet, joined: Joined, pool: Pool, measures: tuple[str, ...]) -> PoolQuality:
+    """``pool``: that of all runs of the set; what a run returned that answers no judged query is left out."""
+    depths = dict(zip(pool.run_tags, pool.depths.tolist(), strict=True))
+    related = len({run_set.families[run_tag] for run_tag in depths}) < len(joined.runs)
+    answering = np.array([len(run) > 0 for run in joined.runs])
     return PoolQuality(
-        leave_one_system_out(runs, qrels, depths, run_set.extra, measures),
-        leave_one_family_out(runs, qrels, depths, run_set.families, run_set.extra, measures) if related else None,
-        diversity_by_grade(propose(runs, depths), qrels),
+        leave_one_system_out(joined, depths, run_set.extra, measures),
+        leave_one_family_out(joined, depths, run_set.families, run_set.extra, measures) if related else None,
+        diversity_by_grade(replace(pool, ranks=pool.ranks * answering), joined.qrels),
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from quati_pool.render import figures
-from quati_pool.render.tables import latex_file, to_json, to_markdown
+from quati_pool.render.tables import csv_file, latex_file, to_json, to_markdown
 from quati_pool.steps.evaluate import Evaluation, by_query
-from quati_pool.steps.evaluate_report import as_data, tables
+from quati_pool.steps.evaluate_report import as_data, as_rows, tables
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pictures import Picture, files, stem
 from quati_pool.steps.report_files import report_folder, save
@@ -49,7 +49,7 @@ def pictures(evaluation: Evaluation) -> list[Picture]:
 
 
 def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> None:
-    """Writes ``evaluation.md``, ``.tex``, ``.json``, ``evaluation-by-query.csv`` and the figures into
+    """Writes ``evaluation.md``, ``.tex``, ``.csv``, ``.json``, ``-tables.csv``, ``-by-query.csv`` and the figures into
     ``output``, or into the reports of the workspace that was read; nowhere where there is neither."""
     folder = report_folder(evaluation.config or evaluation.gathered.config, output)
     if folder is None:
@@ -59,6 +59,8 @@ def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> No
         "evaluation.md": "# Evaluation\n\n" + "\n".join(map(to_markdown, found)),
         "evaluation.tex": latex_file(found),
         "evaluation.json": to_json(as_data(evaluation)),
+        "evaluation.csv": as_rows(evaluation),
+        "evaluation-tables.csv": csv_file(found),
         "evaluation-by-query.csv": by_query(evaluation),
         **files(pictures(evaluation)),
     }
@@ -67,5 +69,7 @@ def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> No
         "test": evaluation.settings.test,
         "draws": evaluation.settings.draws,
         "seed": evaluation.seed,
+        "labelers": evaluation.gathered.versions,
+        "runs": {condition.name: dict(condition.run_set.digests) for condition in evaluation.conditions},
     }
     save(evaluation.config, folder, content, settings, listener, "evaluation")

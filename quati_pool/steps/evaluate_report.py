@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -85,6 +87,23 @@ def as_data(evaluation: Evaluation, per_query: bool = False) -> dict[str, Any]:
     }
 
 
+def as_rows(evaluation: Evaluation) -> str:
+    """CSV with one row a mean: of each condition, run and measure, with its interval and bounds."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        ["condition", "qrels", "rank", "run_tag", "measure", "mean", "low", "high", "lowest", "highest", "queries"]
+    )
+    for condition in evaluation.conditions:
+        for row in condition.board.rows:
+            for name, mean in row.measures.items():
+                ends = mean_bounds(condition, name, row.run_tag) or (None, None)
+                values = (mean.mean, mean.interval.low, mean.interval.high, *ends)
+                who = [condition.name, condition.source.name, row.rank, row.run_tag, name]
+                writer.writerow([*who, *("" if value is None else value for value in values), condition.board.queries])
+    return out.getvalue()
+
+
 def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) -> dict[str, Any]:
     scores, board, source = condition.scores, condition.board, condition.source
     holes = {one.run_tag: one for one in condition.holes}
@@ -92,6 +111,8 @@ def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) ->
     return {
         "name": condition.name,
         "labeler": source.name,
+        "version": source.version,
+        "file": str(source.origin) if source.origin else None,
         "runs_from": condition.run_set.name or None,
         "absent_runs": dict(condition.run_set.absent),
         "pairs": len(source.qrels),
@@ -101,6 +122,7 @@ def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) ->
         "runs": [
             {
                 "run_tag": row.run_tag,
+                "sha256": condition.run_set.digests.get(row.run_tag),
                 "rank": row.rank,
                 "group": list(condition.letters[row.run_tag]),
                 "measures": {name: _mean(mean) for name, mean in row.measures.items()},

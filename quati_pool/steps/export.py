@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from quati_pool.config import load_config
+from quati_pool.config import PoolConfig, load_config
 from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artefacts import file_digest, write_file
+from quati_pool.files.artefacts import clear_partials, file_digest, lock_beside, locked, write_file
+from quati_pool.files.problems import quoted
 from quati_pool.files.qrels import write_qrels
-from quati_pool.records import Ids, Qrels, State, code_ids
+from quati_pool.records import Ids, Qrels, State, code_ids, id_problem
+from quati_pool.release.checks import BY_ID
+from quati_pool.steps.inputs import load_queries
 from quati_pool.steps.labelers import FileLabeler, Graded, Grading, Labeler
+from quati_pool.steps.listener import Listener
 from quati_pool.steps.standing import Standing
 from quati_pool.store.database import Store
 from quati_pool.workspace import Workspace
@@ -24,7 +28,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Export:
-    """What was written, and what is not in it; ``outside`` counts grades of pairs that the pool lacks."""
+    """What was written, and what is not in it; ``outside`` of the grades are of pairs that the pool lacks."""
 
     path: Path
     standing: Standing
@@ -32,14 +36,20 @@ class Export:
 
 
 def export_qrels(
-    config_path: Path, labeler: str, path: Path | None = None, *, allow_missing: bool = False, pool: Path | None = None
+    config_path: Path,
+    labeler: str,
+    path: Path | None = None,
+    *,
+    allow_missing: bool = False,
+    pool: Path | None = None,
+    listener: Listener | None = None,
 ) -> Export:
-    """Writes the grades of the pool's pairs, in the pool's order; to ``qrels/<labeler>.qrels`` where no
-    path is given.
+    """Writes the grades of the pool's pairs, in the pool's order, then those that a label file has of other
+    pairs (``beyond``); to ``qrels/<labeler>.qrels`` where no path is given.
 
-    Raises QuatiPoolError, and writes nothing, while a pair has failed or was never asked, unless
-    ``allow_missing`` leaves such pairs out; pairs that a person found impossible to judge, or on which
-    a panel has no majority, are always left out.
+    Raises QuatiPoolError, and writes nothing, while a pair of the pool has failed or was never asked, unless
+    ``allow_missing`` leaves such pairs out, and where a pair outside the pool has no known query or no id;
+    pairs that a person found impossible to judge, or on which a panel has no majority, are always left out.
     """
     config = load_config(config_path)
     with Store.open(config.labels.url, config.folder) as store:
@@ -55,29 +65,61 @@ def export_qrels(
         source = grading.pool
     if not allow_missing:
         refuse_missing(labeler, reader.kind, standing)
-    if not kept:
-        raise nothing_graded(labeler)
-    qrels = as_qrels(kept)
+    more = beyond(reader, kept)
+    if not kept and not more:
+        raise nothing_graded(labeler, reader.kind)
+    if more:
+        _refuse_strangers(config, labeler, more)
+    qrels = as_qrels([*kept, *more])
 
     def fill(partial: Path) -> dict[str, int]:
         write_qrels(qrels, partial)
-        return {"pairs": len(kept), "left_out": standing.pairs - len(kept)}
+        return {"pairs": len(qrels), "outside_pool": len(more), "left_out": standing.pairs - len(kept)}
 
     key = {"labeler": labeler, "version": reader.version, "pool": file_digest(source)}
     path = path or Workspace(config.folder).qrels(labeler)
     if not path.name or path.is_dir():
         raise QuatiPoolError(f"{path} is a folder; name a file with -o")
-    write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    return Export(path, standing, outside(reader, standing))
+    with locked(lock_beside(path), (listener or Listener()).say, str(path)):
+        clear_partials(path)
+        write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
+    return Export(path, standing, len(more))
+
+
+def beyond(labeler: Labeler, pooled: Iterable[Graded]) -> list[Graded]:
+    """A label file's grades of pairs that are not among ``pooled``, by query_id, then doc_id: agreement and
+    evaluation are computed over them too. All other labelers have grades of the pool's pairs alone."""
+    if not isinstance(labeler, FileLabeler):
+        return []
+    inside = {(graded.query_id, graded.doc_id) for graded in pooled}
+    found = sorted((pair, grade) for pair, grade in labeler.grades.items() if pair not in inside)
+    return [Graded(query_id, doc_id, State.ok, grade) for (query_id, doc_id), grade in found]
+
+
+def _refuse_strangers(config: PoolConfig, labeler: str, graded: Sequence[Graded]) -> None:
+    """Raises QuatiPoolError for a pair outside the pool of an unknown query, where the queries' file is there
+    to tell, or with a text for an id."""
+    there = (config.folder / config.queries.path).exists()
+    known = {query.query_id for query in load_queries(config).queries} if there else None
+    for one in graded:
+        if known is not None and one.query_id not in known:
+            raise QuatiPoolError(
+                f"{labeler} grades query_id {quoted(one.query_id)}, which is not among the queries; add it to the "
+                "queries' file, or drop its grades"
+            )
+        problem = id_problem(one.doc_id)
+        if problem:
+            raise QuatiPoolError(f"{labeler} grades doc_id {quoted(one.doc_id)}, which {problem}; {BY_ID}")
 
 
 def outside(labeler: Labeler, standing: Standing) -> int:
-    """How many grades of a label file are of pairs that are not of the pool."""
+    """How many grades of a label file are of pairs outside the pool, over which ``standing`` counts."""
     return len(labeler.grades) - sum(standing.grades.values()) if isinstance(labeler, FileLabeler) else 0
 
 
-def nothing_graded(labeler: str) -> QuatiPoolError:
-    return QuatiPoolError(f"{labeler} has graded no pair of the pool; run: quati-pool judge {labeler}")
+def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:
+    remedy = "check that its file names the collection's ids" if kind == "file" else f"run: quati-pool judge {labeler}"
+    return QuatiPoolError(f"{labeler} has graded no pair of the pool; {remedy}")
 
 
 def refuse_missing(labeler: str, kind: str, standing: Standing) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import xxhash
 
@@ -14,10 +15,12 @@ from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artefacts import Counts, digest
 from quati_pool.files.corpus import expand_paths, locate_doc_ids, read_passages
 from quati_pool.files.formats import data_suffix
+from quati_pool.files.lines import read_lines
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Ids, Query
 from quati_pool.registry import nearest
 from quati_pool.steps.making import Maker
+from quati_pool.workspace import Workspace
 
 # Raised when the same files give another store.
 _STORE_FORMAT = 1
@@ -74,17 +77,24 @@ def _lot(seed: int, query_id: str) -> tuple[int, str]:
     return xxhash.xxh3_64_intdigest(f"{seed}\t{query_id}".encode()), query_id
 
 
-def open_corpus(config: PoolConfig, name: str, maker: Maker, force: bool) -> Corpus:
-    """A corpus of the collection from its store, which is written first where there is none."""
+def corpus_key(config: PoolConfig, name: str, workspace: Workspace) -> dict[str, Any]:
+    """Everything that changes a corpus's store; its digest is the corpus's fingerprint."""
     settings = config.corpora[name]
-    paths = expand_paths(config.folder, settings.path, maker.workspace.made)
-    key = {
+    paths = expand_paths(config.folder, settings.path, workspace.made)
+    return {
         # The suffix chooses the format; a file's name changes nothing else.
-        "files": [[data_suffix(path), maker.workspace.input_digest(path)] for path in paths],
+        "files": [[data_suffix(path), workspace.input_digest(path)] for path in paths],
         "doc_id": settings.doc_id,
         "text": settings.text,
         "format": _STORE_FORMAT,
     }
+
+
+def open_corpus(config: PoolConfig, name: str, maker: Maker, force: bool) -> Corpus:
+    """A corpus of the collection from its store, which is written first where there is none."""
+    settings = config.corpora[name]
+    paths = expand_paths(config.folder, settings.path, maker.workspace.made)
+    key = corpus_key(config, name, maker.workspace)
     fingerprint = digest(key)
     folder = maker.workspace.corpus(fingerprint)
     what = name if name == "corpus" else f"corpus {name}"
@@ -117,15 +127,10 @@ def _write_store(folder: Path, settings: CorpusConfig, paths: list[Path], what: 
     return {"passages": passages}
 
 
-def load_extra(config: PoolConfig, queries: Queries, corpora: list[Corpus]) -> list[tuple[str, str]]:
-    """The pairs of ``pool.extra``: query_id <tab> doc_id, one a line.
-
-    Raises InputError for a pair that is not of the collection.
-    """
-    from quati_pool.files.lines import read_lines
-
+def read_extra(config: PoolConfig) -> dict[tuple[str, str], int]:
+    """The pairs of ``pool.extra``, query_id <tab> doc_id, one a line, each with its line."""
     if config.pool.extra is None:
-        return []
+        return {}
     path = config.folder / config.pool.extra
     pairs: dict[tuple[str, str], int] = {}
     for line, text in read_lines(path):
@@ -135,8 +140,18 @@ def load_extra(config: PoolConfig, queries: Queries, corpora: list[Corpus]) -> l
         if len(columns) != 2:
             raise InputError(path, line, f"has {len(columns)} columns; expected query_id <tab> doc_id")
         pairs.setdefault((columns[0], columns[1]), line)
+    return pairs
+
+
+def load_extra(config: PoolConfig, queries: Queries, corpora: list[Corpus]) -> list[tuple[str, str]]:
+    """The same pairs, all of them of the collection.
+
+    Raises InputError for one that is not.
+    """
+    pairs = read_extra(config)
     if not pairs:
         return []
+    path = config.folder / str(config.pool.extra)
     known = queries.ids.encode([query_id for query_id, _ in pairs]) >= 0
     doc_ids = [doc_id for _, doc_id in pairs]
     found = [corpus.store.ids.encode(doc_ids) >= 0 for corpus in corpora]

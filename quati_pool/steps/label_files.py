@@ -1,4 +1,4 @@
-"""Label files as commands read them: on the scale in use, and by a person or a program."""
+"""Label files as commands read them: on the scale in use, and whether people gave them."""
 
 from __future__ import annotations
 
@@ -34,5 +34,6 @@ def read_label_source(name: str, folder: Path, settings: LabelFileConfig, scale:
 
 
 def kind_of(settings: LabelFileConfig, read: LabelFile) -> str:
-    """``assessor`` for labels that people gave: said so, or in the format of an annotation tool."""
-    return "assessor" if settings.person or read.by_people else "judge"
+    """``assessor`` for labels that people gave: said so, or in the format of an annotation tool; else ``file``,
+    for nothing says who or what gave them."""
+    return "assessor" if settings.person or read.by_people else "file"

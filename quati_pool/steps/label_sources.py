@@ -56,8 +56,8 @@ class LabelFiles:
 @dataclass(frozen=True, eq=False)
 class Gathered:
     """All labelers of a command, in order. ``scale`` is that which was declared, or else all grades that
-    occur; ``queries`` are the texts of query_ids where known;
-    ``matched_by`` says by what pairs were told equal; ``problems`` why a labeler was left out."""
+    occur; ``queries`` are the texts of query_ids where known; ``matched_by`` says by what pairs were told
+    equal, as "query_id and doc_id"; ``problems`` why a labeler was left out."""
 
     config: PoolConfig | None
     scale: Mapping[int, str]
@@ -67,6 +67,11 @@ class Gathered:
     queries: Mapping[str, str]
     matched_by: str
     problems: Mapping[str, str]
+
+    @property
+    def versions(self) -> dict[str, str | None]:
+        """What each labeler's grades come from: a judge's version, a file's SHA-256."""
+        return {source.name: source.version for source in self.sources}
 
     @property
     def people(self) -> list[str]:
@@ -148,7 +153,7 @@ def gather(
         sources,
         matched.duplicates,
         queries or matched.query_names,
-        matched.matched_by,
+        f"{matched.matched_by} and {matched.passages_by}",
         problems,
     )
 

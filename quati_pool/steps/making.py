@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +18,6 @@ from quati_pool.files.artefacts import (
 )
 from quati_pool.steps.listener import Listener
 from quati_pool.workspace import Workspace
-
-_CUT_SHORT = re.compile(r"\d+ requested and \d+ written")
 
 
 class Maker:
@@ -62,24 +57,10 @@ class Maker:
                 return False
             started = time.monotonic()
             write = write_folder if folder else write_file
-            try:
-                counts = write(path, key, self.provenance, fill)
-            except OSError as error:
-                raise _named(error, path) from error
+            counts = write(path, key, self.provenance, fill)
         self._made.add(path)
         if not quiet:
             size = ", ".join(f"{value:,} {name}" for name, value in counts.items() if isinstance(value, int))
             seconds = time.monotonic() - started
             self.listener.say(f"{what}: made in {seconds:.1f} s ({reason}){': ' + size if size else ''}")
         return True
-
-
-def _named(error: OSError, path: Path) -> OSError:
-    """A failed write with the artefact's name, where it came with none.
-
-    numpy tells the reason as little as the name: "9 requested and 5 written".
-    """
-    number = error.errno or (errno.ENOSPC if _CUT_SHORT.search(str(error)) else None)
-    if error.filename is not None or number is None:
-        return error
-    return OSError(number, os.strerror(number), str(path))

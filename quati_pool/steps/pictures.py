@@ -33,8 +33,8 @@ def files(pictures: Iterable[Picture]) -> dict[str, bytes]:
     """Each picture as SVG and as PNG, by file name."""
     made = {}
     for picture in pictures:
-        made[f"{picture.stem}.svg"] = picture.drawing.render("svg")
-        made[f"{picture.stem}.png"] = picture.drawing.render("png")
+        for suffix, content in picture.drawing.render_all().items():
+            made[f"{picture.stem}.{suffix}"] = content
     return made
 
 

@@ -11,15 +11,25 @@ import numpy as np
 import pyarrow as pa
 
 from quati_pool import __version__
-from quati_pool.config import RetrieverSystem, load_config
+from quati_pool.config import load_config
 from quati_pool.errors import InputError, QuatiPoolError
-from quati_pool.files.artefacts import clear_partials, digest, file_digest, locked, stale, unfinished, write_folder
+from quati_pool.files.artefacts import (
+    clear_partials,
+    digest,
+    file_digest,
+    lock_beside,
+    locked,
+    stale,
+    unfinished,
+    write_folder,
+)
 from quati_pool.registry import EXPORTS
 from quati_pool.release.base import Format
 from quati_pool.release.manifest import CARRIERS, MANIFEST, verify
 from quati_pool.release.state import Labelled, Release
-from quati_pool.steps.export import as_qrels, nothing_graded, outside, refuse_missing
+from quati_pool.steps.export import as_qrels, beyond, nothing_graded, refuse_missing
 from quati_pool.steps.inputs import Corpus, load_queries, open_corpus
+from quati_pool.steps.keys import refuse_outdated, used_corpora
 from quati_pool.steps.label_sources import NEVER_ASKED
 from quati_pool.steps.labelers import Graded, Grading, Labeler, StoredLabeler, nobody
 from quati_pool.steps.listener import Listener
@@ -33,8 +43,8 @@ from quati_pool.yaml_file import checked_parameters
 @dataclass(frozen=True)
 class Exported:
     """Where a release was written, its labelers with how many pairs they lack, and what the format counted;
-    ``outside`` counts the grades of each that are of no pair of the pool; ``made`` is False where the same
-    release was there already."""
+    ``outside`` counts the grades of each that are of pairs outside the pool; ``made`` is False where the
+    same release was there already."""
 
     path: Path
     labelers: Mapping[str, Standing]
@@ -54,12 +64,14 @@ def export(
     allow_missing: bool = False,
 ) -> Exported:
     """Writes the collection into a folder of its own, ``exports/<format>`` where no path is given; with the
-    grades of ``labelers``, the first as the main one, or of all who graded anything.
+    grades of ``labelers``, the first as the main one, or of all who graded anything; of a label file, all
+    that it holds, of the pool's pairs and of others.
 
-    Raises QuatiPoolError, and writes nothing, while a pair of one of them has failed or was never asked,
+    Raises QuatiPoolError, and writes nothing, while a pair of the pool by one of them has failed or was never asked,
     unless ``allow_missing``; and for a folder that holds something else.
     """
     config = load_config(config_path)
+    refuse_outdated(config)
     component = EXPORTS.get(format_name)
     component.require()
     checked = checked_parameters(component.Parameters, parameters or {}, f"export {format_name} --set")
@@ -72,8 +84,7 @@ def export(
     _refuse_others(target)
     queries = load_queries(config)
     maker = Maker(workspace, {"collection": config.name, "config": file_digest(config.path)}, listener)
-    used = {system.corpus for system in config.systems.values() if isinstance(system, RetrieverSystem)}
-    corpora = [open_corpus(config, name, maker, force=False) for name in config.corpora if name in used]
+    corpora = [open_corpus(config, name, maker, force=False) for name in used_corpora(config)]
     with Store.open(config.labels.url, config.folder) as store, store.snapshot():
         grading = Grading(config, store)
         found = _labelled(grading, labelers, needed=made.needs_grades, allow_missing=allow_missing)
@@ -84,7 +95,7 @@ def export(
         grades=config.grades,
         queries=queries.queries,
         passages=lambda: _passages(corpora),
-        labelers=[labelled for labelled, *_ in found],
+        labelers=[labelled for labelled, _ in found],
         pool=grading.pool,
         runs=runs,
         provenance={"seed": config.seed, "config": file_digest(config.path)},
@@ -99,13 +110,13 @@ def export(
         "corpora": [corpus.fingerprint for corpus in corpora],
         "pool": file_digest(grading.pool),
         "runs": {tag: file_digest(run) for tag, run in runs.items()},
-        "labelers": [_identity(labelled) for labelled, *_ in found],
+        "labelers": [_identity(labelled) for labelled, _ in found],
     }
     told = (
-        {labelled.labeler: standing for labelled, standing, _ in found},
-        {labelled.labeler: count for labelled, _, count in found},
+        {labelled.labeler: standing for labelled, standing in found},
+        {labelled.labeler: labelled.outside for labelled, _ in found},
     )
-    with locked(workspace.lock(f"export-{format_name}"), listener.say):
+    with locked(lock_beside(target), listener.say, str(target)):
         clear_partials(target)
         if stale(target, key) is None:
             return Exported(target, *told, {}, made=False)
@@ -161,7 +172,7 @@ def _broken(name: str, error: Exception) -> QuatiPoolError:
 
 def _labelled(
     grading: Grading, names: Sequence[str], *, needed: bool, allow_missing: bool
-) -> list[tuple[Labelled, Standing, int]]:
+) -> list[tuple[Labelled, Standing]]:
     """Each labeler's part, read over the pool at once."""
     config = grading.config
     stored = [row.labeler_id for row in grading.store.labelers(config.name)]
@@ -177,27 +188,30 @@ def _labelled(
     found = []
     for labeler in labelers:
         standing = standings[labeler.name]
-        if not standing.grades:
+        more = beyond(labeler, columns[labeler.name])
+        if not standing.grades and not more:
             if names:
-                raise nothing_graded(labeler.name)
+                raise nothing_graded(labeler.name, labeler.kind)
             continue
         if not allow_missing:
             refuse_missing(labeler.name, labeler.kind, standing)
-        part = _part(grading, labeler, standing, columns[labeler.name])
-        found.append((part, standing, outside(labeler, standing)))
+        found.append((_part(grading, labeler, standing, columns[labeler.name], more), standing))
     if needed and not found:
         raise nobody(config)
     return found
 
 
-def _part(grading: Grading, labeler: Labeler, standing: Standing, graded: Sequence[Graded]) -> Labelled:
+def _part(
+    grading: Grading, labeler: Labeler, standing: Standing, graded: Sequence[Graded], more: Sequence[Graded]
+) -> Labelled:
     lacking = {state.value: count for state, count in standing.states.items() if count and state != "ok"}
     stored = isinstance(labeler, StoredLabeler)
-    left = {**lacking, NEVER_ASKED: standing.unasked, "graded but not pooled": outside(labeler, standing)}
+    left = {**lacking, NEVER_ASKED: standing.unasked}
     return Labelled(
         labeler=labeler.name,
         kind=labeler.kind,  # type: ignore[arg-type]
-        qrels=as_qrels(graded),
+        qrels=as_qrels([*graded, *more]),
+        outside=len(more),
         version=labeler.version,
         left_out={name: count for name, count in left.items() if count},
         definition=grading.store.definition(labeler.version) if stored and labeler.version else None,
@@ -220,7 +234,9 @@ def _identity(labelled: Labelled) -> dict[str, Any]:
     labels = labelled.labels.to_pydict() if labelled.labels is not None else None
     return {
         "labeler": labelled.labeler,
+        "kind": labelled.kind,
         "version": labelled.version,
+        "outside": labelled.outside,
         "rows": digest([column.to_pylist() for column in rows]),
         "labels": digest(labels),
         "left_out": dict(labelled.left_out),

@@ -41,6 +41,7 @@ from quati_pool.steps import (
 from quati_pool.steps.agree import AgreeReport, compare
 from quati_pool.steps.build import BuildResult
 from quati_pool.steps.evaluate import Evaluation, Settings, measure
+from quati_pool.steps.keys import refuse_outdated
 from quati_pool.steps.label_sources import Gathered, LabelFiles, gather
 from quati_pool.steps.labelers import Grading
 from quati_pool.steps.labels import LabelsReport
@@ -49,6 +50,7 @@ from quati_pool.steps.pictures import Picture
 from quati_pool.steps.report_files import report_folder, save
 from quati_pool.steps.run_sources import workspace_runs
 from quati_pool.store.database import Store
+from quati_pool.text.secrets import masked
 
 # Of the report alone: what build, agree and evaluate draw lies beside it and changes at other times.
 _FIGURES = "figures"
@@ -93,7 +95,12 @@ def report(
         "report.md": markdown(document),
         **{figure.file: figure.content for section in document.sections for figure in _figures(section.blocks)},
     }
-    made_with = {"draws": state.settings.draws, "seed": state.seed, "state": state.seq}
+    made_with = {
+        "draws": state.settings.draws,
+        "seed": state.seed,
+        "state": state.seq,
+        "labelers": state.gathered.versions,
+    }
     save(state.config, folder, content, made_with, listener, "report")
     return folder / "report.html"
 
@@ -101,6 +108,7 @@ def report(
 def read(config_path: Path, settings: Settings, people: Sequence[str] = ()) -> State:
     """Reads everything once, the label database in one state of it."""
     config = load_config(config_path)
+    refuse_outdated(config)
     measures = parse_measures(settings.measures or config.measures)
     seed = config.seed if settings.seed is None else settings.seed
     missing: dict[str, str] = {}
@@ -183,7 +191,10 @@ def _labels(state: State) -> list[Block]:
 def _agreement(state: State) -> list[Block]:
     if state.agreement is None:
         return [Paragraph(state.missing["agreement"])]
-    pictures = [picture.figure(_FIGURES) for picture in agree_files.pictures(state.agreement)]
+    pictures: list[Block] = [picture.figure(_FIGURES) for picture in agree_files.pictures(state.agreement)]
+    told = agree_files.not_drawn(state.agreement)
+    if told:
+        pictures.append(Paragraph(f"{told}."))
     details = agree_report.detail_tables(state.agreement, queries=None)
     return [*agree_report.main_tables(state.agreement), *pictures, Details("Where labelers disagree", details)]
 
@@ -268,7 +279,7 @@ def _made_by(system: RetrieverSystem | RerankSystem | FusionSystem) -> str:
 
 def _compact(parameters: Any) -> str:
     """Parameters in one line of YAML, those not set left out."""
-    given = {} if parameters is None else parameters.model_dump(exclude_none=True, mode="json")
+    given = {} if parameters is None else masked(parameters.model_dump(exclude_none=True, mode="json"))
     return yaml.safe_dump(given, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6).strip()[
         1:-1
     ]

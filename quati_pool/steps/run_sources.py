@@ -10,10 +10,11 @@ from pathlib import Path
 
 from quati_pool.config import PoolConfig
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
-from quati_pool.files.artefacts import unfinished
-from quati_pool.files.lines import read_lines
+from quati_pool.files.artefacts import file_digest, unfinished
 from quati_pool.files.runs import read_run
 from quati_pool.records import Run
+from quati_pool.steps.inputs import read_extra
+from quati_pool.steps.keys import refuse_outdated
 from quati_pool.workspace import Workspace
 
 _SET = re.compile(r"[^\s=/#*?\[\]]+\Z")
@@ -24,7 +25,8 @@ class RunSet:
     """Runs over one corpus. ``name`` is empty where there is one set; ``pool_depths`` says how many
     documents a query each run fed into the pool, and is None where that is not known; ``extra`` are pairs
     that came into the pool by other means; ``absent`` are systems of pool.yaml without a finished run,
-    with why; ``of_workspace`` tells runs for one collection's queries from files of anybody's."""
+    with why; ``digests`` the SHA-256 of each run's file; ``of_workspace`` tells runs for one collection's
+    queries from files of anybody's."""
 
     name: str
     runs: list[Run]
@@ -32,14 +34,16 @@ class RunSet:
     families: Mapping[str, str] = field(default_factory=dict)
     extra: Sequence[tuple[str, str]] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
     of_workspace: bool = False
 
 
 def workspace_runs(config: PoolConfig) -> RunSet:
     """The runs that ``build`` made, to run_depth.
 
-    Raises InputError where there is none.
+    Raises InputError where there is none, and where one was made by other settings than pool.yaml has now.
     """
+    refuse_outdated(config)
     workspace = Workspace(config.folder)
     absent = {}
     runs = []
@@ -58,18 +62,11 @@ def workspace_runs(config: PoolConfig) -> RunSet:
         runs,
         {run_tag: config.pool_depth(run_tag) for run_tag in config.systems},
         {run_tag: config.family(run_tag) for run_tag in config.systems},
-        _extra(config),
+        list(read_extra(config)),
         absent,
+        {run.run_tag: file_digest(workspace.run(run.run_tag)) for run in runs},
         of_workspace=True,
     )
-
-
-def _extra(config: PoolConfig) -> list[tuple[str, str]]:
-    """The pairs of ``pool.extra``, which ``build`` checked when it pooled them."""
-    if config.pool.extra is None:
-        return []
-    rows = (text.split("\t") for _, text in read_lines(config.folder / config.pool.extra))
-    return [(row[0], row[1]) for row in rows if len(row) == 2 and not row[0].startswith("#")]
 
 
 def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunSet]:
@@ -98,6 +95,7 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
             [run for _, run in runs.values()],
             None if pool_depth is None else dict.fromkeys(runs, pool_depth),
             {run_tag: run_tag for run_tag in runs},
+            digests={run_tag: file_digest(path) for run_tag, (path, _) in runs.items()},
         )
         for name, runs in by_set.items()
     ]

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
-from quati_pool.errors import ConfigError
 from quati_pool.files.artefacts import Counts, digest, read_counts
 from quati_pool.files.runs import read_run, write_run
 from quati_pool.records import Ids, Run
-from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
+from quati_pool.registry import RETRIEVERS
 from quati_pool.retrieval.base import Context
 from quati_pool.steps.inputs import Corpus, Queries
+from quati_pool.steps.keys import Keys, component_name
 from quati_pool.steps.making import Maker
 
 
@@ -37,21 +37,13 @@ class Systems:
         self.maker = maker
         self.context = context
         self.forced = forced
-        self._rankings: dict[str, dict[str, Any]] = {}
+        fingerprints = {name: corpus.fingerprint for name, corpus in corpora.items()}
+        self.keys = Keys(config, maker.workspace, queries, fingerprints)
         self._runs: dict[str, Run] = {}
 
     def corpus(self, run_tag: str) -> Corpus:
-        """The one corpus a system searches.
-
-        Raises ConfigError for a system over several, whose passages a reranker cannot score.
-        """
-        names = self._corpora_of(run_tag)
-        if len(names) > 1:
-            raise ConfigError(
-                f"{self.config.path}: systems.{run_tag}: draws on the corpora {', '.join(sorted(names))}; "
-                "rerank the systems of one corpus before fusing them"
-            )
-        return self.corpora[next(iter(names))]
+        """The one corpus a system searches."""
+        return self.corpora[self.keys.corpus(run_tag)]
 
     def reads_files(self, run_tag: str) -> bool:
         """Whether a system reads files of the user's, which had better be found wanting early."""
@@ -60,54 +52,18 @@ class Systems:
             RETRIEVERS.get(system.retriever)(system.parameters).inputs()
         )
 
-    def _corpora_of(self, run_tag: str) -> set[str]:
-        system = self.config.systems[run_tag]
-        if isinstance(system, RetrieverSystem):
-            return {str(system.corpus)}
-        return set().union(*(self._corpora_of(tag) for tag in self.config.needs(run_tag)))
-
-    def key(self, run_tag: str) -> dict[str, Any]:
-        """Everything that changes a system's run to the depth it goes to."""
-        return {"depth": self.config.search_depth(run_tag), **self.ranking(run_tag)}
-
-    def ranking(self, run_tag: str) -> dict[str, Any]:
-        """Everything that changes a system's ranking. How deep its inputs go besides is no part of it:
-        of each it reads no more than ``input_depth``."""
-        if run_tag in self._rankings:
-            return self._rankings[run_tag]
-        system = self.config.systems[run_tag]
-        registry, name = component_name(system)
-        key: dict[str, Any] = {"component": registry.identity(name), "version": registry.get(name).version}
-        if isinstance(system, FusionSystem):
-            key |= {"parameters": system.parameters.model_dump(), "fuse": system.fuse}
-        else:
-            component = registry.get(name)(system.parameters)
-            key |= {
-                "queries": self.queries.fingerprint,
-                "corpus": self.corpus(run_tag).fingerprint,
-                "index": component.index_key(self.config.seed),
-                "search": component.search_key(),
-                "files": [self.maker.workspace.input_digest(self.config.folder / file) for file in component.inputs()],
-            }
-        if not isinstance(system, RetrieverSystem):
-            key["input_depth"] = self.config.input_depth(run_tag)
-            key["input"] = {tag: self.ranking(tag) for tag in self.config.needs(run_tag)}
-        self._rankings[run_tag] = key
-        return key
-
     def run(self, run_tag: str) -> Run:
         """A system's run to the depth its readers need, made or read back; ``runs/`` gets its head."""
         if run_tag in self._runs:
             return self._runs[run_tag]
-        key, depth = self.key(run_tag), self.config.search_depth(run_tag)
-        deep = depth > self.config.run_depth
+        key, depth, deep = self.keys.search(run_tag), self.config.search_depth(run_tag), self.keys.deep(run_tag)
         path = self.maker.workspace.candidates(run_tag) if deep else self.maker.workspace.run(run_tag)
         what = f"candidates {run_tag}" if deep else f"run {run_tag}"
         run = self._ensure(what, path, key, lambda: self._make(run_tag, depth), run_tag)
         if deep:
             top = run.head(self.config.run_depth)
-            head_key = {"run_depth": self.config.run_depth, "candidates": key}
-            self._ensure(f"run {run_tag}", self.maker.workspace.run(run_tag), head_key, lambda: top, run_tag)
+            kept = self.maker.workspace.run(run_tag)
+            self._ensure(f"run {run_tag}", kept, self.keys.run(run_tag), lambda: top, run_tag)
         self._runs[run_tag] = run
         return run
 
@@ -125,7 +81,7 @@ class Systems:
 
     def _read(self, path: Path, run_tag: str) -> Run:
         """A finished run over the collection's ids, so that runs of one corpus need no recoding."""
-        names = self._corpora_of(run_tag)
+        names = self.keys.corpora_of(run_tag)
         docs = self.corpora[next(iter(names))].store.ids if len(names) == 1 else None
         if read_counts(path)["documents"] == 0:
             nothing = np.empty(0, dtype=np.int64)
@@ -177,12 +133,3 @@ class Systems:
 
     def _listen(self, label: str) -> None:
         self.context.progress = lambda done, total: self.maker.listener.progress(label, done, total)
-
-
-def component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tuple[Registry, str]:
-    """Where a system's component is registered, and its name there."""
-    if isinstance(system, RetrieverSystem):
-        return RETRIEVERS, system.retriever
-    if isinstance(system, RerankSystem):
-        return RERANKERS, system.reranker
-    return FUSIONS, system.method

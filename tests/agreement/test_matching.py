@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quati_pool.agreement.matching import Duplicate, Matched, Pair, match
+from quati_pool.agreement.matching import Duplicate, Matched, match
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.label_files import LabelFile, read_label_file
 from quati_pool.records import Qrels
@@ -42,9 +41,7 @@ def everything(matched: Matched) -> dict[str, Any]:
         "qrels": {name: graded(qrels) for name, qrels in matched.qrels.items()},
         "names": matched.query_names,
         "duplicates": sorted((one.labeler, *one[4:]) for one in matched.duplicates),
-        "unmatched": {name: [pair[:2] for pair in pairs] for name, pairs in matched.unmatched.items()},
         "ungraded": matched.ungraded,
-        "common": matched.common,
         "by": (matched.matched_by, matched.passages_by),
     }
 
@@ -69,10 +66,8 @@ def test_the_released_annotations_match_on_query_text_and_passage_id() -> None:
     matched = match(people())
     assert (matched.matched_by, matched.passages_by) == ("query text", "doc_id")
     assert {name: len(qrels) for name, qrels in matched.qrels.items()} == {"HA1": 240, "HA2": 240}
-    assert matched.common == {("HA1", "HA2"): 240}
     assert not matched.duplicates
     assert matched.ungraded == {"HA1": 0, "HA2": 0}
-    assert [len(pairs) for pairs in matched.unmatched.values()] == [0, 0]
     assert len(matched.query_names) == 24
     # The confusion matrix of annotators 1 and 2 that arXiv 2404.06976 prints.
     confusion = np.zeros((4, 4), dtype=int)
@@ -102,12 +97,10 @@ def test_people_s_texts_match_qrels_by_a_map_of_the_queries() -> None:
         (ids[query], doc_id) for query, doc_id in zip(files["HA1"].query or (), files["HA1"].doc_id or (), strict=True)
     }
     llm = set(zip(files["LLM"].query_id or (), files["LLM"].doc_id or (), strict=True))
-    assert matched.common[("HA1", "LLM")] == matched.common[("HA2", "LLM")] == len(human & llm) == 11
-    assert {pair[:2] for pair in matched.unmatched["LLM"]} == llm - human
-    assert len(matched.unmatched["HA1"]) == 0
+    theirs, judged = ({row[:2] for row in graded(matched.qrels[name])} for name in ("HA1", "LLM"))
+    assert (theirs, judged) == (human, llm)
+    assert len(theirs & judged) == 11
     assert {query_id: matched.query_names[query_id] for query_id in queries} == queries
-    alone = match({"HA1": files["HA1"], "LLM": files["LLM"]}, queries)
-    assert {pair[:2] for pair in alone.unmatched["HA1"]} == human - llm
     message = refused(files)
     assert message.startswith(f"HA1 ({files['HA1'].path}), HA2 ({files['HA2'].path}): only query texts; LLM (")
     assert message.endswith("name the texts' ids with --queries FILE (query_id <tab> query)")
@@ -144,15 +137,10 @@ def test_texts_that_are_one_query_can_conflict() -> None:
 # What is told
 
 
-def test_every_pair_of_one_labeler_alone_is_told_with_its_line() -> None:
+def test_pairs_without_a_grade_are_counted() -> None:
     one = labels([("q", "a", 0), ("q", "b", 1), ("r", "a", 1), ("s", "z", None)], "one")
     two = labels([("r", "a", 3), ("q", "c", 2), ("q", "b", None)], "two")
-    matched = match({"one": one, "two": two})
-    assert list(matched.unmatched["one"]) == [Pair("q", "a", 1), Pair("q", "b", 2)]
-    assert list(matched.unmatched["two"]) == [Pair("q", "c", 2)]
-    assert (len(matched.unmatched["one"]), matched.unmatched["one"].path) == (2, Path("one"))
-    assert matched.ungraded == {"one": 1, "two": 1}
-    assert matched.common == {("one", "two"): 1}
+    assert match({"one": one, "two": two}).ungraded == {"one": 1, "two": 1}
 
 
 def test_a_pair_graded_in_another_row_is_not_without_a_grade() -> None:
@@ -163,7 +151,6 @@ def test_a_pair_graded_in_another_row_is_not_without_a_grade() -> None:
 def test_labelers_without_grades_and_no_labelers_at_all() -> None:
     matched = match({"one": labels([("q", "a", None)]), "two": labels([])})
     assert [len(qrels) for qrels in matched.qrels.values()] == [0, 0]
-    assert matched.common == {("one", "two"): 0}
     assert match({}).qrels == {}
 
 
@@ -244,8 +231,7 @@ def test_texts_that_one_file_tells_apart_are_joined_with_no_third() -> None:
     one = labels([("US", "a", 0), ("us", "a", 2)], query="query")
     two = labels([("Us", "a", 1)], query="query")
     matched = match({"one": one, "two": two})
-    assert matched.common == {("one", "two"): 0}
-    assert [pair.query_id for pairs in matched.unmatched.values() for pair in pairs] == ["US", "us", "Us"]
+    assert [row[0] for name in ("one", "two") for row in graded(matched.qrels[name])] == ["US", "us", "Us"]
 
 
 # Properties
@@ -284,10 +270,6 @@ def test_nothing_is_lost_and_the_counts_are_those_of_sets(contents: list[list[Tr
         assert graded(matched.qrels[name]) == sorted(set(rows), key=lambda row: (row[0].encode(), row[1].encode()))
         assert len(rows) == len(matched.qrels[name]) + sum(one.labeler == name for one in matched.duplicates)
         assert matched.ungraded[name] == len({row[:2] for row in content if row[2] is None} - pairs[name])
-        others = set().union(*(some for other, some in pairs.items() if other != name))
-        assert {pair[:2] for pair in matched.unmatched[name]} == pairs[name] - others
-        assert all(content[pair.line - 1][:2] == pair[:2] for pair in matched.unmatched[name])
-    assert matched.common == {(a, b): len(pairs[a] & pairs[b]) for a, b in combinations(files, 2)}
 
 
 def test_a_conflict_is_the_same_error_whatever_the_order_of_labelers() -> None:

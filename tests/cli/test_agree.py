@@ -88,7 +88,7 @@ def test_the_released_annotations_give_the_papers_figures(cli: Cli) -> None:
     assert round(asked["pairs"][0]["kappa"], 4) == 0.2647
     assert len(data["queries"]) == 24
     assert data["people"] == ["HA1", "HA2"]
-    assert data["matched_by"] == "query text"
+    assert data["matched_by"] == "query text and doc_id"
 
 
 def number(value: object) -> bool:
@@ -297,7 +297,7 @@ def test_query_texts_take_their_ids_from_a_file_of_queries(here: Path, cli: Cli)
     (pair,) = data["pairs"]
     assert pair["n"] == len(both) > 20
     assert pair["kappa"] == pytest.approx(float(cohen_kappa_score(*zip(*both, strict=True))))
-    assert data["matched_by"] == "query_id"
+    assert data["matched_by"] == "query_id and doc_id"
     assert {query["query_id"]: query["query"] for query in data["queries"]}.items() <= {
         i: t for t, i in ids.items()
     }.items()
@@ -508,12 +508,12 @@ def test_tables_and_figures_are_written_once(panel: dict[str, list[int]], here: 
     done = cli(*arguments)
     assert done.status == 0
     assert done.err == (
-        "agreement: wrote agreement.md, agreement.tex, agreement.csv, agreement.json and 8 more to out/deep\n"
+        "agreement: wrote agreement.md, agreement.tex, agreement.csv, agreement.json and 9 more to out/deep\n"
     )
     folder = here / "out" / "deep"
     made = content(folder)
     figures = ["confusion--HA1--HA2", "confusion--HA1--LLM", "confusion--HA2--LLM", "kappa-by-query--LLM"]
-    tables = [f"agreement.{suffix}" for suffix in ("csv", "json", "md", "tex")]
+    tables = ["agreement-tables.csv", *(f"agreement.{suffix}" for suffix in ("csv", "json", "md", "tex"))]
     assert sorted(made) == sorted([*tables, *(f"{name}.{suffix}" for name in figures for suffix in ("svg", "png"))])
     for name, data in made.items():
         assert (folder / f"{name}.meta.json").exists()
@@ -681,7 +681,7 @@ def test_hostile_names_make_files_inside_the_folder(hostile: tuple[str, ...], he
     assert done.status == 0, done.err
     assert {path.name for path in here.iterdir()} == before | {"out"}
     made = content(here / "out")
-    assert len(made) == 4 + 2 * 3
+    assert len(made) == 5 + 2 * 3
     assert b"<script" not in made["agreement.md"]
 
 
@@ -706,3 +706,25 @@ def test_of_ten_thousand_queries_the_table_shows_some_and_the_files_all(here: Pa
     rows = csv_tables(cli("agree", *TWO, "--person", "A", "--draws", "0", "--format", "csv").out)
     assert len(rows["κ by query"]) == 1 + 10_000 + 1
     assert len(rows["Queries hardest for B"]) == 1 + 10_000
+
+
+# ---- -c beside files
+
+
+def test_the_grades_and_seed_of_a_pool_yaml_that_is_named_count_for_files(tmp_path: Path, cli: Cli) -> None:
+    """One that only lies in the current folder does not: files alone are files alone."""
+    (tmp_path / "pool.yaml").write_text(
+        "name: wide\nseed: 5\ncorpus: {path: c.jsonl}\nqueries: {path: q.tsv}\nsystems: {a: {retriever: bm25s}}\n"
+        "grades: {0: none, 1: some, 2: more, 3: most, 4: all}\n",
+        encoding="utf-8",
+    )
+    for name, grades in (("a", "4 0 1 2"), ("b", "4 1 1 2")):
+        rows = [f"q{n} 0 d{n} {grade}\n" for n, grade in enumerate(grades.split())]
+        (tmp_path / f"{name}.qrels").write_text("".join(rows), encoding="utf-8")
+    files = ("--labels", f"a={tmp_path / 'a.qrels'}", "--labels", f"b={tmp_path / 'b.qrels'}", "--draws", 5)
+    data = json.loads(cli("agree", "-c", tmp_path / "pool.yaml", *files, "--format", "json").out)
+    assert list(data["scale"]) == ["0", "1", "2", "3", "4"]
+    assert data["seed"] == 5
+    alone = cli("agree", *files)
+    assert alone.status == 1
+    assert "the grade 4 is not of the scale 0, 1, 2, 3" in alone.err

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from unittest import mock
 import pytest
 import yaml
 
+from quati_pool.files.artefacts import lock_beside, locked, unfinished, write_file, write_folder
 from quati_pool.registry import EXPORTS
 from quati_pool.release.manifest import verify
 from quati_pool.steps.build import build
@@ -121,8 +124,6 @@ def said(done: Done) -> list[str]:
 
 
 def pooled(folder: Path) -> list[tuple[str, str]]:
-    import gzip
-
     with gzip.open(folder / "pool.jsonl.gz", "rt", encoding="utf-8") as file:
         return [(pair["query_id"], pair["doc_id"]) for pair in map(json.loads, file)]
 
@@ -233,15 +234,129 @@ def test_refused_while_pairs_are_pending(workspace: Path, cli: Cli, export: Expo
     assert late["left_out"] == {"failed": 2, "never asked": len(pairs) - 5}
 
 
-def test_a_label_files_grades_of_other_pairs_are_told(workspace: Path, cli: Cli, export: Export) -> None:
-    configure(workspace, labels={"files": {"ana": {"path": "ana.qrels", "person": True}}})
+def outside(folder: Path, **changes: Any) -> list[tuple[str, str]]:
+    """Adds a passage that no system finds, and the label file ana: of all pairs of the pool and two of that
+    passage, which it names last to first."""
+    text = (folder / "corpus.jsonl").read_text(encoding="utf-8")
+    (folder / "corpus.jsonl").write_text(text + '{"doc_id": "far", "text": "quite another thing"}\n', encoding="utf-8")
+    configure(folder, labels={"files": {"ana": {"path": "ana.qrels"}}}, **changes)
+    build(folder / "pool.yaml", Listener())
+    more = sorted((query, "far") for query in QUERIES[:2])
+    pairs = pooled(folder)
+    assert not set(more) & set(pairs)
+    rows = "".join(f"{query} 0 {doc} 2\n" for query, doc in [*reversed(more), *reversed(pairs)])
+    (folder / "ana.qrels").write_text(rows, encoding="utf-8")
+    return more
+
+
+def test_every_grade_of_a_label_file_is_released_those_of_the_pool_first(workspace: Path, export: Export) -> None:
+    more = outside(workspace)
+    pairs = [*pooled(workspace), *more]
+    told = f"of {len(pairs)} grades 2 are of pairs outside the pool"
+    ana = ("--labeler", "ana")
+    assert f"ana: {told}" in said(export("beir", *ana))
+    qrels = loaded_by_beir(workspace / "exports" / "beir")[2]
+    assert qrels == by_query(dict.fromkeys(pairs, 2))
+    assert export("qrels", *ana).err == f"wrote qrels/ana.qrels: {len(pairs)} pairs; {told}\n"
+    rows = (workspace / "qrels" / "ana.qrels").read_text(encoding="utf-8").splitlines()
+    assert [(row.split(" ")[0], row.split(" ")[2]) for row in rows] == pairs
+    export("hf", *ana)
+    assert list(grades_of(loaded_by_datasets(workspace / "exports" / "hf", "qrels-ana", "test"))) == pairs
+    for which in ("full", "pooled", "none"):
+        folder = workspace / which
+        export("bundle", *ana, "--set", f"corpus={which}", "-o", folder)
+        assert (folder / "qrels" / "ana.qrels").read_text(encoding="utf-8").splitlines() == rows
+        card = (folder / "README.md").read_text(encoding="utf-8")
+        assert f"Of the {len(pairs)} grades by ana, 2 are of pairs outside the pool." in card
+        assert "Kind: label file." in card
+        assert "Every pair of the pool has a grade by every labeler." in card
+    manifest = json.loads((workspace / "pooled" / "MANIFEST.json").read_bytes())
+    assert [(one["kind"], one["pairs"], one["outside_pool"], one["left_out"]) for one in manifest["labelers"]] == [
+        ("file", len(pairs), 2, {})
+    ]
+    with gzip.open(workspace / "pooled" / "corpus.jsonl.gz", "rt", encoding="utf-8") as file:
+        passages = [json.loads(line)["doc_id"] for line in file]
+    assert passages == [*dict.fromkeys(doc for _, doc in pooled(workspace)), "far"]
+
+
+def test_doccano_gets_the_pools_pairs_alone_and_the_others_are_counted(workspace: Path, export: Export) -> None:
+    outside(workspace)
+    last = said(export("doccano", "--labeler", "ana", "--set", "labeler=ana"))[-1]
     pairs = pooled(workspace)
-    grades = "".join(f"{query} 0 {doc} 2\n" for query, doc in [*pairs, (QUERIES[0], "d-of-nobody")])
-    (workspace / "ana.qrels").write_text(grades, encoding="utf-8")
-    told = "1 grades of pairs that are not pooled are left out"
-    assert f"ana: {told}" in said(export("beir"))
-    done = export("qrels", "--labeler", "ana")
-    assert done.err == f"wrote qrels/ana.qrels: {len(pairs)} pairs; {told}\n"
+    counts = f"{len(pairs)} pairs, {len(pairs)} graded, 4 labels, 2 grades outside the pool left out, "
+    assert last.startswith(f"wrote exports/doccano: {counts}")
+    lines = (workspace / "exports" / "doccano" / "pairs.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [(row["query_id"], row["doc_id"]) for row in map(json.loads, lines)] == pairs
+
+
+def test_a_pair_of_the_pool_that_a_label_file_lacks_is_refused(workspace: Path, cli: Cli) -> None:
+    outside(workspace)
+    lacking = pooled(workspace)[0]
+    kept = [f"{query} 0 {doc} 1\n" for query, doc in [*pooled(workspace)[1:], (QUERIES[0], "far")]]
+    (workspace / "ana.qrels").write_text("".join(kept), encoding="utf-8")
+    for arguments in (("qrels", "--labeler", "ana"), ("beir", "--labeler", "ana")):
+        assert refused(cli("export", *arguments)) == (
+            f"1 of {len(pooled(workspace))} pairs have no grade by ana (1 never asked): "
+            f"{lacking[0]} {lacking[1]} (never asked); leave them out, unjudged, with --allow-missing"
+        )
+    done = cli("export", "bundle", "--labeler", "ana", "--allow-missing")
+    assert done.status == 0
+    card = (workspace / "exports" / "bundle" / "README.md").read_text(encoding="utf-8")
+    assert "Every pair of the pool" not in card
+    assert "| ana | 1 |" in card
+
+
+@pytest.mark.parametrize(
+    ("row", "of_qrels", "of_folders"),
+    [
+        (
+            "nobodys 0 far 2\n",
+            "ana grades query_id 'nobodys', which is not among the queries; add it to the queries' file, or drop its "
+            "grades",
+            "labeler 'ana' grades query_id 'nobodys', which is not among the queries; add it to the queries' file, or "
+            "drop its grades",
+        ),
+        (
+            f"{QUERIES[0]} 0 elsewhere 2\n",
+            None,
+            "labeler 'ana' grades doc_id 'elsewhere', which the corpus does not hold (1 such documents); name the "
+            "corpus that was graded in pool.yaml, or drop these grades",
+        ),
+    ],
+)
+def test_a_strange_pair_outside_the_pool_is_refused(
+    workspace: Path, cli: Cli, row: str, of_qrels: str | None, of_folders: str
+) -> None:
+    outside(workspace)
+    with (workspace / "ana.qrels").open("a", encoding="utf-8") as file:
+        file.write(row)
+    if of_qrels is not None:
+        assert refused(cli("export", "qrels", "--labeler", "ana")) == of_qrels
+    assert refused(cli("export", "beir", "--labeler", "ana")) == of_folders
+    assert refused(cli("export", "bundle", "--labeler", "ana", "--set", "corpus=pooled")) == of_folders
+
+
+def test_the_samples_published_qrels_give_the_figures_of_the_workspace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli, export: Export
+) -> None:
+    """Most of the sample's own grades are of pairs that no system pooled."""
+    shutil.copytree(ROOT / "data" / "sample", tmp_path / "sample")
+    monkeypatch.chdir(tmp_path / "sample")
+    with mock.patch("quati_pool.steps.diversity_report.heat_map", return_value=Sketch()):
+        build(Path("pool.yaml"), Listener())
+    assert any("are of pairs outside the pool" in line for line in said(export("bundle", "-o", "bun")))
+
+    def figures(*arguments: object) -> dict[str, Any]:
+        done = cli("evaluate", *arguments, "--draws", 0, "-o", "tables", "--format", "json")
+        assert done.status == 0, done.err
+        (condition,) = json.loads(done.out)["qrels"]
+        return {run["run_tag"]: run["measures"] for run in condition["runs"]}
+
+    ours = figures("sample-gold")
+    theirs = figures("--run", "bun/runs", "--qrels", "g=bun/qrels/sample-gold.qrels")
+    assert len(ours) == 6
+    assert all("nDCG@10" in measures for measures in ours.values())
+    assert theirs == ours
 
 
 def test_a_changed_label_makes_the_export_anew(workspace: Path, cli: Cli, export: Export) -> None:
@@ -314,7 +429,8 @@ def test_a_fault_is_one_line_and_changes_nothing(workspace: Path, cli: Cli, faul
     arguments, expected = REFUSED[fault]
     assert refused(cli("export", *arguments)) == expected
     after = {path for path in workspace.rglob("*") if path.is_file() and "cache" not in path.parts}
-    assert after == made
+    # The lock of a target stays: whoever waits for it has it open.
+    assert {path for path in after if path.suffix != ".lock"} == {path for path in made if path.suffix != ".lock"}
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -346,6 +462,31 @@ def test_nobody_graded_anything(tiny: Path, cli: Cli) -> None:
     assert "nobody has graded anything yet" in refused(cli("export", "beir"))
     # To be graded by people.
     assert cli("export", "doccano").status == 0
+
+
+@pytest.mark.parametrize("arguments", [("bundle",), ("hf",), ("qrels", "--labeler", "gold")])
+def test_a_write_that_fails_is_one_line_that_names_what_could_not_be_written(
+    workspace: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    """As on a full disk: what Python and Arrow raise then names no file."""
+
+    def limited(write: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (400, hard))
+            try:
+                return write(*arguments)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+        return run
+
+    monkeypatch.setattr("quati_pool.steps.export.write_file", limited(write_file))
+    monkeypatch.setattr("quati_pool.steps.release.write_folder", limited(write_folder))
+    done = refused(cli("export", *arguments, "-o", "out"))
+    assert "out: File too large" in done
+    assert not (workspace / "out").exists()
+    assert not list(workspace.glob(".partial-*"))
 
 
 # ---- onto what is there
@@ -386,6 +527,51 @@ def test_an_export_that_somebody_worked_on_is_not_replaced(
     assert done.startswith(f"out would be replaced, and was changed since ({name}: ")
     assert done.endswith("; move it away, or name another folder with -o")
     assert contents(folder) == before
+
+
+# ---- two at once
+
+
+def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "quati_pool", "export", *map(str, arguments), "-c", str(folder / "pool.yaml")]
+    return subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("arguments", [("beir",), ("qrels", "--labeler", "gold")])
+def test_whoever_writes_to_a_target_waits_for_the_one_who_does(
+    workspace: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """Whatever the format and the workspace, and whatever way the target is named."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "real")
+    target = tmp_path / "real" / "out"
+    with locked(lock_beside(target), print):
+        process = started(workspace, *arguments, "-o", tmp_path / "linked" / "out")
+        assert process.stderr is not None
+        line = ""
+        while "waiting for process" not in line:
+            line = process.stderr.readline()
+            assert line, "it has ended without waiting"
+        assert (
+            line == f"{tmp_path / 'linked' / 'out'}: waiting for process {os.getpid()} on " + line.split(" on ", 1)[1]
+        )
+        assert sorted(path.name for path in target.parent.iterdir()) == [".out.holder", ".out.lock"]
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 0, told
+    assert target.exists()
+    assert unfinished(target) is None
+
+
+def test_two_exports_into_one_folder_leave_one_of_them_whole(workspace: Path, tmp_path: Path) -> None:
+    both = [started(workspace, name, "-o", tmp_path / "out") for name in ("bundle", "beir")]
+    for process in both:
+        _, told = process.communicate(timeout=120)
+        assert process.returncode == 0, told
+    assert verify(tmp_path / "out") == []
+    assert unfinished(tmp_path / "out") is None
+    manifest = json.loads((tmp_path / "out" / "MANIFEST.json").read_bytes())
+    assert ("pool.yaml" in manifest["files"]) == (manifest["format"] == "bundle")
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith((".partial-", ".old-"))]
 
 
 # ---- plug-ins

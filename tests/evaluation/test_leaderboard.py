@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from quati_pool.errors import ConfigError
+from quati_pool.evaluation.joined import Joined
 from quati_pool.evaluation.leaderboard import Cell, leaderboard, systems_by_condition
 from quati_pool.evaluation.scores import Scores, score
 from quati_pool.stats.bootstrap import multiplicities
@@ -31,7 +32,7 @@ def test_rows_come_best_first_with_what_they_rest_on() -> None:
     # q1's relevant document is a, q2 has none; A finds it at rank 1, B at rank 2, C not.
     grades = {("q1", "a"): 1, ("q2", "b"): 0}
     runs = [run_of("C", q1="x", q2="x"), run_of("B", q1="xa"), run_of("A", q1="a", q2="b", q3="a")]
-    found = leaderboard(score(runs, qrels_of(grades), ["RR", "P@1"]))
+    found = leaderboard(score(Joined(runs, qrels_of(grades)), ["RR", "P@1"]))
     assert [(row.run_tag, row.rank) for row in found.rows] == [("A", 1), ("B", 2), ("C", 3)]
     assert [row.measures["RR"].mean for row in found.rows] == [1 / 2, 1 / 4, 0]
     assert [row.measures["P@1"].mean for row in found.rows] == [1 / 2, 0, 0]

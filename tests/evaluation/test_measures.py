@@ -36,7 +36,7 @@ def test_names_are_split_and_count_once(names: list[str], expected: tuple[str, .
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("ndcg@10", "there is no measure 'ndcg@10'; did you mean 'nDCG'?"),
+        ("ndcg@10", "there is no measure 'ndcg@10'; did you mean 'nDCG@10'?"),
         ("NDCG10", "there is no measure 'NDCG10'; did you mean 'nDCG'?"),
         ("ndcg_cut_10", "there is no measure 'ndcg_cut_10'; did you mean 'nDCG@10'?"),
         ("ndcg_cut.10", "there is no measure 'ndcg_cut.10'; did you mean 'nDCG@10'?"),

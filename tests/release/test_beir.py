@@ -113,7 +113,7 @@ def test_a_graded_document_that_the_corpus_lacks_is_named(tmp_path: Path) -> Non
         exported(release, tmp_path / "out")
     assert str(caught.value) == (
         "labeler 'gpt' grades doc_id 'd2', which the corpus does not hold (1 such documents); "
-        "name the corpus that the pool was made from in pool.yaml"
+        "name the corpus that was graded in pool.yaml, or drop these grades"
     )
 
 

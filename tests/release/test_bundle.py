@@ -131,6 +131,27 @@ def test_pooled_gives_away_the_passages_of_the_pool_alone(tmp_path: Path) -> Non
     assert "only the passages of the pool" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
 
 
+def test_pooled_gives_away_the_passages_that_were_graded_outside_the_pool_too(tmp_path: Path) -> None:
+    pool = release_of(tmp_path / "other", {"gpt": {("q1", "d1"): 3}}).pool
+    ana = labelled("ana", {("q1", "d1"): 3, ("q2", "d9"): 1, ("q1", "d8"): 0}, kind="file", outside=2)
+    texts = {"d1": "the text of d1", "d7": "nobody's", "d8": "eight", "d9": "nine"}
+    exported(release_of(tmp_path, [ana], texts, pool=pool), tmp_path / "out", corpus="pooled")
+    assert passages(tmp_path / "out") == {"d1": "the text of d1", "d8": "eight", "d9": "nine"}
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "only the passages of the pool and of graded pairs outside it are part of this bundle" in card
+
+
+@pytest.mark.parametrize("corpus", ["full", "pooled", "none"])
+def test_reasons_that_may_quote_a_passage_go_where_the_passages_go(tmp_path: Path, corpus: str) -> None:
+    exported(whole(tmp_path), tmp_path / "out", corpus=corpus)
+    table = pq.read_table(tmp_path / "out" / "labels" / "gpt.parquet")
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert ("rationale" in table.column_names) == (corpus != "none")
+    assert ("The reasons that came with labels are not part of it either" in card) == (corpus == "none")
+    assert len(table) == 3
+    assert (b"because" in (tmp_path / "out" / "labels" / "gpt.parquet").read_bytes()) == (corpus != "none")
+
+
 def test_none_gives_away_no_passage_anywhere(tmp_path: Path) -> None:
     def never() -> Any:
         raise AssertionError

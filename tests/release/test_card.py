@@ -183,3 +183,13 @@ def test_labelers_of_every_kind_have_a_part_of_their_own(tmp_path: Path) -> None
     assert [name for level, name in outline(text) if level == 3] == ["gpt", "ana", "panel"]
     assert "### ana\n\nKind: assessor." in text
     assert isinstance(made[0], Labelled)
+
+
+def test_grades_outside_the_pool_are_counted_and_a_label_file_is_no_judge(tmp_path: Path) -> None:
+    grades = {("q1", "d1"): 1, ("q1", "d2"): 0}
+    gold = labelled("gold", grades, kind="file", outside=1)
+    text = card(release_of(tmp_path, [labelled("gpt", grades), gold]), PARTS)
+    assert "### gold\n\nKind: label file." in text
+    assert "| gold | label file | 2 |" in text
+    assert text.count("outside the pool") == 1
+    assert "- Of the 2 grades by gold, 1 are of pairs outside the pool." in text

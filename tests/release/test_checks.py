@@ -58,6 +58,15 @@ REFUSED: list[tuple[Callable[[Path], Release], str]] = [
         "labeler 'gpt' grades query_id 'q1', which is not among the queries; "
         "add it to the queries' file, or drop its grades",
     ),
+    (
+        lambda folder: release_of(folder, [labelled("gold", {("q1", "rye bread"): 1}, kind="file")]),
+        "labeler 'gold' grades doc_id 'rye bread', which holds white space (U+0020); "
+        "name the passages by their doc_id in its file",
+    ),
+    (
+        lambda folder: release_of(folder, [labelled("gold", {}, kind="file")]),
+        "labeler 'gold' has graded no pair; leave it out",
+    ),
     (lambda folder: release_of(folder, [twice()]), "labeler 'gpt' grades 'q1' 'd1' twice; keep one of its grades"),
 ]
 

@@ -15,6 +15,7 @@ from quati_pool.files.label_files.doccano import read as read_doccano
 from quati_pool.files.label_files.grades import Grader
 from quati_pool.files.label_files.options import Options
 from quati_pool.files.problems import STRICT
+from quati_pool.files.validation import validate_file
 from quati_pool.release.doccano import Doccano, DoccanoParameters
 from quati_pool.release.manifest import verify
 from quati_pool.release.state import Release
@@ -145,3 +146,21 @@ def test_two_exports_of_one_state_are_byte_identical(tmp_path: Path) -> None:
     exported(release, tmp_path / "one")
     exported(release, tmp_path / "two")
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_grades_known_to_be_outside_the_pool_are_left_out_and_counted(tmp_path: Path) -> None:
+    pool = release_of(tmp_path / "other", {"gpt": {("q1", "d1"): 3}}).pool
+    grades = {("q1", "d1"): 3, ("q1", "d2"): 1}
+    release = release_of(tmp_path, [labelled("gold", grades, kind="file", outside=1)], pool=pool)
+    (tmp_path / "out").mkdir()
+    counts = Doccano(DoccanoParameters(labeler="gold")).write(release, tmp_path / "out")
+    assert (counts["pairs"], counts["graded"], counts["grades outside the pool left out"]) == (1, 1, 1)
+
+
+def test_the_check_of_a_file_knows_what_is_written(tmp_path: Path) -> None:
+    grades = {("q1", "d1"): 3, ("q1", "d2"): 0}
+    exported(release_of(tmp_path, {"gpt": grades}, extra_pairs=[("q2", "d1")]), tmp_path / "out", "gpt")
+    report = validate_file(tmp_path / "out" / "pairs.jsonl")
+    assert (report.kind, report.ok) == ("labels", True)
+    assert (report.summary["format"], report.summary["labels"], report.summary["without_a_grade"]) == ("doccano", 2, 1)
+    assert report.summary["grades"] == {"0": 1, "3": 1}

@@ -5,13 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from quati_pool.errors import InputError
+from quati_pool.release.base import Format
 from quati_pool.release.beir import Beir, BeirParameters
+from quati_pool.release.bundle import Bundle, BundleParameters
+from quati_pool.release.errors import ReleaseError
+from quati_pool.release.hf import Hf, HfParameters
 from quati_pool.release.manifest import verify
+from quati_pool.release.output import Output
+from quati_pool.release.state import Release
 from tests.release.small_release import contents, labelled, release_of
 
 
@@ -19,7 +27,7 @@ from tests.release.small_release import contents, labelled, release_of
 def folder(tmp_path: Path) -> Path:
     made = tmp_path / "out"
     made.mkdir()
-    ana = labelled("ana", {("q1", "d1"): 1}, kind="assessor", version="v1", left_out={"unsure": 2})
+    ana = labelled("ana", {("q1", "d1"): 1}, kind="assessor", version="v1", outside=1, left_out={"unsure": 2})
     release = release_of(tmp_path, [labelled("gpt", {("q1", "d1"): 3}), ana])
     Beir(BeirParameters()).write(release, made)
     return made
@@ -35,13 +43,40 @@ def test_every_file_stands_in_it_with_size_hash_and_rows(folder: Path) -> None:
     assert manifest["format"] == "beir"
     assert manifest["provenance"] == {"tool": "quati-pool 0.0", "config": "c0ffee", "seed": 0}
     assert manifest["labelers"][1] == {
-        "labeler": "ana", "kind": "assessor", "version": "v1", "pairs": 1, "left_out": {"unsure": 2},
+        "labeler": "ana", "kind": "assessor", "version": "v1", "pairs": 1, "outside_pool": 1,
+        "left_out": {"unsure": 2},
     }  # fmt: skip
 
 
 def test_an_untouched_folder_has_no_problem_wherever_it_lies(folder: Path) -> None:
     moved = folder.rename(folder.with_name("elsewhere"))
     assert verify(moved) == []
+
+
+@pytest.mark.parametrize("form", [Beir(BeirParameters()), Hf(HfParameters()), Bundle(BundleParameters())])
+@pytest.mark.parametrize("change", ["removed", "cut", "all removed"])
+def test_a_file_that_went_away_or_shrank_while_the_others_were_written_fails_the_export(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Format, change: str
+) -> None:
+    """As by another process that fills the same folder; the counts alone would not tell."""
+    fill = type(form).fill
+    out = tmp_path / "out"
+
+    def disturbed(self: Format, release: Release, output: Output) -> dict[str, Any]:
+        counts = fill(self, release, output)
+        if change == "all removed":
+            shutil.rmtree(out)
+            out.mkdir()
+        else:
+            name = next(path for path in sorted(out.rglob("*")) if path.is_file() and "qrels" in path.parts)
+            name.unlink() if change == "removed" else os.truncate(name, name.stat().st_size - 1)
+        return counts
+
+    out.mkdir()
+    monkeypatch.setattr(type(form), "fill", disturbed)
+    with pytest.raises(ReleaseError, match="was changed or removed while the export was being written; export again"):
+        form.write(release_of(tmp_path, {"gpt": {("q1", "d1"): 3}}), out)
+    assert not (out / "MANIFEST.json").exists()
 
 
 def test_missing_extra_and_changed_files_are_named(folder: Path) -> None:

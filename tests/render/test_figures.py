@@ -111,6 +111,12 @@ def test_the_same_data_gives_the_same_bytes_whatever_the_users_settings(figure: 
 
 
 @pytest.mark.parametrize("figure", FIGURES)
+def test_all_formats_at_once_are_the_bytes_of_each_alone(figure: str) -> None:
+    drawing = drawings(NAMES, "Title")[figure]
+    assert drawing.render_all() == {"svg": drawing.render("svg"), "png": drawing.render("png")}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
 def test_any_name_can_be_drawn(figure: str) -> None:
     """Where warnings are errors, in both formats."""
     drawing = drawings(HOSTILE, " ".join(HOSTILE))[figure]
@@ -242,6 +248,37 @@ def test_rank_change_names_each_system_with_rank_and_mean_on_both_sides() -> Non
     lines_only = [style for style in strokes if style.startswith("fill: none; stroke") and "stroke-width: 1." in style]
     assert ["#234f86" in style for style in lines_only[:3]] == [False, False, True]
     assert ["#b5541f" in style for style in lines_only[:3]] == [False, True, False]
+
+
+def test_means_that_differ_in_their_last_bits_share_a_rank_and_keep_the_order_given() -> None:
+    # 0.1 + 0.2 is above 0.3 by one bit, and the table of ranks calls them equal.
+    found = shown(rank_change(["a", "b"], [0.3, 0.1 + 0.2], [0.3, 0.1 + 0.2], "people", "judge", "T"))
+    left = [text.split("\N{EN SPACE}") for text in found if text.endswith(".")]
+    assert left == [["0.3000", "a", "1."], ["0.3000", "b", "1."]]
+
+
+LONG = ["a labeler with quite a long name", "B"]
+
+
+@pytest.mark.parametrize("grades", [["0"], ["0", "1"], ["irrelevant", "somewhat relevant", "highly relevant"]])
+@pytest.mark.parametrize("names", [LONG, LONG[::-1], ["日本語の評価者の名前がここに", "B"]])
+def test_all_of_a_confusion_matrix_is_inside_the_figure_and_nothing_covers_another(
+    grades: list[str], names: list[str]
+) -> None:
+    from matplotlib.text import Text
+
+    counts = np.full((len(grades), len(grades)), 1234567)
+    with confusion_matrix(counts, *names, grades, " and ".join(names))._drawn() as canvas:
+        canvas.draw_without_rendering()
+        renderer = canvas.canvas.get_renderer()  # type: ignore[attr-defined]
+        written = [text for text in canvas.findobj(Text) if text.get_visible() and text.get_text()]  # type: ignore[attr-defined]
+        boxes = [text.get_window_extent(renderer) for text in written]
+        whole = canvas.bbox
+        for text, box in zip(written, boxes, strict=True):
+            assert box.x0 >= 0 and box.y0 >= 0 and box.x1 <= whole.x1 and box.y1 <= whole.y1, text.get_text()  # noqa: PT018
+        for i, one in enumerate(boxes):
+            for j, other in enumerate(boxes[:i]):
+                assert not one.overlaps(other), (written[i].get_text(), written[j].get_text())  # type: ignore[attr-defined]
 
 
 def test_lines_end_in_the_order_of_their_legend_and_gaps_are_allowed() -> None:

@@ -8,6 +8,7 @@ import json
 import math
 import re
 
+import numpy as np
 import pytest
 
 from quati_pool.render.tables import FORMATS, Column, Table, to_csv, to_json, to_latex, to_markdown, to_text
@@ -206,3 +207,20 @@ def test_a_probability_is_never_shown_as_none() -> None:
     column = Column("p", 4, positive=True)
     shown = [column.show(p) for p in (0.0, 0.00004, 0.00005, 0.0123)]
     assert shown == ["0.0000", "< 0.0001", "0.0001", "0.0123"]
+
+
+@pytest.mark.parametrize("value", [-0.0, -0.00004, -4e-17, np.float64(-1e-9)])
+def test_what_is_rounded_to_0_has_no_minus(value: float) -> None:
+    assert Column("Mean difference", 4).show(value) == "0.0000"
+    assert Column("95 % interval", 3).show((value, 0.002)) == "0.000 to 0.002"
+    assert Column("Share", 1, percent=True).show(value) == "0.0 %"
+    assert Column("Share", percent=True).show(value) == "0 %"
+    assert "-" not in to_text(Table("T", [Column("Change", 3)], [[value]]))
+
+
+def test_a_negative_number_keeps_its_minus() -> None:
+    assert Column("Difference", 4).show(-0.00006) == "-0.0001"
+    assert Column("Interval", 3).show((-0.0006, -0.0004)) == "-0.001 to 0.000"
+    assert Column("Pairs").show(-0.0) == "0.0"
+    assert Column("Pairs").show(-1200) == "-1,200"
+    assert Column("Pairs", 2).show(3) == "3.00"

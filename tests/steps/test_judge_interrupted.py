@@ -175,8 +175,9 @@ def test_two_thousand_pairs_through_every_failure_and_five_kills(server: ServerP
 @pytest.mark.slow
 def test_control_c_finishes_what_is_in_flight(server: ServerProcess, tmp_path: Path) -> None:
     config = workspace(tmp_path, many(10, 100), {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
-    server.script(id_pattern=ID_PATTERN, latency=0.1)
-    process = start(config, "judge", "--concurrency", 16)
+    # Nineteen seconds in all, so that a busy machine sees the first 40 long before the last.
+    server.script(id_pattern=ID_PATTERN, latency=0.15)
+    process = start(config, "judge", "--concurrency", 8)
     wait_for(tmp_path, 40, process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

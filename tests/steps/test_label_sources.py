@@ -191,7 +191,7 @@ def test_query_texts_get_their_ids_from_the_workspaces_queries(here: Path) -> No
     rows = "".join(f"pergunta {q}\t{d}\t1\n" for q, d in KEYS)
     (here / "bruno.tsv").write_text("query\tdoc_id\trelevance\n" + rows, encoding="utf-8")
     gathered = read(here, "gold", given=LabelFiles({"bruno": LabelFileConfig(path=str(here / "bruno.tsv"))}))
-    assert told(gathered)["bruno"] == ("judge", "111111")
+    assert told(gathered)["bruno"] == ("file", "111111")
     assert gathered.queries["q0001"] == "pergunta q0001"
 
 
@@ -258,7 +258,8 @@ def test_labels_and_export_know_the_labelers_of_files(inside: Path, cli: Cli) ->
     assert "1 of 6 pairs have no grade by ana" in done.err
     done = cli("export", "qrels", "--labeler", "ana", "-o", "ana-out.qrels", "--allow-missing")
     assert done.status == 0, done.err
-    assert (inside / "ana-out.qrels").read_text(encoding="utf-8") == qrels_text("0123-2")
+    assert "6 pairs; of 6 grades 1 are of pairs outside the pool; 1 pairs without a grade are left out" in done.err
+    assert (inside / "ana-out.qrels").read_text(encoding="utf-8") == qrels_text("0123-2") + "q9 0 d9 1\n"
 
 
 def test_a_workspace_of_label_files_alone_needs_no_pool(

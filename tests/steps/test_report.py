@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from quati_pool.errors import InputError
+from quati_pool.judging.llm import LlmParameters
 from quati_pool.steps import agree_report, evaluate_report
 from quati_pool.steps.agree import agree
 from quati_pool.steps.demo import demo
 from quati_pool.steps.evaluate import Settings, evaluate
 from quati_pool.steps.listener import Listener
-from quati_pool.steps.report import read, report
+from quati_pool.steps.report import _compact, read, report
 from quati_pool.store.database import Store
 from tests.steps import judged
 
@@ -154,3 +155,11 @@ def _pooled(folder: Path) -> None:
     told = json.loads(meta.read_text(encoding="utf-8"))
     told["key"] = {"depth": {"a": 10}, "systems": ["a"]}
     meta.write_text(json.dumps(told), encoding="utf-8")
+
+
+def test_no_secret_of_a_judges_settings_is_printed() -> None:
+    address = "https://h/v1?api_key=s3cret"
+    parameters = LlmParameters(model="m", prompt="p.yaml", base_url=address, extra_body={"token": "s3cret"})
+    told = _compact(parameters)
+    assert "s3cret" not in told
+    assert "https://h/v1?***" in told

@@ -27,8 +27,13 @@ NAMES = {
 _NOBODY = "unknown"
 
 
+# What was made for Doccano, and was not in it yet, has no id; so ``release.doccano`` writes it.
+_TO_IMPORT = {"query_id", "doc_id", "query", "passage", "text", "label"}
+
+
 def looks_like(record: Record) -> bool:
-    return "id" in record and ("text" in record or "data" in record) and not record.keys().isdisjoint(LABELS)
+    texts = "text" in record or "data" in record
+    return (texts and "id" in record and not record.keys().isdisjoint(LABELS)) or record.keys() >= _TO_IMPORT
 
 
 def annotators(path: Path) -> list[str]:

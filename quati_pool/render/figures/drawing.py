@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,10 @@ STYLE: dict[str, Any] = {
 }
 
 
+FORMATS: tuple[Format, ...] = ("svg", "png")
+_DPI = 150
+
+
 def embedding_format(marks: int) -> Format:
     """PNG above ``MOST_SVG_MARKS`` marks, else SVG."""
     return "png" if marks > MOST_SVG_MARKS else "svg"
@@ -55,12 +60,14 @@ def embedding_format(marks: int) -> Format:
 @dataclass(frozen=True)
 class Drawing:
     """``size`` in inches, the number of marks (dots, cells, points of lines), and what draws it on an
-    empty matplotlib figure with ``style`` as settings."""
+    empty matplotlib figure with ``style`` as settings. matplotlib makes room for all texts where it is
+    ``constrained``, which takes a third of the time; else ``draw`` has placed its axes itself."""
 
     size: tuple[float, float]
     marks: int
     draw: Callable[[Canvas], None]
     style: dict[str, Any]
+    constrained: bool = True
 
     @property
     def format(self) -> Format:
@@ -73,24 +80,35 @@ class Drawing:
         A character that no installed font has is drawn as a box in PNG; in SVG it is kept, for the
         viewer's fonts. PNG has 150 dots an inch.
         """
+        with self._drawn() as canvas:
+            return _saved(canvas, format)
+
+    def render_all(self) -> dict[Format, bytes]:
+        """The bytes of ``render`` in every format, drawn and laid out once."""
+        with self._drawn() as canvas:
+            return {kind: _saved(canvas, kind) for kind in FORMATS}
+
+    @contextmanager
+    def _drawn(self) -> Iterator[Canvas]:
         # Drawn without pyplot, which would look for a display and keep global state.
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
 
-        out = io.BytesIO()
         with matplotlib.rc_context(), warnings.catch_warnings():
             matplotlib.rcdefaults()
             for name, value in (_SETTINGS | self.style).items():
                 matplotlib.rcParams[name] = value  # type: ignore[index]
             warnings.filterwarnings("ignore", "Glyph .* missing from font")
-            canvas = Canvas(figsize=self.size, layout="constrained")
+            canvas = Canvas(figsize=self.size, dpi=_DPI, layout="constrained" if self.constrained else None)
             FigureCanvasAgg(canvas)
             self.draw(canvas)
             use_fonts(canvas)
-            metadata = {"Date": None} if format == "svg" else {"Software": None}
-            canvas.savefig(out, format=format, dpi=150, metadata=metadata)
-        return out.getvalue()
+            if self.constrained:
+                # Laid out here, each format would be laid out anew, from where the one before left it.
+                canvas.draw_without_rendering()
+                canvas.set_layout_engine("none")
+            yield canvas
 
     def write(self, path: Path) -> None:
         """Writes the figure; the suffix of ``path`` (.png or .svg) chooses the format."""
@@ -102,3 +120,9 @@ class Drawing:
     def embed(self, caption: str, alt: str, stem: str) -> Figure:
         """The figure as a block of a document, in the format of its size; its file is ``<stem>.<format>``."""
         return Figure(self.render(self.format), self.format, caption, alt, f"{stem}.{self.format}")
+
+
+def _saved(canvas: Canvas, format: Format) -> bytes:  # noqa: A002
+    out = io.BytesIO()
+    canvas.savefig(out, format=format, dpi=_DPI, metadata={"Date": None} if format == "svg" else {"Software": None})
+    return out.getvalue()

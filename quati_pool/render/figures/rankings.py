@@ -18,6 +18,7 @@ Numbers = Sequence[float | None] | npt.NDArray[np.float64]
 """None and NaN are undefined."""
 
 _TALLEST = 100.0
+_DECIMALS = 12
 
 
 def intervals(names: Sequence[str], means: Numbers, lows: Numbers, highs: Numbers, title: str, x_label: str) -> Drawing:
@@ -61,15 +62,16 @@ def rank_change(
     orange where it falls, grey where it stays.
 
     Args:
-        left, right: the systems' means under each qrels; higher is better, equal ones share a rank and
-            stand in the order given. A system undefined under either is left out of both, and counted.
+        left, right: the systems' means under each qrels; higher is better, equal ones (to twelve decimals,
+            as beyond them means differ by the order of adding up) share a rank and stand in the order given. A system
+            undefined under either is left out of both, and counted.
     """
     first, second = _array(left), _array(right)
     if not len(names) == len(first) == len(second):
         raise ValueError(f"{len(names)} systems need as many means under each qrels")
     kept = np.flatnonzero(~np.isnan(first) & ~np.isnan(second)).tolist()
     left_out = len(names) - len(kept)
-    means = first[kept], second[kept]
+    means = [np.round(values[kept], _DECIMALS) for values in (first, second)]
     ranks = [_ranks(values) for values in means]
     shown = labels([names[i] for i in kept], width=22)
     width = 2.6 + 2 * (inches(shown) + 0.8)

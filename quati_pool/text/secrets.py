@@ -1,0 +1,98 @@
+"""What may be a secret in settings that are printed or published: found by its name, or in an address.
+
+A judge's ``extra_body``, say, may hold a key, and so may the query string of its address. What stands
+behind such a name becomes ``***``; the name stays. This is a net for what slips in, no licence to keep
+secrets in ``pool.yaml``: they belong into environment variables, which ``api_key_env`` names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+MASK = "***"
+
+_SECRET = {
+    "password", "passwd", "pwd", "passphrase", "secret", "secrets", "authorization", "credential", "credentials",
+    "apikey", "bearer", "cookie",
+}  # fmt: skip
+"""Words that make a name that of a secret wherever they stand in it."""
+
+_SECRET_LAST = {"key", "token", "auth", "signature", "sig"}
+"""Words that do so at its end: ``access_token`` is one, ``max_tokens`` and ``api_key_env`` are not."""
+
+_RUN_TOGETHER = ("apikey", "accesskey", "secretkey", "privatekey", "accesstoken", "authtoken", "apitoken", "password")
+
+# A name's words: letters of one case, or a capital and small ones.
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S*\Z")
+_QUERY = re.compile(r"\?.*\Z", re.DOTALL)
+# A password may hold what an address should not, such as / or @; but host:8000/… is no user with a password.
+_USER = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^\s/@:\"'<>]*:(?!\d+(?:[/?#]|$))[^\s\"'<>]*|[^\s/?#@\"'<>]*)@")
+_PARAMETER = re.compile(r"([?&#;])([^\s?&#;=\"'<>]+)=([^\s?&#;\"'<>]+)")
+_BARE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)[\"']?[ \t]*[:=][ \t]*[\"']?([^\s\"',}]{8,})")
+
+
+def is_secret(name: str) -> bool:
+    """Whether a value under this name looks like a secret by the name alone, in any spelling of it
+    (``api_key``, ``X-Api-Key``, ``apiKey``)."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if words and words[-1] == "env":
+        return False
+    joined = "".join(words)
+    return bool(words) and (
+        not _SECRET.isdisjoint(words) or words[-1] in _SECRET_LAST or joined.endswith(_RUN_TOGETHER)
+    )
+
+
+def masked(value: Any, name: str = "") -> Any:
+    """A copy of a JSON value without what looks like a secret, of the same structure: strings and numbers
+    under such a name, however deep, and the query string and the user of every address.
+
+    ``name`` is that under which the value itself stands.
+    """
+    if isinstance(value, Mapping):
+        return {
+            key: masked(inner, name if is_secret(name) and not str(key).endswith("_env") else str(key))
+            for key, inner in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [masked(inner, name) for inner in value]
+    if value is None or isinstance(value, bool):
+        return value
+    if is_secret(name):
+        return MASK
+    if not isinstance(value, str):
+        return value
+    if _ADDRESS.match(value):
+        value = _QUERY.sub(f"?{MASK}", value)
+    return masked_text(value)
+
+
+def masked_text(text: str) -> str:
+    """A text without the users of addresses in it and without those of their parameters whose names are
+    those of secrets."""
+    text = _USER.sub(lambda found: f"{found[1]}://{MASK}@" if _holds_secret(found) else found[0], text)
+    return _PARAMETER.sub(lambda found: f"{found[1]}{found[2]}={MASK}" if is_secret(found[2]) else found[0], text)
+
+
+def secret_address(text: str) -> str | None:
+    """What an address in a text holds that looks like a secret, in words that do not show it, or None."""
+    if any(map(_holds_secret, _USER.finditer(text))):
+        return "an address with a user and password"
+    return "an address with a key" if masked_text(text) != text else None
+
+
+def secret_in(text: str) -> str | None:
+    """The same of a text that may tell a setting too, as a comment does."""
+    for found in _BARE.finditer(text):
+        if is_secret(found[1]) and not set(found[2]) <= set("*.…x"):
+            return f"a value of {found[1]}"
+    return secret_address(text)
+
+
+def _holds_secret(found: re.Match[str]) -> bool:
+    """Whether a user in an address is one to hide: git@ is none."""
+    scheme, user = found[1].lower(), found[2]
+    return bool(user) and user != MASK and (":" in user or scheme in ("http", "https"))
