@@ -21,7 +21,7 @@ def report_folder(config: PoolConfig | None, output: Path | None) -> Path | None
     """
     if output is not None and output.exists() and not output.is_dir():
         raise QuatiPoolError(f"{output} is no folder; name one with -o")
-    return output or (Workspace(config.folder).report("").resolve() if config else None)
+    return output or (Workspace(config.folder).report("") if config else None)
 
 
 def save(
