@@ -277,21 +277,3 @@ def mean_bounds(condition: Condition, measure_name: str, run_tag: str) -> tuple[
         return None
     at = condition.scores.run_tags.index(run_tag)
     return found[0][at], found[1][at]
-
-
-def by_query(evaluation: Evaluation) -> str:
-    """CSV with a row for each condition, run and judged query, and a column for each measure."""
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["condition", "qrels", "run_tag", "query_id", "missing", *evaluation.measures])
-    for condition in evaluation.conditions:
-        scores = condition.scores
-        values = np.moveaxis(scores.values, 1, 2).tolist()
-        for run, run_tag in enumerate(scores.run_tags):
-            for query, query_id in enumerate(scores.query_ids):
-                row = [condition.name, condition.source.name, run_tag, query_id, int(scores.missing[run, query])]
-                writer.writerow([*row, *values[run][query]])
-    return out.getvalue()

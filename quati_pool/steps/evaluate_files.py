@@ -6,8 +6,8 @@ from pathlib import Path
 
 from quati_pool.render import figures
 from quati_pool.render.tables import csv_file, latex_file, to_json, to_markdown
-from quati_pool.steps.evaluate import Evaluation, by_query
-from quati_pool.steps.evaluate_report import as_data, as_rows, tables
+from quati_pool.steps.evaluate import Evaluation
+from quati_pool.steps.evaluate_report import as_data, as_rows, by_query, tables
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pictures import Picture, files, stem
 from quati_pool.steps.report_files import report_folder, save

@@ -7,6 +7,8 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from quati_pool.evaluation.between_qrels import Correlation, RankingComparison, Swap
 from quati_pool.evaluation.leaderboard import Conditions, Mean
 from quati_pool.evaluation.reusability import CUTOFFS, LeaveOut, Unjudged
@@ -101,6 +103,21 @@ def as_rows(evaluation: Evaluation) -> str:
                 values = (mean.mean, mean.interval.low, mean.interval.high, *ends)
                 who = [condition.name, condition.source.name, row.rank, row.run_tag, name]
                 writer.writerow([*who, *("" if value is None else value for value in values), condition.board.queries])
+    return out.getvalue()
+
+
+def by_query(evaluation: Evaluation) -> str:
+    """CSV with a row for each condition, run and judged query, and a column for each measure."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["condition", "qrels", "run_tag", "query_id", "missing", *evaluation.measures])
+    for condition in evaluation.conditions:
+        scores = condition.scores
+        values = np.moveaxis(scores.values, 1, 2).tolist()
+        for run, run_tag in enumerate(scores.run_tags):
+            for query, query_id in enumerate(scores.query_ids):
+                row = [condition.name, condition.source.name, run_tag, query_id, int(scores.missing[run, query])]
+                writer.writerow([*row, *values[run][query]])
     return out.getvalue()
 
 

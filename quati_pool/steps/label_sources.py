@@ -140,7 +140,8 @@ def gather(
     ]
     sources = [*filed, *stored]
     if names:
-        sources.sort(key=lambda source: names.index(source.name) if source.name in names else -1)
+        # Those named, in their order, then the files: the first is the reference of what compares.
+        sources.sort(key=lambda source: names.index(source.name) if source.name in names else len(names))
     for person in people:
         if person not in {source.name for source in sources}:
             known = [source.name for source in sources]

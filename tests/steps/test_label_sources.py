@@ -227,7 +227,7 @@ def test_agree_by_names_and_files_at_once(inside: Path, cli: Cli) -> None:
     arguments = ("agree", "gold", "--labels", "bruno=bruno.given", "--person", "bruno", "-o", "out", "--draws", "0")
     done = cli(*arguments, "--format", "json")
     assert done.status == 0, done.err
-    assert json.loads(done.out)["labelers"] == ["bruno", "gold"]
+    assert json.loads(done.out)["labelers"] == ["gold", "bruno"]
     assert not (inside / "reports").exists()
     assert (inside / "out" / "agreement.json").exists()
 
