@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quati_pool.config import GRADES, LabelFileConfig
 from quati_pool.registry import nearest
 
 if TYPE_CHECKING:
@@ -82,6 +81,7 @@ def label_files(
 
     Raises BadParameter for an option that cannot be read.
     """
+    from quati_pool.config import LabelFileConfig
     from quati_pool.steps.label_sources import LabelFiles
 
     named = dict(_named(option, hint) for option in labels or ())
@@ -151,6 +151,8 @@ def _columns(name: str, named: Collection[str], options: Sequence[str]) -> dict[
 
 
 def _scale(text: str) -> dict[int, str]:
+    from quati_pool.config import GRADES
+
     grades = [_integer(part.strip(), "--scale") for part in text.split(",")]
     if len(set(grades)) < 2:
         raise typer.BadParameter("expected at least two grades, such as 0,1", param_hint="--scale")

@@ -177,6 +177,8 @@ def test_control_c_finishes_what_is_in_flight(server: ServerProcess, tmp_path: P
     config = workspace(tmp_path, many(10, 100), {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
     # Nineteen seconds in all, so that a busy machine sees the first 40 long before the last.
     server.script(id_pattern=ID_PATTERN, latency=0.15)
+    # Whoever runs the tests in the background has it ignored, and a child would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     process = start(config, "judge", "--concurrency", 8)
     wait_for(tmp_path, 40, process)
     process.send_signal(signal.SIGINT)
