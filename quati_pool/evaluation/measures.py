@@ -109,7 +109,7 @@ def _trec_name(text: str) -> str | None:
         with contextlib.redirect_stdout(io.StringIO()):
             (measure,) = ir_measures.parse_trec_measure(text)
         return str(measure)
-    except Exception:
+    except Exception:  # its parser fails in any way on what trec_eval has no name for
         return None
 
 

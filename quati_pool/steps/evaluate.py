@@ -31,6 +31,7 @@ from quati_pool.pooling.pool import Pool, propose
 from quati_pool.records import Qrels, Run
 from quati_pool.registry import nearest
 from quati_pool.stats.bootstrap import DRAWS
+from quati_pool.steps.keys import refuse_outdated
 from quati_pool.steps.label_sources import Gathered, LabelFiles, LabelSource, gather, workspace_for
 from quati_pool.steps.run_sources import RunSet, run_sets, workspace_runs
 
@@ -120,8 +121,10 @@ def evaluate(
     config = workspace or (None if runs else load_config(config_path))
     measures = _measures(settings, config)
     gathered = gather(workspace, names, given, pool=pool, any_grade=True)
-    sets = run_sets(runs, settings.pool_depth) if runs or config is None else [workspace_runs(config)]
-    return measure(config, gathered, sets, measures, settings)
+    if runs or config is None:
+        return measure(config, gathered, run_sets(runs, settings.pool_depth), measures, settings)
+    refuse_outdated(config)
+    return measure(config, gathered, [workspace_runs(config)], measures, settings)
 
 
 def measure(
@@ -158,7 +161,8 @@ def _scale(gathered: Gathered, source: LabelSource) -> list[int]:
     """The grades there are: those declared, or else 0 and what the labeler gave. Other files change nothing."""
     if gathered.declared:
         return sorted(gathered.scale)
-    return np.union1d(source.qrels.relevance, [0]).tolist()  # type: ignore[no-any-return]
+    grades: list[int] = np.union1d(source.qrels.relevance, [0]).tolist()
+    return grades
 
 
 def _measures(settings: Settings, config: PoolConfig | None) -> tuple[str, ...]:

@@ -178,11 +178,9 @@ def _scale_of(qrels: Iterable[Qrels]) -> dict[int, str]:
 def _stored(grading: Grading, names: Sequence[str]) -> tuple[list[LabelSource], dict[str, str]]:
     """The grades of the pool's pairs by judges, assessors and panels: those named, which must be there, or
     all that graded anything."""
-    config = grading.config
-    known = [*config.judges, *(row.labeler_id for row in grading.store.labelers(config.name))]
     labelers: list[Labeler] = []
     problems = {}
-    for name in names or dict.fromkeys(known):
+    for name in names or [name for name in grading.names if name not in grading.config.labels.files]:
         try:
             labelers.append(grading.labeler(name))
         except (ConfigError, InputError) as error:

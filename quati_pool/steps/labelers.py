@@ -98,6 +98,12 @@ class Grading:
             return {}
         return {query.query_id: query.narrative or None for query in load_queries(self.config).queries}
 
+    @property
+    def names(self) -> list[str]:
+        """Everybody who may have graded: the judges and label files of ``pool.yaml``, then whom the store knows."""
+        stored = (found.labeler_id for found in self.store.labelers(self.config.name))
+        return list(dict.fromkeys([*self.config.judges, *self.config.labels.files, *stored]))
+
     def pairs(self) -> Iterator[list[Pair]]:
         return chunks(read_pool(self.pool), self.narratives)
 
@@ -131,12 +137,10 @@ class Grading:
             version = judge_version(settings, made)
             shows = isinstance(made, LlmJudge) and made.prompt.uses_narrative
             return StoredLabeler(self, name, "judge", version, settings.samples, settings.aggregate, shows)
-        stored = self.store.labelers(self.config.name)
-        for found in stored:
+        for found in self.store.labelers(self.config.name):
             if found.labeler_id == name:
                 return StoredLabeler(self, name, found.kind, found.version)
-        known = {*self.config.judges, *self.config.labels.files, *(found.labeler_id for found in stored)}
-        raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, known)}")
+        raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, self.names)}")
 
 
 @dataclass(frozen=True)

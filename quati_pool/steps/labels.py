@@ -55,9 +55,8 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
     """The same over a store that is open already."""
     config, store = grading.config, grading.store
     stored = store.labelers(config.name)
-    known = list(dict.fromkeys([*config.judges, *config.labels.files, *(row.labeler_id for row in stored)]))
     labelers, problems = [], {}
-    for name in names or known:
+    for name in names or grading.names:
         try:
             labelers.append(grading.labeler(name))
         except QuatiPoolError as error:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from quati_pool.config import PoolConfig
 from quati_pool.errors import InputError
-from quati_pool.files.artefacts import sidecar, unfinished
+from quati_pool.files.artefacts import sidecar
 from quati_pool.files.lines import read_lines
-from quati_pool.files.runs import read_run
 from quati_pool.pooling.diversity import diversity
 from quati_pool.pooling.pool import Pool, growth
-from quati_pool.records import Ids, code_ids
+from quati_pool.records import Ids, Run, code_ids
 from quati_pool.steps.build import BuildResult
-from quati_pool.workspace import Workspace
 
 
 def read_ledger(path: Path) -> Pool:
@@ -53,14 +52,13 @@ def read_ledger(path: Path) -> Pool:
     return Pool(queries, docs, query, doc, run_tags, depth, ranks)
 
 
-def built(config: PoolConfig, path: Path) -> BuildResult:
-    """What ``build`` said of the pool. How it would grow is of the runs that are there now."""
+def built(config: PoolConfig, path: Path, runs: Sequence[Run]) -> BuildResult:
+    """What ``build`` said of the pool. How it would grow is known where ``runs`` hold all that feed it."""
     pool = read_ledger(path)
     gone = [run_tag for run_tag in pool.run_tags if run_tag not in config.systems]
     if gone:
         raise InputError(path, None, f"holds the system {gone[0]!r}, which pool.yaml does not; run: quati-pool build")
-    workspace = Workspace(config.folder)
-    fed = [run_tag for run_tag, depth in zip(pool.run_tags, pool.depths.tolist(), strict=True) if depth]
-    there = [workspace.run(run_tag) for run_tag in fed if unfinished(workspace.run(run_tag)) is None]
-    runs = [read_run(run) for run in there] if len(there) == len(fed) else []
-    return BuildResult(config, pool, diversity(pool), growth(runs) if runs else np.empty(0, dtype=np.int64), None, ())
+    feeding = {run_tag for run_tag, depth in zip(pool.run_tags, pool.depths.tolist(), strict=True) if depth}
+    fed = [run for run in runs if run.run_tag in feeding]
+    sizes = growth(fed) if fed and len(fed) == len(feeding) else np.empty(0, dtype=np.int64)
+    return BuildResult(config, pool, diversity(pool), sizes, None, ())

@@ -175,9 +175,7 @@ def _labelled(
 ) -> list[tuple[Labelled, Standing]]:
     """Each labeler's part, read over the pool at once."""
     config = grading.config
-    stored = [row.labeler_id for row in grading.store.labelers(config.name)]
-    known = dict.fromkeys([*config.judges, *config.labels.files, *stored])
-    labelers: list[Labeler] = [grading.labeler(name) for name in names or known]
+    labelers: list[Labeler] = [grading.labeler(name) for name in names or grading.names]
     standings = {labeler.name: Standing() for labeler in labelers}
     columns: dict[str, list[Graded]] = {labeler.name: [] for labeler in labelers}
     for chunk in grading.pairs():

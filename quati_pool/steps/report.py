@@ -120,14 +120,19 @@ def read(config_path: Path, settings: Settings, people: Sequence[str] = ()) -> S
             ledger = labels.read(grading)
         except ConfigError as error:
             missing["labels"] = str(error)
-    pool = pool_state.built(config, grading.pool)
+    runs = None
+    try:
+        runs = workspace_runs(config)
+    except QuatiPoolError as error:
+        missing["evaluation"] = str(error)
+    pool = pool_state.built(config, grading.pool, runs.runs if runs else ())
     agreement = evaluation = None
     try:
         agreement = compare(gathered, draws=settings.draws, seed=seed)
     except QuatiPoolError as error:
         missing["agreement"] = str(error)
     try:
-        evaluation = measure(config, gathered, [workspace_runs(config)], measures, settings)
+        evaluation = measure(config, gathered, [runs], measures, settings) if runs else None
     except QuatiPoolError as error:
         missing["evaluation"] = str(error)
     return State(config, seq, pool, ledger, gathered, agreement, evaluation, missing, settings, seed)

@@ -14,7 +14,6 @@ from quati_pool.files.artefacts import file_digest, unfinished
 from quati_pool.files.runs import read_run
 from quati_pool.records import Run
 from quati_pool.steps.inputs import read_extra
-from quati_pool.steps.keys import refuse_outdated
 from quati_pool.workspace import Workspace
 
 _SET = re.compile(r"[^\s=/#*?\[\]]+\Z")
@@ -41,9 +40,8 @@ class RunSet:
 def workspace_runs(config: PoolConfig) -> RunSet:
     """The runs that ``build`` made, to run_depth.
 
-    Raises InputError where there is none, and where one was made by other settings than pool.yaml has now.
+    Raises InputError where there is none. Whether pool.yaml still asks for them is for ``refuse_outdated``.
     """
-    refuse_outdated(config)
     workspace = Workspace(config.folder)
     absent = {}
     runs = []

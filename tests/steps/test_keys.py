@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from quati_pool.config import load_config
 from quati_pool.errors import InputError
+from quati_pool.steps.evaluate import evaluate
 from quati_pool.steps.keys import refuse_outdated
+from quati_pool.steps.listener import Listener
+from quati_pool.steps.release import export
+from quati_pool.steps.report import report
 from tests.cli.conftest import CORPUS
 from tests.steps.small_collection import built
 
@@ -67,3 +72,16 @@ def test_inputs_that_are_gone_and_runs_not_made_yet_are_no_fault(pool_yaml: Path
     refuse_outdated(load_config(pool_yaml))
     (pool_yaml.parent / "corpus.jsonl").unlink()
     refuse_outdated(load_config(pool_yaml))
+
+
+@pytest.mark.parametrize("command", ["evaluate", "report", "export"])
+def test_every_command_that_describes_the_runs_refuses(pool_yaml: Path, command: str) -> None:
+    (pool_yaml.parent / "gold.qrels").write_text("q1 0 d1 1\nq2 0 d2 1\n", encoding="utf-8")
+    pool_yaml.write_text(POOL.replace("k: 60", "k: 10") + "labels: {files: {gold: gold.qrels}}\n", encoding="utf-8")
+    commands: dict[str, Callable[[], object]] = {
+        "evaluate": lambda: evaluate(pool_yaml),
+        "report": lambda: report(pool_yaml, Listener()),
+        "export": lambda: export(pool_yaml, "bundle", Listener()),
+    }
+    with pytest.raises(InputError, match=r"parameters\.k was 60\.0, is 10\.0"):
+        commands[command]()
