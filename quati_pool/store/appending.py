@@ -15,7 +15,7 @@ from quati_pool.store.schema import attempts, labels
 
 _LABEL = (
     "seq", "shared_from", "collection", "labeler_id", "kind", "version", "query_id", "doc_id", "content_sha",
-    "phase", "sample", "relevance", "status", "rationale", "assignment_id", "extra", "created_at",
+    "phase", "sample", "relevance", "status", "rationale", "assignment_id", "extra", "nonce", "created_at",
 )  # fmt: skip
 _ATTEMPT = (
     "label_seq", "number", "status", "answer", "problem", "finish_reason", "output", "model", "endpoint",
@@ -87,6 +87,7 @@ def _label(label: Label) -> tuple[Any, ...]:
         _text(label.rationale),
         label.assignment_id,
         json_text(label.extra),
+        label.nonce,
     )
 
 

@@ -1,10 +1,15 @@
-"""The label database: what was judged, by whom, on what ground, appended and never changed."""
+"""The label database: what was judged, by whom, on what ground, appended and never changed.
+
+People, what they are assigned and the questions they write have classes of their own over an open
+``Store``: ``People``, ``Assignments`` and ``Questions``.
+"""
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from itertools import chain, groupby
 from pathlib import Path
@@ -16,9 +21,10 @@ from sqlalchemy import Connection, Engine, Row, func, select
 
 from quati_pool.records import State
 from quati_pool.store import batches as batching
+from quati_pool.store import engine as engines
 from quati_pool.store.appending import write
 from quati_pool.store.columns import json_text
-from quati_pool.store.engine import insert_where_new, one_state, reading, writing
+from quati_pool.store.engine import insert_where_new, one_state
 from quati_pool.store.errors import StoreError
 from quati_pool.store.faults import explained
 from quati_pool.store.locks import held
@@ -61,15 +67,17 @@ _ROWS = 20_000  # held at a time while many are read
 class Store:
     """An open label database, to be used in a ``with`` statement.
 
-    One thread may append while others read. Every method raises StoreError, with one line that says
+    Any number of threads may use one at once. Every method raises StoreError, with one line that says
     what to do, where the database cannot do what is asked.
     """
 
     def __init__(self, engine: Engine, place: Place) -> None:
         self._engine = engine
-        self._writer = writing(engine)
+        self._writer = engines.writing(engine)
         self._place = place
-        self._pinned: Connection | None = None
+        self._mine = _OfThisThread()
+        # SQLite's writers sleep and try again, some of them for long; in a queue each goes as the one before is done.
+        self._turn: AbstractContextManager[Any] = nullcontext() if place.path is None else threading.Lock()
 
     @classmethod
     def open(cls, url: str | None, folder: Path) -> Store:
@@ -78,7 +86,7 @@ class Store:
         Raises StoreError, and MissingExtraError for PostgreSQL without psycopg.
         """
         place = locate(url, folder)
-        store = cls(reading(place), place)
+        store = cls(engines.reading(place), place)
         try:
             with explained(place):
                 if not ready(store._engine, place):
@@ -99,29 +107,36 @@ class Store:
     ) -> None:
         self.close()
 
+    @property
+    def name(self) -> str:
+        """How messages call the database."""
+        return self._place.name
+
     @contextmanager
     def snapshot(self) -> Iterator[int]:
         """Within, all reading by this thread sees one state of the database, whoever writes meanwhile;
         gives the seq of that state's last label, 0 where there is none."""
         with explained(self._place), one_state(self._engine) as connection:
             last = connection.execute(select(func.max(labels.c.seq))).scalar()
-            self._pinned = connection
+            self._mine.pinned = connection
             try:
                 yield last or 0
             finally:
-                self._pinned = None
+                self._mine.pinned = None
 
     @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        if self._pinned is not None:
-            yield self._pinned
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read by, within a snapshot of this thread that one's."""
+        if self._mine.pinned is not None:
+            yield self._mine.pinned
             return
         with explained(self._place), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with explained(self._place), self._writer.begin() as connection:
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes, committed at its end, undone by an exception. Not one within another."""
+        with explained(self._place), self._turn, self._writer.begin() as connection:
             yield connection
 
     def lock(self, name: str, say: Callable[[str], None]) -> AbstractContextManager[None]:
@@ -136,7 +151,7 @@ class Store:
         Raises StoreError where the version stands for something else already.
         """
         row = {"version": version, "kind": kind, "definition": dict(definition), "created_at": datetime.now(UTC)}
-        with self._writing() as connection:
+        with self.writing() as connection:
             insert_where_new(connection, versions, row)
             known = connection.execute(select(versions).where(versions.c.version == version)).one()
         if known.kind != kind or _canonical(known.definition) != _canonical(definition):
@@ -147,7 +162,7 @@ class Store:
 
     def definition(self, version: str) -> dict[str, Any] | None:
         """What a version stands for; None where it is unknown."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             found = connection.execute(select(versions.c.definition).where(versions.c.version == version)).scalar()
         return cast("dict[str, Any] | None", found)
 
@@ -159,7 +174,7 @@ class Store:
 
         Raises StoreError, and writes nothing, where one of the requests is collected already or unknown.
         """
-        with self._writing() as connection:
+        with self.writing() as connection:
             seqs = write(connection, entries)
             if collected and not batching.mark(connection, collected):
                 raise StoreError(
@@ -181,7 +196,7 @@ class Store:
         """The label that counts for each (doc_id, content_sha, phase, sample) of these queries, in
         order of query_id."""
         found: list[CurrentLabel] = []
-        with self._reading() as connection:
+        with self.reading() as connection:
             for some in _chunks(query_ids):
                 wanted = of_version(collection, labeler_id, version, phases).where(labels.c.query_id.in_(some))
                 found.extend(map(current_of, resolved(connection.execute(wanted).all(), KEY, STATUS)))
@@ -196,7 +211,7 @@ class Store:
         def whose(row: Row[Any]) -> tuple[Any, ...]:
             return (KEY(row), row.collection, row.labeler_id, row.kind)
 
-        with self._reading() as connection:
+        with self.reading() as connection:
             for some in _chunks(content_shas):
                 wanted = (
                     select(*RESOLVING, c.collection, c.labeler_id, c.kind)
@@ -221,7 +236,7 @@ class Store:
             .group_by(*who)
             .order_by(last.desc())
         )
-        with self._reading() as connection:
+        with self.reading() as connection:
             return [Labeler(**row) for row in connection.execute(wanted).mappings()]
 
     def table(
@@ -239,7 +254,7 @@ class Store:
         if query_ids is not None:
             parts = [wanted.where(labels.c.query_id.in_(some)) for some in _chunks(query_ids)]
         batches = [record_batch([])]
-        with self._reading() as connection:
+        with self.reading() as connection:
             streamed = connection.execution_options(yield_per=_ROWS)
             rows: list[Row[Any]] = []
             found = chain.from_iterable(chain.from_iterable(streamed.execute(part).partitions()) for part in parts)
@@ -256,7 +271,7 @@ class Store:
         c = labels.c
         mine = (c.collection == collection, c.labeler_id == labeler_id, c.version == version)
         wanted = select(c.seq, c.rationale).where(*mine, c.rationale.is_not(None))
-        with self._reading() as connection:
+        with self.reading() as connection:
             return {row.seq: row.rationale for row in connection.execute(wanted)}
 
     def history(
@@ -269,7 +284,7 @@ class Store:
         )  # fmt: skip
         made = select(attempts).where(attempts.c.label_seq.in_(select(c.seq).where(*pair))).order_by(attempts.c.seq)
         tries: dict[int | None, list[Attempt]] = {}
-        with self._reading() as connection:
+        with self.reading() as connection:
             told = [label_of(row) for row in connection.execute(select(labels).where(*pair).order_by(c.seq)).mappings()]
             for row in connection.execute(made).mappings():
                 tries.setdefault(row["label_seq"], []).append(attempt_of(row))
@@ -277,7 +292,7 @@ class Store:
 
     def usage(self, collection: str, labeler_id: str, version: str | None = None) -> Usage:
         """What a labeler's attempts have used, of one version or of all."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             streamed = connection.execution_options(yield_per=_ROWS)
             return total(streamed.execute(attempts_of(collection, labeler_id, version)).partitions())
 
@@ -285,7 +300,7 @@ class Store:
 
     def prepare_batch(self, batch: Batch, requests: Sequence[BatchRequest]) -> None:
         """Keeps a batch and what it asks for, before anything is sent."""
-        with self._writing() as connection:
+        with self.writing() as connection:
             batching.prepare(connection, batch, requests)
 
     def update_batch(
@@ -300,7 +315,7 @@ class Store:
         """Sets what is given and leaves the rest; raises StoreError where no batch has this key."""
         values = {"status": status, "file_id": file_id, "batch_id": batch_id, "extra": extra}
         given = {name: value for name, value in values.items() if value is not None}
-        with self._writing() as connection:
+        with self.writing() as connection:
             if not batching.change(connection, key, given):
                 raise StoreError(
                     f"{self._place.name}: holds no batch {key}; see quati-pool batch status for those it holds"
@@ -308,13 +323,17 @@ class Store:
 
     def batches(self, collection: str, labeler_id: str | None = None, open_only: bool = False) -> list[Batch]:
         """The batches of a collection, oldest first; ``open_only``: those prepared or submitted."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return batching.listed(connection, collection, labeler_id, open_only)
 
     def batch_requests(self, key: str) -> list[BatchRequest]:
         """What a batch asks for, in order of custom_id."""
-        with self._reading() as connection:
+        with self.reading() as connection:
             return batching.requests(connection, key)
+
+
+class _OfThisThread(threading.local):
+    pinned: Connection | None = None
 
 
 def _silent(_: str) -> None:

@@ -16,6 +16,8 @@ from quati_pool.store.place import Place
 
 _WAIT = 60  # seconds for another writer
 _WRITES = "quati_pool_writes"
+# A web server has some forty threads that each may ask; a connection is made as it is first needed.
+_POOL = {"pool_size": 20, "max_overflow": 30}
 
 
 def reading(place: Place) -> Engine:
@@ -23,7 +25,7 @@ def reading(place: Place) -> Engine:
 
     Raises MissingExtraError for PostgreSQL without psycopg.
     """
-    settings: dict[str, Any] = {"json_serializer": json_text, "hide_parameters": True}
+    settings: dict[str, Any] = {"json_serializer": json_text, "hide_parameters": True, **_POOL}
     if place.path is None:
         try:
             return create_engine(place.url, connect_args=_postgresql(place), pool_pre_ping=True, **settings)

@@ -1,4 +1,5 @@
-"""What the label database holds, as plain values: labels, the attempts behind them, and batches.
+"""What the label database holds, as plain values: labels and the attempts behind them, batches, people
+and their sessions, what they are assigned, and the questions they write.
 
 Nothing here knows SQL, so whoever makes or reads labels needs no database package for it.
 """
@@ -19,6 +20,10 @@ from quati_pool.records import State
 Kind = Literal["judge", "assessor"]
 Phase = Literal["training", "blind", "revealed", "final"]
 BatchStatus = Literal["prepared", "submitted", "collected", "abandoned"]
+Role = Literal["assessor", "lead"]
+Method = Literal["all", "random", "stratified", "queries", "imported"]
+SlotState = Literal["open", "done", "withdrawn"]
+QuestionAction = Literal["proposed", "revised", "accepted", "sent_back", "withdrawn"]
 
 COUNTING: tuple[Phase, ...] = ("blind", "final")
 """The phases whose labels count; the others are practice, or given in sight of another's grade."""
@@ -35,6 +40,8 @@ def content_sha(query: str, text: str, narrative: str | None = None) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
     """What one labeler made of one pair, once. The store sets ``seq`` and ``created_at`` (UTC).
+
+    ``nonce`` is made up by whoever sends the label, unique in the store: what is sent twice is written once.
 
     Raises ValueError for a grade in any state but ``ok``, and for ``ok`` without a grade.
     """
@@ -56,6 +63,7 @@ class Label:
     extra: Mapping[str, Any] = field(default_factory=dict)
     seq: int | None = None
     created_at: datetime | None = None
+    nonce: str | None = None
 
     def __post_init__(self) -> None:
         if self.relevance is not None and type(self.relevance) is not int:
@@ -181,3 +189,161 @@ class BatchRequest:
     sample: int = 1
     extra: Mapping[str, Any] = field(default_factory=dict)
     collected: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assessor:
+    """A person with an access code: ``handle`` is the code's public part, ``code_hash`` stands for the
+    whole; ``revoked_at`` is None while the code is good."""
+
+    name: str
+    role: Role
+    handle: str
+    code_hash: str
+    settings: Mapping[str, Any]
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A person signed in; all times are the database's, in UTC."""
+
+    name: str
+    role: Role
+    settings: Mapping[str, Any]
+    created_at: datetime
+    seen_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """How pairs were chosen for people to grade. ``frame_sha`` is the hash of the ``frame_pairs`` pairs they
+    were chosen among; ``strata`` says of each stratum what it held and gave; ``parameters`` is all else that
+    was asked for. The store sets ``design_id`` and ``created_at``."""
+
+    method: Method
+    seed: int
+    frame_sha: str
+    frame_pairs: int
+    strata: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    design_id: int | None = None
+    created_at: datetime | None = None
+
+
+class Selection(NamedTuple):
+    """A chosen pair: its stratum, the probability with which it was to be chosen (0 to 1), and how many
+    people are to grade it."""
+
+    query_id: str
+    doc_id: str
+    stratum: str
+    inclusion: float
+    replicates: int
+
+
+class NewSlot(NamedTuple):
+    """A pair to be graded once by one person. ``replicate`` counts the pair's slots from 1, ``query_order`` is
+    the query's place in the queue. With a ``holder`` the slot is that person's for good: ``query_turn`` then
+    orders the person's queries and ``turn`` the slots within one (None: as ``query_order``, and as given)."""
+
+    query_id: str
+    doc_id: str
+    replicate: int
+    query_order: int
+    holder: str | None = None
+    query_turn: int | None = None
+    turn: int | None = None
+
+
+class Slot(NamedTuple):
+    """A slot as it stands. ``leased_until`` is in seconds since 1970 by the database's clock; None beside a
+    holder never runs out. ``skips`` counts the holder's "later", ``label_seq`` is the holder's last label;
+    ``line`` is below 0 for what was undone, 1 for what was skipped twice or more, else 0."""
+
+    assignment_id: int
+    design_id: int
+    query_id: str
+    doc_id: str
+    replicate: int
+    query_order: int
+    state: SlotState
+    holder: str | None
+    leased_until: float | None
+    query_turn: int | None
+    turn: int | None
+    skips: int
+    line: int
+    label_seq: int | None
+
+
+class OpenQuery(NamedTuple):
+    """A query with pairs that a person could still be given, and how many those are."""
+
+    query_id: str
+    query_order: int
+    free: int
+
+
+class Submitted(NamedTuple):
+    """A label in the store; ``again``: it was there already, by its nonce."""
+
+    seq: int
+    again: bool
+
+
+class QueryProgress(NamedTuple):
+    """A person's slots of one query; those without a holder have None. ``skipped`` are among the open."""
+
+    holder: str | None
+    query_id: str
+    open: int
+    done: int
+    skipped: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """A pair of known grade that assessors do first; ``explanation`` is shown after their answer, ``by`` is
+    the lead who gave it."""
+
+    training_id: int
+    query_id: str
+    doc_id: str
+    relevance: int
+    explanation: str
+    by: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionEvent:
+    """Something that happened to a question that people write; ``by`` is who did it. A new question has no
+    ``question_id`` yet. Where ``query`` is None the question stays as it was: the store then fills in all of
+    ``query`` to ``query_id`` that is None from the question's last event. ``doc_id`` is the passage it was written
+    from, ``query_id`` its id in the collection once it has one. The store sets ``seq`` and ``created_at``."""
+
+    by: str
+    action: QuestionAction
+    question_id: int | None = None
+    query: str | None = None
+    narrative: str | None = None
+    theme: str | None = None
+    scope: str | None = None
+    type: str | None = None
+    doc_id: str | None = None
+    query_id: str | None = None
+    comment: str | None = None
+    nonce: str | None = None
+    seq: int | None = None
+    created_at: datetime | None = None
+
+
+class Question(NamedTuple):
+    """A question as it stands: who proposed it, and the last that happened to it, its whole text with it."""
+
+    question_id: int
+    author: str
+    last: QuestionEvent

@@ -1,7 +1,22 @@
 """The tables of the label database as they are at its newest revision.
 
+- ``labels``: what a judge or a person made of a pair; appended, never changed
+- ``attempts``: the calls to a model behind a label
+- ``versions``: what a labeler's version stands for
+- ``batches``, ``batch_requests``: what was given to a provider's batch service
+- ``assessors``: people with an access code, as a hash
+- ``sessions``: who is signed in, until when
+- ``sign_in_failures``: wrong codes of late, by who or where they came from
+- ``designs``: how pairs were chosen for people to grade
+- ``selections``: the pairs that a design chose, with the probability each had
+- ``assignments``: slots, each a pair to be graded once by one person, and whose they are
+- ``queues``: of each query, how many pairs have a slot that is nobody's
+- ``training``: pairs of known grade to practise on
+- ``question_events``: what people wrote and decided about questions; appended, never changed
+
 The revisions under ``migrations/`` lead there; a test holds that they do. Ids compare by their bytes:
-that is SQLite's default, and COLLATE "C" on PostgreSQL.
+that is SQLite's default, and COLLATE "C" on PostgreSQL. Times that decide something (how long
+a slot or a session lasts) are seconds since 1970 by the database's clock; the others are UTC by the writer's.
 """
 
 from __future__ import annotations
@@ -22,13 +37,15 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    UniqueConstraint,
+    text,
 )
 
 from quati_pool.records import State
 from quati_pool.store.columns import AnyText, Utc
-from quati_pool.store.records import BatchStatus, Kind, Phase
+from quati_pool.store.records import BatchStatus, Kind, Method, Phase, QuestionAction, Role, SlotState
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision; a database that has it is opened without loading Alembic."""
 
 REVISION_TABLE = "quati_pool_revision"
@@ -39,6 +56,8 @@ metadata = MetaData()
 _ID = Text().with_variant(Text(collation="C"), "postgresql")
 # SQLite numbers rows by itself only in a column of type INTEGER, which is of 64 bits there.
 _SEQ = BigInteger().with_variant(Integer(), "sqlite")
+_LEASED = text("state = 'open' AND leased_until IS NOT NULL")
+_NONCE = text("nonce IS NOT NULL")
 
 
 def _one_of(column: str, values: object) -> CheckConstraint:
@@ -66,12 +85,15 @@ labels = Table(
     Column("assignment_id", _SEQ),
     Column("created_at", Utc, nullable=False),
     Column("extra", JSON, nullable=False),
+    Column("nonce", _ID),
     _one_of("kind", Kind),
     _one_of("phase", Phase),
     _one_of("status", State),
     CheckConstraint("(status = 'ok') = (relevance IS NOT NULL)", name="grade_if_and_only_if_ok"),
     Index("labels_by_query", "collection", "labeler_id", "version", "query_id"),
     Index("labels_by_content", "version", "content_sha"),
+    # Only people's labels have one.
+    Index("labels_by_nonce", "nonce", unique=True, sqlite_where=_NONCE, postgresql_where=_NONCE),
     sqlite_autoincrement=True,
 )
 
@@ -143,4 +165,160 @@ batch_requests = Table(
     Column("extra", JSON, nullable=False),
     Column("collected", Boolean, nullable=False),
     ForeignKeyConstraint(["batch_key"], ["batches.key"], name="request_of_a_batch"),
+)
+
+assessors = Table(
+    "assessors",
+    metadata,
+    Column("collection", _ID, primary_key=True),
+    Column("name", _ID, primary_key=True),
+    Column("role", Text, nullable=False),
+    Column("handle", _ID, nullable=False),
+    Column("code_hash", Text, nullable=False),
+    Column("settings", JSON, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    Column("revoked_at", Utc),
+    _one_of("role", Role),
+    UniqueConstraint("collection", "handle", name="one_handle"),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("token_sha", _ID, primary_key=True),
+    Column("collection", _ID, nullable=False),
+    Column("name", _ID, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("seen_at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("ended_at", Double),
+    ForeignKeyConstraint(
+        ["collection", "name"], ["assessors.collection", "assessors.name"], name="session_of_an_assessor"
+    ),
+    Index("sessions_by_name", "collection", "name"),
+)
+
+sign_in_failures = Table(
+    "sign_in_failures",
+    metadata,
+    Column("collection", _ID, primary_key=True),
+    Column("subject", _ID, primary_key=True),
+    Column("failures", Integer, nullable=False),
+    Column("last_at", Double, nullable=False),
+)
+
+designs = Table(
+    "designs",
+    metadata,
+    Column("design_id", _SEQ, primary_key=True),
+    Column("collection", _ID, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("frame_sha", _ID, nullable=False),
+    Column("frame_pairs", BigInteger, nullable=False),
+    Column("strata", JSON, nullable=False),
+    Column("parameters", JSON, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    _one_of("method", Method),
+    sqlite_autoincrement=True,
+)
+
+selections = Table(
+    "selections",
+    metadata,
+    Column("design_id", _SEQ, ForeignKey("designs.design_id", name="selection_of_a_design"), primary_key=True),
+    Column("query_id", _ID, primary_key=True),
+    Column("doc_id", _ID, primary_key=True),
+    Column("stratum", _ID, nullable=False),
+    Column("inclusion", Double, nullable=False),
+    Column("replicates", Integer, nullable=False),
+    CheckConstraint("inclusion > 0 AND inclusion <= 1", name="probability"),
+)
+
+assignments = Table(
+    "assignments",
+    metadata,
+    Column("assignment_id", _SEQ, primary_key=True),
+    Column("collection", _ID, nullable=False),
+    Column("design_id", _SEQ, ForeignKey("designs.design_id", name="slot_of_a_design"), nullable=False),
+    Column("query_id", _ID, nullable=False),
+    Column("doc_id", _ID, nullable=False),
+    Column("replicate", Integer, nullable=False),
+    Column("query_order", Integer, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("holder", _ID),
+    Column("leased_until", Double),
+    Column("query_turn", Integer),
+    Column("turn", Integer),
+    Column("skips", Integer, nullable=False),
+    Column("line", _SEQ, nullable=False),
+    Column("label_seq", _SEQ, ForeignKey("labels.seq", name="label_of_a_slot")),
+    _one_of("state", SlotState),
+    # Nobody gets a pair twice.
+    UniqueConstraint("collection", "holder", "query_id", "doc_id", name="one_slot_a_pair"),
+    # The last two so that what is counted of a person need not be looked up.
+    Index(
+        "slots_in_line",
+        "collection",
+        "holder",
+        "state",
+        "line",
+        "query_turn",
+        "skips",
+        "turn",
+        "query_id",
+        "design_id",
+    ),
+    Index("slots_by_query", "collection", "query_id", "state", "holder", "doc_id"),
+    Index("slots_by_lease", "collection", "leased_until", "holder", sqlite_where=_LEASED, postgresql_where=_LEASED),
+    Index("slots_by_label", "collection", "holder", "label_seq"),
+    sqlite_autoincrement=True,
+)
+
+queues = Table(
+    "queues",
+    metadata,
+    Column("collection", _ID, primary_key=True),
+    Column("query_id", _ID, primary_key=True),
+    Column("query_order", Integer, nullable=False),
+    Column("free", Integer, nullable=False),
+)
+
+training = Table(
+    "training",
+    metadata,
+    Column("training_id", _SEQ, primary_key=True),
+    Column("collection", _ID, nullable=False),
+    Column("query_id", _ID, nullable=False),
+    Column("doc_id", _ID, nullable=False),
+    Column("relevance", Integer, nullable=False),
+    Column("explanation", AnyText, nullable=False),
+    Column("by", _ID, nullable=False),
+    Column("created_at", Utc, nullable=False),
+    Column("dropped_at", Utc),
+    sqlite_autoincrement=True,
+)
+
+question_events = Table(
+    "question_events",
+    metadata,
+    Column("seq", _SEQ, primary_key=True),
+    Column("collection", _ID, nullable=False),
+    Column("question_id", _SEQ, nullable=False),
+    Column("by", _ID, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("query", AnyText, nullable=False),
+    Column("narrative", AnyText),
+    Column("theme", AnyText),
+    Column("scope", AnyText),
+    Column("type", AnyText),
+    Column("doc_id", _ID),
+    Column("query_id", _ID),
+    Column("comment", AnyText),
+    Column("nonce", _ID),
+    Column("created_at", Utc, nullable=False),
+    _one_of("action", QuestionAction),
+    UniqueConstraint("nonce", name="one_event_a_nonce"),
+    Index("events_by_question", "collection", "question_id"),
+    sqlite_autoincrement=True,
 )

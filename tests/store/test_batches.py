@@ -83,5 +83,5 @@ def test_a_request_belongs_to_a_batch(store: Store) -> None:
     from quati_pool.store.schema import batch_requests
 
     row = {"batch_key": "none", "custom_id": "r", "query_id": "q", "doc_id": "d", "content_sha": "x"}
-    with pytest.raises(StoreError), store._writing() as connection:
+    with pytest.raises(StoreError), store.writing() as connection:
         connection.execute(insert(batch_requests), {**row, "sample": 1, "extra": {}, "collected": False})

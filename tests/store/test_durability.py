@@ -85,7 +85,7 @@ def test_a_seq_is_never_given_again(made_url: str) -> None:
 
     with Store.open(made_url, Path()) as store:
         first = store.append([entry(), entry(doc_id="d2")])
-        with store._writing() as connection:
+        with store.writing() as connection:
             connection.execute(delete(attempts))
             connection.execute(delete(labels))
         [second] = store.append([entry()])
@@ -127,7 +127,7 @@ def test_a_full_sqlite_database_says_so_and_goes_on_once_there_is_room(tmp_path:
         def limit(connection: sqlite3.Connection, *_: object) -> None:
             connection.execute(f"PRAGMA max_page_count = {pages}")
 
-        pages = 40
+        pages = 80
         count = 0
         said = ""
         while not said:

@@ -43,6 +43,12 @@ def test_the_newest_revision_is_the_one_that_opening_looks_for() -> None:
     assert scripts().get_heads() == [HEAD]
 
 
+def plain(index: Any) -> dict[str, Any]:
+    """An index whose options can be compared: a condition is a clause that equals nothing but itself."""
+    options = index.get("dialect_options", {})
+    return {**index, "dialect_options": {name: str(value) for name, value in options.items()}}
+
+
 def shape(connection: Connection) -> dict[str, Any]:
     """All that a database says of its tables, constraints, collations and indexes."""
     looking = inspect(connection)
@@ -54,7 +60,7 @@ def shape(connection: Connection) -> dict[str, Any]:
             "primary key": looking.get_pk_constraint(name),
             "foreign keys": looking.get_foreign_keys(name),
             "checks": sorted(looking.get_check_constraints(name), key=str),
-            "indexes": sorted(looking.get_indexes(name), key=str),
+            "indexes": sorted(map(plain, looking.get_indexes(name)), key=str),
         }
     if connection.dialect.name == "sqlite":
         made = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE name <> 'sqlite_sequence'"))
@@ -84,7 +90,10 @@ def test_the_revisions_make_the_tables_of_the_schema(made_url: str, url: str, en
         expected = shape(connection)
     created.dispose()
     assert found == expected
-    assert found["tables"].keys() == {"labels", "attempts", "versions", "batches", "batch_requests"}
+    assert found["tables"].keys() == {
+        "labels", "attempts", "versions", "batches", "batch_requests", "assessors", "sessions", "sign_in_failures",
+        "designs", "selections", "assignments", "queues", "training", "question_events",
+    }  # fmt: skip
 
 
 def test_ids_are_compared_by_bytes_on_postgresql(cluster: Cluster) -> None:
@@ -97,6 +106,7 @@ def test_ids_are_compared_by_bytes_on_postgresql(cluster: Cluster) -> None:
         ).fetchall()
     assert {column for (column,) in found} == {
         "collection", "labeler_id", "version", "query_id", "doc_id", "content_sha", "key", "batch_key", "custom_id",
+        "nonce", "name", "handle", "token_sha", "subject", "frame_sha", "stratum", "holder", "by",
     }  # fmt: skip
     cluster.drop(name)
 
@@ -118,7 +128,10 @@ def test_a_database_of_any_revision_is_read_as_it_was_written(kept: tuple[str, d
     url, expected = kept
     for _ in range(2):  # as it is migrated, and as it is found then
         with Store.open(url, Path()) as store:
-            assert told(store) == expected
+            # What a later revision brought is not there yet.
+            found = told(store)
+            assert {name: found[name] for name in expected} == expected
+            assert "annotation" in expected or not any(found["annotation"].values())
 
 
 def test_a_database_of_any_revision_can_be_written_on(kept: tuple[str, dict[str, Any]]) -> None:

@@ -49,7 +49,7 @@ def test_a_relative_database_lies_in_the_given_folder(tmp_path: Path) -> None:
 
 
 def test_sqlite_keeps_a_write_ahead_journal_and_syncs_it(tmp_path: Path) -> None:
-    with Store.open(None, tmp_path) as store, store._reading() as connection:
+    with Store.open(None, tmp_path) as store, store.reading() as connection:
         pragmas = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
@@ -62,7 +62,7 @@ def test_a_database_that_lost_its_journal_mode_gets_it_back(tmp_path: Path) -> N
     connection = sqlite3.connect(tmp_path / "labels.db")
     assert connection.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
     connection.close()
-    with Store.open(None, tmp_path) as store, store._reading() as opened:
+    with Store.open(None, tmp_path) as store, store.reading() as opened:
         assert opened.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
 
 

@@ -1,0 +1,502 @@
+"""What people are to grade, whose turn it is, and the labels they give: slots claimed, graded, skipped, undone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, Integer, and_, case, exists, func, insert, or_, select, update
+from sqlalchemy import cast as as_type
+from sqlalchemy.exc import IntegrityError
+
+from quati_pool.records import State
+from quati_pool.store.appending import write
+from quati_pool.store.bulk import insert_rows
+from quati_pool.store.clock import database_now
+from quati_pool.store.database import Store
+from quati_pool.store.errors import ConflictError, StoreError
+from quati_pool.store.queues import rebuild, recount
+from quati_pool.store.records import (
+    Design,
+    Entry,
+    Label,
+    NewSlot,
+    OpenQuery,
+    QueryProgress,
+    Selection,
+    Slot,
+    Submitted,
+    Training,
+)
+from quati_pool.store.rows import label_of
+from quati_pool.store.schema import assignments, designs, labels, queues, training
+from quati_pool.store.schema import selections as _selections
+from quati_pool.store.slots import (
+    IN_LINE,
+    NOBODYS,
+    SLOT,
+    free_now,
+    held_by,
+    lease_over,
+    lock_all,
+    lock_person,
+    looked_up,
+    not_yet,
+    slot_of,
+)
+
+LATE = 2  # skips after which a slot waits until all else is done
+_KEPT = 0.9  # of a lease: renewed only below, for else every label would write all of a person's slots
+
+_DESIGN = tuple(field.name for field in fields(Design))
+_TRAINING = tuple(field.name for field in fields(Training))
+_GIVEN = (
+    "query_id", "doc_id", "replicate", "query_order", "holder", "query_turn", "turn",
+    "collection", "design_id", "state", "skips", "line",
+)  # fmt: skip
+_SAID = {
+    "done": "it is graded already",
+    "taken": "it is somebody else's now, for its time ran out",
+    "withdrawn": "it was withdrawn",
+    "gone": "there is no such slot",
+    "changed": "something was done with it since",
+}
+_IDS_A_STATEMENT = 500
+_PAIR = tuple(assignments.c[name] for name in ("assignment_id", "design_id", "query_id", "doc_id"))
+
+
+class Assignments:
+    """The slots of one collection, over an open store; as safe with threads and processes as that is.
+
+    A slot is *held* by the person it was given to, for good or until its lease runs out; one whose lease ran
+    out stays its holder's until somebody else claims it. All times are the database's.
+    """
+
+    def __init__(self, store: Store, collection: str) -> None:
+        self._store = store
+        self._collection = collection
+
+    # Designs
+
+    def create(self, design: Design, selections: Iterable[Selection], slots: Iterable[NewSlot]) -> int:
+        """Keeps a design with the pairs it chose and their slots, all or nothing; its design_id. A holder's new
+        queries come after the ones they have.
+
+        Raises StoreError where a pair is chosen twice, or would be somebody's for the second time.
+        """
+
+        row = {name: getattr(design, name) for name in _DESIGN if name != "design_id"}
+        row.update(collection=self._collection, created_at=datetime.now(UTC))
+        with self._store.writing() as connection:
+            lock_all(connection, self._collection)
+            given = connection.execute(insert(designs).values(row)).inserted_primary_key
+            assert given is not None
+            design_id = int(given[0])
+            try:
+                chosen = ((*one, design_id) for one in selections)
+                insert_rows(connection, _selections, (*Selection._fields, "design_id"), chosen)
+                insert_rows(connection, assignments, _GIVEN, self._rows(connection, slots, design_id))
+                rebuild(connection, self._collection)
+                if connection.dialect.name == "postgresql":
+                    connection.exec_driver_sql("ANALYZE assignments")  # which its planner would do a minute later
+            except IntegrityError as error:
+                raise StoreError(
+                    f"{self._store.name}: the design was not kept: a pair is chosen twice, has an inclusion of 0, "
+                    "or was given before to a person who would get it again; leave out what people have"
+                ) from error
+        return design_id
+
+    def _rows(self, connection: Connection, slots: Iterable[NewSlot], design_id: int) -> Iterator[tuple[Any, ...]]:
+        c = assignments.c
+        turns = select(c.holder, func.max(c.query_turn) + 1).where(c.collection == self._collection).group_by(c.holder)
+        first: dict[str | None, int | None] = dict(connection.execute(turns).all())
+        rest = (self._collection, design_id, "open", 0, 0)
+        for at, slot in enumerate(slots):
+            if slot.holder is not None:
+                turn = slot.query_order if slot.query_turn is None else slot.query_turn
+                turn += first.get(slot.holder) or 0
+                slot = slot._replace(query_turn=turn, turn=at if slot.turn is None else slot.turn)
+            yield (*slot, *rest)
+
+    def designs(self) -> list[Design]:
+        """All designs, oldest first."""
+
+        wanted = select(*(designs.c[name] for name in _DESIGN)).where(designs.c.collection == self._collection)
+        with self._store.reading() as connection:
+            return [Design(**row) for row in connection.execute(wanted.order_by(designs.c.design_id)).mappings()]
+
+    def selections(self, design_id: int) -> list[Selection]:
+        """What a design chose, by query_id, then doc_id."""
+
+        c = _selections.c
+        wanted = select(*(c[name] for name in Selection._fields)).where(
+            c.design_id == design_id, designs.c.design_id == c.design_id, designs.c.collection == self._collection
+        )
+        with self._store.reading() as connection:
+            return [Selection(*row) for row in connection.execute(wanted.order_by(c.query_id, c.doc_id))]
+
+    def taken(self) -> dict[tuple[str, str], int]:
+        """How many slots, held or done, each (name, query_id) has."""
+
+        c = assignments.c
+        wanted = (
+            select(c.holder, c.query_id, func.count())
+            .where(c.collection == self._collection, c.holder.is_not(None))
+            .group_by(c.holder, c.query_id)
+        )
+        with self._store.reading() as connection:
+            return {(name, query_id): count for name, query_id, count in connection.execute(wanted)}
+
+    # Whose turn it is
+
+    def held(self, name: str) -> Slot | None:
+        """What a person is at: the first of the open slots they hold. What was undone comes first, what was
+        skipped twice or more last; else by query_turn, skips and turn."""
+
+        mine = (*held_by(self._collection, name), assignments.c.state == "open")
+        with self._store.reading() as connection:
+            row = connection.execute(select(*SLOT).where(*mine).order_by(*IN_LINE).limit(1)).first()
+        return None if row is None else slot_of(row)
+
+    def slot(self, assignment_id: int) -> Slot | None:
+        """A slot as it stands, whoever holds it."""
+
+        with self._store.reading() as connection:
+            return self._slot(connection, assignment_id)
+
+    def _slot(self, connection: Connection, assignment_id: int, *, changing: bool = False) -> Slot | None:
+        c = assignments.c
+        wanted = select(*SLOT).where(c.assignment_id == assignment_id, c.collection == self._collection)
+        row = connection.execute(wanted.with_for_update() if changing else wanted).first()
+        return None if row is None else slot_of(row)
+
+    def open_queries(self, name: str) -> list[OpenQuery]:
+        """The queries with pairs that a person could be given, by query_order, then query_id. A pair counts once,
+        however many of its slots are free, and not at all where the person has or did one of them."""
+
+        c, q = assignments.c, queues.c
+        nobodys = assignments.alias("nobodys")
+        n = nobodys.c
+        same = (n.collection == c.collection, n.query_id == c.query_id, n.doc_id == c.doc_id, n.holder.is_(None))
+        also_free = exists(select(n.assignment_id).where(*same, n.state == "open").correlate(assignments))
+        pairs = func.count(c.doc_id.distinct())
+        everybodys = select(q.query_id, q.query_order, q.free).where(q.collection == self._collection)
+        query_id = looked_up(c.query_id)
+        had = select(query_id, pairs).where(*held_by(self._collection, name), also_free).group_by(query_id)
+        over = (
+            select(query_id, pairs)
+            .where(c.collection == self._collection, lease_over(), not_yet(name), ~also_free)
+            .group_by(query_id)
+        )
+        with self._store.reading() as connection:
+            queries = connection.execute(everybodys).all()
+            counts = Counter({row.query_id: row.free for row in queries})
+            counts.subtract(dict(connection.execute(had).all()))
+            counts.update(dict(connection.execute(over).all()))
+        found = [OpenQuery(row.query_id, row.query_order, counts[row.query_id]) for row in queries]
+        return sorted((one for one in found if one.free > 0), key=lambda one: (one.query_order, one.query_id))
+
+    def free(self, name: str, query_id: str) -> list[Slot]:
+        """The slots of a query that a person could be given, by doc_id, for each pair the lowest replicate."""
+
+        c = assignments.c
+        wanted = select(*SLOT).where(
+            c.collection == self._collection, c.query_id == query_id, free_now(), not_yet(name)
+        )
+        lowest: dict[str, Slot] = {}
+        with self._store.reading() as connection:
+            for row in connection.execute(wanted.order_by(c.doc_id, c.replicate, c.assignment_id)):
+                slot = slot_of(row)
+                lowest.setdefault(slot.doc_id, slot)
+        return list(lowest.values())
+
+    def claim(
+        self, name: str, assignment_ids: Sequence[int], lease_seconds: float, limit: Mapping[int, int] | None = None
+    ) -> list[Slot]:
+        """Takes free slots for a person, to be done in this order after all they hold: of each pair one at most,
+        of each design as many as ``limit`` (by design_id; none: without limit) leaves to the person, slots done
+        included. What somebody else got meanwhile is not among those returned."""
+
+        c = assignments.c
+        wanted = list(dict.fromkeys(assignment_ids))
+        with self._store.writing() as connection:
+            lock_person(connection, self._collection, name)
+            # What others are claiming just now is as good as theirs: no waiting for them. "takable" is a column,
+            # not a condition, so that SQLite is left with these few ids to go by.
+            there = {
+                row.assignment_id: row
+                for row in connection.execute(
+                    select(*_PAIR, and_(free_now(), not_yet(name)).label("takable"))
+                    .where(c.assignment_id.in_(wanted), looked_up(c.collection) == self._collection)
+                    .with_for_update(skip_locked=True)
+                )
+                if row.takable
+            }
+            left = self._left(connection, name, limit or {})
+            pairs = set()
+            taken = []
+            for assignment_id in wanted:
+                row = there.get(assignment_id)
+                if row is None or (row.query_id, row.doc_id) in pairs or left.get(row.design_id, 1) <= 0:
+                    continue
+                if row.design_id in left:
+                    left[row.design_id] -= 1
+                pairs.add((row.query_id, row.doc_id))
+                taken.append(assignment_id)
+            if not taken:
+                return []
+            last = select(func.max(c.query_turn)).where(*held_by(self._collection, name))
+            changed = {
+                **NOBODYS,
+                "holder": name,
+                "leased_until": database_now() + lease_seconds,
+                "query_turn": (connection.execute(last).scalar() or 0) + 1,
+                "turn": case({one: turn for turn, one in enumerate(taken)}, value=c.assignment_id),
+            }
+            still = or_(c.holder.is_(None), c.leased_until < database_now())
+            now_mine = update(assignments).where(c.assignment_id.in_(taken), still, c.state != "done").values(changed)
+            got = [slot_of(row) for row in connection.execute(now_mine.returning(*SLOT))]
+            recount(connection, self._collection, (slot.query_id for slot in got))
+        return sorted(got, key=lambda slot: slot.turn or 0)
+
+    def _left(self, connection: Connection, name: str, limit: Mapping[int, int]) -> dict[int, int]:
+        """How many slots of each limited design a person may still get."""
+        if not limit:
+            return {}
+        c = assignments.c
+        had = select(c.design_id, func.count()).where(*held_by(self._collection, name)).group_by(c.design_id)
+        counts: Counter[int] = Counter(dict(connection.execute(had).all()))
+        return {design_id: load - counts[design_id] for design_id, load in limit.items()}
+
+    # Labels
+
+    def submit(self, name: str, assignment_id: int, label: Label, lease_seconds: float) -> Submitted:
+        """Writes a person's label of the slot they hold (``ok`` and ``unsure``: it is done; ``skipped``: it stays
+        open, later in line) and renews their leases, to nine tenths at least. A label whose nonce is in the store is
+        not written again.
+
+        Raises ConflictError, and writes nothing, where the slot is done, withdrawn, gone or no longer theirs;
+        StoreError for a label of another person, pair or state, or a nonce that stands for another label.
+        """
+
+        if label.status not in (State.ok, State.unsure, State.skipped):
+            raise StoreError(
+                f"{label.query_id} {label.doc_id}: a person's label cannot be {label.status}; grade it again"
+            )
+        c = assignments.c
+        with self._store.writing() as connection:
+            lock_person(connection, self._collection, name)
+            if (known := self._known(connection, label)) is not None:
+                return Submitted(known, again=True)
+            slot = self._slot(connection, assignment_id, changing=True)
+            if slot is None:
+                raise self._conflict("gone", assignment_id)
+            self._check(label, name, slot)
+            if slot.state == "withdrawn" or slot.holder != name:
+                raise self._conflict("withdrawn" if slot.state == "withdrawn" else "taken", assignment_id)
+            if slot.state == "done":
+                raise self._conflict("done", assignment_id)
+            [seq] = write(connection, [Entry(label=replace(label, assignment_id=assignment_id))])
+            changed: dict[str, Any] = {"label_seq": seq, "state": "done", "line": 0}
+            if label.status == State.skipped:
+                skips = slot.skips + 1
+                changed.update(state="open", skips=skips, line=int(skips >= LATE))
+            connection.execute(update(assignments).where(c.assignment_id == assignment_id).values(changed))
+            mine = (*held_by(self._collection, name), c.state == "open", c.leased_until.is_not(None))
+            used = c.leased_until < database_now() + lease_seconds * _KEPT
+            renewed = {"leased_until": database_now() + lease_seconds}
+            connection.execute(update(assignments).where(*mine, used).values(renewed))
+        return Submitted(seq, again=False)
+
+    def _check(self, label: Label, name: str, slot: Slot) -> None:
+        theirs = (self._collection, name, slot.query_id, slot.doc_id)
+        if (label.collection, label.labeler_id, label.query_id, label.doc_id) != theirs or label.kind != "assessor":
+            raise StoreError(
+                f"{label.labeler_id}'s label of {label.query_id} {label.doc_id} is not of slot {slot.assignment_id}; "
+                "load the page again"
+            )
+
+    def _known(self, connection: Connection, label: Label) -> int | None:
+        """The seq of this very label, where its nonce is in the store."""
+        if label.nonce is None:
+            return None
+        row = connection.execute(select(labels).where(labels.c.nonce == label.nonce)).mappings().first()
+        if row is None:
+            return None
+        known = label_of(row)
+        for reason, names in (
+            ("", ("collection", "labeler_id", "query_id", "doc_id", "phase")),
+            ("done", ("status", "relevance")),
+        ):
+            if any(getattr(known, one) != getattr(label, one) for one in names):
+                told = f"{label.query_id} {label.doc_id}: its nonce came with another label before; load the page again"
+                raise ConflictError(reason, told) if reason else StoreError(told)
+        return known.seq
+
+    def _conflict(self, reason: str, assignment_id: int) -> ConflictError:
+        return ConflictError(reason, f"slot {assignment_id}: {_SAID[reason]}; nothing was written: go on with the next")
+
+    def add_label(self, label: Label) -> Submitted:
+        """Writes a label that belongs to no slot (of training, revealed or final), once by its nonce.
+
+        Raises StoreError for a nonce that stands for another label.
+        """
+
+        with self._store.writing() as connection:
+            lock_person(connection, self._collection, label.labeler_id)
+            if label.collection != self._collection:
+                raise StoreError(f"a label of {label.collection} is none of {self._collection}; open that collection")
+            if (known := self._known(connection, label)) is not None:
+                return Submitted(known, again=True)
+            [seq] = write(connection, [Entry(label=label)])
+        return Submitted(seq, again=False)
+
+    def last(self, name: str) -> tuple[Slot, Label] | None:
+        """What a person did last and can undo: the slot, still theirs, and its label."""
+
+        c = assignments.c
+        mine = (*held_by(self._collection, name), c.label_seq.is_not(None))
+        with self._store.reading() as connection:
+            row = connection.execute(select(*SLOT).where(*mine).order_by(c.label_seq.desc()).limit(1)).first()
+            if row is None:
+                return None
+            slot = slot_of(row)
+            given = connection.execute(select(labels).where(labels.c.seq == slot.label_seq)).mappings().one()
+        return slot, label_of(given)
+
+    def undo(self, name: str, assignment_id: int, seq: int, retraction: Label, lease_seconds: float = 1800.0) -> int:
+        """Writes the retraction of the label ``seq``; its slot is open again and first in line, with the skips from
+        before. The retraction's seq; by its nonce it is written once.
+
+        Raises ConflictError, and writes nothing, where ``seq`` is not the slot's label any more.
+        """
+
+        if retraction.status != State.retracted:
+            raise StoreError(
+                f"{retraction.query_id} {retraction.doc_id}: {retraction.status} takes nothing back; undo again"
+            )
+        c = assignments.c
+        with self._store.writing() as connection:
+            lock_person(connection, self._collection, name)
+            if (known := self._known(connection, retraction)) is not None:
+                return known
+            slot = self._slot(connection, assignment_id, changing=True)
+            if slot is None:
+                raise self._conflict("gone", assignment_id)
+            self._check(retraction, name, slot)
+            if slot.state == "withdrawn" or slot.holder != name:
+                raise self._conflict("withdrawn" if slot.state == "withdrawn" else "taken", assignment_id)
+            if slot.label_seq != seq:
+                raise self._conflict("changed", assignment_id)
+            given = label_of(connection.execute(select(labels).where(labels.c.seq == seq)).mappings().one())
+            # It takes back that label and no other, whatever was changed since in guidelines or passage.
+            back = replace(
+                retraction, assignment_id=assignment_id, version=given.version, content_sha=given.content_sha,
+                phase=given.phase, sample=given.sample,
+            )  # fmt: skip
+            [new] = write(connection, [Entry(label=back)])
+            changed: dict[str, Any] = {"state": "open", "label_seq": None, "line": -new}
+            if given.status == State.skipped:
+                changed["skips"] = slot.skips - 1
+            if slot.leased_until is not None:
+                changed["leased_until"] = database_now() + lease_seconds
+            connection.execute(update(assignments).where(c.assignment_id == assignment_id).values(changed))
+        return new
+
+    # For leads
+
+    def withdraw(self, assignment_ids: Sequence[int]) -> int:
+        """Takes open slots out of the queue; done ones stay. How many it took."""
+
+        c = assignments.c
+        taken = 0
+        ids = sorted(set(assignment_ids))
+        with self._store.writing() as connection:
+            lock_all(connection, self._collection)
+            for start in range(0, len(ids), _IDS_A_STATEMENT):
+                some = c.assignment_id.in_(ids[start : start + _IDS_A_STATEMENT])
+                mine = (some, looked_up(c.collection) == self._collection, c.state == "open")
+                gone = update(assignments).where(*mine).values({**NOBODYS, "state": "withdrawn"})
+                query_ids = connection.execute(gone.returning(c.query_id)).scalars().all()
+                recount(connection, self._collection, query_ids)
+                taken += len(query_ids)
+        return taken
+
+    def release(self, name: str | None = None, fixed: bool = False) -> int:
+        """Frees the open slots of a person, or of everybody: those held for a time, and with ``fixed`` those given
+        for good too. How many it freed."""
+
+        c = assignments.c
+        theirs = [c.collection == self._collection, c.state == "open"]
+        theirs.append(c.holder.is_not(None) if name is None else c.holder == name)
+        if not fixed:
+            theirs.append(c.leased_until.is_not(None))
+        with self._store.writing() as connection:
+            lock_all(connection, self._collection)
+            freed = connection.execute(update(assignments).where(*theirs).values(NOBODYS)).rowcount
+            rebuild(connection, self._collection)
+        return freed
+
+    def progress(self) -> list[QueryProgress]:
+        """By holder (None: nobody's) and query, how many slots are open, done and skipped."""
+
+        return self._progress(assignments.c.collection == self._collection)
+
+    def mine(self, name: str) -> list[QueryProgress]:
+        """``progress`` of one person."""
+
+        return self._progress(and_(*held_by(self._collection, name)))
+
+    def _progress(self, whose: Any) -> list[QueryProgress]:
+        c = assignments.c
+        query_id = looked_up(c.query_id)
+        is_open = as_type(c.state == "open", Integer)
+        skipped = as_type(and_(c.state == "open", c.skips > 0), Integer)
+        wanted = (
+            select(c.holder, query_id, func.sum(is_open), func.sum(1 - is_open), func.sum(skipped))
+            .where(whose, c.state != "withdrawn")
+            .group_by(c.holder, query_id)
+        )
+        with self._store.reading() as connection:
+            found = [QueryProgress(*row) for row in connection.execute(wanted)]
+        return sorted(found, key=lambda row: (row.holder is None, row.holder or "", row.query_id))
+
+    # Training
+
+    def training(self) -> list[Training]:
+        """The pairs to practise on, oldest first."""
+
+        c = training.c
+        mine = (c.collection == self._collection, c.dropped_at.is_(None))
+        wanted = select(*(c[name] for name in _TRAINING)).where(*mine).order_by(c.training_id)
+        with self._store.reading() as connection:
+            return [Training(**row) for row in connection.execute(wanted).mappings()]
+
+    def add_training(self, query_id: str, doc_id: str, relevance: int, explanation: str, by: str) -> int:
+        """Adds a pair to practise on, in place of an earlier one of the same pair; its training_id."""
+
+        c = training.c
+        now = datetime.now(UTC)
+        row = {
+            "collection": self._collection, "query_id": query_id, "doc_id": doc_id, "relevance": relevance,
+            "explanation": explanation, "by": by, "created_at": now,
+        }  # fmt: skip
+        same = (c.collection == self._collection, c.query_id == query_id, c.doc_id == doc_id, c.dropped_at.is_(None))
+        with self._store.writing() as connection:
+            lock_all(connection, self._collection)
+            connection.execute(update(training).where(*same).values(dropped_at=now))
+            given = connection.execute(insert(training).values(row)).inserted_primary_key
+        assert given is not None
+        return int(given[0])
+
+    def drop_training(self, training_id: int) -> bool:
+        """Takes a pair out of the training; False where it is not there."""
+
+        c = training.c
+        mine = (c.training_id == training_id, c.collection == self._collection, c.dropped_at.is_(None))
+        with self._store.writing() as connection:
+            dropped = connection.execute(update(training).where(*mine).values(dropped_at=datetime.now(UTC)))
+        return dropped.rowcount == 1

@@ -1,0 +1,105 @@
+"""What labelers say of the pairs that people labelled, without reading all else that a judge graded; and a
+label that is given to no slot, written once however often it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Select, func, select, tuple_
+from sqlalchemy.exc import IntegrityError
+
+from quati_pool.store.appending import write
+from quati_pool.store.database import Store
+from quati_pool.store.errors import ConflictError
+from quati_pool.store.records import COUNTING, CurrentLabel, Entry, Label, Phase, Submitted
+from quati_pool.store.resolution import resolved
+from quati_pool.store.rows import KEY, STATUS, current_of, of_version
+from quati_pool.store.schema import labels
+
+_SEQS_A_STATEMENT = 500
+
+
+def beside_people(
+    store: Store,
+    collection: str,
+    labeler_id: str,
+    version: str,
+    people: Mapping[str, str],
+    phases: Sequence[Phase] = COUNTING,
+) -> list[CurrentLabel]:
+    """The labels of one labeler's version that count, of the pairs that one of ``people`` (labeler_id to
+    version) labelled, in order of query_id; a person's own are among them."""
+    if not people:
+        return []
+    c = labels.c
+    wanted = of_version(collection, labeler_id, version, phases)
+    if people.get(labeler_id) != version:
+        who = tuple_(c.labeler_id, c.version).in_([*people.items()])
+        pairs = select(c.query_id, c.doc_id).where(c.collection == collection, who, c.phase.in_(COUNTING))
+        wanted = wanted.where(tuple_(c.query_id, c.doc_id).in_(pairs))
+    with store.reading() as connection:
+        rows = connection.execute(wanted).all()
+    return [current_of(row) for row in resolved(rows, KEY, STATUS)]
+
+
+def rationales_of(store: Store, seqs: Iterable[int]) -> dict[int, str]:
+    """The reasons that came with these labels, by seq, with a grade that was shared those of the label that it
+    was shared from; a label without any is absent."""
+    wanted = sorted(set(seqs))
+    c, origin = labels.c, labels.alias()
+    joined = labels.outerjoin(origin, c.shared_from == origin.c.seq)
+    reason = func.coalesce(c.rationale, origin.c.rationale, type_=c.rationale.type).label("reason")
+    chosen = select(c.seq, reason).select_from(joined).where(reason.is_not(None))
+    found: dict[int, str] = {}
+    with store.reading() as connection:
+        for start in range(0, len(wanted), _SEQS_A_STATEMENT):
+            some = wanted[start : start + _SEQS_A_STATEMENT]
+            found.update({row.seq: row.reason for row in connection.execute(chosen.where(c.seq.in_(some)))})
+    return found
+
+
+def last_seq(store: Store, collection: str, labeler_id: str, query_id: str, doc_id: str) -> int | None:
+    """The seq of a labeler's last label of a pair, of whatever version and state; None where there is none."""
+    with store.reading() as connection:
+        found: int | None = connection.execute(_last(collection, labeler_id, query_id, doc_id)).scalar()
+    return found
+
+
+def _last(collection: str, labeler_id: str, query_id: str, doc_id: str) -> Select[Any]:
+    c = labels.c
+    # Without the version: what was decided under older guidelines was decided all the same.
+    pair = (c.collection == collection, c.labeler_id == labeler_id, c.query_id == query_id, c.doc_id == doc_id)
+    return select(func.max(c.seq)).where(*pair)
+
+
+def append_once(store: Store, label: Label, seen: int | None) -> Submitted:
+    """Writes a label with a nonce, unless one with that nonce is there. ``seen`` is the seq of the labeler's
+    last label of the pair as the writer saw it, None where there was none.
+
+    Raises ConflictError, and writes nothing, where there is a newer one meanwhile.
+    """
+    c = labels.c
+    same = select(c.seq).where(c.nonce == label.nonce)
+    last = _last(label.collection, label.labeler_id, label.query_id, label.doc_id)
+    try:
+        with store.writing() as connection:
+            known = connection.execute(same).scalar()
+            if known is not None:
+                return Submitted(known, True)
+            if connection.execute(last).scalar() != seen:
+                raise ConflictError(
+                    "changed", f"{label.query_id} {label.doc_id} was decided meanwhile; look at it again"
+                )
+            try:
+                (seq,) = write(connection, [Entry(label=label)])
+            except IntegrityError:
+                raise _SentTwiceError from None
+            return Submitted(seq, False)
+    except _SentTwiceError:
+        with store.reading() as connection:
+            return Submitted(connection.execute(same).scalar_one(), True)
+
+
+class _SentTwiceError(Exception):
+    """Another connection wrote the same nonce at the same moment."""

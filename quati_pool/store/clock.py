@@ -1,0 +1,33 @@
+"""The database's clock: what a lease or a session lasts must not hang on the clocks of those who ask."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Double
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+
+class database_now(FunctionElement[float]):  # noqa: N801 - used as a function is
+    """Seconds since 1970 as the statement begins, as SQL; to the millisecond on SQLite."""
+
+    type = Double()
+    inherit_cache = True
+
+
+@compiles(database_now, "sqlite")
+def _sqlite(element: Any, compiler: Any, **_: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(database_now, "postgresql")
+def _postgresql(element: Any, compiler: Any, **_: Any) -> str:
+    # A transaction may have waited for another since it began, so not now().
+    return "CAST(extract(epoch FROM statement_timestamp()) AS double precision)"
+
+
+def as_time(seconds: float) -> datetime:
+    """Seconds since 1970 as a time in UTC."""
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,58 @@
+"""One person's slots and labels, read and kept alive: what a next item needs beside the queue itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import func, select, update
+
+from quati_pool.store.clock import database_now
+from quati_pool.store.database import Store
+from quati_pool.store.records import Submitted
+from quati_pool.store.schema import assignments, labels
+from quati_pool.store.slots import lock_person
+
+
+def own_states(store: Store, collection: str, name: str, query_id: str) -> Mapping[str, str]:
+    """Which of one query's passages a person holds (``open``) or did (``done``), by doc_id."""
+    a = assignments.c
+    mine = (a.collection == collection, a.query_id == query_id, a.holder == name)
+    with store.reading() as connection:
+        return {row.doc_id: row.state for row in connection.execute(select(a.doc_id, a.state).where(*mine))}
+
+
+def own_open(store: Store, collection: str, name: str) -> list[tuple[int, str, str]]:
+    """The assignment_id, query_id and doc_id of all that a person holds and has not done."""
+    a = assignments.c
+    mine = (a.collection == collection, a.holder == name, a.state == "open")
+    wanted = select(a.assignment_id, a.query_id, a.doc_id).where(*mine).order_by(a.assignment_id)
+    with store.reading() as connection:
+        return [tuple(row) for row in connection.execute(wanted)]
+
+
+def own_loads(store: Store, collection: str, name: str) -> dict[int, int]:
+    """How many slots a person holds or did of each design, by design_id."""
+    a = assignments.c
+    mine = (a.collection == collection, a.holder == name)
+    wanted = select(a.design_id, func.count().label("slots")).where(*mine).group_by(a.design_id)
+    with store.reading() as connection:
+        return {row.design_id: row.slots for row in connection.execute(wanted)}
+
+
+def renew(store: Store, collection: str, name: str, seconds: float) -> int:
+    """Makes a person's leases last ``seconds`` from now by the database's clock, those that ran out and were
+    not taken over too; how many there are."""
+    a = assignments.c
+    mine = (a.collection == collection, a.holder == name, a.state == "open", a.leased_until.is_not(None))
+    with store.writing() as connection:
+        lock_person(connection, collection, name)
+        return connection.execute(
+            update(assignments).where(*mine).values(leased_until=database_now() + seconds)
+        ).rowcount
+
+
+def stored(store: Store, nonce: str) -> Submitted | None:
+    """The label that was sent with this nonce, if it is in the store."""
+    with store.reading() as connection:
+        seq = connection.execute(select(labels.c.seq).where(labels.c.nonce == nonce)).scalar()
+    return None if seq is None else Submitted(seq, True)

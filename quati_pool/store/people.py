@@ -1,0 +1,246 @@
+"""Who may sign in, who is signed in, and how long one must wait after wrong codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, Update, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from quati_pool.records import id_problem
+from quati_pool.store.clock import as_time, database_now
+from quati_pool.store.database import Store
+from quati_pool.store.errors import StoreError
+from quati_pool.store.queues import rebuild
+from quati_pool.store.records import Assessor, Role, Session
+from quati_pool.store.schema import assessors, assignments, sessions, sign_in_failures
+from quati_pool.store.slots import NOBODYS, held_by, lock_all
+
+LONGEST_NAME = 64
+FREE_FAILURES = 3  # wrong codes without a wait
+LONGEST_WAIT = 300  # seconds
+FORGOTTEN = 3600  # seconds after the last wrong code
+
+_TOUCH = 60  # seconds: a session's last sign of life is known to the minute
+
+
+class People:
+    """The people of one collection, over an open store; as safe with threads as that is."""
+
+    def __init__(self, store: Store, collection: str) -> None:
+        self._store = store
+        self._collection = collection
+
+    def add(self, name: str, role: Role, handle: str, code_hash: str) -> None:
+        """Gives somebody a code. A revoked person comes back, with the new role and code and the old settings.
+
+        Raises StoreError for a name that cannot be one, one that is taken, or a handle that is taken.
+        """
+        problem = id_problem(name) or (f"has more than {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else None)
+        if problem:
+            raise StoreError(f"the name {name[:LONGEST_NAME]!r} {problem}; choose another one")
+        now = datetime.now(UTC)
+        given = {"role": role, "handle": handle, "code_hash": code_hash, "revoked_at": None}
+        with self._store.writing() as connection:
+            try:
+                known = connection.execute(self._of(name).with_for_update()).first()
+                if known is None:
+                    row: dict[str, Any] = {
+                        "collection": self._collection,
+                        "name": name,
+                        "settings": {},
+                        "created_at": now,
+                        **given,
+                    }
+                    connection.execute(insert(assessors).values(row))
+                elif known.revoked_at is not None:
+                    connection.execute(self._change(name).values(given))
+                else:
+                    raise StoreError(f"{name} has a code already; revoke it first, or choose another name")
+            except IntegrityError:
+                raise StoreError(
+                    f"the name {name} or its code was taken just now; run the same command again"
+                ) from None
+
+    def all(self) -> list[Assessor]:
+        """Everybody who ever had a code, by name."""
+        wanted = select(assessors).where(assessors.c.collection == self._collection).order_by(assessors.c.name)
+        with self._store.reading() as connection:
+            return [_assessor(row) for row in connection.execute(wanted)]
+
+    def named(self, name: str) -> Assessor | None:
+        """The person of this name, revoked or not."""
+        return self._one(assessors.c.name == name)
+
+    def by_handle(self, handle: str) -> Assessor | None:
+        """The person with this code, unless it is revoked."""
+        return self._one((assessors.c.handle == handle) & assessors.c.revoked_at.is_(None))
+
+    def revoke(self, name: str) -> bool:
+        """Takes somebody's code back, ends their sessions and frees the slots they hold for a time only; slots
+        given to them for good stay theirs. False where nobody of this name has a code."""
+        now = datetime.now(UTC)
+        c, s = assignments.c, sessions.c
+        with self._store.writing() as connection:
+            lock_all(connection, self._collection)
+            mine = self._change(name).where(assessors.c.revoked_at.is_(None))
+            if connection.execute(mine.values(revoked_at=now)).rowcount == 0:
+                return False
+            theirs = (s.collection == self._collection, s.name == name, s.ended_at.is_(None))
+            connection.execute(update(sessions).where(*theirs).values(ended_at=database_now()))
+            held = (*held_by(self._collection, name), c.state == "open", c.leased_until.is_not(None))
+            connection.execute(update(assignments).where(*held).values(NOBODYS))
+            rebuild(connection, self._collection)
+        return True
+
+    def set(self, name: str, key: str, value: Any) -> None:
+        """Keeps one of a person's settings, any value that JSON can hold; None drops it.
+
+        Raises StoreError where nobody has this name.
+        """
+        with self._store.writing() as connection:
+            known = connection.execute(self._of(name).with_for_update()).first()
+            if known is None:
+                raise StoreError(f"nobody is called {name}; see quati-pool assessors list")
+            settings = {**known.settings, key: value}
+            if value is None:
+                del settings[key]
+            connection.execute(self._change(name).values(settings=settings))
+
+    # Sessions
+
+    def open_session(self, name: str, token_sha: str, seconds: float) -> None:
+        """Signs somebody in for so many seconds by the database's clock.
+
+        Raises StoreError where nobody of this name has a code.
+        """
+
+        now = database_now()
+        row = {"token_sha": token_sha, "collection": self._collection, "name": name}
+        times = {"created_at": now, "seen_at": now, "expires_at": now + seconds}
+        with self._store.writing() as connection:
+            known = connection.execute(self._of(name).with_for_update()).first()
+            if known is None or known.revoked_at is not None:
+                raise StoreError(f"{name} has no code; see quati-pool assessors list")
+            connection.execute(insert(sessions).values(**row, **times))
+
+    def session(self, token_sha: str) -> Session | None:
+        """The session of a token, if it is valid now and its person not revoked; keeps, to the minute, when it was
+        last seen."""
+
+        s, a = sessions.c, assessors.c
+        now = database_now()
+        wanted = (
+            select(s.name, a.role, a.settings, s.created_at, s.seen_at, s.expires_at, (now - s.seen_at).label("ago"))
+            .join_from(sessions, assessors, (a.collection == s.collection) & (a.name == s.name))
+            .where(
+                s.token_sha == token_sha, s.collection == self._collection, s.ended_at.is_(None), s.expires_at > now,
+                a.revoked_at.is_(None),
+            )
+        )  # fmt: skip
+        with self._store.reading() as connection:
+            row = connection.execute(wanted).first()
+        if row is None:
+            return None
+        if row.ago >= _TOUCH:
+            with self._store.writing() as connection:
+                connection.execute(update(sessions).where(s.token_sha == token_sha).values(seen_at=now))
+        times = (as_time(row.created_at), as_time(row.seen_at), as_time(row.expires_at))
+        return Session(
+            name=row.name, role=row.role, settings=row.settings,
+            created_at=times[0], seen_at=times[1], expires_at=times[2],
+        )  # fmt: skip
+
+    def end_session(self, token_sha: str) -> None:
+        """Signs out; of a token that is unknown it does nothing."""
+
+        s = sessions.c
+        mine = (s.token_sha == token_sha, s.collection == self._collection, s.ended_at.is_(None))
+        with self._store.writing() as connection:
+            connection.execute(update(sessions).where(*mine).values(ended_at=database_now()))
+
+    # Slow-down
+
+    def wait(self, subjects: Sequence[str]) -> float:
+        """Seconds until the next code may be tried: the longest wait of any of these subjects (a handle, an
+        address). From the 4th failure in a row on it is 2**(n - 3) s after the n-th, 300 at most; an hour after
+        the last one all is forgotten."""
+
+        with self._store.reading() as connection:
+            return self._wait(connection, subjects)
+
+    def failed(self, subjects: Sequence[str]) -> None:
+        """Counts a wrong code against each of these."""
+
+        with self._store.writing() as connection:
+            self._failed(connection, subjects)
+
+    def attempt(self, subjects: Sequence[str]) -> float:
+        """What ``wait`` and then, where that is 0, ``failed`` do, in one step: count first, check the code, and
+        ``forget`` what was right. So many guesses at once get no further than the same one by one."""
+
+        with self._store.writing() as connection:
+            self._alone(connection)
+            seconds = self._wait(connection, subjects)
+            if seconds == 0:
+                self._failed(connection, subjects)
+        return seconds
+
+    def forget(self, subjects: Sequence[str]) -> None:
+        """Strikes out the failures of these, for the code was right."""
+
+        f = sign_in_failures.c
+        with self._store.writing() as connection:
+            theirs = (f.collection == self._collection, f.subject.in_(sorted(set(subjects))))
+            connection.execute(delete(sign_in_failures).where(*theirs))
+
+    def _wait(self, connection: Connection, subjects: Sequence[str]) -> float:
+        f = sign_in_failures.c
+        wanted = select(f.failures, (database_now() - f.last_at).label("ago")).where(
+            f.collection == self._collection, f.subject.in_(sorted(set(subjects)))
+        )
+        waits: list[float] = [
+            delay(row.failures) - row.ago for row in connection.execute(wanted) if row.ago < FORGOTTEN
+        ]
+        return max([0.0, *waits])
+
+    def _failed(self, connection: Connection, subjects: Sequence[str]) -> None:
+        f = sign_in_failures.c
+        self._alone(connection)
+        old = (f.collection == self._collection, f.last_at <= database_now() - FORGOTTEN)
+        connection.execute(delete(sign_in_failures).where(*old))
+        for subject in sorted(set(subjects)):
+            mine = (f.collection == self._collection, f.subject == subject)
+            more = update(sign_in_failures).where(*mine).values(failures=f.failures + 1, last_at=database_now())
+            if connection.execute(more).rowcount == 0:
+                row = {"collection": self._collection, "subject": subject, "failures": 1, "last_at": database_now()}
+                connection.execute(insert(sign_in_failures).values(row))
+
+    def _alone(self, connection: Connection) -> None:
+        lock_all(connection, f"sign in: {self._collection}")
+
+    # Statements
+
+    def _of(self, name: str) -> Select[Any]:
+        return select(assessors).where(assessors.c.collection == self._collection, assessors.c.name == name)
+
+    def _change(self, name: str) -> Update:
+        return update(assessors).where(assessors.c.collection == self._collection, assessors.c.name == name)
+
+    def _one(self, condition: ColumnElement[bool]) -> Assessor | None:
+        wanted = select(assessors).where(assessors.c.collection == self._collection, condition)
+        with self._store.reading() as connection:
+            row = connection.execute(wanted).first()
+        return None if row is None else _assessor(row)
+
+
+def delay(failures: int) -> float:
+    """Seconds to wait after so many wrong codes in a row."""
+    return 0.0 if failures <= FREE_FAILURES else float(min(2 ** min(failures - FREE_FAILURES, 30), LONGEST_WAIT))
+
+
+def _assessor(row: Row[Any]) -> Assessor:
+    return Assessor(**{field.name: getattr(row, field.name) for field in fields(Assessor)})

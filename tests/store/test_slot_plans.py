@@ -1,0 +1,40 @@
+"""What is asked with every label reads a person's or a query's slots, never a collection's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import event
+
+from quati_pool.records import State
+from quati_pool.store.database import Store
+from tests.store.annotation import LEASE, claimed, given, queue
+
+
+def test_sqlite_finds_slots_by_more_than_their_collection(tmp_path: Path) -> None:
+    plans: list[tuple[str, str]] = []
+    with Store.open(None, tmp_path) as store:
+        slots = queue(store, queries=3, docs=4, overlap=2)
+
+        @event.listens_for(store._engine, "before_cursor_execute")
+        def explain(_: Any, cursor: Any, statement: str, parameters: Any, *__: Any) -> None:
+            if statement.startswith(("SELECT", "UPDATE")):
+                told = cursor.connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters).fetchall()
+                plans.extend((statement, row[3]) for row in told)
+
+        slots.open_queries("ana")
+        [slot, *_] = claimed(slots)
+        slots.claim("ana", [9, 10, 11, 12, 13, 14], LEASE, {1: 5})
+        slots.withdraw([20, 21, 22, 23, 24])
+        seq = slots.submit("ana", slot.assignment_id, given(slot), LEASE).seq
+        slots.held("ana")
+        slots.mine("ana")
+        slots.last("ana")
+        slots.undo("ana", slot.assignment_id, seq, given(slot, status=State.retracted))
+    tables = ("assignments", "mine", "nobodys", "labels")
+    found = [(statement, step) for statement, step in plans if step.split()[1:2] and step.split()[1] in tables]
+    assert len(found) > 20
+    for statement, step in found:
+        assert step.startswith("SEARCH"), statement
+        assert not step.endswith("(collection=?)"), (step, statement)
