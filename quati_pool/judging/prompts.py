@@ -98,6 +98,9 @@ class Prompt(Model):
     """One prompt file. ``scale`` gives each grade its meaning, which ``{scale}`` in ``system`` spells out;
     ``user`` has ``{query}``, ``{passage}`` and, where wanted, ``{narrative}``, whose paragraph is left out
     for a query without one; ``reask`` has ``{problem}``. Made by ``read_prompt``, which checks all this.
+
+    ``illustrations`` are further examples for people who grade by the same scale: they are never sent, and
+    change neither definition nor hash.
     """
 
     id: Line
@@ -107,6 +110,7 @@ class Prompt(Model):
     scale: Annotated[dict[Grade, Text], AfterValidator(_two_grades)]
     system: Text
     examples: list[Example | Turns] = Field(default_factory=list)
+    illustrations: list[Example] = Field(default_factory=list)
     user: Text
     answer: AnswerKeys
     again: Annotated[Text, Field(alias="reask")]
@@ -135,6 +139,11 @@ class Prompt(Model):
     def sha(self) -> str:
         """The SHA-256 of the definition."""
         return digest(self.definition)
+
+    def example_of(self, grade: int) -> Example | None:
+        """An example that shows people what a grade means: of the examples, else of the illustrations."""
+        shown = [*(example for example in self.examples if isinstance(example, Example)), *self.illustrations]
+        return next((example for example in shown if example.grade == grade), None)
 
     @property
     def uses_narrative(self) -> bool:
@@ -224,6 +233,13 @@ def read_prompt(path: Path, missing: str = "check the path") -> Prompt:
         reader.model(("examples", place), Turns if _verbatim(example) else Example, example)
         for place, example in enumerate(examples)
     ]
+    illustrations = data.get("illustrations", [])
+    if not isinstance(illustrations, list):
+        message = "expected a list of illustrations, each with query, passage, reasoning and grade"
+        raise reader.error(("illustrations",), message)
+    data["illustrations"] = [
+        reader.model(("illustrations", place), Example, example) for place, example in enumerate(illustrations)
+    ]
     prompt = reader.model((), Prompt, {**data, "path": path})
     _check(prompt, reader)
     return prompt
@@ -259,6 +275,10 @@ def _check(prompt: Prompt, reader: YamlFile) -> None:
         elif example.grade not in prompt.scale:
             message = f"{example.grade} is not on the scale {scale}; mend the example or the scale"
             raise reader.error(("examples", place, "grade"), message)
+    for place, illustration in enumerate(prompt.illustrations):
+        if illustration.grade not in prompt.scale:
+            message = f"{illustration.grade} is not on the scale {scale}; mend the illustration or the scale"
+            raise reader.error(("illustrations", place, "grade"), message)
 
 
 def _template(

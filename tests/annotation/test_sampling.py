@@ -1,0 +1,289 @@
+"""Samples have the size, the probabilities and the growth that they promise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from random import Random
+
+import numpy as np
+import pytest
+import xxhash
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quati_pool.annotation.errors import DesignError
+from quati_pool.annotation.hashing import hashes, places
+from quati_pool.annotation.sampling import (
+    Sample,
+    Stratum,
+    frame_sha,
+    hash_unit,
+    sample_all,
+    sample_queries,
+    sample_random,
+    sample_stratified,
+    stratum_names,
+    systems_band,
+)
+
+# 12 queries, strata of very different sizes: 90, 20, 9 and 1 pairs.
+QUERIES = [f"q{row % 12}" for row in range(120)]
+DOCS = [f"d{row}" for row in range(120)]
+STRATA = ["common"] * 90 + ["less"] * 20 + ["rare"] * 9 + ["single"]
+
+
+def pairs_of(sample: Sample, queries: Sequence[str], docs: Sequence[str]) -> set[tuple[str, str]]:
+    return {(queries[row], docs[row]) for row in sample.rows.tolist()}
+
+
+# ---- the hash
+
+
+def test_a_pairs_number_is_its_hash_and_the_fields_are_parted() -> None:
+    expected = ((xxhash.xxh3_64_intdigest(b"pairs:7:1:q3:doc") >> 11) + 1) / 2**53
+    assert hash_unit(7, ["q"], ["doc"]).tolist() == [expected]
+    near = [("a", "bc"), ("ab", "c"), ("", "abc"), ("abc", ""), ("1:a", "b"), ("1", ":ab")]
+    numbers = [hash_unit(0, [query_id], [doc_id])[0] for query_id, doc_id in near]
+    assert len({*numbers, hash_unit(1, ["a"], ["bc"])[0]}) == 7
+
+
+def test_three_columns_are_parted_like_two() -> None:
+    rows = [("a", "b", "cd"), ("a", "bc", "d"), ("ab", "c", "d")]
+    assert len(set(hashes("x", 0, *zip(*rows, strict=True)).tolist())) == 3
+
+
+def test_the_numbers_lie_evenly_in_their_interval() -> None:
+    unit = hash_unit(3, ["q"] * 20_000, [str(row) for row in range(20_000)])
+    assert unit.min() > 0
+    assert unit.max() <= 1
+    # Kolmogorov-Smirnov: beyond 1.95 / sqrt(n) with probability 0.001 were they not uniform by chance.
+    distance = np.abs(np.sort(unit) - (np.arange(20_000) + 0.5) / 20_000).max()
+    assert distance < 1.95 / np.sqrt(20_000)
+
+
+def test_an_id_with_a_lone_surrogate_is_hashed_too() -> None:
+    assert 0 < hash_unit(0, ["\ud800"], ["d"])[0] <= 1
+
+
+def test_equal_hashes_are_ordered_by_the_ids() -> None:
+    same = np.zeros(3, dtype=np.uint64)
+    assert places(same, ["b", "a", "a"], ["x", "z", "y"]).tolist() == [2, 1, 0]
+
+
+# ---- the designs
+
+
+def test_all_pairs_are_certain() -> None:
+    sample = sample_all(3)
+    assert sample.rows.tolist() == [0, 1, 2]
+    assert sample.inclusion.tolist() == [1, 1, 1]
+    assert sample.names() == ["all", "all", "all"]
+    assert len(sample_all(0)) == 0
+
+
+def test_a_fixed_size_takes_the_smallest_numbers() -> None:
+    sample = sample_random(QUERIES, DOCS, 5, n=7)
+    assert sample.rows.tolist() == sorted(np.argsort(hash_unit(5, QUERIES, DOCS))[:7].tolist())
+    assert sample.strata == (Stratum("all", 120, 7, 7 / 120),)
+    assert sample.inclusion.tolist() == [7 / 120] * 7
+
+
+def test_a_rate_takes_the_numbers_up_to_it() -> None:
+    sample = sample_random(QUERIES, DOCS, 5, rate=0.25)
+    assert sample.rows.tolist() == np.flatnonzero(hash_unit(5, QUERIES, DOCS) <= 0.25).tolist()
+    assert set(sample.inclusion.tolist()) == {0.25}
+    assert len(sample_random(QUERIES, DOCS, 5, rate=1.0)) == 120
+
+
+def test_webster_places_by_hand() -> None:
+    """Strata of 90, 20, 9 and 1 pairs, 12 places, at least 1 each: 4 are given. The other 8 by N / (2 s + 1):
+    30, 18, 12.9, 10, 8.2, 6.9 (common to 7), less: 6.67 (to 2), common 6 (to 8); rare's claim is 3."""
+    sample = sample_stratified(QUERIES, DOCS, 0, STRATA, 12)
+    assert sample.strata == (
+        Stratum("common", 90, 8, 8 / 90),
+        Stratum("less", 20, 2, 2 / 20),
+        Stratum("rare", 9, 1, 1 / 9),
+        Stratum("single", 1, 1, 1.0),
+    )
+    assert Counter(sample.names()) == {"common": 8, "less": 2, "rare": 1, "single": 1}
+    assert [STRATA[row] for row in sample.rows.tolist()] == sample.names()
+    assert sample.inclusion.tolist() == [{"common": 8 / 90, "less": 0.1, "rare": 1 / 9, "single": 1}[name]
+                                         for name in sample.names()]  # fmt: skip
+
+
+def test_within_a_stratum_the_smallest_numbers_are_taken() -> None:
+    docs = [str(row) for row in range(5000)]
+    queries, strata = ["q"] * 5000, [f"s{row % 7 % 3}" for row in range(5000)]
+    sample = sample_stratified(queries, docs, 0, strata, 500)
+    unit = hash_unit(0, queries, docs)
+    for stratum in sample.strata:
+        theirs = sorted((row for row in range(5000) if strata[row] == stratum.name), key=lambda row: unit[row])
+        chosen = {row for row in sample.rows.tolist() if strata[row] == stratum.name}
+        assert chosen == set(theirs[: stratum.selected])
+
+
+def test_a_minimum_beyond_a_stratum_takes_all_of_it() -> None:
+    sample = sample_stratified(QUERIES, DOCS, 0, STRATA, 40, minimum=10)
+    assert {stratum.name: stratum.selected for stratum in sample.strata} == {
+        "common": 20, "less": 10, "rare": 9, "single": 1,
+    }  # fmt: skip
+    assert len(sample_stratified(QUERIES, DOCS, 0, STRATA, 120, minimum=10)) == 120
+
+
+def test_without_a_minimum_strata_may_outnumber_the_sample() -> None:
+    each = [f"s{row // 2}" for row in range(120)]
+    sizes = []
+    for seed in range(200):
+        sample = sample_stratified(QUERIES, DOCS, seed, each, 30, minimum=0)
+        assert {stratum.inclusion for stratum in sample.strata} == {0.25}
+        # Each of 60 strata has a share of 0.5: none or one pair.
+        assert {stratum.selected for stratum in sample.strata} == {0, 1}
+        sizes.append(len(sample))
+    # 60 coin tosses a sample: mean 30, and of 200 means the standard error is sqrt(15 / 200) = 0.27.
+    assert abs(np.mean(sizes) - 30) < 5 * np.sqrt(15 / 200)
+
+
+# Each design with its name, to be drawn with another seed.
+DESIGNS: dict[str, Callable[[int], Sample]] = {
+    "random": lambda seed: sample_random(QUERIES, DOCS, seed, n=30),
+    "rate": lambda seed: sample_random(QUERIES, DOCS, seed, rate=0.2),
+    "stratified": lambda seed: sample_stratified(QUERIES, DOCS, seed, STRATA, 30, minimum=2),
+    "no minimum": lambda seed: sample_stratified(QUERIES, DOCS, seed, STRATA, 31, minimum=0),
+}
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_pairs_come_in_with_the_recorded_probability_and_the_weighted_sum_is_unbiased(name: str) -> None:
+    """Over S seeds a pair comes in Binomial(S, p) times: its frequency's standard error is sqrt(p (1 - p) / S).
+    Beyond 5 of these lies a share of 6e-7; 120 pairs make that 7e-5, so a failure is a fault, not chance.
+    The mean of the weighted sums has the standard error that the sums themselves show, over sqrt(S)."""
+    seeds = 2000
+    counts = np.zeros(120)
+    figure = np.arange(120) ** 1.5
+    sums = []
+    recorded: dict[int, float] = {}
+    for seed in range(seeds):
+        sample = DESIGNS[name](seed)
+        counts[sample.rows] += 1
+        recorded.update(zip(sample.rows.tolist(), sample.inclusion.tolist(), strict=True))
+        sums.append((figure[sample.rows] / sample.inclusion).sum())
+    probability = np.array([recorded[row] for row in range(120)])
+    error = np.sqrt(probability * (1 - probability) / seeds)
+    assert (np.abs(counts / seeds - probability) <= 5 * error + 1e-12).all()
+    assert abs(np.mean(sums) - figure.sum()) < 5 * np.std(sums) / np.sqrt(seeds)
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> tuple[list[str], list[str], list[str]]:
+    pairs = draw(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), min_size=1, max_size=60, unique=True))
+    strata = draw(st.lists(st.sampled_from("abcdef"), min_size=len(pairs), max_size=len(pairs)))
+    return [f"q{query}" for query, _ in pairs], [f"d{doc}" for _, doc in pairs], strata
+
+
+@given(frames(), st.integers(-5, 5), st.integers(0, 4))
+def test_a_larger_sample_holds_every_smaller_one(
+    frame: tuple[list[str], list[str], list[str]], seed: int, minimum: int
+) -> None:
+    """At every size, so that a stratum which lost a place (the Alabama paradox) would be seen."""
+    queries, docs, strata = frame
+    least = sum(min(size, minimum) for size in Counter(strata).values())
+    before: set[int] = set()
+    for n in range(max(least, 1), len(queries) + 1):
+        sample = sample_stratified(queries, docs, seed, strata, n, minimum)
+        rows = set(sample.rows.tolist())
+        assert before <= rows
+        assert len(rows) == n or not minimum
+        assert all(stratum.selected >= min(minimum, stratum.pairs) for stratum in sample.strata)
+        assert sum(stratum.selected for stratum in sample.strata) == len(rows)
+        assert set(sample_random(queries, docs, seed, n=n).rows.tolist()) <= set(
+            sample_random(queries, docs, seed, n=min(n + 1, len(queries))).rows.tolist()
+        )
+        before = rows
+    assert before == set(range(len(queries)))
+
+
+@given(frames(), st.randoms(use_true_random=False), st.integers(0, 1))
+def test_the_order_of_the_pairs_does_not_matter(
+    frame: tuple[list[str], list[str], list[str]], random: Random, minimum: int
+) -> None:
+    rows = list(zip(*frame, strict=True))
+    mixed = sorted(rows, key=lambda _: random.random())
+    others = [list(column) for column in zip(*mixed, strict=True)]
+    n = max(len(rows) // 2, len(set(frame[2])))
+    one = sample_stratified(frame[0], frame[1], 3, frame[2], n, minimum)
+    two = sample_stratified(others[0], others[1], 3, others[2], n, minimum)
+    assert pairs_of(one, frame[0], frame[1]) == pairs_of(two, others[0], others[1])
+    assert one.strata == two.strata
+    assert frame_sha(frame[0], frame[1]) == frame_sha(others[0], others[1])
+
+
+def test_the_frames_hash_parts_its_fields() -> None:
+    frames_of = [(["a"], ["bc"]), (["ab"], ["c"]), ([], []), (["a", "b"], ["bc", "c"])]
+    assert len({frame_sha(*frame) for frame in frames_of}) == 4
+
+
+# ---- listed queries
+
+
+def test_listed_queries_give_all_their_pairs_or_one_systems_best() -> None:
+    queries = ["1", "1", "2", "2", "3"]
+    ranks = np.array([1, 12, 0, 10, 1])
+    assert sample_queries(queries, ["2", "1"]).rows.tolist() == [0, 1, 2, 3]
+    sample = sample_queries(queries, ["2", "1"], ranks, 10)
+    assert sample.rows.tolist() == [0, 3]
+    assert sample.strata == (Stratum("query=1", 1, 1, 1.0), Stratum("query=2", 1, 1, 1.0))
+    assert sample.names() == ["query=1", "query=2"]
+    assert sample_queries(queries, ["1", "2", "3"], ranks).rows.tolist() == [0, 1, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sample_random(QUERIES, DOCS, 0, n=121),
+         "the pool has 120 pairs to choose from, not 121; ask for at most 120"),
+        (lambda: sample_random(QUERIES, DOCS, 0, n=0), "a sample of 0 pairs is none; ask for at least 1"),
+        (lambda: sample_random(QUERIES, DOCS, 0, rate=1.5),
+         "a rate of 1.5 cannot be drawn; give one above 0 and at most 1"),
+        (lambda: sample_random(QUERIES, DOCS, 0, rate=float("nan")),
+         "a rate of nan cannot be drawn; give one above 0 and at most 1"),
+        (lambda: sample_stratified(QUERIES, DOCS, 0, STRATA, 6, minimum=2),
+         "4 strata with at least 2 pairs each need 7 pairs, not 6; "
+         "ask for more pairs, stratify by less (--by), or do without a minimum (--minimum 0)"),
+        (lambda: sample_stratified(QUERIES, DOCS, 0, STRATA, 6, minimum=-1),
+         "a stratum cannot have -1 pairs at least; give a minimum of 0 or more"),
+        (lambda: sample_queries(["1"], ["1", "1"]), "query '1' is listed twice; keep one"),
+        (lambda: sample_queries(["1"], ["1", "8", "9"]),
+         "query '8' (and 1 more) has no pair in the pool; take it off the list"),
+        (lambda: sample_queries(["1"], ["1"], np.array([11]), 10),
+         "query '1' has no pair in what that run put into the pool; take it off the list"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_refused(make: Callable[[], Sample], message: str) -> None:
+    with pytest.raises(DesignError) as error:
+        make()
+    assert str(error.value) == message
+
+
+def test_a_random_sample_needs_a_size_or_a_rate() -> None:
+    with pytest.raises(ValueError, match="either n or rate"):
+        sample_random(QUERIES, DOCS, 0)
+
+
+# ---- strata
+
+
+def test_a_stratums_name_is_readable_and_cannot_be_mistaken() -> None:
+    assert stratum_names({"query": ["7", "8"], "grade": [2, None], "systems": ["3-4", "1"]}) == [
+        "query=7|grade=2|systems=3-4",
+        "query=8|grade=none|systems=1",
+    ]
+    hostile = ["none", "a|grade=2", "a=b", "%", "é", " ", "\n", "\u202e"]
+    named = stratum_names({"query": [*hostile, None], "grade": [0] * 9})
+    assert len(set(named)) == 9
+    assert all(name.count("|") == 1 and name.count("=") == 2 and name.isprintable() for name in named)
+    assert named[4] == "query=é|grade=0"
+
+
+def test_systems_are_counted_in_bands() -> None:
+    assert [systems_band(n) for n in (1, 2, 3, 4, 5, 8, 9, 40)] == ["1", "2", "3-4", "3-4", "5-8", "5-8", "9+", "9+"]
