@@ -97,6 +97,13 @@ class ConsensusConfig(Model):
     method: Literal["majority", "median", "mean"] = "majority"
 
 
+class PeopleConfig(Model):
+    """One grade of a pair's people: a lead's decision where there is one, else of all who graded it, by the
+    method named; computed whenever it is read and stored nowhere."""
+
+    people: Literal["majority", "median", "mean"]
+
+
 class LabelFileConfig(Model):
     """Labels in a file. ``format`` is needed where its looks do not tell; ``columns`` names a table's
     columns by field, ``grades`` the grade of each label's name; ``annotator`` whose labels to take where
@@ -116,6 +123,34 @@ class LabelsConfig(Model):
 
     url: str | None = None
     files: dict[str, LabelFileConfig] = Field(default_factory=dict)
+
+
+class TaxonomyConfig(Model):
+    """The kinds of question that authors are to write, by three properties; those not given are ours."""
+
+    theme: Annotated[list[str], Field(min_length=1)] | None = None
+    scope: Annotated[list[str], Field(min_length=1)] | None = None
+    type: Annotated[list[str], Field(min_length=1)] | None = None
+
+
+class AnnotationConfig(Model):
+    """How people grade.
+
+    ``prompt`` is the prompt whose meanings and examples they see (that of the first judge with one, where
+    not given), ``guidelines`` a Markdown file. Grades given under another ``version`` are history: raise it
+    when meanings or guidelines change what a grade means. ``reveal`` is a judge whose grade and reasoning
+    follow a person's own; ``language`` that of the pages until a person picks one. ``lease`` is how many
+    minutes a pair waits for whom it was given to, ``idle`` the seconds that a longer gap counts as.
+    """
+
+    prompt: str | None = None
+    guidelines: str | None = None
+    version: Annotated[int, Field(ge=1)] = 1
+    reveal: str | None = None
+    language: Literal["pt", "en", "es"] | None = None
+    lease: Annotated[float, Field(ge=1)] = 30
+    idle: Annotated[float, Field(ge=1)] = 120
+    taxonomy: TaxonomyConfig = TaxonomyConfig()
 
 
 class ReleaseConfig(Model):
@@ -147,8 +182,9 @@ class PoolConfig(Model):
     run_depth: Depth = 100
     pool: PoolSettings = PoolSettings()
     grades: Annotated[dict[int, str], Field(min_length=2)] = GRADES
-    judges: dict[str, JudgeConfig | ConsensusConfig] = Field(default_factory=dict)
+    judges: dict[str, JudgeConfig | ConsensusConfig | PeopleConfig] = Field(default_factory=dict)
     labels: LabelsConfig = LabelsConfig()
+    annotation: AnnotationConfig = AnnotationConfig()
     measures: Annotated[list[str], Field(min_length=1, default_factory=lambda: list(MEASURES))]
     release: ReleaseConfig = ReleaseConfig()
     path: Path
@@ -221,6 +257,7 @@ def load_config(path: Path) -> PoolConfig:
     data["labels"] = reader.labels(data.get("labels", {}), judges)
     filed = data["labels"].files
     data["judges"] = {name: reader.judge(name, value, judges, filed) for name, value in judges.items()}
+    data["annotation"] = reader.annotation(data.get("annotation", {}), data["judges"])
     systems = data.get("systems")
     if not isinstance(systems, dict) or not systems:
         raise reader.error(("systems",), "expected at least one system, such as  bm25s: {retriever: bm25s}")
@@ -291,15 +328,21 @@ class _Reader(YamlFile):
 
     def judge(
         self, name: Any, data: Any, judges: Mapping[Any, Any], filed: Iterable[str]
-    ) -> JudgeConfig | ConsensusConfig:
+    ) -> JudgeConfig | ConsensusConfig | PeopleConfig:
         place = ("judges", name)
         self.text_key(place, name)
         if not isinstance(data, dict):
-            raise self.error(place, "expected a model: with a prompt:, a judge:, or a consensus: of judges")
+            raise self.error(place, "expected a model: with a prompt:, a judge:, a consensus: of judges, or people:")
+        if "people" in data:
+            return self.model(place, PeopleConfig, data)
         if "consensus" not in data:
             return self._component(place, JudgeConfig, data, "judge", JUDGES, default="llm")
         made = self.model(place, ConsensusConfig, data)
-        single = {key for key, value in judges.items() if not (isinstance(value, dict) and "consensus" in value)}
+        single = {
+            key
+            for key, value in judges.items()
+            if not (isinstance(value, dict) and ("consensus" in value or "people" in value))
+        }
         single.update(filed)
         for member in made.consensus:
             if member not in single:
@@ -308,6 +351,28 @@ class _Reader(YamlFile):
                 )
             if made.consensus.count(member) > 1:
                 raise self.error((*place, "consensus"), f"names {member!r} twice; name it once")
+        return made
+
+    def annotation(self, data: Any, judges: Mapping[str, Any]) -> AnnotationConfig:
+        if isinstance(data, dict) and "taxonomy" in data:
+            data = {**data, "taxonomy": self._taxonomy(data["taxonomy"])}
+        made = self.model(("annotation",), AnnotationConfig, data)
+        if made.reveal is not None and made.reveal not in judges:
+            there = nearest(made.reveal, judges) if judges else "add it under judges:"
+            raise self.error(("annotation", "reveal"), f"there is no judge {made.reveal!r}; {there}")
+        if made.reveal is not None and isinstance(judges[made.reveal], PeopleConfig):
+            raise self.error(("annotation", "reveal"), f"{made.reveal!r} are other people's grades; name a judge")
+        return made
+
+    def _taxonomy(self, data: Any) -> TaxonomyConfig:
+        place = ("annotation", "taxonomy")
+        made = self.model(place, TaxonomyConfig, data)
+        for key, values in made:
+            for value in values or ():
+                if not value.strip() or not value.isprintable():
+                    raise self.error((*place, key), f"expected one line of text, not {value!r}")
+                if values.count(value) > 1:
+                    raise self.error((*place, key), f"names {value!r} twice; name it once")
         return made
 
     def _fusion(self, place: Place, data: dict[Any, Any]) -> FusionSystem:

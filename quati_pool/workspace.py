@@ -55,6 +55,10 @@ class Workspace:
         """What a judge is shown of each pair of a pool, as hashes."""
         return self.folder / "cache" / "shown" / f"{fingerprint[:16]}.arrow"
 
+    def frame(self, fingerprint: str) -> Path:
+        """The pairs of a pool as people are shown them."""
+        return self.folder / "cache" / "frames" / f"{fingerprint[:16]}.arrow"
+
     @property
     def batches(self) -> Path:
         """Where the files of batches wait to be sent."""

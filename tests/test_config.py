@@ -441,3 +441,59 @@ def test_what_is_wrong_with_labels_measures_or_release_is_one_line(tmp_path: Pat
     with pytest.raises(InputError) as fault:
         load(tmp_path, HEAD + ONE + added)
     assert str(fault.value) == f"{tmp_path / 'pool.yaml'}:{message}"
+
+
+# ---- annotation
+
+
+def test_annotation_has_defaults_and_is_read(tmp_path: Path) -> None:
+    usual = load(tmp_path, HEAD + ONE).annotation
+    assert (usual.prompt, usual.guidelines, usual.version, usual.reveal) == (None, None, 1, None)
+    assert (usual.language, usual.lease, usual.idle, usual.taxonomy.theme) == (None, 30, 120, None)
+    text = """\
+judges: {a: {judge: lexical}, b: {judge: lexical}, both: {consensus: [a, b]}}
+annotation:
+  prompt: quati-pt
+  guidelines: guidelines.md
+  version: 3
+  reveal: both
+  language: pt
+  lease: 45
+  idle: 60
+  taxonomy: {theme: [law, music], type: [how]}
+"""
+    read = load(tmp_path, HEAD + ONE + text).annotation
+    assert (read.prompt, read.guidelines, read.version, read.reveal) == ("quati-pt", "guidelines.md", 3, "both")
+    assert (read.language, read.lease, read.idle) == ("pt", 45, 60)
+    assert (read.taxonomy.theme, read.taxonomy.scope, read.taxonomy.type) == (["law", "music"], None, ["how"])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "guideline: a.md -> 6: annotation.guideline: unknown key; did you mean 'guidelines'?",
+        "version: 0 -> 6: annotation.version: expected at least 1, not 0",
+        "language: fr -> 6: annotation.language: expected 'pt', 'en' or 'es', not 'fr'",
+        "language: no -> 6: annotation.language: expected 'pt', 'en' or 'es', not False",
+        "lease: 0 -> 6: annotation.lease: expected at least 1, not 0",
+        "idle: soon -> 6: annotation.idle: expected a number, not 'soon'",
+        "reveal: gpt -> 6: annotation.reveal: there is no judge 'gpt'; add it under judges:",
+        "taxonomy: {topic: [a]} -> 6: annotation.taxonomy.topic: unknown key; there are: scope, theme, type",
+        "taxonomy: {theme: []} -> 6: annotation.taxonomy.theme: expected at least 1, not []",
+        "taxonomy: {theme: [a, a]} -> 6: annotation.taxonomy.theme: names 'a' twice; name it once",
+        "taxonomy: {theme: [' ']} -> 6: annotation.taxonomy.theme: expected one line of text, not ' '",
+    ],
+)
+def test_a_fault_of_annotation_names_its_line_and_key(tmp_path: Path, fault: str) -> None:
+    line, _, told = fault.partition(" -> ")
+    text = f"{HEAD}systems: {{a: {{retriever: bm25s}}}}\nannotation:\n  {line}\n"
+    assert message(tmp_path, text).startswith(f"pool.yaml:{told}")
+
+
+def test_annotation_that_is_no_mapping_is_refused(tmp_path: Path) -> None:
+    assert message(tmp_path, f"{HEAD}{ONE}annotation: soon\n").startswith("pool.yaml:6: annotation: expected keys")
+
+
+def test_only_a_judge_can_be_revealed(tmp_path: Path) -> None:
+    rest = "judges: {lexical: {judge: lexical}}\nlabels: {files: {lex: l.tsv}}\nannotation: {reveal: lex}\n"
+    assert "annotation.reveal: there is no judge 'lex'; did you mean 'lexical'?" in message(tmp_path, HEAD + ONE + rest)

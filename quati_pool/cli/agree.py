@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -24,6 +25,13 @@ from quati_pool.cli.label_options import (
     label_files,
 )
 
+RevealedOption = Annotated[
+    bool,
+    typer.Option(
+        "--revealed", help="Count people's second labels, given in sight of a judge's grade, where there are any."
+    ),
+]
+
 
 def register(app: typer.Typer) -> None:
     app.command(epilog="Example: quati-pool agree --labels HA1=ana.tsv --labels HA2=bruno.tsv --format latex")(agree)
@@ -42,6 +50,7 @@ def agree(
     pool: PoolOption = None,
     draws: DrawsOption = 2000,
     seed: SeedOption = None,
+    revealed: RevealedOption = False,
     output: OutputOption = None,
     how: FormatOption = Format.table,
 ) -> None:
@@ -57,7 +66,7 @@ def agree(
     settings = declared(context, config)
     given = label_files(labels, person, column, grade, queries, scale, settings)
     seed = settings.seed if seed is None and settings else seed
-    report = step(config, names or (), given, person or (), draws=draws, seed=seed, pool=pool)
+    report = step(config, names or (), given, person or (), draws=draws, seed=seed, pool=pool, revealed=revealed)
     for name, problem in report.gathered.problems.items():
         typer.echo(f"{name} is left out: {problem}", err=True)
     with ConsoleListener() as listener:

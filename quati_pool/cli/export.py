@@ -1,13 +1,15 @@
-"""``quati-pool export``: one labeler's qrels, or the whole collection in a format of ``release/``."""
+"""``quati-pool export``: one labeler's qrels or labels, or the whole collection in a format of ``release/``."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from quati_pool.cli.assessors import DatabaseOption
 from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener
 from quati_pool.cli.judge import PoolOption
@@ -35,6 +37,9 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
     )  # fmt: skip
     group.command("qrels", epilog="Example: quati-pool export qrels --labeler gpt-4o -o gpt-4o.qrels")(export_qrels)
+    group.command("labels", epilog="Example: quati-pool export labels --labeler ana --as label-studio -o ana.json")(
+        export_labels
+    )
     app.add_typer(group, name="export")
 
 
@@ -80,6 +85,40 @@ def export_qrels(
     outside = f"; {_outside(written, made.outside)}" if made.outside else ""
     cut = f"; {standing.cut:,} passages were cut before they were graded" if standing.cut else ""
     typer.echo(f"wrote {made.path}: {written:,} pairs{outside}{left}{cut}", err=True)
+
+
+class LabelFormat(StrEnum):
+    tsv = "tsv"
+    jsonl = "jsonl"
+    quati = "quati"
+    doccano = "doccano"
+    label_studio = "label-studio"
+
+
+def export_labels(
+    labeler: Annotated[str, typer.Option("--labeler", help="A person, a judge or a consensus.")],
+    label_format: Annotated[LabelFormat, typer.Option("--as", help="The format.")] = LabelFormat.tsv,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Where to; exports/LABELER.FORMAT.… by default."),
+    ] = None,
+    config: ConfigOption = Path("pool.yaml"),
+    database: DatabaseOption = None,
+    pool: PoolOption = None,
+) -> None:
+    """Write what one labeler said of the pool's pairs, as other annotation tools have it.
+
+    Has what the labeler could not judge, without a grade; pairs that wait for a label are not in it. quati
+    is the layout of the Quati annotations, doccano and label-studio those tools' exports.
+    """
+    from quati_pool.steps.annotation.export_labels import export_labels as step
+
+    with ConsoleListener() as listener:
+        made = step(config, labeler, label_format.value, output, database=database, pool=pool, listener=listener)
+    unsure = made.labels - made.graded
+    without = f", {unsure:,} of them without a grade" if unsure else ""
+    left = f"; {made.left_out:,} pairs have no label by {labeler} yet" if made.left_out else ""
+    typer.echo(f"wrote {made.path}: {made.labels:,} labels{without}{left}", err=True)
 
 
 def export_format(

@@ -13,14 +13,19 @@ import typer
 from quati_pool import __version__
 from quati_pool.cli import (
     agree,
+    annotate,
+    assessors,
+    assign,
     batch,
     build,
     components,
     evaluate,
     export,
+    import_labels,
     judge,
     labels,
     prompts,
+    questions,
     report,
     validate,
     workspaces,
@@ -52,7 +57,10 @@ def _options(
     pass
 
 
-for group in (workspaces, build, judge, batch, labels, agree, evaluate, report, export, prompts, validate, components):
+for group in (
+    workspaces, build, judge, batch, labels, assessors, assign, annotate, import_labels, questions, agree, evaluate,
+    report, export, prompts, validate, components,
+):  # fmt: skip
     group.register(app)
 
 

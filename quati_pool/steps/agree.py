@@ -49,8 +49,10 @@ def agree(
     draws: int = DRAWS,
     seed: int | None = None,
     pool: Path | None = None,
+    revealed: bool = False,
 ) -> AgreeReport:
-    """Compares the labelers that ``gather`` finds.
+    """Compares the labelers that ``gather`` finds. Of people blind and final labels count; with ``revealed``
+    a second label, given in sight of a judge's grade, where there is one.
 
     Raises QuatiPoolError where there are no two labelers, or no two of them graded a common pair.
     """
@@ -59,27 +61,18 @@ def agree(
         remedy = "name label files with --labels NAME=FILE, or a workspace with -c"
         raise InputError(config_path, None, f"there is no such file; {remedy}")
     config = workspace_for(config_path, names, given)
-    return compare(gather(config, names, given, people, pool=pool), draws=draws, seed=seed)
+    if revealed and config is None:
+        raise QuatiPoolError("second labels are in a workspace's store, and only files are compared; name labelers too")
+    return compare(gather(config, names, given, people, pool=pool, revealed=revealed), draws=draws, seed=seed)
 
 
 def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) -> AgreeReport:
     """The same for labelers that were read already."""
     if seed is None:
         seed = gathered.config.seed if gathered.config else 0
-    graded = {source.name: source.qrels for source in gathered.sources}
-    if len(graded) < 2:
-        there = f"only {next(iter(graded))} has grades" if graded else "nobody has graded anything"
-        left_out = "; ".join(f"{name} is left out: {problem}" for name, problem in gathered.problems.items())
-        there += f" ({left_out})" if left_out else ""
-        raise QuatiPoolError(
-            f"{there}; agreement needs two labelers: run another judge, or name files with --labels NAME=FILE"
-        )
-    ratings = Ratings.join(graded, list(gathered.scale), gathered.people)
-    raters = (ratings.grade >= 0).sum(axis=0)
-    if raters.max(initial=0) < 2:
-        raise QuatiPoolError(_nothing_common(ratings))
+    ratings = side_by_side(gathered)
+    alone = (ratings.grade >= 0).sum(axis=0) == 1
     pairs = pairwise(ratings, draws, seed)
-    alone = raters == 1
     return AgreeReport(
         gathered,
         ratings,
@@ -93,6 +86,22 @@ def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) 
         draws,
         seed,
     )
+
+
+def side_by_side(gathered: Gathered) -> Ratings:
+    """The grades that are compared; raises QuatiPoolError as ``agree`` does."""
+    graded = {source.name: source.qrels for source in gathered.sources}
+    if len(graded) < 2:
+        there = f"only {next(iter(graded))} has grades" if graded else "nobody has graded anything"
+        left_out = "; ".join(f"{name} is left out: {problem}" for name, problem in gathered.problems.items())
+        there += f" ({left_out})" if left_out else ""
+        raise QuatiPoolError(
+            f"{there}; agreement needs two labelers: run another judge, or name files with --labels NAME=FILE"
+        )
+    ratings = Ratings.join(graded, list(gathered.scale), gathered.people)
+    if (ratings.grade >= 0).sum(axis=0).max(initial=0) < 2:
+        raise QuatiPoolError(_nothing_common(ratings))
+    return ratings
 
 
 def _nothing_common(ratings: Ratings) -> str:

@@ -79,6 +79,7 @@ def as_data(report: AgreeReport) -> dict[str, Any]:
         "matched_by": gathered.matched_by,
         "draws": report.draws,
         "seed": report.seed,
+        "revealed": gathered.revealed,
         "sources": [
             {
                 "labeler": source.name,
@@ -87,6 +88,7 @@ def as_data(report: AgreeReport) -> dict[str, Any]:
                 "file": files[source.name],
                 "graded": len(source.qrels),
                 "without_grade": dict(source.lacking),
+                "revealed": source.revealed,
                 "unmatched": _ids(report, report.unmatched[source.name]),
             }
             for source in gathered.sources
@@ -292,6 +294,9 @@ def _labelers(report: AgreeReport) -> Table:
         if source.lacking:
             states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
             notes.append(f"{source.name} without a grade: {states}.")
+    if gathered.revealed:
+        told = ", ".join(f"{source.name} {source.revealed:,}" for source in gathered.sources if source.revealed)
+        notes.append(f"Second labels, given in sight of a judge's grade, count where there are any: {told or 'none'}.")
     return Table("Labelers", [*columns, Column("Graded by no other"), Column("Mean grade", 4)], rows, " ".join(notes))
 
 

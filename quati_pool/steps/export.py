@@ -47,9 +47,10 @@ def export_qrels(
     """Writes the grades of the pool's pairs, in the pool's order, then those that a label file has of other
     pairs (``beyond``); to ``qrels/<labeler>.qrels`` where no path is given.
 
-    Raises QuatiPoolError, and writes nothing, while a pair of the pool has failed or was never asked, unless
-    ``allow_missing`` leaves such pairs out, and where a pair outside the pool has no known query or no id;
-    pairs that a person found impossible to judge, or on which a panel has no majority, are always left out.
+    Raises QuatiPoolError, and writes nothing, while a pair of the pool has no grade yet, having failed, been put
+    off, taken back or never asked about, unless ``allow_missing`` leaves such pairs out, and where a pair outside
+    the pool has no known query or no id; pairs that a person found impossible to judge, or on which a panel has
+    no majority, are always left out.
     """
     config = load_config(config_path)
     with Store.open(config.labels.url, config.folder) as store:
@@ -118,12 +119,13 @@ def outside(labeler: Labeler, standing: Standing) -> int:
 
 
 def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:
-    remedy = "check that its file names the collection's ids" if kind == "file" else f"run: quati-pool judge {labeler}"
+    remedies = {"file": "check that its file names the collection's ids", "assessor": "run: quati-pool annotate"}
+    remedy = remedies.get(kind, f"run: quati-pool judge {labeler}")
     return QuatiPoolError(f"{labeler} has graded no pair of the pool; {remedy}")
 
 
 def refuse_missing(labeler: str, kind: str, standing: Standing) -> None:
-    """Raises QuatiPoolError where a pair has failed or was never asked: as qrels it would be lost."""
+    """Raises QuatiPoolError where a pair has no grade yet (``Standing.pending``): as qrels it would be lost."""
     if not standing.pending:
         return
     again = f"run: quati-pool judge {labeler}, or " if kind == "judge" else ""
@@ -142,7 +144,8 @@ def as_qrels(graded: Sequence[Graded]) -> Qrels:
 
 
 def _reasons(standing: Standing) -> str:
-    counts = [f"{count:,} {state}" for state, count in standing.states.items() if state is not State.ok]
+    final = (State.ok, State.unsure)
+    counts = [f"{count:,} {state}" for state, count in standing.states.items() if state not in final]
     return ", ".join([*counts, *([f"{standing.unasked:,} never asked"] if standing.unasked else [])])
 
 

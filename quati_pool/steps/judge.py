@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from quati_pool.config import ConsensusConfig, JudgeConfig, PoolConfig, load_config
+from quati_pool.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artefacts import digest
 from quati_pool.judging.base import Judge, Pair, Program
@@ -109,7 +109,7 @@ def pick_judge(config: PoolConfig, name: str | None) -> str:
     """The judge to run: the one named, or the only one there is."""
     if name is not None:
         return name
-    names = [name for name, settings in config.judges.items() if not isinstance(settings, ConsensusConfig)]
+    names = [name for name, settings in config.judges.items() if isinstance(settings, JudgeConfig)]
     if len(names) != 1:
         there = f"name one of {', '.join(names)}" if names else "add one, such as  lexical: {judge: lexical}"
         raise ConfigError(f"{config.path}: judges: holds {len(names)} judges; {there}")

@@ -29,7 +29,8 @@ NEVER_ASKED = "never asked"
 @dataclass(frozen=True, eq=False)
 class LabelSource:
     """A labeler with its grades. ``lacking`` counts the pairs it has no grade for, by state; ``origin``
-    is its file as it was named, None where its labels are in the store or computed from it."""
+    is its file as it was named, None where its labels are in the store or computed from it; ``revealed``
+    counts the grades that were given in sight of a judge's."""
 
     name: str
     kind: str
@@ -37,6 +38,7 @@ class LabelSource:
     version: str | None
     origin: Path | None = None
     lacking: Mapping[str, int] = field(default_factory=dict)
+    revealed: int = 0
 
     @property
     def ungraded(self) -> int:
@@ -67,6 +69,8 @@ class Gathered:
     queries: Mapping[str, str]
     matched_by: str
     problems: Mapping[str, str]
+    revealed: bool = False
+    """Whether people's second labels were asked for."""
 
     @property
     def versions(self) -> dict[str, str | None]:
@@ -92,10 +96,12 @@ def gather(
     pool: Path | None = None,
     store: Store | None = None,
     any_grade: bool = False,
+    revealed: bool = False,
 ) -> Gathered:
     """Reads the label files of ``given`` and, with a ``config``, the workspace's labelers: those of
     ``names``, or all. ``people`` are further labelers that are persons; with ``any_grade`` files set the
     scale where neither options nor a workspace do. ``store`` is the workspace's, where it is open already.
+    With ``revealed`` a person's second label in the store, given in sight of a judge's grade, counts.
 
     Raises ConfigError for a name that is not there, InputError for a file that cannot be read or holds a
     grade off the scale.
@@ -119,7 +125,7 @@ def gather(
         wanted = [name for name in names if name not in declared]
         if wanted or not names:
             with _one_state(config, store) as opened:
-                stored, problems = _stored(Grading(config, opened, pool), wanted)
+                stored, problems = from_store(Grading(config, opened, pool, revealed=revealed), wanted)
         if files and (config.folder / config.queries.path).exists():
             queries = {query.query_id: query.query for query in load_queries(config).queries}
     if given.queries is not None:
@@ -156,6 +162,7 @@ def gather(
         queries or matched.query_names,
         f"{matched.matched_by} and {matched.passages_by}",
         problems,
+        revealed,
     )
 
 
@@ -175,9 +182,9 @@ def _scale_of(qrels: Iterable[Qrels]) -> dict[int, str]:
     return {int(grade): GRADES.get(int(grade), str(grade)) for grade in grades}
 
 
-def _stored(grading: Grading, names: Sequence[str]) -> tuple[list[LabelSource], dict[str, str]]:
+def from_store(grading: Grading, names: Sequence[str] = ()) -> tuple[list[LabelSource], dict[str, str]]:
     """The grades of the pool's pairs by judges, assessors and panels: those named, which must be there, or
-    all that graded anything."""
+    all that graded anything; and why a labeler was left out."""
     labelers: list[Labeler] = []
     problems = {}
     for name in names or [name for name in grading.names if name not in grading.config.labels.files]:
@@ -196,10 +203,11 @@ def _stored(grading: Grading, names: Sequence[str]) -> tuple[list[LabelSource], 
     for labeler in labelers:
         column = columns[labeler.name]
         if not column.graded and names:
-            raise nothing_graded(labeler.name)
+            raise nothing_graded(labeler.name, labeler.kind)
         if column.graded:
             qrels = as_qrels(column.graded)
-            found.append(LabelSource(labeler.name, labeler.kind, qrels, labeler.version, None, column.lacking))
+            told = (labeler.name, labeler.kind, qrels, labeler.version, None, column.lacking, column.revealed)
+            found.append(LabelSource(*told))
     return found, problems
 
 
@@ -209,6 +217,7 @@ class _Column:
     def __init__(self) -> None:
         self.graded: list[Graded] = []
         self.lacking: Counter[str] = Counter()
+        self.revealed = 0
 
     def add(self, some: Sequence[Graded]) -> None:
         for one in some:
@@ -216,3 +225,4 @@ class _Column:
                 self.lacking[NEVER_ASKED if one.status is None else one.status.value] += 1
             else:
                 self.graded.append(one)
+                self.revealed += one.revealed

@@ -1,8 +1,8 @@
 """Who grades a collection, and what grade each pair of the pool has by them now.
 
-A judge of ``pool.yaml`` is read under the identity it has there; any other labeler of the store under
-its latest version; a consensus is computed from its members. Older versions, and labels of texts that
-have changed since, are history.
+A judge of ``pool.yaml`` is read under the identity it has there, people under that of the annotation; any
+other labeler of the store under its latest version; a consensus is computed from its members. Older versions,
+and labels of texts that have changed since, are history.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from quati_pool.agreement.matching import match
-from quati_pool.config import ConsensusConfig, JudgeConfig, PoolConfig
+from quati_pool.config import ConsensusConfig, JudgeConfig, PeopleConfig, PoolConfig
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artefacts import digest, file_digest, unfinished
 from quati_pool.files.pools import PooledPair, read_pool
@@ -26,8 +26,12 @@ from quati_pool.registry import JUDGES, nearest
 from quati_pool.steps.inputs import load_queries
 from quati_pool.steps.label_files import kind_of, read_label_source
 from quati_pool.store.database import Store
-from quati_pool.store.records import CurrentLabel, content_sha
+from quati_pool.store.records import COUNTING, CurrentLabel, Phase, content_sha
+from quati_pool.store.records import Labeler as KnownLabeler
 from quati_pool.workspace import Workspace
+
+ADJUDICATED = "adjudicated"
+"""The labeler that leads' decisions are stored under."""
 
 # Pairs whose labels are looked up at a time.
 _CHUNK = 512
@@ -46,6 +50,8 @@ class Graded:
     samples: tuple[int, ...] = ()
     cut: bool = False
     """Whether a passage longer than the judge was shown was graded."""
+    revealed: bool = False
+    """Whether it is a person's second label, given in sight of a judge's grade."""
 
 
 class Labeler(Protocol):
@@ -78,11 +84,13 @@ def chunks(blocks: Iterable[list[PooledPair]], narratives: Mapping[str, str | No
 
 
 class Grading:
-    """A collection's pool and labelers, over an open store."""
+    """A collection's pool and labelers, over an open store; with ``revealed`` a person's second label, given
+    in sight of a judge's grade, counts where there is one."""
 
-    def __init__(self, config: PoolConfig, store: Store, pool: Path | None = None) -> None:
+    def __init__(self, config: PoolConfig, store: Store, pool: Path | None = None, *, revealed: bool = False) -> None:
         self.config = config
         self.store = store
+        self.revealed = revealed
         self._pool = pool
 
     @cached_property
@@ -101,11 +109,22 @@ class Grading:
     @property
     def names(self) -> list[str]:
         """Everybody who may have graded: the judges and label files of ``pool.yaml``, then whom the store knows."""
-        stored = (found.labeler_id for found in self.store.labelers(self.config.name))
+        stored = (found.labeler_id for found in self.stored())
         return list(dict.fromkeys([*self.config.judges, *self.config.labels.files, *stored]))
+
+    def stored(self) -> list[KnownLabeler]:
+        """Whom the store knows, each under every version, the one that wrote last first."""
+        return self.store.labelers(self.config.name)
 
     def pairs(self) -> Iterator[list[Pair]]:
         return chunks(read_pool(self.pool), self.narratives)
+
+    def current(self, name: str, kind: str, version: str, query_ids: Sequence[str]) -> list[CurrentLabel]:
+        """What a labeler of the store says of the pairs of some queries, in every phase that counts."""
+        return self.store.current(self.config.name, name, version, query_ids, self.phases(kind))
+
+    def phases(self, kind: str) -> tuple[Phase, ...]:
+        return (*COUNTING, "revealed") if self.revealed and kind == "assessor" else COUNTING
 
     def judge(self, name: str) -> tuple[JudgeConfig, Judge]:
         """A judge of ``pool.yaml`` by name.
@@ -120,6 +139,8 @@ class Grading:
         if isinstance(settings, ConsensusConfig):
             members = ", ".join(settings.consensus)
             raise ConfigError(f"{name} is computed from {members} whenever it is read; run these judges instead")
+        if isinstance(settings, PeopleConfig):
+            raise ConfigError(f"{name} is computed from people's labels whenever it is read; run: quati-pool annotate")
         return settings, make_judge(self.config, settings)
 
     def labeler(self, name: str) -> Labeler:
@@ -132,15 +153,32 @@ class Grading:
         settings = self.config.judges.get(name)
         if isinstance(settings, ConsensusConfig):
             return Consensus(name, [self.labeler(member) for member in settings.consensus], settings.method)
+        if isinstance(settings, PeopleConfig):
+            return Panel(name, self.people(), self._stored_labeler(ADJUDICATED), settings.people)
         if isinstance(settings, JudgeConfig):
             made = make_judge(self.config, settings)
             version = judge_version(settings, made)
             shows = isinstance(made, LlmJudge) and made.prompt.uses_narrative
             return StoredLabeler(self, name, "judge", version, settings.samples, settings.aggregate, shows)
-        for found in self.store.labelers(self.config.name):
+        found = self._stored_labeler(name)
+        if found is None:
+            raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, self.names)}")
+        return found
+
+    def people(self) -> list[StoredLabeler]:
+        """Whoever labelled with their own eyes, by name; not the leads' decisions, nor people of label files."""
+        declared = {*self.config.judges, *self.config.labels.files, ADJUDICATED}
+        named = {found.labeler_id for found in self.stored() if found.kind == "assessor"}
+        made = [self._stored_labeler(name) for name in sorted(named - declared)]
+        return [person for person in made if person is not None]
+
+    def _stored_labeler(self, name: str) -> StoredLabeler | None:
+        """Whom only the store knows; None where it does not."""
+        for found in self.stored():
             if found.labeler_id == name:
-                return StoredLabeler(self, name, found.kind, found.version)
-        raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, self.names)}")
+                version = people_version(self.config) if found.kind == "assessor" else found.version
+                return StoredLabeler(self, name, found.kind, version)
+        return None
 
 
 @dataclass(frozen=True)
@@ -161,8 +199,7 @@ class StoredLabeler:
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
         query_ids = list(dict.fromkeys(pair.query_id for pair in pairs))
-        config = self.grading.config
-        rows = self.grading.store.current(config.name, self.name, self.version, query_ids)
+        rows = self.grading.current(self.name, self.kind, self.version, query_ids)
         by_pair: dict[tuple[str, str], list[CurrentLabel]] = {}
         for row in rows:
             by_pair.setdefault((row.query_id, row.doc_id), []).append(row)
@@ -170,18 +207,24 @@ class StoredLabeler:
 
     def _graded(self, pair: Pair, rows: Sequence[CurrentLabel]) -> Graded:
         current = {}
-        cut = False
-        for row in sorted(rows, key=_precedence):
+        cut = revealed = False
+        for row in self.counting(pair, rows):
             if self.aggregate is None and row.sample > 1:
                 raise ConfigError(
                     f"{self.name} has several samples a pair, and nothing says how they become one grade; "
                     "declare it under judges: in pool.yaml with samples: and aggregate:"
                 )
-            if self._is_current(row, pair):
-                current[row.sample] = (row.status, row.relevance)
-                cut = cut or _CUT in row.extra
+            current[row.sample] = (row.status, row.relevance)
+            cut = cut or _CUT in row.extra
+            revealed = row.phase == "revealed"
         graded = joined(pair.query_id, pair.doc_id, current, self.samples, self.aggregate or "mean")
-        return replace(graded, cut=cut) if cut else graded
+        return replace(graded, cut=cut, revealed=revealed) if cut or revealed else graded
+
+    def counting(self, pair: Pair, rows: Sequence[CurrentLabel]) -> list[CurrentLabel]:
+        """Of a pair's labels those given for the texts that it has now; of each sample the last one counts."""
+        # A second label counts once it says something, and a blind one that is newer replaces it again.
+        spoken = (row for row in rows if row.phase != "revealed" or row.status in (State.ok, State.unsure))
+        return [row for row in sorted(spoken, key=_precedence) if self._is_current(row, pair)]
 
     def _is_current(self, row: CurrentLabel, pair: Pair) -> bool:
         """Whether a label was given for the texts that the pair has now, as its labeler was shown them."""
@@ -245,6 +288,38 @@ class Consensus:
         return Graded(pair.query_id, pair.doc_id, status, relevance, grades)
 
 
+@dataclass(frozen=True)
+class Panel:
+    """One grade of each pair by the people who labelled it: the leads' decision, where there is one, comes first."""
+
+    name: str
+    members: Sequence[StoredLabeler]
+    decisions: StoredLabeler | None
+    method: str
+    kind: str = "consensus"
+    version: str | None = None
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        columns = [member.graded(pairs) for member in self.members]
+        decided = self.decisions.graded(pairs) if self.decisions else [None] * len(pairs)
+        return [self._graded(pair, decided[at], [column[at] for column in columns]) for at, pair in enumerate(pairs)]
+
+    def _graded(self, pair: Pair, decision: Graded | None, row: Sequence[Graded]) -> Graded:
+        if decision is not None and decision.status in (State.ok, State.unsure):
+            return decision
+        grades = tuple(graded.relevance for graded in row if graded.relevance is not None)
+        if not grades:
+            # What is closest to a grade says most: somebody could not judge it, put it off, took it back.
+            told = [state for state in _SPOKEN if any(graded.status is state for graded in row)]
+            return Graded(pair.query_id, pair.doc_id, told[0] if told else None, None)
+        relevance = METHODS[self.method](grades)
+        status = State.unsure if relevance is None else State.ok
+        return Graded(pair.query_id, pair.doc_id, status, relevance, grades if len(grades) > 1 else ())
+
+
+_SPOKEN = (State.unsure, State.skipped, State.retracted)
+
+
 def joined(
     query_id: str, doc_id: str, samples: Mapping[int, tuple[State, int | None]], wanted: int, method: str
 ) -> Graded:
@@ -306,6 +381,18 @@ def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:
 def judge_version(settings: JudgeConfig, judge: Judge) -> str:
     """The hash of that, under which its labels are kept."""
     return digest(judge_definition(settings, judge))
+
+
+def people_definition(config: PoolConfig) -> dict[str, Any]:
+    """What a person's grade is given under. Neither the guidelines' bytes nor the prompt whose meanings people
+    see are part of it, which stand with each label: a corrected comma, or a judge added to ``pool.yaml``, must
+    not make history of everybody's grades. ``annotation.version`` is raised for what does."""
+    return {"annotation": 1, "version": config.annotation.version, "grades": sorted(config.grades)}
+
+
+def people_version(config: PoolConfig) -> str:
+    """The hash of that, under which people's labels are kept."""
+    return digest(people_definition(config))
 
 
 def nobody(config: PoolConfig) -> ConfigError:

@@ -16,6 +16,7 @@ from quati_pool.config import (
     ConsensusConfig,
     FusionSystem,
     JudgeConfig,
+    PeopleConfig,
     PoolConfig,
     RerankSystem,
     RetrieverSystem,
@@ -296,6 +297,8 @@ def _judge_tables(state: State) -> list[Table]:
     for name, judge in state.config.judges.items():
         if isinstance(judge, ConsensusConfig):
             rows.append([name, f"{judge.method} of {', '.join(judge.consensus)}", "", ""])
+        elif isinstance(judge, PeopleConfig):
+            rows.append([name, f"a lead's decision, else the {judge.people} of the people", "", ""])
         else:
             rows.append([name, *_judge(judge), (versions.get(name) or "no grades yet")[:12]])
     for name, file in state.config.labels.files.items():

@@ -12,6 +12,8 @@ from quati_pool.steps.labelers import Graded
 
 # Pairs without a grade that a refusal may name.
 _NAMED = 10
+# A pair that a person put off, or whose label was taken back, has no grade yet, just as one never asked about.
+_NO_GRADE_YET = FAILURES | {State.skipped, State.retracted}
 
 
 class Standing:
@@ -43,7 +45,7 @@ class Standing:
                 self._several += 1
                 self._unanimous += len(set(graded.samples)) == 1
                 self._range += max(graded.samples) - min(graded.samples)
-        elif (graded.status is None or graded.status in FAILURES) and self._keeps_names:
+        elif (graded.status is None or graded.status in _NO_GRADE_YET) and self._keeps_names:
             self.lacking.append(graded)
 
     def add_ok(self, relevance: npt.NDArray[np.int64]) -> None:
@@ -61,8 +63,8 @@ class Standing:
 
     @property
     def pending(self) -> int:
-        """Pairs that failed or were never asked: those for which qrels are refused."""
-        return self.unasked + sum(count for state, count in self.states.items() if state in FAILURES)
+        """Pairs that failed, were put off, taken back or never asked about: those for which qrels are refused."""
+        return self.unasked + sum(count for state, count in self.states.items() if state in _NO_GRADE_YET)
 
     @property
     def unanimous(self) -> float | None:

@@ -16,6 +16,7 @@ from quati_pool.steps.agree import agree
 from quati_pool.steps.agree_report import as_data
 from quati_pool.steps.judge import JudgeOptions, judge
 from quati_pool.steps.label_sources import Gathered, LabelFiles, gather, workspace_for
+from quati_pool.steps.labelers import people_definition, people_version
 from quati_pool.steps.listener import Listener
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry, content_sha
@@ -103,17 +104,19 @@ def test_versions_and_files_of_the_sources_are_told(here: Path) -> None:
 
 
 def test_a_person_in_the_store_is_read_as_one(here: Path) -> None:
+    config = load_config(here / "pool.yaml")
+    version = people_version(config)
     entries = [
         Entry(
             label=label(
-                row["query_id"], row["doc_id"], collection="test", labeler_id="carla", kind="assessor", version="g1",
+                row["query_id"], row["doc_id"], collection="test", labeler_id="carla", kind="assessor", version=version,
                 content_sha=content_sha(row["query"], row["text"]), phase="final", relevance=3,
             )
         )
         for row in PAIRS[:4]
     ]  # fmt: skip
     with Store.open(None, here) as store:
-        store.register("g1", "assessor", {"guidelines": "of a test"})
+        store.register(version, "assessor", people_definition(config))
         store.append(entries)
     gathered = read(here, "carla", "gold")
     assert told(gathered)["carla"] == ("assessor", "3333--")

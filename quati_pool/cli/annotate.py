@@ -1,0 +1,40 @@
+"""``quati-pool annotate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quati_pool.cli.assessors import DatabaseOption
+from quati_pool.cli.build import ConfigOption
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: quati-pool annotate --port 8501")(annotate)
+
+
+def annotate(
+    config: ConfigOption = Path("pool.yaml"),
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for all of this machine's.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8501,
+    database: DatabaseOption = None,
+) -> None:
+    """Serve the annotator app: people sign in with their access code and grade what was assigned.
+
+    Ctrl-C stops it (exit 0); what a page says is stored is stored. On another address than this machine's
+    own it is refused while nobody has a code; put HTTPS before it there.
+    """
+    from quati_pool.steps.annotation.serving import check
+
+    for line in check(config, host, database):
+        typer.echo(line, err=True)
+    from annotator_app.server import serve
+
+    try:
+        serve(config, host, port, database, lambda address: typer.echo(f"{address} (Ctrl-C stops it)", err=True))
+    except KeyboardInterrupt:
+        typer.echo("stopped", err=True)

@@ -1,0 +1,71 @@
+"""``quati-pool assessors``: access codes for people."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.console import Format, FormatOption, show
+
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option("--database", metavar="URL", help="The label database; pool.yaml's, or labels.db, by default."),
+]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person; also the name of their grades.")]
+
+assessors = typer.Typer(help="Give people access codes, list them, take codes back.", no_args_is_help=True,
+                        rich_markup_mode=None)  # fmt: skip
+
+
+class PersonRole(StrEnum):
+    assessor = "assessor"
+    lead = "lead"
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(assessors, name="assessors")
+
+
+@assessors.command(epilog="Example: quati-pool assessors add ana --role lead")
+def add(
+    name: NameArgument,
+    role: Annotated[
+        PersonRole, typer.Option(help="A lead also sees progress, agreement and disagreements, and decides these.")
+    ] = PersonRole.assessor,
+    config: ConfigOption = Path("pool.yaml"),
+    database: DatabaseOption = None,
+) -> None:
+    """Give somebody an access code, which is printed this once and kept only as a hash.
+
+    Somebody whose code was revoked gets a new one, and goes on under the same name.
+    """
+    from quati_pool.steps.annotation.assessors import add as step
+
+    code = step(config, name, role.value, database)
+    typer.echo(code)
+    typer.echo(f"the code of {name} ({role.value}) is not shown again; pass it on, then run: quati-pool annotate",
+               err=True)  # fmt: skip
+
+
+@assessors.command("list", epilog="Example: quati-pool assessors list --format json")
+def list_people(
+    config: ConfigOption = Path("pool.yaml"), database: DatabaseOption = None, how: FormatOption = Format.table
+) -> None:
+    """Say who has a code, when they were last there, and how many pairs they have labelled. Times are in UTC."""
+    from quati_pool.steps.annotation.assessors import as_data, listed, table
+
+    people = listed(config, database)
+    show([table(people)], as_data(people), how)
+
+
+@assessors.command(epilog="Example: quati-pool assessors revoke ana")
+def revoke(name: NameArgument, config: ConfigOption = Path("pool.yaml"), database: DatabaseOption = None) -> None:
+    """Take somebody's code back: their sessions end at once, their labels stay."""
+    from quati_pool.steps.annotation.assessors import revoke as step
+
+    step(config, name, database)
+    typer.echo(f"the code of {name} opens nothing any more; their labels stay", err=True)

@@ -1,0 +1,97 @@
+"""``quati-pool assign``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quati_pool.cli.assessors import DatabaseOption
+from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: quati-pool assign --stratified 300 --judge gpt-4o --overlap 2 --dry-run")(assign)
+
+
+def assign(
+    everything: Annotated[bool, typer.Option("--all", help="All pairs of the pool.")] = False,
+    random: Annotated[
+        str | None, typer.Option(metavar="N|RATE", help="So many pairs at random, or a share such as 0.1 or 10%.")
+    ] = None,
+    stratified: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="So many pairs, some of every stratum (--by).")
+    ] = None,
+    queries: Annotated[
+        str | None, typer.Option(metavar="FILE|Q1,Q2", help="All pairs of these queries, or --system's first.")
+    ] = None,
+    training: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Pairs to practise on: query_id, doc_id, relevance, explanation."),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="query,grade,systems", help="What makes a stratum; all three with a judge.")
+    ] = None,
+    judge: Annotated[str | None, typer.Option(metavar="NAME", help="Whose grades make strata.")] = None,
+    minimum: Annotated[
+        int, typer.Option(min=0, help="Pairs of each stratum at least; 0 where there are more strata than pairs.")
+    ] = 1,
+    system: Annotated[str | None, typer.Option(metavar="RUN_TAG", help="With --queries: whose first passages.")] = None,
+    depth: Annotated[int | None, typer.Option(min=1, help="How many of them; 10 by default.")] = None,
+    overlap: Annotated[int, typer.Option(min=1, help="How many people grade each pair.")] = 1,
+    load: Annotated[int | None, typer.Option(min=1, help="Pairs that a person gets at most.")] = None,
+    to: Annotated[
+        str | None, typer.Option(metavar="ANA,BIA", help="Only these people; whoever comes by default.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Of the choice; pool.yaml's by default.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be chosen; write nothing.")] = False,
+    config: ConfigOption = Path("pool.yaml"),
+    database: DatabaseOption = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """Choose the pairs that people grade, in exactly one way, and give them out.
+
+    Keeps how they were chosen and with what probability. The same command again adds nothing; a larger
+    sample of the same seed adds what it has more. Pairs keep the people they have.
+    """
+    if training is not None:
+        others = (everything, random, stratified, queries, by, judge, system, depth, load, to)
+        if any(others) or overlap != 1:
+            raise typer.BadParameter("goes without the other choices, as everybody does all of it",
+                                     param_hint="--training")  # fmt: skip
+        _train(config, training, dry_run, database, how)
+        return
+    if depth is not None and system is None:
+        raise typer.BadParameter("says how deep a system's run is taken; add --system", param_hint="--depth")
+    from quati_pool.steps.annotation.assign import AssignOptions
+    from quati_pool.steps.annotation.assign import assign as step
+    from quati_pool.steps.annotation.assign_report import as_data, tables
+
+    options = AssignOptions(
+        everything=everything, random=random, stratified=stratified, queries=queries, by=_parts(by), judge=judge,
+        minimum=minimum, system=system, depth=depth or 10, overlap=overlap, load=load, to=_parts(to) or (), seed=seed,
+        dry_run=dry_run,
+    )  # fmt: skip
+    with ConsoleListener() as listener:
+        report = step(config, options, database, listener)
+    for note in report.notes:
+        typer.echo(note, err=True)
+    show(tables(report, whole=how is Format.csv), as_data(report), how)
+
+
+def _train(config: Path, path: Path, dry_run: bool, database: str | None, how: Format) -> None:
+    from quati_pool.render.tables import Column, Table
+    from quati_pool.steps.annotation.training import add_training
+
+    with ConsoleListener() as listener:
+        made = add_training(config, path, dry_run=dry_run, database=database, listener=listener)
+    columns = [Column("In the file"), Column("New or changed"), Column("In all")]
+    note = "Nothing was written, for this is a dry run." if dry_run else ""
+    data = {"training": {"pairs": made.pairs, "added": made.added, "total": made.total, "dry_run": dry_run}}
+    show([Table("Training", columns, [[made.pairs, made.added, made.total]], note)], data, how)
+
+
+def _parts(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]

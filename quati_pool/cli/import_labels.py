@@ -1,0 +1,54 @@
+"""``quati-pool import``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quati_pool.cli.assessors import DatabaseOption
+from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.cli.label_options import ColumnOption, GradeOption, QueriesOption, label_files
+
+
+def register(app: typer.Typer) -> None:
+    app.command("import", epilog="Example: quati-pool import ana=annotator_01.tsv bia=annotator_02.tsv")(import_labels)
+
+
+def import_labels(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME=FILE…", help="A person's labels; FILE#ANNOTATOR where it holds several people's."),
+    ],
+    queries: QueriesOption = None,
+    column: ColumnOption = None,
+    grade: GradeOption = None,
+    skip_unknown: Annotated[
+        bool, typer.Option("--skip-unknown", help="Leave out graded pairs that are not in the pool; refused else.")
+    ] = False,
+    config: ConfigOption = Path("pool.yaml"),
+    database: DatabaseOption = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """Store labels that people gave elsewhere as theirs: TREC qrels, TSV, CSV, JSONL, Doccano, Label Studio.
+
+    Pairs are matched as agree matches files, by ids or by texts. What is assigned to a person is done then.
+    Run again, after a kill too, it writes nothing twice; another grade of what the person graded is refused.
+    """
+    from quati_pool.config import load_config
+    from quati_pool.steps.annotation.import_labels import import_labels as step
+    from quati_pool.steps.annotation.import_report import as_data, table
+
+    given = label_files(files, None, column, grade, queries, None, load_config(config), hint="NAME=FILE")
+    with ConsoleListener() as listener:
+        made = step(config, given, skip_unknown=skip_unknown, database=database, listener=listener)
+    for one in made:
+        if one.differing:
+            typer.echo(
+                f"{one.name}: {one.differing:,} passages have another text in {one.path.name} than in the pool; "
+                "their labels say so",
+                err=True,
+            )
+    show([table(made)], as_data(made), how)

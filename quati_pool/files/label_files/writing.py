@@ -1,0 +1,186 @@
+"""Writes one labeler's labels in the formats that people exchange them in; each is read back by its reader.
+
+- ``tsv``: query_id, doc_id, relevance, status; ids alone, for a text may hold the tabs that part columns
+- ``jsonl``: all that is known of a label, an object each
+- ``quati``: the layout of the annotations released with Quati, which has no query_ids
+- ``doccano``: the export of a text classification project (JSONL), ``text`` as ``release.doccano`` makes it
+- ``label-studio``: the JSON export of a project with choices named ``relevance``
+
+A label without a grade ("cannot judge") has an empty relevance, no doccano label, a cancelled annotation.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, BinaryIO, NamedTuple
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.label_files.grades import Grader
+from quati_pool.files.label_files.quati import COLUMNS
+from quati_pool.files.problems import RowError, quoted
+from quati_pool.registry import nearest
+
+
+class LabelRow(NamedTuple):
+    """A label to write, with the texts it is about. ``relevance`` is None where ``status`` is not ``ok``;
+    ``reason`` says why a pair could not be judged; ``seconds`` is the active time it took."""
+
+    query_id: str
+    doc_id: str
+    query: str
+    text: str
+    relevance: int | None
+    status: str = "ok"
+    narrative: str | None = None
+    reason: str | None = None
+    note: str | None = None
+    seconds: float | None = None
+
+
+class Written(NamedTuple):
+    """How many labels were written, and how many of them have a grade."""
+
+    labels: int
+    graded: int
+
+
+def write_labels(
+    rows: Iterable[LabelRow], label_format: str, stream: BinaryIO, grades: Mapping[int, str], labeler: str
+) -> Written:
+    """Writes rows in their order; ``grades`` is the scale, by whose names some formats tell a grade.
+
+    Raises QuatiPoolError for an unknown format, and for rows that the format cannot hold: two query_ids with
+    one text, or a query without words, in ``quati``.
+    """
+    if label_format not in _WRITERS:
+        raise QuatiPoolError(f"there is no label format {label_format!r}; {nearest(label_format, WRITTEN_FORMATS)}")
+    counts = [0, 0]
+
+    def counted() -> Iterator[LabelRow]:
+        for row in rows:
+            counts[0] += 1
+            counts[1] += row.relevance is not None
+            yield row
+
+    for line in _WRITERS[label_format](counted(), grade_names(grades), labeler):
+        stream.write(line.encode())
+    return Written(*counts)
+
+
+def grade_names(grades: Mapping[int, str]) -> dict[int, str]:
+    """What each grade is called in a file: its name, or the number where the name would not be read as it."""
+    grader = Grader(grades)
+
+    def read(name: str) -> int | None:
+        try:
+            return grader.grade(name)
+        except RowError:
+            return None
+
+    return {grade: name if read(name) == grade else str(grade) for grade, name in grades.items()}
+
+
+def _tsv(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+    yield "query_id\tdoc_id\trelevance\tstatus\n"
+    for row in rows:
+        yield f"{row.query_id}\t{row.doc_id}\t{_number(row)}\t{row.status}\n"
+
+
+def _jsonl(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+    for row in rows:
+        known = {key: value for key, value in row._asdict().items() if value is not None or key == "relevance"}
+        yield _json(known) + "\n"
+
+
+# A line end of Windows inside a cell reads as that of a line, so it is written as any other.
+_WINDOWS = re.compile(r"\r+\n")
+_QUOTED = re.compile(r'[\t\n\r"]')
+
+
+def _quati(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+    yield "\t".join(["doccano_id", *COLUMNS]) + "\n"
+    owners: dict[str, str] = {}
+    for number, row in enumerate(rows, 1):
+        if not row.query.strip():
+            raise QuatiPoolError(
+                f"query_id {quoted(row.query_id)} has no text, and this format no ids of queries; take jsonl or tsv"
+            )
+        owner = owners.setdefault(row.query, row.query_id)
+        if owner != row.query_id:
+            both = f"query_id {quoted(owner)} and {quoted(row.query_id)}"
+            raise QuatiPoolError(f"{both} have one text, and this format no ids of queries; take jsonl or tsv")
+        name = "" if row.relevance is None else names.get(row.relevance, str(row.relevance))
+        cells = [str(number), row.query, row.text, row.doc_id, name, _number(row)]
+        yield "\t".join(map(_cell, cells)) + "\n"
+
+
+def _cell(text: str) -> str:
+    text = _WINDOWS.sub("\n", text)
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
+
+
+def _doccano(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+    for number, row in enumerate(rows, 1):
+        record = {
+            "id": number,
+            "text": "\n\n".join([row.query, *([row.narrative] if row.narrative else []), row.text]),
+            "label": [] if row.relevance is None else [names.get(row.relevance, str(row.relevance))],
+            "query_id": row.query_id,
+            "doc_id": row.doc_id,
+            "query": row.query,
+            "passage": row.text,
+            "Comments": [] if row.note is None else [row.note],
+        }
+        yield _json(record) + "\n"
+
+
+def _label_studio(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+    before = "[\n"
+    for number, row in enumerate(rows, 1):
+        yield before + _json(_task(number, row, names, labeler))
+        before = ",\n"
+    yield "[]\n" if before == "[\n" else "\n]\n"
+
+
+def _task(number: int, row: LabelRow, names: Mapping[int, str], labeler: str) -> dict[str, Any]:
+    result = []
+    if row.relevance is not None:
+        choices = {"choices": [names.get(row.relevance, str(row.relevance))]}
+        result.append({"from_name": "relevance", "to_name": "text", "type": "choices", "value": choices})
+    annotation: dict[str, Any] = {
+        "id": number,
+        # Label Studio knows people by e-mail address, and takes whoever imports for one it does not know.
+        "completed_by": {"email": labeler},
+        "result": result,
+        "was_cancelled": row.relevance is None,
+    }
+    if row.seconds is not None:
+        annotation["lead_time"] = row.seconds
+    data = {"query_id": row.query_id, "doc_id": row.doc_id, "query": row.query, "text": row.text}
+    if row.narrative:
+        data["narrative"] = row.narrative
+    return {"id": number, "data": data, "annotations": [annotation], "predictions": []}
+
+
+def _number(row: LabelRow) -> str:
+    return "" if row.relevance is None else str(row.relevance)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_WRITERS: dict[str, Callable[[Iterable[LabelRow], Mapping[int, str], str], Iterator[str]]] = {
+    "tsv": _tsv,
+    "jsonl": _jsonl,
+    "quati": _quati,
+    "doccano": _doccano,
+    "label-studio": _label_studio,
+}
+
+WRITTEN_FORMATS = tuple(_WRITERS)
+
+SUFFIXES = {"tsv": ".tsv", "jsonl": ".jsonl", "quati": ".tsv", "doccano": ".jsonl", "label-studio": ".json"}
+"""What a file's name ends in, by format."""

@@ -1,0 +1,42 @@
+"""What must hold before the annotator app is served: said in one line now, not on everybody's page later."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.steps.annotation.desk import Desk
+from quati_pool.workspace import Workspace
+
+
+def check(config_path: Path, host: str, database: str | None = None) -> list[str]:
+    """Opens the desk and the pool, and says in a line each what is still missing for people to grade.
+
+    Raises QuatiPoolError where one of them cannot be opened, and where a ``host`` that others can reach is to
+    be served while nobody has an access code.
+    """
+    missing = []
+    with Desk.open(config_path, database) as desk:
+        people = sum(one.revoked_at is None for one in desk.people.all())
+        if not people and not is_loopback(host):
+            raise QuatiPoolError(
+                f"nobody has an access code, so {host!r} is not served; run: quati-pool assessors add NAME --role lead"
+            )
+        if not people:
+            missing.append("nobody has an access code yet; run: quati-pool assessors add NAME --role lead")
+        if not Workspace(desk.config.folder).pool.exists():
+            missing.append("there is no pool yet, so people can only write questions; run: quati-pool build")
+        else:
+            desk.frame  # noqa: B018  # a fault in the pool is told at once
+    return missing
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,247 @@
+"""``assessors``, ``assign``, ``import``, ``export labels`` and ``annotate`` as a lead runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from quati_pool.files.label_files import read_label_file
+from quati_pool.steps.annotation.access import sign_in
+from quati_pool.steps.annotation.desk import Desk
+from quati_pool.steps.annotation.errors import WrongCodeError
+from quati_pool.steps.annotation.serving import is_loopback
+from tests.cli.conftest import Cli, Done
+from tests.steps.annotation.people_at_work import collection, pairs
+from tests.steps.small_collection import environment
+
+CODE = re.compile(r"[0-9A-Z]{4}(-[0-9A-Z]{4}){3}\n\Z")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder: a workspace with a pool of 2 queries of 3 passages."""
+    config = collection(tmp_path / "workspace", pairs(2, 3))
+    monkeypatch.chdir(config.parent)
+    return config.parent
+
+
+def refused(done: Done) -> str:
+    """The one line that a refusal is."""
+    assert (done.status, done.out) == (1, ""), done
+    assert len(done.err.splitlines()) == 1
+    return done.err.removeprefix("quati-pool: ").rstrip("\n")
+
+
+def add(cli: Cli, name: str, role: str = "assessor") -> str:
+    done = cli("assessors", "add", name, "--role", role)
+    assert done.status == 0, done.err
+    return done.out.strip()
+
+
+# ---- assessors
+
+
+def test_a_code_is_printed_once_alone_opens_a_session_and_is_nowhere_kept(workspace: Path, cli: Cli) -> None:
+    done = cli("assessors", "add", "ana", "--role", "lead")
+    assert done.status == 0
+    assert CODE.match(done.out)
+    code = done.out.strip()
+    assert code not in done.err
+    with Desk.open(workspace / "pool.yaml") as desk:
+        token, person = sign_in(desk, code.lower().replace("-", " "), "127.0.0.1")
+        assert (person.name, person.role) == ("ana", "lead")
+        desk.person(token)
+    kept = b"".join(path.read_bytes() for path in workspace.rglob("*") if path.is_file())
+    secret = code.partition("-")[2]
+    assert secret.encode() not in kept
+    assert secret.replace("-", "").encode() not in kept
+    for how in ("table", "json", "csv"):
+        listed = cli("assessors", "list", "--format", how)
+        assert (listed.status, listed.err) == (0, "")
+        assert "ana" in listed.out
+        assert "scrypt" not in listed.out
+        assert code[:4] not in listed.out
+    (one,) = json.loads(cli("assessors", "list", "--format", "json").out)["people"]
+    assert (one["name"], one["role"], one["labels"], one["revoked"]) == ("ana", "lead", 0, None)
+    assert one["last_seen"].endswith("+00:00")
+
+
+def test_a_revoked_code_opens_nothing_and_a_new_one_does(workspace: Path, cli: Cli) -> None:
+    old = add(cli, "ana")
+    done = cli("assessors", "revoke", "ana")
+    assert (done.status, done.out) == (0, "")
+    with Desk.open(workspace / "pool.yaml") as desk, pytest.raises(WrongCodeError):
+        sign_in(desk, old, "one")
+    (one,) = json.loads(cli("assessors", "list", "--format", "json").out)["people"]
+    assert one["revoked"] is not None
+    assert refused(cli("assessors", "revoke", "ana")) == "nobody called 'ana' has a code; there are none"
+    new = add(cli, "ana")
+    assert new != old
+    with Desk.open(workspace / "pool.yaml") as desk:
+        assert sign_in(desk, new, "two")[1].name == "ana"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "ana bia", "a\tb", "a" * 65, "../x", "adjudicated", "Adjudicated", "-x", "a\u202eb"]
+)
+def test_a_name_that_cannot_be_a_persons_is_refused(workspace: Path, cli: Cli, name: str) -> None:
+    done = cli("assessors", "add", "--role", "assessor", "--", name)
+    assert "name" in refused(done)
+    assert json.loads(cli("assessors", "list", "--format", "json").out)["people"] == []
+
+
+def test_a_name_that_is_a_judges_or_has_a_code_is_refused(tmp_path: Path, cli: Cli) -> None:
+    config = collection(tmp_path / "judged", judges={"lexical": {"judge": "lexical"}})
+    assert "is a judge of pool.yaml" in refused(cli("assessors", "add", "lexical", "--role", "lead", "-c", config))
+    assert cli("assessors", "add", "ana", "--role", "assessor", "-c", config).status == 0
+    again = refused(cli("assessors", "add", "ana", "--role", "assessor", "-c", config))
+    assert again == "ana has a code already; revoke it first, or choose another name"
+
+
+# ---- assign, import, export
+
+
+def test_assign_says_what_it_chose_and_a_dry_run_writes_nothing(workspace: Path, cli: Cli) -> None:
+    for name in ("ana", "bia"):
+        add(cli, name)
+    choice = ("assign", "--stratified", 4, "--by", "query", "--overlap", 2, "--load", 4, "--to", "ana,bia")
+    dry = cli(*choice, "--dry-run", "--format", "json")
+    assert dry.status == 0, dry.err
+    said = json.loads(dry.out)
+    assert (said["design"], said["dry_run"], said["pairs"], said["slots"]) == (None, True, 4, 8)
+    assert said["strata"] == [
+        {"stratum": "query=q0", "N": 3, "n": 2, "inclusion": 2 / 3},
+        {"stratum": "query=q1", "N": 3, "n": 2, "inclusion": 2 / 3},
+    ]
+    assert said["people"] == [{"name": "ana", "slots": 4}, {"name": "bia", "slots": 4}]
+    done = cli(*choice)
+    assert "Written as design 1" in done.out
+    assert "This is design 1 already: nothing was added." in cli(*choice).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--all", "--training", "x.tsv"), "goes without the other choices, as everybody does all of it"),
+        (("--queries", "q1", "--depth", 3), "says how deep a system's run is taken; add --system"),
+    ],
+)
+def test_options_that_do_not_go_together_are_bad_usage(
+    workspace: Path, cli: Cli, arguments: tuple[str, ...], expected: str
+) -> None:
+    done = cli("assign", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert expected in done.err
+
+
+def test_training_is_added_by_assign(workspace: Path, cli: Cli) -> None:
+    (workspace / "t.tsv").write_text("query_id\tdoc_id\trelevance\texplanation\nq0\td0\t3\tyes\n", encoding="utf-8")
+    done = cli("assign", "--training", "t.tsv", "--format", "json")
+    assert json.loads(done.out) == {"training": {"pairs": 1, "added": 1, "total": 1, "dry_run": False}}
+
+
+def test_nothing_to_assign_without_a_pool_is_one_line(tiny: Path, cli: Cli) -> None:
+    assert "run: quati-pool build" in refused(cli("assign", "--all"))
+
+
+def test_what_is_imported_is_exported_again(workspace: Path, cli: Cli) -> None:
+    add(cli, "ana")
+    (workspace / "hers.tsv").write_text("topic\tdoc\tjudgement\nq0\td1\tgood\nq1\td0\tbad\n", encoding="utf-8")
+    done = cli(
+        "import", "ana=hers.tsv", "--column", "query_id=topic", "--column", "doc_id=doc", "--column",
+        "relevance=judgement", "--grade", "good=3", "--grade", "bad=0", "--format", "json",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["imported"][0]["written"] == 2
+    done = cli("export", "labels", "--labeler", "ana", "--as", "tsv", "-o", "out.tsv")
+    assert (done.status, done.out) == (0, "")
+    assert done.err == "wrote out.tsv: 2 labels; 4 pairs have no label by ana yet\n"
+    read = read_label_file(workspace / "out.tsv")
+    assert (read.query_id, read.doc_id, read.relevance) == (["q0", "q1"], ["d1", "d0"], [3, 0])
+    for arguments in (("import", "ana=out.tsv"), ("labels", "ana")):
+        assert cli(*arguments).status == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("import", "nothing"), "'nothing' holds no '='"),
+        (("import", "ana=a.tsv", "ana=b.tsv"), "two files have one name; give each its own"),
+        (("import",), "Missing argument"),
+    ],
+)
+def test_import_without_a_name_is_bad_usage(
+    workspace: Path, cli: Cli, arguments: tuple[str, ...], expected: str
+) -> None:
+    done = cli(*arguments)
+    assert (done.status, done.out) == (2, "")
+    assert expected in done.err
+
+
+# ---- annotate
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example.org"])
+def test_a_host_that_others_reach_is_refused_while_nobody_has_a_code(workspace: Path, cli: Cli, host: str) -> None:
+    assert refused(cli("annotate", "--host", host)) == (
+        f"nobody has an access code, so {host!r} is not served; run: quati-pool assessors add NAME --role lead"
+    )
+    # A code that was taken back is none.
+    add(cli, "ana")
+    cli("assessors", "revoke", "ana")
+    assert "nobody has an access code" in refused(cli("annotate", "--host", host))
+
+
+def test_only_this_machine_is_told_from_the_address() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.9.9.9", "::1", "localhost")))
+    assert not any(map(is_loopback, ("0.0.0.0", "::", "", "10.0.0.1", "localhost.example.org", "127.0.0.1.example")))
+
+
+def test_a_workspace_without_a_pool_is_not_served(tiny: Path, cli: Cli) -> None:
+    assert "run: quati-pool build" in refused(cli("annotate"))
+
+
+def test_without_streamlit_it_says_what_to_install(workspace: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(cli, "ana")
+    monkeypatch.setitem(sys.modules, "streamlit", None)
+    assert refused(cli("annotate", "--port", 0)).endswith("run: pip install 'quati-pool[app]'")
+
+
+def test_a_port_in_use_is_one_line(workspace: Path, cli: Cli) -> None:
+    pytest.importorskip("streamlit")
+    add(cli, "ana")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert str(port) in refused(cli("annotate", "--port", port))
+
+
+@pytest.mark.slow
+def test_it_says_where_it_serves_and_ctrl_c_ends_it_with_0(workspace: Path, cli: Cli) -> None:
+    pytest.importorskip("streamlit")
+    add(cli, "ana")
+    command = [sys.executable, "-m", "quati_pool", "annotate", "--port", "0"]
+    process = subprocess.Popen(
+        command, cwd=workspace, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        address = re.match(r"(http://127\.0\.0\.1:\d+) \(Ctrl-C stops it\)\n", line)
+        assert address, line
+        with urllib.request.urlopen(address[1]) as answer:
+            assert answer.status == 200
+        os.kill(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out, err) == (0, "", "stopped\n")
+    finally:
+        process.kill()
+        process.wait()

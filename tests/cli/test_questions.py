@@ -1,0 +1,55 @@
+"""``quati-pool questions``: list and export."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from quati_pool.steps.annotation.desk import Desk
+from tests.cli.conftest import Cli
+from tests.steps.annotation.writers import accepted, proposed, sign_in, workspace
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    path = workspace(tmp_path / "small", read=False)
+    with Desk.open(path) as desk:
+        ana, bia = sign_in(desk, "ana"), sign_in(desk, "bia")
+        accepted(desk, bia, proposed(desk, ana, "Quem cuida do farol?", narrative="De hoje."))
+        proposed(desk, ana, "Ainda está?", theme="health")
+    return path
+
+
+def test_list_shows_every_question_and_the_empty_combinations(cli: Cli, written: Path) -> None:
+    done = cli("questions", "list", "-c", written)
+    assert done.status == 0, done.err
+    assert "accepted  q0001     ana" in done.out
+    assert "accepted + proposed; 196 of 198 combinations are empty" in done.out  # 11 × 3 × 6, two of them filled
+    found = json.loads(cli("questions", "list", "-c", written, "--format", "json").out)
+    assert [(one["query_id"], one["state"]) for one in found["questions"]] == [
+        ("q0001", "accepted"),
+        (None, "proposed"),
+    ]
+    assert len(found["coverage"]) == 198
+
+
+def test_export_writes_a_file_that_validate_accepts(cli: Cli, written: Path, tmp_path: Path) -> None:
+    done = cli("questions", "export", "-c", written, "-o", tmp_path / "queries.tsv")
+    assert (done.status, done.out) == (0, "")
+    assert done.err.endswith("queries.tsv: 1 queries, 1 of them new; 1 narratives are left out: .jsonl holds them\n")
+    assert cli("validate", tmp_path / "queries.tsv").status == 0
+    assert cli("questions", "export", "-c", written, "-o", tmp_path / "q.jsonl").status == 0
+    checked = cli("validate", tmp_path / "q.jsonl", "--format", "json")
+    assert checked.status == 0
+    assert '"narratives": 1' in checked.out
+
+
+def test_export_refuses_in_one_line_and_merges_when_told(cli: Cli, written: Path) -> None:
+    file = written.with_name("queries.tsv")
+    done = cli("questions", "export", "-c", written, "-o", file)
+    assert (done.status, done.err.count("\n")) == (1, 1)
+    assert done.err.endswith("keep them with --merge, or name another file\n")
+    assert cli("questions", "export", "-c", written, "-o", file, "--merge").status == 0
+    assert file.read_text(encoding="utf-8").endswith("q0001\tQuem cuida do farol?\n")

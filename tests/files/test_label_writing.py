@@ -1,0 +1,150 @@
+"""What is written for others is what our own readers read back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from quati_pool.config import GRADES
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.label_files import detect_label_format, read_label_file
+from quati_pool.files.label_files.writing import (
+    SUFFIXES,
+    WRITTEN_FORMATS,
+    LabelRow,
+    Written,
+    grade_names,
+    write_labels,
+)
+from quati_pool.records import id_problem
+
+READ_AS = {"tsv": "table", "jsonl": "table", "quati": "quati", "doccano": "doccano", "label-studio": "label-studio"}
+LACKING = {"tsv": {"query", "text"}, "quati": {"query_id"}}
+
+_ANY = st.characters(exclude_categories=["Cs"])
+IDS = st.text(st.one_of(st.sampled_from("\",é'#\U0001f600|\\<&/."), _ANY), min_size=1, max_size=12).filter(
+    lambda text: id_problem(text) is None
+)
+TEXTS = st.text(st.one_of(st.sampled_from("\t\r\n\v\x00\x1f\"'é\U0001f600\u202e\u2028<&>,;="), _ANY), max_size=30)
+GRADED = st.tuples(IDS, IDS, TEXTS, st.none() | st.sampled_from(sorted(GRADES)), st.none() | TEXTS)
+
+
+def written(rows: list[LabelRow], label_format: str, grades: dict[int, str] = GRADES) -> bytes:
+    stream = io.BytesIO()
+    made = write_labels(rows, label_format, stream, grades, "ana")
+    assert made == Written(len(rows), sum(row.relevance is not None for row in rows))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("label_format", WRITTEN_FORMATS)
+@given(content=st.lists(GRADED, min_size=1, max_size=6))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_written_is_read_back_with_ids_texts_and_grades(
+    tmp_path: Path, label_format: str, content: list[tuple[str, str, str, int | None, str | None]]
+) -> None:
+    # A query_id has one text; the quati layout tells queries by it, so that no two may have the same.
+    rows = [
+        LabelRow(
+            query_id, doc_id, f"query {query_id}\t\"{query_id}\"\n?", text, relevance,
+            "ok" if relevance is not None else "unsure", narrative=None, note=note,
+        )
+        for query_id, doc_id, text, relevance, note in content
+    ]  # fmt: skip
+    path = tmp_path / f"labels{SUFFIXES[label_format]}"
+    path.write_bytes(written(rows, label_format))
+    assert detect_label_format(path) == READ_AS[label_format]
+    file = read_label_file(path)
+    assert file.relevance == [row.relevance for row in rows]
+    for key in ("query_id", "doc_id", "query", "text"):
+        column = getattr(file, key)
+        if key in LACKING.get(label_format, ()):
+            assert column is None
+            continue
+        expected = [str(getattr(row, key)) for row in rows]
+        if label_format == "quati":
+            # Its reader takes the line end of Windows for that of a line.
+            expected = [_unix(text) for text in expected]
+        assert column == expected or (column is None and not any(expected))
+
+
+def _unix(text: str) -> str:
+    while "\r\n" in text:
+        text = text.replace("\r\n", "\n")
+    return text
+
+
+def test_the_quati_layout_is_that_of_the_released_files() -> None:
+    row = LabelRow("1", "clueweb22-pt0001-14-16263_0", 'Onde fica a "Praça XV"?', "Linha um\nlinha dois", 3)
+    lines = written([row, row._replace(doc_id="d2", text="sem aspas", relevance=None, status="unsure")], "quati")
+    assert lines.decode() == (
+        "doccano_id\tquery\tpassage\tpassage_id\tlabel\tscore\n"
+        '1\t"Onde fica a ""Praça XV""?"\t"Linha um\nlinha dois"\tclueweb22-pt0001-14-16263_0\tPerfectly relevant\t3\n'
+        '2\t"Onde fica a ""Praça XV""?"\tsem aspas\td2\t\t\n'
+    )
+    # As Python's csv module, another reader than ours, has it.
+    assert list(csv.reader(io.StringIO(lines.decode(), newline=""), delimiter="\t"))[1][1:3] == [row.query, row.text]
+
+
+def test_doccano_and_label_studio_get_names_times_and_notes() -> None:
+    rows = [
+        LabelRow("q", "d", "pergunta", "texto", 2, narrative="o que vale", note="<b>ok</b>", seconds=4.5),
+        LabelRow("q", "e", "pergunta", "texto", None, "unsure", reason="broken text"),
+    ]
+    one, two = map(json.loads, written(rows, "doccano").decode().splitlines())
+    assert one == {
+        "id": 1, "text": "pergunta\n\no que vale\n\ntexto", "label": ["Highly relevant"], "query_id": "q",
+        "doc_id": "d", "query": "pergunta", "passage": "texto", "Comments": ["<b>ok</b>"],
+    }  # fmt: skip
+    assert (two["text"], two["label"], two["Comments"]) == ("pergunta\n\ntexto", [], [])
+    tasks = json.loads(written(rows, "label-studio"))
+    assert [task["annotations"][0]["was_cancelled"] for task in tasks] == [False, True]
+    assert tasks[0]["annotations"][0]["lead_time"] == 4.5
+    assert tasks[0]["annotations"][0]["result"][0]["value"] == {"choices": ["Highly relevant"]}
+    first, second = map(json.loads, written(rows, "jsonl").decode().splitlines())
+    assert (first["narrative"], first["note"], first["seconds"]) == ("o que vale", "<b>ok</b>", 4.5)
+    assert second == {
+        "query_id": "q", "doc_id": "e", "query": "pergunta", "text": "texto", "relevance": None,
+        "status": "unsure", "reason": "broken text",
+    }  # fmt: skip
+
+
+def test_a_name_that_would_be_read_as_another_grade_or_as_none_gives_way_to_the_number(tmp_path: Path) -> None:
+    scale = {0: "1", 1: "same", 2: "same", 3: " ", 4: "fine"}
+    # "1" reads as the grade 1, "same" is of two grades, blanks are no grade.
+    assert grade_names(scale) == {0: "0", 1: "1", 2: "2", 3: "3", 4: "fine"}
+    rows = [LabelRow("q", f"d{grade}", "words", "text", grade) for grade in scale]
+    for label_format in WRITTEN_FORMATS:
+        path = tmp_path / f"{label_format}{SUFFIXES[label_format]}"
+        path.write_bytes(written(rows, label_format, scale))
+        assert read_label_file(path, grades=scale).relevance == list(scale)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [LabelRow("1", "d", "same", "t", 1), LabelRow("2", "d", "same", "t", 1)],
+            "query_id '1' and '2' have one text, and this format no ids of queries; take jsonl or tsv",
+        ),
+        (
+            [LabelRow("1", "d", " \n", "t", 1)],
+            "query_id '1' has no text, and this format no ids of queries; take jsonl or tsv",
+        ),
+    ],
+)
+def test_the_quati_layout_refuses_queries_that_their_texts_do_not_tell(rows: Any, message: str) -> None:
+    with pytest.raises(QuatiPoolError) as refused:
+        written(rows, "quati")
+    assert str(refused.value) == message
+
+
+def test_an_unknown_format_is_refused_with_the_nearest() -> None:
+    with pytest.raises(QuatiPoolError, match="no label format 'docano'; did you mean 'doccano'"):
+        written([], "docano")

@@ -1,0 +1,109 @@
+"""What people said, as files; and what of it counts as still to be graded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.label_files import read_label_file
+from quati_pool.files.label_files.writing import SUFFIXES, WRITTEN_FORMATS
+from quati_pool.files.qrels import read_qrels
+from quati_pool.steps.annotation.assign import AssignOptions, assign
+from quati_pool.steps.annotation.desk import Desk
+from quati_pool.steps.annotation.export_labels import export_labels
+from quati_pool.steps.annotation.work import submit, undo
+from quati_pool.steps.export import export_qrels
+from tests.steps.annotation.people_at_work import answer, collection, item, pairs, token
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """ana graded one of six pairs, could not judge one, put one off and took one back; two wait."""
+    made = collection(tmp_path / "workspace", pairs(1, 6))
+    with Desk.open(made) as desk:
+        mine = token(desk, "ana")
+        assign(made, AssignOptions(everything=True, to=("ana",)))
+        submit(desk, mine, item(desk, mine), answer(1, 3, note='good\t"one"\n<b>'))
+        submit(desk, mine, item(desk, mine), answer(2, None, status="unsure", reason="other_language"))
+        submit(desk, mine, item(desk, mine), answer(3, None, status="skipped"))
+        submit(desk, mine, item(desk, mine), answer(4, 1))
+        assert undo(desk, mine)
+    return made
+
+
+def test_a_file_has_what_was_said_and_nothing_that_waits(config: Path, tmp_path: Path) -> None:
+    made = export_labels(config, "ana", "jsonl", tmp_path / "ana.jsonl")
+    assert (made.labels, made.graded, made.left_out) == (2, 1, 4)
+    rows = [json.loads(line) for line in (tmp_path / "ana.jsonl").read_text("utf-8").splitlines()]
+    graded, unsure = sorted(rows, key=lambda row: row["status"])
+    assert (graded["relevance"], graded["note"], graded["seconds"]) == (3, 'good\t"one"\n<b>', 4.25)
+    assert (unsure["relevance"], unsure["reason"]) == (None, "other_language")
+
+
+@pytest.mark.parametrize("label_format", WRITTEN_FORMATS)
+def test_every_format_is_read_back_packed_too(config: Path, tmp_path: Path, label_format: str) -> None:
+    for suffix in (SUFFIXES[label_format], f"{SUFFIXES[label_format]}.gz"):
+        path = tmp_path / f"ana{suffix}"
+        export_labels(config, "ana", label_format, path)
+        assert sorted(read_label_file(path).relevance, key=str) == [3, None]
+    first = path.read_bytes()
+    export_labels(config, "ana", label_format, path)
+    assert path.read_bytes() == first
+
+
+def test_without_a_name_it_goes_to_the_exports(config: Path) -> None:
+    made = export_labels(config, "ana", "label-studio")
+    assert made.path == config.parent / "exports" / "ana.label-studio.json"
+
+
+def test_qrels_of_a_person_are_refused_while_a_pair_is_put_off_taken_back_or_not_asked(
+    config: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(QuatiPoolError) as refused:
+        export_qrels(config, "ana", tmp_path / "ana.qrels")
+    message = str(refused.value)
+    assert message.startswith("4 of 6 pairs have no grade by ana (")
+    assert "1 skipped" in message
+    assert "1 retracted" in message
+    assert "2 never asked" in message
+    assert "unsure" not in message
+    made = export_qrels(config, "ana", tmp_path / "ana.qrels", allow_missing=True)
+    assert made.standing.pending == 4
+    assert len(made.standing.lacking) == 4
+    assert read_qrels(tmp_path / "ana.qrels").relevance.tolist() == [3]
+
+
+def test_what_cannot_be_judged_is_final_and_no_grade(tmp_path: Path) -> None:
+    config = collection(tmp_path / "workspace", pairs(1, 2))
+    with Desk.open(config) as desk:
+        mine = token(desk, "ana")
+        assign(config, AssignOptions(everything=True, to=("ana",)))
+        submit(desk, mine, item(desk, mine), answer(1, 0))
+        submit(desk, mine, item(desk, mine), answer(2, None, status="unsure", reason="broken_text"))
+    made = export_qrels(config, "ana", tmp_path / "ana.qrels")
+    assert made.standing.pending == 0
+    assert read_qrels(tmp_path / "ana.qrels").relevance.tolist() == [0]
+
+
+def test_nobody_and_nothing_are_refused(config: Path, tmp_path: Path) -> None:
+    with pytest.raises(QuatiPoolError, match="there is no labeler 'bia' in test"):
+        export_labels(config, "bia", "tsv", tmp_path / "bia.tsv")
+    with pytest.raises(QuatiPoolError, match="there is no label format 'csv'"):
+        export_labels(config, "ana", "csv", tmp_path / "ana.csv")
+    with pytest.raises(QuatiPoolError, match="is a folder; name a file with -o"):
+        export_labels(config, "ana", "tsv", tmp_path)
+    assert not (tmp_path / "bia.tsv").exists()
+
+
+def test_somebody_who_only_put_pairs_off_has_nothing_to_export(tmp_path: Path) -> None:
+    config = collection(tmp_path / "workspace", pairs(1, 2))
+    with Desk.open(config) as desk:
+        mine = token(desk, "ana")
+        assign(config, AssignOptions(everything=True))
+        submit(desk, mine, item(desk, mine), answer(1, None, status="skipped"))
+    with pytest.raises(QuatiPoolError) as refused:
+        export_labels(config, "ana", "tsv", tmp_path / "ana.tsv")
+    assert str(refused.value) == "ana has graded no pair of the pool; run: quati-pool annotate"
