@@ -1,0 +1,70 @@
+"""The app's frame: who is here, the pages of their role, language and sign-out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+import streamlit as st
+
+from annotator_app import context, guard, html, theme, words
+from quati_pool.steps.annotation.access import set_preference
+from quati_pool.steps.annotation.desk import Desk, Person
+
+PAGES = {"assessor": ("annotate", "guidelines", "questions"), "lead": ("review", "dashboard")}
+"""The pages by the role that sees them, which are named as their modules are; a lead sees all."""
+
+
+def main() -> None:
+    """Draws the page that the address asks for; those of another role are not there."""
+    st.set_page_config(page_title=context.say("app.title"), layout="wide")
+    theme.apply()
+    with guard.guarded():
+        person = context.enter()
+        chosen = st.navigation(
+            [
+                st.Page(_page(name), title=context.say(f"app.{name}"), url_path=name, default=name == "annotate")
+                for name in pages_of(person, context.desk())
+            ],
+            position="top",
+        )
+        with st.container(key="corner"):
+            _corner()
+        chosen.run()
+
+
+def pages_of(person: Person, desk: Desk) -> list[str]:
+    """The pages that a person sees, in the order of the menu. The steps behind them check the role again."""
+    names = [*PAGES["assessor"], *(PAGES["lead"] if person.role == "lead" else ())]
+    return [name for name in names if name != "guidelines" or desk.config.annotation.guidelines is not None]
+
+
+def _page(name: str) -> Callable[[], None]:
+    def draw() -> None:
+        # Only what is looked at is imported: the dashboard brings the statistics with it.
+        with guard.guarded():
+            import_module(f"annotator_app.pages.{name}").page()
+
+    return draw
+
+
+def _corner() -> None:
+    """The person's name, which opens their language and the way out."""
+    person = context.person()
+    with st.popover(html.label(person.name)):
+        st.segmented_control(
+            context.say("app.language"),
+            list(words.LANGUAGES),
+            default=context.language(),
+            format_func=words.LANGUAGES.__getitem__,
+            key="language",
+            on_change=_speak,
+        )
+        html.draw(html.fill('<a class="go" href="/sign-out">{text}</a>', text=context.say("app.sign_out")))
+
+
+def _speak() -> None:
+    with guard.guarded():
+        chosen = st.session_state["language"]
+        if chosen is not None:
+            set_preference(context.desk(), context.token(), "language", chosen)

@@ -1,0 +1,41 @@
+// What Streamlit's page cannot do by itself: a key that is held down counts once, the note's field takes
+// the focus when it is asked for, and a new passage begins at its top.
+"use strict";
+// Streamlit's page need not try how deep it lies: the app is at the top.
+window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
+(() => {
+  const writing = (target) =>
+    target instanceof HTMLElement &&
+    (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (writing(event.target)) {
+        if (event.key === "Escape") event.target.blur();
+        return;
+      }
+      const note = event.key === "n" && document.querySelector(".st-key-note textarea");
+      if (note) {
+        note.focus();
+        event.preventDefault();
+        event.stopImmediatePropagation();
+      }
+      if (event.repeat && event.key.length === 1) event.stopImmediatePropagation();
+    },
+    true,
+  );
+
+  let shown = null;
+  let noting = false;
+  new MutationObserver(() => {
+    const item = document.querySelector("[data-item]")?.dataset.item ?? null;
+    if (item !== null && item !== shown) {
+      if (shown !== null) document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0);
+      shown = item;
+    }
+    const note = document.querySelector(".st-key-note textarea");
+    if (note && !noting) note.focus();
+    noting = note !== null;
+  }).observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-item"] });
+})();

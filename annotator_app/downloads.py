@@ -1,0 +1,56 @@
+"""The route by which a lead takes grades and labels out; the step behind it checks session and role."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from annotator_app.context import COOKIE
+from quati_pool.errors import QuatiPoolError
+from quati_pool.steps.annotation.errors import ForbiddenError, SignedOutError
+from quati_pool.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from quati_pool.steps.annotation.desk import Desk
+
+
+def routes(desk: Desk) -> list[Route]:
+    """The routes /download/KIND?labeler=NAME and /download/questions?format=tsv: the file; 401 without a
+    session, 403 for whoever is no lead."""
+
+    async def download(request: Request) -> Response:
+        # It brings the readers and writers of all formats with it, which only a lead needs.
+        from quati_pool.steps.annotation.downloads import Download, exported
+        from quati_pool.steps.annotation.questions import questions_file
+
+        kind, labeler = request.path_params["kind"], request.query_params.get("labeler", "")
+        token = request.cookies.get(COOKIE)
+        try:
+            if kind == "questions":
+                form = request.query_params.get("format", "tsv")
+                made = Download(*await run_in_threadpool(questions_file, desk, token, form), left_out=0)
+            else:
+                made = await run_in_threadpool(exported, desk, token, kind, labeler)
+        except SignedOutError:
+            return PlainTextResponse("sign in", 401)
+        except ForbiddenError:
+            return PlainTextResponse("this is for leads", 403)
+        except StoreError:
+            return PlainTextResponse("the label database cannot be reached; try again in a minute", 503)
+        except QuatiPoolError as error:
+            return PlainTextResponse(str(error), 400)
+        name = quote(made.filename, safe="")
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}", "X-Left-Out": str(made.left_out)}
+        return Response(made.content, media_type="text/plain; charset=utf-8", headers=headers)
+
+    return [Route("/download/{kind}", download, methods=["GET"])]
+
+
+def address(kind: str, labeler: str) -> str:
+    """Where a lead's browser finds a file."""
+    return f"/download/{quote(kind, safe='')}?labeler={quote(labeler, safe='')}"

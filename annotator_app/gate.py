@@ -1,0 +1,111 @@
+"""What stands before every request: pages and files only for a valid session, and headers that close the rest."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from annotator_app.context import COOKIE
+from annotator_app.theme import ICON, SCRIPT
+from quati_pool.steps.annotation.desk import Desk
+from quati_pool.steps.annotation.errors import SignedOutError
+from quati_pool.store.errors import StoreError
+
+_OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, SCRIPT}
+_OPEN_STARTS = ("/static/", "/_stcore/health", "/_stcore/host-config")
+# Not pages: without a session they are refused instead of sent to the sign-in page.
+_PARTS = ("/_stcore/", "/media/", "/component/", "/download/", "/auth/", "/oauth2callback")
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not no-referrer: with it a browser hides from us where a form was sent from.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Gate:
+    """Middleware. A page asked for without a session leads to /sign-in; anything else but the sign-in page,
+    the health check and Streamlit's own files is refused. The web socket passes: the script that it
+    drives asks for the session itself, and says so in words where there is none."""
+
+    def __init__(self, app: ASGIApp, desk: Desk) -> None:
+        self._app = app
+        self._desk = desk
+        self._document, self._policy = _document()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path = scope["path"]
+        stored = path.startswith("/static/")
+
+        async def sealed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
+                if not stored:
+                    headers["Cache-Control"] = "no-store"
+            await send(message)
+
+        answer = await self._answer(Request(scope))
+        await (answer or self._app)(scope, receive, sealed)
+
+    async def _answer(self, request: Request) -> Response | None:
+        """The answer where the request goes no further."""
+        path = request.url.path
+        if "/_stcore/" in path[1:]:
+            # Streamlit's page tries these to learn how deep it lies; a page of ours here would mislead it.
+            return PlainTextResponse("not here", 404)
+        if path in _OPEN or path.startswith(_OPEN_STARTS):
+            return None
+        page = not path.startswith(_PARTS)
+        if not await self._signed_in(request, page):
+            return RedirectResponse("/sign-in", status_code=303) if page else PlainTextResponse("sign in", 401)
+        if page and request.method in ("GET", "HEAD"):
+            return HTMLResponse(self._document, headers={"Content-Security-Policy": self._policy})
+        return None
+
+    async def _signed_in(self, request: Request, page: bool) -> bool:
+        token = request.cookies.get(COOKIE)
+        if not token:
+            return False
+        try:
+            await run_in_threadpool(self._desk.person, token)
+        except SignedOutError:
+            return False
+        except StoreError:
+            # A page without its database holds nothing yet, and says itself what is wrong.
+            return page
+        return True
+
+
+def _document() -> tuple[str, str]:
+    """Streamlit's page with our script in it, and the policy it is sent under: nothing from elsewhere."""
+    import streamlit
+
+    text = Path(streamlit.__file__).with_name("static").joinpath("index.html").read_text(encoding="utf-8")
+    inline = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in inline
+    )
+    policy = (
+        f"default-src 'self'; script-src 'self' {hashes}; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; "
+        "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+    text = text.replace("<head>", f'<head><script src="{SCRIPT}"></script>', 1)
+    text = text.replace('href="./favicon.png"', f'href="{ICON}"', 1)
+    return re.sub(r"<link\s+rel=\"service-desc\"[^>]*>", "", text), policy

@@ -1,0 +1,216 @@
+"""How far everybody is and how well they agree, as it was computed last: drawing waits for no computation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import streamlit as st
+from markupsafe import Markup
+
+from annotator_app import context, guard, html, theme
+from annotator_app.downloads import address
+from quati_pool.agreement.estimates import Estimates
+from quati_pool.agreement.pairwise import PairAgreement
+from quati_pool.annotation.patterns import Finding
+from quati_pool.steps.annotation import downloads
+from quati_pool.steps.annotation.dashboard import Agreement, Dashboard, Latest, dashboard
+
+_AGAIN = 5.0
+# Long enough for a first dashboard of a usual pool, so that the page does not come empty.
+_PATIENCE = 2.0
+_COEFFICIENTS = ("kappa", "kappa_quadratic", "agreement", "difference")
+_TOGETHER = ("alpha_ordinal", "alpha_nominal", "alpha_interval", "gwet_ac2", "fleiss_kappa")
+_QUERIES = 200
+
+
+def page() -> None:
+    style, title = Markup(theme.asset("lead.css")), context.say("app.dashboard")
+    html.draw(html.fill('<style>{style}</style><h1 class="page">{title}</h1>', style=style, title=title))
+    _board()
+
+
+@st.fragment(run_every=_AGAIN)
+def _board() -> None:
+    with guard.guarded():
+        asked = bool(st.session_state.pop("dashboard.anew", False))
+        latest = dashboard(context.desk(), context.token(), anew=asked)
+        if latest.dashboard is None and latest.problem is None:
+            latest = dashboard(context.desk(), context.token(), _PATIENCE)
+        _state(latest)
+        if latest.dashboard is not None:
+            _draw(latest.dashboard)
+
+
+def _say(key: str, **values: object) -> str:
+    return context.say(f"dashboard.{key}", **values)
+
+
+def _state(latest: Latest) -> None:
+    """When it was made, what is under way, and what failed."""
+    with st.container(horizontal=True, vertical_alignment="center", key="made"):
+        made = latest.dashboard
+        if made is not None:
+            ago = max(int((datetime.now(UTC) - made.made_at).total_seconds()), 0)
+            said = _say("made", at=f"{made.made_at:%Y-%m-%d %H:%M:%S}", count=ago, took=context.number(made.seconds, 1))
+        else:
+            said = "" if latest.problem else _say("first")
+        html.draw(
+            html.fill(
+                '<p class="quiet">{said} {running}</p>', said=said, running=_say("running") if latest.running else ""
+            )
+        )
+        st.button(_say("anew"), key="dashboard.anew", disabled=latest.running)
+    if latest.problem is not None:
+        guard.notice(_say("failed", problem=latest.problem))
+
+
+def _draw(made: Dashboard) -> None:
+    _findings(made.findings)
+    _people(made)
+    _agreement(made.agreement)
+    _queries(made)
+    _exports(made)
+
+
+def _findings(findings: Sequence[Finding]) -> None:
+    if not findings:
+        return
+    rows = []
+    for one in findings:
+        digits = {"one_grade": 0, "too_fast": 1, "long_run": 0, "disagreement": 2}[one.pattern]
+        scale = 100 if one.pattern == "one_grade" else 1
+        figure, threshold = (context.number(scale * value, digits) for value in (one.figure, one.threshold))
+        grade = "–" if one.grade is None else str(one.grade)
+        said = _say(f"pattern.{one.pattern}", figure=figure, threshold=threshold, labels=one.labels, grade=grade)
+        rows.append(html.fill("<li><b>{name}</b>: {said}</li>", name=html.text(one.labeler_id), said=said))
+    html.draw(
+        html.fill(
+            '<div class="notice warning" role="status"><p>{title}</p><ul class="findings">{rows}</ul></div>',
+            title=_say("look_at"),
+            rows=html.join(rows),
+        )
+    )
+
+
+def _people(made: Dashboard) -> None:
+    columns = ["name", "progress", "open", "done", "skipped", "graded", "cannot", "seconds"]
+    rows = []
+    for one in made.people:
+        role = "" if one.role is None else f" · {_say(f'role.{one.role}')}"
+        name = html.fill('{name}<span class="quiet">{role}</span>', name=html.text(one.name), role=role)
+        figures = [one.open, one.done, one.skipped, one.graded, one.cannot]
+        seconds = context.number(one.seconds, 1)
+        rows.append([name, _bar(one.done, one.open + one.done), *map(context.number, figures), seconds])
+    history = sum(one.history for one in made.people)
+    note = _say("decisions", count=made.decisions) + (" " + _say("history", count=history) if history else "")
+    _table("people", columns, rows, 2, note)
+
+
+def _queries(made: Dashboard) -> None:
+    columns = ["query", "progress", "open", "free", "done", "skipped", "labels"]
+    rows = [
+        [
+            html.fill(
+                '{id} <span class="quiet">{query}</span>', id=html.text(one.query_id), query=html.text(one.query)
+            ),
+            _bar(one.done, one.open + one.done),
+            *map(context.number, [one.open, one.free, one.done, one.skipped, one.labels]),
+        ]
+        for one in made.queries[:_QUERIES]
+    ]
+    more = len(made.queries) - len(rows)
+    _table("queries", columns, rows, 2, _say("more_queries", count=more) if more else "")
+
+
+def _agreement(found: Agreement) -> None:
+    columns = ["a", "b", "pairs", *_COEFFICIENTS]
+    reasons: list[str] = []
+    for title, pairs in (("among", found.pairs), ("judged", found.judged)):
+        if pairs:
+            _table(title, columns, [_pair(pair, reasons) for pair in pairs], 2, "")
+    if found.overall is not None:
+        over = found.overall
+        rows = []
+        for name in _TOGETHER:
+            rows.append([_say(f"coefficient.{name}"), context.number(over.n[name]), _value(over, name)])
+            if name in over.undefined:
+                reasons.append(f"{_say(f'coefficient.{name}')}: {over.undefined[name]}")
+        _table("together", ["coefficient_name", "pairs", "value"], rows, 1, "")
+    notes = [_say("intervals", draws=found.draws, seed=str(found.seed)) if found.pairs or found.judged else ""]
+    notes += [_say("left_out", name=name, problem=problem) for name, problem in found.problems.items()]
+    notes += reasons
+    if found.why is not None:
+        notes.append(_say("no_agreement", why=found.why))
+    html.draw(html.join([html.fill('<p class="quiet">{note}</p>', note=html.text(note)) for note in notes if note]))
+
+
+def _pair(pair: PairAgreement, reasons: list[str]) -> list[Markup | str]:
+    for name in _COEFFICIENTS:
+        if name in pair.undefined:
+            reasons.append(f"{pair.a}, {pair.b}, {_say(f'column.{name}')}: {pair.undefined[name]}")
+    values = [_value(pair, name) for name in _COEFFICIENTS]
+    return [html.text(pair.a), html.text(pair.b), context.number(pair.n), *values]
+
+
+def _value(found: Estimates, name: str) -> Markup:
+    """A coefficient with its interval below."""
+    ends = found.intervals.get(name)
+    interval = Markup("")
+    if ends is not None and ends.low is not None and ends.high is not None:
+        text = f"{context.number(ends.low, 2)} – {context.number(ends.high, 2)}"
+        interval = html.fill('<span class="interval">{text}</span>', text=text)
+    return html.fill("{value}{interval}", value=context.number(found.values[name], 2), interval=interval)
+
+
+def _exports(made: Dashboard) -> None:
+    rows = []
+    for name in made.exports:
+        links = [
+            html.fill(
+                '<a class="go" href="{href}" download>{text}</a>', href=address(kind, name), text=_say(f"kind.{kind}")
+            )
+            for kind in downloads.KINDS
+        ]
+        rows.append([html.text(name), html.join(links, " · ")])
+    if rows:
+        _table("exports", ["name", "files"], rows, 2, _say("exports_note"))
+
+
+def _bar(done: int, total: int) -> Markup:
+    if not total:
+        return Markup("–")
+    return html.fill(
+        '<progress max="{total}" value="{done}" aria-label="{done} / {total}"></progress>', total=total, done=done
+    )
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Markup | str]], words: int, note: str) -> None:
+    """A table whose first ``words`` columns hold words, the others numbers."""
+    kinds = ["word" if place < words else "number" for place in range(len(columns))]
+    head = [
+        html.fill('<th scope="col" class="{kind}">{text}</th>', kind=kind, text=_say(f"column.{name}"))
+        for kind, name in zip(kinds, columns, strict=True)
+    ]
+    body = [
+        html.fill(
+            "<tr>{cells}</tr>",
+            cells=html.join(
+                [
+                    html.fill('<td class="{kind}">{cell}</td>', kind=kind, cell=cell)
+                    for kind, cell in zip(kinds, row, strict=True)
+                ]
+            ),
+        )
+        for row in rows
+    ]
+    html.draw(
+        html.fill(
+            '<div class="wide-table"><table class="figures"><caption>{title}</caption><thead><tr>{head}</tr></thead>'
+            '<tbody>{body}</tbody></table></div><p class="quiet">{note}</p>',
+            title=_say(f"title.{title}"),
+            head=html.join(head),
+            body=html.join(body),
+            note=note,
+        )
+    )

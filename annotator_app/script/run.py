@@ -1,0 +1,5 @@
+"""What Streamlit runs for each visitor and each change."""
+
+from annotator_app.app import main
+
+main()

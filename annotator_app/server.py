@@ -1,0 +1,115 @@
+"""Serves the app: Streamlit on our own routes, behind a gate, over one opened workspace."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quati_pool.errors import MissingExtraError, QuatiPoolError
+
+if TYPE_CHECKING:
+    from quati_pool.steps.annotation.desk import Desk
+
+_SETTINGS: dict[str, Any] = {
+    "browser.gatherUsageStats": False,
+    "client.showErrorDetails": "none",
+    "client.showErrorLinks": False,
+    "client.toolbarMode": "minimal",
+    "global.developmentMode": False,
+    "logger.hideWelcomeMessage": True,
+    "logger.level": "warning",
+    "runner.magicEnabled": False,
+    "server.enableStaticServing": False,
+    "server.fileWatcherType": "none",
+    "server.headless": True,
+    "server.maxUploadSize": 1,
+    "server.showEmailPrompt": False,
+}
+
+
+def serve(
+    config_path: Path,
+    host: str = "127.0.0.1",
+    port: int = 8501,
+    database: str | None = None,
+    ready: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Serves the workspace until it is stopped; ``ready`` is called with the address once it answers.
+
+    ``port`` 0 takes a free one. Raises MissingExtraError without streamlit, QuatiPoolError where the port
+    is taken, and what opening the workspace raises. Who may be served is the caller's to check first.
+    """
+    try:
+        import streamlit  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("quati-pool annotate", "app", error.name or "streamlit") from None
+    from annotator_app import context
+    from quati_pool.steps.annotation.desk import Desk
+
+    with Desk.open(config_path, database) as desk, _bound(host, port) as listening:
+        context.use(desk)
+        try:
+            _run(desk, listening, lambda: ready(_address(listening, host)))
+        finally:
+            context.use(None)
+
+
+def application(desk: Desk) -> Any:
+    """The ASGI app over ``desk``, which the caller has given to ``context.use``."""
+    from starlette.middleware import Middleware
+    from streamlit.web.bootstrap import load_config_options
+    from streamlit.web.server.starlette import App
+
+    from annotator_app import downloads, sign_in, theme
+    from annotator_app.gate import Gate
+
+    load_config_options({**_SETTINGS, **theme.SETTINGS})
+    return App(
+        Path(__file__).with_name("script") / "run.py",
+        routes=[*sign_in.routes(desk), *downloads.routes(desk), *theme.routes()],
+        middleware=[Middleware(Gate, desk=desk)],
+    )
+
+
+def _run(desk: Desk, listening: socket.socket, ready: Callable[[], None]) -> None:
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                ready()
+
+    settings = uvicorn.Config(
+        application(desk), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+    )
+    Server(settings).run(sockets=[listening])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A socket that listens there."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        made = socket.socket(family, kind, protocol)
+        try:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            made.bind(address)
+            made.listen(2048)
+        except BaseException:
+            made.close()
+            raise
+    except OSError as error:
+        raise QuatiPoolError(
+            f"cannot listen on {host}, port {port}: {error.strerror or error}; name another with --host or --port"
+        ) from None
+    return made
+
+
+def _address(listening: socket.socket, host: str) -> str:
+    port = listening.getsockname()[1]
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}"

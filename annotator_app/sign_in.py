@@ -1,0 +1,165 @@
+"""Sign-in and sign-out as plain pages: the code is in a request's body, the session in a cookie no script reads."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from annotator_app import words
+from annotator_app.context import COOKIE
+from annotator_app.theme import asset
+from quati_pool.steps.annotation import access
+from quati_pool.steps.annotation.desk import Desk
+from quati_pool.steps.annotation.errors import WrongCodeError
+from quati_pool.store.errors import StoreError
+
+if TYPE_CHECKING:
+    import jinja2
+
+_LONGEST = 4096
+
+
+def routes(desk: Desk) -> list[Route]:
+    """The routes /sign-in and /sign-out over ``desk``. No code and no token is ever in an address."""
+
+    async def form(request: Request) -> Response:
+        return _page(desk, request)
+
+    async def enter(request: Request) -> Response:
+        if not same_origin(request):
+            return _page(desk, request, "sign_in.elsewhere", status=403)
+        fields = await _fields(request)
+        if fields is None:
+            return _page(desk, request, "sign_in.wrong", status=400)
+        address = request.client.host if request.client else ""
+        try:
+            # Checking a code takes a tenth of a second of work.
+            token, _ = await run_in_threadpool(access.sign_in, desk, fields.get("code", ""), address)
+        except WrongCodeError as error:
+            return _wrong(desk, request, error)
+        except StoreError:
+            return _page(desk, request, "sign_in.unreachable", status=503)
+        response = RedirectResponse("/", status_code=303)
+        response.set_cookie(
+            COOKIE,
+            token,
+            max_age=access.SESSION_SECONDS,
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="strict",
+        )
+        return response
+
+    async def leaving(request: Request) -> Response:
+        return _page(desk, request, template="sign_out")
+
+    async def leave(request: Request) -> Response:
+        if not same_origin(request):
+            return _page(desk, request, "sign_in.elsewhere", template="sign_out", status=403)
+        token = request.cookies.get(COOKIE)
+        if token:
+            try:
+                await run_in_threadpool(access.sign_out, desk, token)
+            except StoreError:
+                return _page(desk, request, "sign_in.unreachable", template="sign_out", status=503)
+        response = RedirectResponse("/sign-in", status_code=303)
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return response
+
+    return [
+        Route("/sign-in", form, methods=["GET"]),
+        Route("/sign-in", enter, methods=["POST"]),
+        Route("/sign-out", leaving, methods=["GET"]),
+        Route("/sign-out", leave, methods=["POST"]),
+    ]
+
+
+def same_origin(request: Request) -> bool:
+    """Whether a request that changes something came from a page of this server. A client that is no
+    browser sends neither header, and has no cookies that another site could use."""
+    origin = request.headers.get("origin")
+    if origin is not None:
+        return urlsplit(origin).netloc == request.headers.get("host")
+    return request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
+
+
+def _wrong(desk: Desk, request: Request, error: WrongCodeError) -> Response:
+    seconds = math.ceil(error.wait)
+    if seconds <= 0:
+        return _page(desk, request, "sign_in.wrong", status=401)
+    response = _page(desk, request, "sign_in.wait", status=429, count=seconds)
+    response.headers["Retry-After"] = str(seconds)
+    return response
+
+
+async def _fields(request: Request) -> dict[str, str] | None:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _LONGEST:
+            return None
+    try:
+        return {name: values[0] for name, values in parse_qs(body.decode(), max_num_fields=8).items()}
+    except ValueError:
+        return None
+
+
+def _page(
+    desk: Desk,
+    request: Request,
+    problem: str | None = None,
+    *,
+    template: str = "sign_in",
+    status: int = 200,
+    **values: Any,
+) -> Response:
+    asked = request.query_params.get("language", "")
+    language = asked if asked in words.LANGUAGES else _language(desk, request)
+
+    def say(key: str) -> str:
+        return words.message(language, key)
+
+    style = asset("sign_in.css")
+    text = (
+        _templates()
+        .get_template(f"{template}.html.j2")
+        .render(
+            say=say,
+            style=style,
+            language=language,
+            languages=words.LANGUAGES,
+            collection=desk.config.name,
+            problem=words.message(language, problem, **values) if problem else None,
+        )
+    )
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{digest}'; img-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    )
+    return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": policy})
+
+
+def _language(desk: Desk, request: Request) -> str:
+    return desk.config.annotation.language or words.best(words.accepted(request.headers.get("accept-language", "")))
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("annotator_app"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )

@@ -1,0 +1,53 @@
+"""How the app looks: its style sheet, and Streamlit's own settings of colours for light and dark."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+SCRIPT = "/app/keys.js"
+"""Where our one script is served, which the page loads beside Streamlit's."""
+
+ICON = "/app/icon.svg"
+"""Where the pages' icon is served."""
+
+SETTINGS = {
+    "theme.light.primaryColor": "#234f86",
+    "theme.light.backgroundColor": "#fdfcfa",
+    "theme.light.secondaryBackgroundColor": "#f3f1ec",
+    "theme.light.textColor": "#22242a",
+    "theme.light.borderColor": "#d5d1c8",
+    "theme.dark.primaryColor": "#9dbfea",
+    "theme.dark.backgroundColor": "#15171b",
+    "theme.dark.secondaryBackgroundColor": "#1f2228",
+    "theme.dark.textColor": "#dddbd5",
+    "theme.dark.borderColor": "#3a3e46",
+}
+
+
+@cache
+def asset(name: str) -> str:
+    """The text of a file of ``assets/``."""
+    return files("annotator_app").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def apply() -> None:
+    """Puts the style sheet on the page."""
+    st.html(f"<style>{asset('app.css')}</style>")
+
+
+def routes() -> list[Route]:
+    """Serves the script and the icon."""
+
+    async def script(_: Request) -> Response:
+        return Response(asset("keys.js"), media_type="text/javascript")
+
+    async def icon(_: Request) -> Response:
+        return Response(asset("icon.svg"), media_type="image/svg+xml")
+
+    return [Route(SCRIPT, script, methods=["GET"]), Route(ICON, icon, methods=["GET"])]

@@ -1,0 +1,74 @@
+"""The interface's messages, one YAML file a language, and how numbers are written in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+
+import yaml
+
+LANGUAGES = {"pt": "Português", "en": "English", "es": "Español"}
+"""The interface's languages by ISO 639-1 code, each by its own name."""
+
+_MARKS = {"pt": (".", ","), "en": (",", "."), "es": ("\N{NO-BREAK SPACE}", ",")}
+_WEIGHTED = re.compile(r"\s*([A-Za-z]{1,8})[-A-Za-z0-9]*\s*(?:;\s*q=([0-9.]{1,5}))?\s*")
+
+
+@cache
+def messages(language: str) -> dict[str, str]:
+    """All messages of a language by dotted key, such as ``annotate.undo``; the two forms of a counted one
+    end in ``.one`` and ``.other``."""
+    text = files("annotator_app").joinpath("messages", f"{language}.yaml").read_text(encoding="utf-8")
+    return dict(_flat("", yaml.safe_load(text)))
+
+
+def message(language: str, key: str, **values: object) -> str:
+    """The message with ``{name}`` filled from ``values``; ``count`` chooses between ``one`` and ``other``."""
+    known = messages(language)
+    if key not in known:
+        key += ".one" if values.get("count") == 1 else ".other"
+    shown = {name: number(language, value) if type(value) is int else value for name, value in values.items()}
+    return known[key].format(**shown)
+
+
+def number(language: str, value: float | None, digits: int = 0) -> str:
+    """A number with its language's marks, to ``digits`` decimals; "–" for None."""
+    if value is None:
+        return "–"
+    thousands, decimal = _MARKS[language]
+    return f"{value:,.{digits}f}".translate(str.maketrans(",.", thousands + decimal))
+
+
+def best(wanted: Iterable[str]) -> str:
+    """The first of ``wanted`` (tags such as pt-BR, best first) that the interface speaks; else English."""
+    for tag in wanted:
+        code = tag.split("-")[0].strip().lower()
+        if code in LANGUAGES:
+            return code
+    return "en"
+
+
+def accepted(header: str) -> list[str]:
+    """The language codes of an Accept-Language header, best first; what cannot be read is left out."""
+    found: list[tuple[float, int, str]] = []
+    for part in header[:500].split(","):
+        match = _WEIGHTED.fullmatch(part)
+        if match is None:
+            continue
+        try:
+            weight = float(match[2] or 1)
+        except ValueError:
+            continue
+        if weight > 0:
+            found.append((-weight, len(found), match[1].lower()))
+    return [code for _, _, code in sorted(found)]
+
+
+def _flat(prefix: str, tree: Mapping[str, object]) -> Iterable[tuple[str, str]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f"{prefix}{name}.", value)
+        else:
+            yield f"{prefix}{name}", str(value).strip()

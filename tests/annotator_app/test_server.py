@@ -1,0 +1,204 @@
+"""The server over HTTP, as a process of its own: who is let in, what is refused, and what every answer carries."""
+
+from __future__ import annotations
+
+import http.client
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from annotator_app.context import COOKIE
+from quati_pool.steps.annotation.desk import Desk
+from tests.browser.served import Served, code_for, served
+from tests.steps.annotation.people_at_work import collection
+
+pytestmark = pytest.mark.slow
+
+
+class Reply:
+    """What the server answered."""
+
+    def __init__(self, raw: http.client.HTTPResponse) -> None:
+        self.status = raw.status
+        self.headers = raw.headers
+        self.text = raw.read().decode("utf-8", "replace")
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return collection(tmp_path_factory.mktemp("server") / "small", name="<b>small</b>")
+
+
+@pytest.fixture(scope="module")
+def code(config: Path) -> str:
+    return code_for(config, "ana")
+
+
+@pytest.fixture(scope="module")
+def app(config: Path, code: str) -> Iterator[Served]:
+    with served(config) as started:
+        yield started
+
+
+def ask(app: Served, method: str, path: str, body: str | None = None, **headers: str) -> Reply:
+    connection = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    if body is not None:
+        sent.setdefault("Content-Type", "application/x-www-form-urlencoded")
+    connection.request(method, path, body, sent)
+    try:
+        return Reply(connection.getresponse())
+    finally:
+        connection.close()
+
+
+def enter(app: Served, code: str, **headers: str) -> Reply:
+    return ask(app, "POST", "/sign-in", urlencode({"code": code}), **headers)
+
+
+def cookie(reply: Reply) -> str:
+    return reply.headers["Set-Cookie"].split(";")[0]
+
+
+def test_a_right_code_opens_a_session_in_a_cookie_that_no_script_reads(app: Served, code: str) -> None:
+    reply = enter(app, code, Origin=app.address)
+    assert (reply.status, reply.headers["Location"]) == (303, "/")
+    held = reply.headers["Set-Cookie"]
+    assert re.fullmatch(rf"{COOKIE}=[A-Za-z0-9_-]{{20,}}", cookie(reply))
+    for part in ("HttpOnly", "SameSite=strict", "Path=/", "Max-Age="):
+        assert part in held
+    assert "Secure" not in held
+    page = ask(app, "GET", "/", Cookie=cookie(reply))
+    assert page.status == 200
+    assert "/app/keys.js" in page.text
+
+
+def test_behind_a_proxy_with_https_the_cookie_is_for_https_alone(app: Served, code: str) -> None:
+    assert "Secure" in enter(app, code, X_Forwarded_Proto="https").headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize("path", ["/", "/annotate", "/review", "/dashboard", "/anything", "/index.html"])
+def test_no_page_without_a_session(app: Served, path: str) -> None:
+    for headers in ({}, {"Cookie": f"{COOKIE}=made-up"}):
+        reply = ask(app, "GET", path, **headers)
+        assert (reply.status, reply.headers["Location"]) == (303, "/sign-in")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/media/x.csv", "/_stcore/metrics", "/_stcore/upload_file/a/b", "/_stcore/agent/openapi.json", "/download/x"],
+)
+def test_no_file_without_a_session(app: Served, path: str) -> None:
+    assert ask(app, "GET", path).status == 401
+    assert ask(app, "POST", path, "x").status in (401, 405)
+
+
+def test_the_health_check_is_open(app: Served) -> None:
+    assert ask(app, "GET", "/_stcore/health").status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Origin": "http://127.0.0.1:1"},
+    ],
+)
+def test_a_form_of_another_site_signs_nobody_in_or_out(app: Served, code: str, headers: dict[str, str]) -> None:
+    refused = enter(app, code, **headers)
+    assert refused.status == 403
+    assert "Set-Cookie" not in refused.headers
+    held = cookie(enter(app, code))
+    assert ask(app, "POST", "/sign-out", "", Cookie=held, **headers).status == 403
+    assert ask(app, "GET", "/", Cookie=held).status == 200
+
+
+def test_sign_out_ends_the_session_for_good(app: Served, code: str) -> None:
+    held = cookie(enter(app, code))
+    assert ask(app, "GET", "/sign-out", Cookie=held).status == 200
+    assert ask(app, "GET", "/", Cookie=held).status == 200
+    reply = ask(app, "POST", "/sign-out", "", Cookie=held)
+    assert (reply.status, reply.headers["Location"]) == (303, "/sign-in")
+    assert f'{COOKIE}="";' in reply.headers["Set-Cookie"]
+    assert ask(app, "GET", "/", Cookie=held).status == 303
+
+
+def test_a_code_in_the_address_is_worth_nothing(app: Served, code: str) -> None:
+    reply = ask(app, "GET", f"/sign-in?code={code}")
+    assert reply.status == 200
+    assert "Set-Cookie" not in reply.headers
+    assert code not in reply.text
+
+
+@pytest.mark.parametrize(
+    "body", ["", "code=", "x" * 100_000, "code=%ff%fe", "code=" + "A" * 3000, "&&&=;", "code=<script>"]
+)
+def test_no_body_is_a_fault_of_the_server(app: Served, body: str) -> None:
+    reply = ask(app, "POST", "/sign-in", body, X_Forwarded_For="192.0.2.9")
+    assert reply.status in (400, 401, 429)
+    assert "<script>" not in reply.text
+
+
+def test_wrong_codes_slow_down_and_say_how_long(app: Served) -> None:
+    statuses = []
+    for _ in range(6):
+        reply = enter(app, "ABCD-EFGH-JKMN-PQRS", X_Forwarded_For="192.0.2.77", Accept_Language="en")
+        statuses.append(reply.status)
+    assert statuses[0] == 401
+    assert statuses[-1] == 429
+    wait = int(reply.headers["Retry-After"])
+    assert wait >= 1
+    assert re.search(rf"Wait {wait} seconds? before", reply.text)
+
+
+def test_the_page_speaks_the_browsers_language_and_names_the_collection_as_text(app: Served) -> None:
+    for header, word in (("pt-BR", "Código de acesso"), ("es", "Código de acceso"), ("en", "Access code")):
+        reply = ask(app, "GET", "/sign-in", Accept_Language=header)
+        assert word in reply.text
+        assert "&lt;b&gt;small&lt;/b&gt;" in reply.text
+    assert "Código de acceso" in ask(app, "GET", "/sign-in?language=es", Accept_Language="en").text
+
+
+def test_every_answer_closes_what_it_can(app: Served, code: str) -> None:
+    held = cookie(enter(app, code))
+    for path in (
+        "/",
+        "/sign-in",
+        "/sign-out",
+        "/annotate",
+        "/_stcore/health",
+        "/app/keys.js",
+        "/nowhere/_stcore/health",
+    ):
+        headers = ask(app, "GET", path, Cookie=held).headers
+        assert headers["X-Content-Type-Options"] == "nosniff", path
+        assert headers["X-Frame-Options"] == "DENY", path
+        assert headers["Referrer-Policy"] == "same-origin", path
+        assert headers["Cache-Control"] == "no-store", path
+        assert "frame-ancestors 'none'" in headers["Content-Security-Policy"], path
+        assert "unsafe-eval" not in headers["Content-Security-Policy"], path
+        assert "Server" not in headers, path
+
+
+def test_a_session_of_a_revoked_person_opens_nothing(app: Served, config: Path) -> None:
+    held = cookie(enter(app, code_for(config, "caio")))
+    assert ask(app, "GET", "/", Cookie=held).status == 200
+    with Desk.open(config) as desk:
+        desk.people.revoke("caio")
+    assert ask(app, "GET", "/", Cookie=held).status == 303
+
+
+def test_no_code_and_no_token_is_in_what_the_server_says(app: Served, code: str) -> None:
+    held = cookie(enter(app, code))
+    enter(app, "ZZZZ-EFGH-JKMN-PQRS")
+    ask(app, "GET", "/", Cookie=held)
+    said = app.said()
+    assert code not in said
+    assert held.split("=")[1] not in said
+    assert "ZZZZ" not in said
+    assert "Traceback" not in said

@@ -1,0 +1,130 @@
+"""The annotator app as a process of its own over a workspace, and people who sign in to it in a browser."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page
+
+from quati_pool.annotation.codes import hash_code, new_code
+from quati_pool.config import load_config
+from quati_pool.store.database import Store
+from quati_pool.store.people import People
+from quati_pool.store.records import Role
+from tests.browser.pages import Record, Scheme
+
+_PATIENCE = 60.0
+
+
+class Served:
+    """``quati-pool annotate`` on a port of its own."""
+
+    def __init__(self, config: Path, log: Path, database: str | None = None) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.config = config
+        self.log = log
+        self._database = database
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Returns once it answers; raises with what it said where it does not."""
+        command = [sys.executable, "-m", "quati_pool", "annotate", "-c", str(self.config), "--port", str(self.port)]
+        command += [] if self._database is None else ["--database", self._database]
+        with self.log.open("ab") as said:
+            self._process = subprocess.Popen(command, stdout=said, stderr=said, env=dict(os.environ))
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end and self._process.poll() is None:
+            try:
+                with urllib.request.urlopen(f"{self.address}/_stcore/health", timeout=2) as answer:
+                    if answer.status == 200:
+                        return
+            except OSError:
+                time.sleep(0.1)
+        self.stop(signal.SIGKILL)
+        raise AssertionError(f"the app does not answer; it says:\n{self.said()}")
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """Ends it, and gives its exit status."""
+        assert self._process is not None
+        self._process.send_signal(how)
+        return self._process.wait(_PATIENCE)
+
+    def said(self) -> str:
+        """All that it wrote to stdout and stderr."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+
+@contextmanager
+def served(config: Path, database: str | None = None) -> Iterator[Served]:
+    """The app over the workspace of ``config``, a pool.yaml, until the end of the block."""
+    app = Served(config, config.parent / "app.log", database)
+    app.start()
+    try:
+        yield app
+    finally:
+        app.stop(signal.SIGKILL)
+
+
+def code_for(config: Path, name: str, role: Role = "assessor", database: str | None = None) -> str:
+    """Makes a person, and gives the code that they type."""
+    made = new_code()
+    read = load_config(config)
+    with Store.open(database or read.labels.url, read.folder) as store:
+        People(store, read.name).add(name, role, made.handle, hash_code(made.text))
+    return made.text
+
+
+@contextmanager
+def visitor(
+    browser: Browser, width: int = 1280, scheme: Scheme = "light", language: str = "en", height: int = 900
+) -> Iterator[tuple[BrowserContext, Record]]:
+    """A browser with cookies of its own, and what happens in its first page."""
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, locale=language, has_touch=width < 600
+    )
+    page = context.new_page()
+    try:
+        yield context, watched(page)
+    finally:
+        context.close()
+
+
+def watched(page: Page) -> Record:
+    """Keeps what the page says, asks for and does."""
+    record = Record(page)
+
+    def dismiss(dialog: Dialog) -> None:
+        record.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("console", lambda message: record.console.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: record.errors.append(str(error)))
+    page.on("dialog", dismiss)
+    page.on("request", lambda request: record.requests.append(request.url))
+    return record
+
+
+def sign_in(page: Page, app: Served, code: str) -> None:
+    """Types the code as a person does."""
+    page.goto(f"{app.address}/sign-in")
+    enter_code(page, code)
+    page.wait_for_url(f"{app.address}/")
+
+
+def enter_code(page: Page, code: str) -> None:
+    """Types it into the field that has the focus by itself, and sends it."""
+    page.wait_for_selector("#code:focus")
+    page.keyboard.type(code)
+    page.keyboard.press("Enter")

@@ -1,0 +1,397 @@
+"""The annotate page in Chromium over a server of its own: what a person does reaches the store, whatever happens."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from quati_pool.steps.annotation.desk import Desk
+from quati_pool.steps.export import export_qrels
+from quati_pool.store.database import Store
+from tests.browser.pages import Record, Scheme
+from tests.browser.served import Served, code_for, enter_code, served, sign_in, visitor, watched
+from tests.render.hostile import HOSTILE
+from tests.steps.annotation.people_at_work import assigned, collection, text
+from tests.steps.judged import pair
+from tests.store.cluster import Cluster, lacking
+
+pytestmark = pytest.mark.slow
+
+GRADES = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
+# A person needs longer than the app waits before it takes a press for one.
+READING = 400
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """Two queries of four pairs for whoever comes."""
+    rows = [pair(f"q{q}", f"d{d}", text(100 * q + d)) for q in range(2) for d in range(4)]
+    made = collection(tmp_path / "small", rows, annotation={"prompt": "quati-pt"})
+    with Desk.open(made) as desk:
+        assigned(desk)
+    return made
+
+
+@pytest.fixture
+def app(config: Path) -> Iterator[Served]:
+    with served(config) as started:
+        yield started
+
+
+def item(page: Page) -> str:
+    """Which question is on the page; waits until there is one, and until it could have been read."""
+    page.wait_for_selector("[data-item]", timeout=30_000)
+    page.wait_for_timeout(READING)
+    found = page.get_attribute("[data-item]", "data-item")
+    assert found
+    return found
+
+
+def press(page: Page, key: str) -> None:
+    """Presses a key that ends the question, and waits for the next one or the end."""
+    before = item(page)
+    page.keyboard.press(key)
+    page.wait_for_function(
+        "before => document.querySelector('.end') || "
+        "(document.querySelector('[data-item]') && document.querySelector('[data-item]').dataset.item !== before)",
+        arg=before,
+        timeout=30_000,
+    )
+
+
+def passage(page: Page) -> str:
+    item(page)
+    return page.locator(".passage").inner_text()
+
+
+def labels(config: Path, name: str = "ana") -> list[tuple[str, str, str, int | None]]:
+    """All that somebody ever said, oldest first."""
+    with Desk.open(config) as desk:
+        frame = desk.frame
+        found: list[Any] = []
+        for query_id in frame.query_ids:
+            for doc_id in frame.doc_ids(query_id):
+                found += [label for label, _ in desk.store.history(desk.config.name, name, query_id, doc_id)]
+        return [
+            (label.query_id, label.doc_id, label.status.value, label.relevance)
+            for label in sorted(found, key=lambda label: label.seq)
+        ]
+
+
+def doc_id(page: Page) -> str:
+    """Which passage is shown: each has words of its own number."""
+    found = re.match(r"amarelo(\d+)", passage(page))
+    assert found
+    return f"q{int(found[1]) // 100}/d{int(found[1]) % 100}"
+
+
+def clean(record: Record, app: Served) -> None:
+    """Nothing was asked of anybody else, nothing was said on the console, nothing called for attention."""
+    host = app.address.removeprefix("http://")
+    outside = [
+        url for url in record.requests if not url.startswith((f"http://{host}", f"ws://{host}", "data:", "blob:"))
+    ]
+    assert not outside
+    assert not record.console
+    assert not record.errors
+    assert not record.dialogs
+
+
+def test_a_whole_query_is_graded_by_keyboard_alone(browser: Browser, app: Served, config: Path) -> None:
+    code = code_for(config, "ana")
+    with visitor(browser) as (_, record):
+        page = record.page
+        page.goto(app.address)  # leads to the sign-in page, whose field has the focus
+        page.wait_for_url("**/sign-in")
+        enter_code(page, code.lower().replace("-", " "))
+        first = doc_id(page)
+        press(page, "3")
+        second = doc_id(page)
+        press(page, "2")
+        third = doc_id(page)
+        press(page, "u")
+        assert doc_id(page) == second
+        press(page, "1")
+        assert doc_id(page) == third
+        press(page, "s")
+        fourth = doc_id(page)
+        press(page, "0")
+        assert doc_id(page) == third  # put off, not left out
+        press(page, "2")
+        assert doc_id(page).split("/")[0] != first.split("/")[0]
+        assert page.url == f"{app.address}/"
+        clean(record, app)
+    expected = [(first, "ok", 3), (second, "ok", 2), (second, "retracted", None), (second, "ok", 1)]
+    expected += [(third, "skipped", None), (fourth, "ok", 0), (third, "ok", 2)]
+    assert [(f"{query}/{doc}", status, grade) for query, doc, status, grade in labels(config)] == expected
+    # What the person sees as done is what the qrels hold, and nothing else.
+    path = export_qrels(config, "ana", allow_missing=True).path
+    lines = {tuple(line.split()) for line in path.read_text().splitlines()}
+    final = {first: 3, second: 1, third: 2, fourth: 0}
+    assert lines == {(*pair.split("/")[:1], "0", pair.split("/")[1], str(grade)) for pair, grade in final.items()}
+
+
+def test_reasons_notes_and_highlighting_by_keyboard(browser: Browser, app: Served, config: Path) -> None:
+    with visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        item(page)
+        page.keyboard.press("n")
+        field = page.locator("textarea")
+        expect(field).to_be_focused()
+        page.keyboard.type("3 x s u: <b>keys</b> are letters here")
+        page.keyboard.press("Escape")
+        page.wait_for_timeout(READING)
+        page.keyboard.press("h")
+        expect(page.get_by_role("button", name="No highlight")).to_be_visible()
+        page.keyboard.press("x")
+        expect(page.get_by_role("button", name="Other language")).to_be_visible()
+        press(page, "2")
+        clean(record, app)
+    assert [row[2:] for row in labels(config)] == [("unsure", None)]
+    with Desk.open(config) as desk:
+        query, doc, _, _ = labels(config)[0]
+        (label, _) = desk.store.history("test", "ana", query, doc)[0]
+    assert label.rationale == "3 x s u: <b>keys</b> are letters here"
+    assert (label.extra["reason"], label.extra["highlighted"]) == ("other_language", True)
+    assert label.extra["active_seconds"] > 0
+
+
+def test_a_key_pressed_twice_or_held_down_grades_one_pair(browser: Browser, app: Served, config: Path) -> None:
+    with visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        before = item(page)
+        page.keyboard.press("2")
+        page.keyboard.press("2")
+        for _ in range(40):
+            page.keyboard.down("2")  # repeats, as a key that is held does
+        page.wait_for_timeout(1500)
+        page.keyboard.up("2")
+        assert item(page) != before
+        assert [row[2:] for row in labels(config)] == [("ok", 2)]
+
+
+def test_hostile_passages_do_nothing(browser: Browser, tmp_path: Path) -> None:
+    # No pool file can hold half a surrogate pair.
+    texts = [text for text in HOSTILE if "\ud800" not in text] + ["\x00\x1b", "x" * 100_000, "<b>" * 30_000]
+    rows = [{**pair("q0", f"d{place:02}", text), "query": " ".join(HOSTILE[:8])} for place, text in enumerate(texts)]
+    config = collection(tmp_path / "hostile", rows, name="hostile", grades={0: "**no** :red[x]", 1: "<b>yes</b>"})
+    with Desk.open(config) as desk:
+        assigned(desk)
+    with served(config) as app, visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, ":red[<i>]"))
+        shown = []
+        for _ in texts:
+            item(page)
+            shown.append(page.locator(".passage").evaluate("element => element.textContent"))
+            assert page.locator(".passage *:not(mark):not(.hidden-character)").count() == 0
+            assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+            page.locator(".passage").hover()
+            press(page, "1")
+        assert page.get_by_role("button", name=":red[<i>]").is_visible()
+        clean(record, app)
+    plain = {text for text in texts if text.isascii() and text.isprintable()}
+    assert plain <= set(shown)
+    assert {"⟨U+202E⟩right to left", "⟨U+0000⟩⟨U+001B⟩"} <= set(shown)
+    assert len(labels(config, ":red[<i>]")) == len(texts)
+
+
+def test_after_a_reload_and_after_a_restart_one_is_where_one_was(browser: Browser, app: Served, config: Path) -> None:
+    with visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        press(page, "1")
+        second = doc_id(page)
+        page.reload()
+        assert doc_id(page) == second
+        press(page, "2")
+        third = doc_id(page)
+        app.stop(signal.SIGKILL)
+        app.start()
+        page.reload()
+        assert doc_id(page) == third  # without typing the code again
+        press(page, "3")
+        assert [row[2:] for row in labels(config)] == [("ok", 1), ("ok", 2), ("ok", 3)]
+
+
+def test_the_page_itself_survives_a_restart_of_the_server(browser: Browser, app: Served, config: Path) -> None:
+    """No reload: Streamlit's page connects again, with the cookie that it has."""
+    with visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        press(page, "1")
+        second = doc_id(page)
+        app.stop(signal.SIGKILL)
+        app.start()
+        page.wait_for_function("!document.querySelector('[data-testid=stConnectionStatus]')", timeout=30_000)
+        page.wait_for_timeout(3000)
+        assert doc_id(page) == second
+        press(page, "2")
+        assert [row[2:] for row in labels(config)] == [("ok", 1), ("ok", 2)]
+
+
+def test_a_wrong_code_says_so_and_then_how_long_to_wait(browser: Browser, app: Served, config: Path) -> None:
+    code = code_for(config, "ana")
+    with visitor(browser, width=390, scheme="dark", language="pt-BR") as (_, record):
+        page = record.page
+        page.goto(app.address)
+        for _ in range(5):
+            enter_code(page, "ABCD-EFGH-JKMN-PQRS")
+            page.wait_for_selector(".problem")
+            page.wait_for_selector("#code:focus")
+        assert "Espere" in page.locator(".problem").inner_text()
+        enter_code(page, code)  # too soon: not even the right one
+        page.wait_for_selector(".problem")
+        assert "Espere" in page.locator(".problem").inner_text()
+        assert "code" not in page.url
+
+
+def test_a_session_that_ended_meanwhile_says_so_and_shows_nothing(browser: Browser, app: Served, config: Path) -> None:
+    with visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        item(page)
+        with Desk.open(config) as desk:
+            desk.people.revoke("ana")
+        page.keyboard.press("2")
+        page.wait_for_selector(".signed-out")
+        assert page.locator(".passage").count() == 0
+        assert labels(config) == []
+        page.get_by_role("link", name="Sign in again").click()
+        page.wait_for_url("**/sign-in")
+
+
+def test_an_assessor_reaches_no_page_of_a_lead_by_its_address(browser: Browser, app: Served, config: Path) -> None:
+    with visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        for name in ("review", "dashboard"):
+            page.goto(f"{app.address}/{name}")
+            item(page)  # the annotate page
+            assert page.get_by_role("link", name=re.compile("review|dashboard", re.IGNORECASE)).count() == 0
+            assert page.locator(".st-key-bar").is_visible()
+
+
+def test_two_tabs_of_one_person_store_one_label_a_pair(browser: Browser, app: Served, config: Path) -> None:
+    with visitor(browser) as (context, record):
+        first = record.page
+        sign_in(first, app, code_for(config, "ana"))
+        shown = doc_id(first)
+        second = watched(context.new_page()).page
+        second.goto(app.address)
+        assert doc_id(second) == shown
+        press(first, "3")
+        second.bring_to_front()
+        press(second, "0")
+        expect(second.locator(".notice")).to_contain_text("graded already")
+        assert doc_id(second) == doc_id(first)
+        assert [(f"{q}/{d}", status, grade) for q, d, status, grade in labels(config)] == [(shown, "ok", 3)]
+
+
+def test_signing_out_in_one_tab_ends_the_other(browser: Browser, app: Served, config: Path) -> None:
+    with visitor(browser) as (context, record):
+        first = record.page
+        sign_in(first, app, code_for(config, "ana"))
+        item(first)
+        second = watched(context.new_page()).page
+        second.goto(f"{app.address}/sign-out")
+        second.wait_for_selector("button:focus")
+        second.keyboard.press("Enter")
+        second.wait_for_url("**/sign-in")
+        first.bring_to_front()
+        first.keyboard.press("1")
+        first.wait_for_selector(".signed-out")
+        assert first.locator(".passage").count() == 0
+        assert labels(config) == []
+
+
+def test_the_language_is_changed_and_kept(browser: Browser, app: Served, config: Path) -> None:
+    code = code_for(config, "ana")
+    with visitor(browser, language="pt-BR") as (_, record):
+        page = record.page
+        sign_in(page, app, code)
+        item(page)
+        expect(page.get_by_role("button", name="Desfazer")).to_be_visible()
+        page.get_by_role("button", name="ana").click()
+        page.get_by_role("radio", name="Español").or_(page.get_by_role("button", name="Español")).first.click()
+        expect(page.get_by_role("button", name="Deshacer")).to_be_visible()
+        clean(record, app)
+    with visitor(browser, language="en") as (_, record):
+        sign_in(record.page, app, code)
+        expect(record.page.get_by_role("button", name="Deshacer")).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_passage_scale_and_buttons_are_in_sight_whatever_the_length(
+    browser: Browser, tmp_path: Path, width: int, scheme: Scheme
+) -> None:
+    config = collection(
+        tmp_path / "long",
+        [pair("q0", "d0", "Uma frase que se repete. " * 2000), pair("q0", "d1", "Curta.")],
+        annotation={"prompt": "quati-pt"},
+    )
+    with Desk.open(config) as desk:
+        assigned(desk)
+    with served(config) as app, visitor(browser, width, scheme, height=844) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        item(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for _ in range(2):
+            for name in GRADES:
+                button = page.get_by_role("button", name=re.compile(f"^{name}"))
+                expect(button).to_be_in_viewport(ratio=1)
+            scale = page.locator(".scale:visible")
+            assert scale.count() == 1
+            for meaning in scale.locator(".meaning").all():
+                expect(meaning).to_be_in_viewport(ratio=1)
+            page.locator("[data-testid=stMain]").evaluate("element => element.scrollTo(0, element.scrollHeight / 2)")
+            page.wait_for_timeout(200)
+        press(page, "1")
+        page.wait_for_timeout(300)
+        assert page.locator("[data-testid=stMain]").evaluate("element => element.scrollTop") == 0
+        clean(record, app)
+
+
+def test_a_database_that_goes_and_comes_back_loses_nothing(browser: Browser, tmp_path: Path) -> None:
+    """PostgreSQL is stopped in the middle of work: the grade stays on screen, the page says that it is not
+    stored, and stores it by itself once the server is back."""
+    reason = lacking()
+    if reason is not None:
+        pytest.skip(reason)
+    cluster = Cluster()
+    try:
+        config = collection(tmp_path / "small", [pair("q0", f"d{d}", text(d)) for d in range(3)])
+        url = cluster.url(cluster.create())
+        with Desk.open(config, url) as desk:
+            assigned(desk)
+        with served(config, url) as app, visitor(browser) as (_, record):
+            page = record.page
+            sign_in(page, app, code_for(config, "ana", database=url))
+            shown = passage(page)
+            cluster._run("pg_ctl", "stop", "--mode=immediate", "--silent")
+            page.keyboard.press("2")
+            pending = page.locator(".pending")
+            expect(pending).to_contain_text("Your choice: 2 Highly relevant", timeout=30_000)
+            expect(pending).to_contain_text("not stored yet")
+            assert passage(page) == shown
+            page.wait_for_timeout(5000)
+            expect(pending).to_be_visible()
+            options = f"-c listen_addresses= -c unix_socket_directories={cluster.folder} -c fsync=off"
+            cluster._run("pg_ctl", "start", "--wait", f"--log={cluster.folder / 'log'}", f"--options={options}")
+            expect(page.locator(".notice.good")).to_contain_text("stored now", timeout=30_000)
+            assert passage(page) != shown
+            press(page, "1")
+        with Store.open(url, config.parent) as store:
+            found = [row for d in range(3) for row in store.history("test", "ana", "q0", f"d{d}")]
+        assert sorted((label.status.value, label.relevance) for label, _ in found) == [("ok", 1), ("ok", 2)]
+    finally:
+        cluster.stop()
