@@ -63,9 +63,17 @@ def list_people(
 
 
 @assessors.command(epilog="Example: quati-pool assessors revoke ana")
-def revoke(name: NameArgument, config: ConfigOption = Path("pool.yaml"), database: DatabaseOption = None) -> None:
+def revoke(
+    name: NameArgument,
+    config: ConfigOption = Path("pool.yaml"),
+    database: DatabaseOption = None,
+    release: Annotated[
+        bool, typer.Option("--release", help="Give the pairs that were theirs alone (assign --to) to whoever comes.")
+    ] = False,
+) -> None:
     """Take somebody's code back: their sessions end at once, their labels stay."""
     from quati_pool.steps.annotation.assessors import revoke as step
 
-    step(config, name, database)
-    typer.echo(f"the code of {name} opens nothing any more; their labels stay", err=True)
+    released = step(config, name, database, release=release)
+    given = f"; {released:,} of their pairs are whoever comes's now" if release else ""
+    typer.echo(f"the code of {name} opens nothing any more; their labels stay{given}", err=True)

@@ -57,15 +57,18 @@ def add(config_path: Path, name: str, role: Role, database: str | None = None) -
     return code.text
 
 
-def revoke(config_path: Path, name: str, database: str | None = None) -> None:
-    """Takes somebody's code back; their sessions end, their labels stay.
+def revoke(config_path: Path, name: str, database: str | None = None, *, release: bool = False) -> int:
+    """Takes somebody's code back; their sessions end, their labels stay. With ``release`` the pairs that were
+    given to them for good go to whoever comes; how many these were.
 
     Raises QuatiPoolError where nobody of this name has a code.
     """
-    with _people(config_path, database) as (_, _, people):
-        if not people.revoke(unicodedata.normalize("NFC", name)):
+    name = unicodedata.normalize("NFC", name)
+    with _people(config_path, database) as (config, store, people):
+        if not people.revoke(name) and not (release and people.named(name)):
             known = [one.name for one in people.all() if one.revoked_at is None]
             raise QuatiPoolError(f"nobody called {quoted(name)} has a code; {nearest(name, known)}")
+        return Assignments(store, config.name).release(name) if release else 0
 
 
 def listed(config_path: Path, database: str | None = None) -> list[Listed]:

@@ -11,12 +11,14 @@ from quati_pool.workspace import Workspace
 
 
 def check(config_path: Path, host: str, database: str | None = None) -> list[str]:
-    """Opens the desk and the pool, and says in a line each what is still missing for people to grade.
+    """Opens the desk and the pool, and says in a line each what whoever serves it should know.
+
+    Pairs that were graded under another ``annotation.version`` are to be graded again from now on.
 
     Raises QuatiPoolError where one of them cannot be opened, and where a ``host`` that others can reach is to
     be served while nobody has an access code.
     """
-    missing = []
+    notes = []
     with Desk.open(config_path, database) as desk:
         people = sum(one.revoked_at is None for one in desk.people.all())
         if not people and not is_loopback(host):
@@ -24,12 +26,14 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
                 f"nobody has an access code, so {host!r} is not served; run: quati-pool assessors add NAME --role lead"
             )
         if not people:
-            missing.append("nobody has an access code yet; run: quati-pool assessors add NAME --role lead")
+            notes.append("nobody has an access code yet; run: quati-pool assessors add NAME --role lead")
         if not Workspace(desk.config.folder).pool.exists():
-            missing.append("there is no pool yet, so people can only write questions; run: quati-pool build")
+            notes.append("there is no pool yet, so people can only write questions; run: quati-pool build")
         else:
             desk.frame  # noqa: B018  # a fault in the pool is told at once
-    return missing
+        if again := desk.assignments.reopen(desk.version):
+            notes.append(f"{again:,} labels were given under another annotation.version: their pairs are asked again")
+    return notes
 
 
 def is_loopback(host: str) -> bool:

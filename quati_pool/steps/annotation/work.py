@@ -249,7 +249,7 @@ def progress(desk: Desk, token: str | None) -> Progress:
     slot = desk.assignments.held(person.name)
     here = next((row for row in mine if slot is not None and row.query_id == slot.query_id), None)
     done, left = sum(row.done for row in mine), sum(row.open for row in mine)
-    free = sum(query.free for query in desk.assignments.open_queries(person.name))
+    free = desk.assignments.free_pairs(person.name)
     total: int | None = done + left
     if free:
         loads, all_limited = _loads(desk)
