@@ -32,7 +32,7 @@ def test_the_wheel_carries_sample_and_prompts_inside_the_package(wheel: Path) ->
     assert {f"quati_pool/bundled/data/sample/{name}" for name in SAMPLE} <= set(names)
     assert {name.rpartition("/")[2] for name in names if name.startswith("quati_pool/bundled/prompts/")} == PROMPTS
     # Nothing lands beside the package in site-packages.
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"quati_pool"}
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"quati_pool", "annotator_app"}
 
 
 def test_the_wheel_finds_its_prompts_away_from_the_checkout(wheel: Path, tmp_path: Path) -> None:

@@ -75,5 +75,5 @@ def revoke(
     from quati_pool.steps.annotation.assessors import revoke as step
 
     released = step(config, name, database, release=release)
-    given = f"; {released:,} of their pairs are whoever comes's now" if release else ""
+    given = f"; {released:,} of their pairs are for whoever comes now" if release else ""
     typer.echo(f"the code of {name} opens nothing any more; their labels stay{given}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -58,7 +59,7 @@ def assign(
     """
     if training is not None:
         others = (everything, random, stratified, queries, by, judge, system, depth, load, to)
-        if any(others) or overlap != 1:
+        if any(others) or overlap != 1 or minimum != 1 or seed is not None:
             raise typer.BadParameter("goes without the other choices, as everybody does all of it",
                                      param_hint="--training")  # fmt: skip
         _train(config, training, dry_run, database, how)
@@ -87,9 +88,12 @@ def _train(config: Path, path: Path, dry_run: bool, database: str | None, how: F
 
     with ConsoleListener() as listener:
         made = add_training(config, path, dry_run=dry_run, database=database, listener=listener)
+    if made.assigned:
+        note = f"{made.assigned:,} of them are assigned too: people are told their grade before they give their own"
+        typer.echo(note, err=True)
     columns = [Column("In the file"), Column("New or changed"), Column("In all")]
     note = "Nothing was written, for this is a dry run." if dry_run else ""
-    data = {"training": {"pairs": made.pairs, "added": made.added, "total": made.total, "dry_run": dry_run}}
+    data = {"training": asdict(made) | {"dry_run": dry_run}}
     show([Table("Training", columns, [[made.pairs, made.added, made.total]], note)], data, how)
 
 

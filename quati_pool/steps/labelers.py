@@ -26,6 +26,7 @@ from quati_pool.registry import JUDGES, nearest
 from quati_pool.steps.inputs import load_queries
 from quati_pool.steps.label_files import kind_of, read_label_source
 from quati_pool.store.database import Store
+from quati_pool.store.people import People
 from quati_pool.store.records import COUNTING, CurrentLabel, Phase, content_sha
 from quati_pool.store.records import Labeler as KnownLabeler
 from quati_pool.workspace import Workspace
@@ -161,6 +162,8 @@ class Grading:
             shows = isinstance(made, LlmJudge) and made.prompt.uses_narrative
             return StoredLabeler(self, name, "judge", version, settings.samples, settings.aggregate, shows)
         found = self._stored_labeler(name)
+        if found is None and People(self.store, self.config.name).named(name) is not None:
+            raise ConfigError(f"{name} has graded nothing yet; run: quati-pool annotate")
         if found is None:
             raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, self.names)}")
         return found

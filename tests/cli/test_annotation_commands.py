@@ -91,7 +91,8 @@ def test_a_revoked_code_opens_nothing_and_a_new_one_does(workspace: Path, cli: C
 
 
 @pytest.mark.parametrize(
-    "name", ["", "ana bia", "a\tb", "a" * 65, "../x", "adjudicated", "Adjudicated", "-x", "a\u202eb"]
+    "name",
+    ["", "ana bia", "a\tb", "a" * 65, "../x", "adjudicated", "Adjudicated", "-x", "a\u202eb", "a,b", "a=b", "a#1"],
 )
 def test_a_name_that_cannot_be_a_persons_is_refused(workspace: Path, cli: Cli, name: str) -> None:
     done = cli("assessors", "add", "--role", "assessor", "--", name)
@@ -124,7 +125,7 @@ def test_assign_says_what_it_chose_and_a_dry_run_writes_nothing(workspace: Path,
     ]
     assert said["people"] == [{"name": "ana", "slots": 4}, {"name": "bia", "slots": 4}]
     done = cli(*choice)
-    assert "Written as design 1" in done.out
+    assert "Written as design 1: 8 new slots, of 4 pairs." in done.out
     assert "This is design 1 already: nothing was added." in cli(*choice).out
 
 
@@ -132,6 +133,8 @@ def test_assign_says_what_it_chose_and_a_dry_run_writes_nothing(workspace: Path,
     ("arguments", "expected"),
     [
         (("--all", "--training", "x.tsv"), "goes without the other choices, as everybody does all of it"),
+        (("--training", "x.tsv", "--seed", 3), "goes without the other choices"),
+        (("--training", "x.tsv", "--minimum", 2), "goes without the other choices"),
         (("--queries", "q1", "--depth", 3), "says how deep a system's run is taken; add --system"),
     ],
 )
@@ -146,7 +149,13 @@ def test_options_that_do_not_go_together_are_bad_usage(
 def test_training_is_added_by_assign(workspace: Path, cli: Cli) -> None:
     (workspace / "t.tsv").write_text("query_id\tdoc_id\trelevance\texplanation\nq0\td0\t3\tyes\n", encoding="utf-8")
     done = cli("assign", "--training", "t.tsv", "--format", "json")
-    assert json.loads(done.out) == {"training": {"pairs": 1, "added": 1, "total": 1, "dry_run": False}}
+    assert json.loads(done.out) == {"training": {"pairs": 1, "added": 1, "total": 1, "assigned": 0, "dry_run": False}}
+    assert "people are told their grade" not in done.err
+    told = "1 of the chosen pairs are training: people are told their grade before they give their own"
+    assert told in cli("assign", "--all").err
+    again = cli("assign", "--training", "t.tsv", "--format", "json")
+    assert (json.loads(again.out)["training"]["added"], json.loads(again.out)["training"]["assigned"]) == (0, 1)
+    assert "1 of them are assigned too: people are told their grade" in again.err
 
 
 def test_nothing_to_assign_without_a_pool_is_one_line(tiny: Path, cli: Cli) -> None:
@@ -206,8 +215,29 @@ def test_only_this_machine_is_told_from_the_address() -> None:
     assert not any(map(is_loopback, ("0.0.0.0", "::", "", "10.0.0.1", "localhost.example.org", "127.0.0.1.example")))
 
 
-def test_a_workspace_without_a_pool_is_not_served(tiny: Path, cli: Cli) -> None:
-    assert "run: quati-pool build" in refused(cli("annotate"))
+def test_two_names_that_differ_in_case_alone_are_refused(workspace: Path, cli: Cli) -> None:
+    add(cli, "ana")
+    assert refused(cli("assessors", "add", "Ana")) == (
+        "the name 'Ana' is too much like ana, who is there; choose another"
+    )
+
+
+def test_somebody_who_has_graded_nothing_is_told_from_a_stranger(workspace: Path, cli: Cli) -> None:
+    add(cli, "ana")
+    assert "ana has graded nothing yet; run: quati-pool annotate" in refused(cli("export", "qrels", "--labeler", "ana"))
+    assert "there is no labeler 'anna'" in refused(cli("export", "qrels", "--labeler", "anna"))
+
+
+def test_what_a_revoked_person_had_alone_goes_to_whoever_comes(workspace: Path, cli: Cli) -> None:
+    add(cli, "ana")
+    add(cli, "bia")
+    assert cli("assign", "--random", 4, "--to", "ana").status == 0
+    ran = cli("assessors", "revoke", "ana", "--release")
+    assert (
+        "the code of ana opens nothing any more; their labels stay; 4 of their pairs are for whoever comes now"
+        in ran.err
+    )
+    assert "0 of their pairs" in cli("assessors", "revoke", "ana", "--release").err
 
 
 def test_without_streamlit_it_says_what_to_install(workspace: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

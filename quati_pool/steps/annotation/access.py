@@ -75,8 +75,9 @@ def check_name(config: PoolConfig, name: str) -> str:
     """A person's name as it is kept, in Unicode's composed form: their labels stand under it, and files of
     their labels are called by it.
 
-    Raises ConfigError for a name that is no word of 1 to 64 characters, that could be taken for a path, or
-    that is a judge's, a label file's or ``adjudicated``, whatever its case.
+    Raises ConfigError for a name that is no word of 1 to 64 characters, that could be taken for a path or,
+    in a command, for more than a name (ana,bia; NAME=FILE), or that is a judge's, a label file's or
+    ``adjudicated``, whatever its case.
     """
     name = unicodedata.normalize("NFC", name)
     shown = name[:LONGEST_NAME].encode("unicode_escape").decode() if not name.isprintable() else name[:LONGEST_NAME]
@@ -87,6 +88,8 @@ def check_name(config: PoolConfig, name: str) -> str:
         problem = f"has {len(name)} characters, more than {LONGEST_NAME}"
     if problem is None and (name.startswith((".", "-")) or "/" in name or "\\" in name):
         problem = "reads like a path or an option"
+    if problem is None and set(name) & set(",=#"):
+        problem = "holds one of , = # that commands part names by"
     if problem is not None:
         raise ConfigError(f"the name '{shown}' {problem}; choose one word, such as ana")
     reserved = {ADJUDICATED: "is what leads' decisions are kept under"}

@@ -52,7 +52,11 @@ def add(config_path: Path, name: str, role: Role, database: str | None = None) -
     """
     with _people(config_path, database) as (config, _, people):
         name = check_name(config, name)
-        code = new_code({one.handle for one in people.all()})
+        there = people.all()
+        alike = next((one.name for one in there if one.name != name and one.name.casefold() == name.casefold()), None)
+        if alike is not None:
+            raise QuatiPoolError(f"the name {quoted(name)} is too much like {alike}, who is there; choose another")
+        code = new_code({one.handle for one in there})
         people.add(name, role, code.handle, hash_code(code.text))
     return code.text
 

@@ -3,6 +3,9 @@
 A design says how pairs were chosen and with what probability; slots say who grades them. A pair that was
 assigned before keeps its slots, which count for the overlap of a later design: so a larger sample of the same
 seed adds only what it has more.
+
+The probabilities are each design's own. An estimate takes all that one design selected, with people's labels of
+these pairs, whichever design gave them out; what several designs selected together has no recorded probability.
 """
 
 from __future__ import annotations
@@ -158,13 +161,15 @@ class _Assigning:
             "dry_run": self._options.dry_run,
         }
         known = next((one.design_id for one in self._desk.assignments.designs() if _same(one, design)), None)
-        if known is not None:
-            return AssignReport(**told, known=known, notes=self._notes)
         slots = self._new_slots(sample)
+        if known is not None and not slots:
+            return AssignReport(**told, known=known, notes=self._notes)
+        # Slots that a known design lacks were withdrawn, while their pairs were not in the pool.
+        self._warn(sample, slots)
         people = Counter(slot.holder for slot in slots)
         added = len({(slot.query_id, slot.doc_id) for slot in slots})
         told |= {"people": dict(sorted(people.items(), key=lambda one: one[0] or "")), "added_pairs": added}
-        if self._options.dry_run or not slots:
+        if self._options.dry_run or not len(sample):
             return AssignReport(**told, notes=self._notes)
         picked = zip(sample.rows.tolist(), sample.names(), sample.inclusion.tolist(), strict=True)
         selections = [
@@ -174,7 +179,35 @@ class _Assigning:
         design_id = self._desk.assignments.create(design, selections, slots)
         return AssignReport(**told, design_id=design_id, notes=self._notes)
 
+    def _warn(self, sample: Sample, slots: Sequence[NewSlot]) -> None:
+        """Notes what would surprise whoever reads the labels, or waits for them."""
+        chosen = {(self._query_ids[row], self._doc_ids[row]) for row in sample.rows.tolist()}
+        told = len(chosen & {(one.query_id, one.doc_id) for one in self._desk.assignments.training()})
+        if told:
+            self._notes.append(
+                f"{told:,} of the chosen pairs are training: people are told their grade before they give their own"
+            )
+        here, load = len(self._present), self._options.load
+        free = [slot for slot in slots if slot.holder is None]
+        if not free or not here:
+            return
+        if self._options.overlap > here:
+            self._notes.append(
+                f"each pair waits for {self._options.overlap:,} people, and {here:,} have a code; "
+                "for more run: quati-pool assessors add"
+            )
+        elif load is not None and load * here < len(free):
+            self._notes.append(
+                f"{here:,} people with at most {load:,} pairs each leave {len(free) - load * here:,} of "
+                f"{len(free):,} slots; for more people run: quati-pool assessors add"
+            )
+
     # What is chosen
+
+    @cached_property
+    def _present(self) -> set[str]:
+        """Who has an access code."""
+        return {one.name for one in self._desk.people.all() if one.revoked_at is None}
 
     def _check(self) -> None:
         options = self._options
@@ -188,10 +221,9 @@ class _Assigning:
             raise QuatiPoolError("--by and --judge say how to stratify; ask for --stratified N")
         if options.system is not None and options.queries is None:
             raise QuatiPoolError("--system takes a run's first pairs of some queries; name these with --queries")
-        known = {one.name for one in self._desk.people.all() if one.revoked_at is None}
         for name in options.to:
-            if name not in known:
-                there = nearest(name, known) if known else f"run: quati-pool assessors add {name}"
+            if name not in self._present:
+                there = nearest(name, self._present) if self._present else f"run: quati-pool assessors add {name}"
                 raise QuatiPoolError(f"nobody called {quoted(name)} has an access code; {there}")
 
     def _chosen(self) -> tuple[str, Sample]:
@@ -259,6 +291,8 @@ class _Assigning:
 
     def _listed(self, asked: str) -> Sample:
         listed = query_list(asked)
+        if not listed:
+            raise QuatiPoolError(f"--queries {quoted(asked)} names no query; give ids parted by commas, or a file")
         known = set(self._desk.frame.query_ids)
         for query_id in listed:
             if query_id not in known:

@@ -61,11 +61,13 @@ def as_data(report: AssignReport) -> dict[str, Any]:
 def _told(report: AssignReport) -> str:
     if report.known is not None:
         return f"This is design {report.known} already: nothing was added."
-    if not report.added_slots:
-        return "All these pairs have their people already: nothing was added."
+    if not len(report.sample):
+        return "No pair was chosen, so nothing was added: ask for a higher rate, or for a number of pairs."
     if report.dry_run:
         return "Nothing was written, for this is a dry run."
-    return f"Written as design {report.design_id}: {report.added_pairs:,} pairs were given out that were not before."
+    if not report.added_slots:
+        return f"Written as design {report.design_id}: all its pairs have their people already, so no slot is new."
+    return f"Written as design {report.design_id}: {report.added_slots:,} new slots, of {report.added_pairs:,} pairs."
 
 
 def _who(name: str | None) -> str:

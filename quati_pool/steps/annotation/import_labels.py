@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from quati_pool.files.problems import quoted
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Qrels, State
 from quati_pool.registry import nearest
+from quati_pool.steps.annotation.access import check_name
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.frame import Frame
 from quati_pool.steps.annotation.question_files import queries_there
@@ -79,16 +80,18 @@ def import_labels(
         Desk.open(config_path, database, listener.say) as desk,
         desk.store.lock(f"{desk.config.name} assign", listener.say),
     ):
-        _check_people(desk, list(given.files))
+        _check_people(desk, given.files)
         plans = _plans(desk, given, skip_unknown)
         _refuse_other_grades(plans)
         return [plan.carry_out(listener) for plan in plans]
 
 
-def _check_people(desk: Desk, names: Sequence[str]) -> None:
+def _check_people(desk: Desk, names: Iterable[str]) -> None:
     known = [one.name for one in desk.people.all()]
     for name in names:
         if unicodedata.normalize("NFC", name) not in known:
+            # Of a judge's name nobody can be made.
+            check_name(desk.config, name)
             there = f"{nearest(name, known)}, or " if known else ""
             raise QuatiPoolError(f"nobody is called {quoted(name)}; {there}run: quati-pool assessors add {name}")
 

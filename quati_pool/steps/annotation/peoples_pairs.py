@@ -15,7 +15,7 @@ from quati_pool.errors import ConfigError, InputError
 from quati_pool.judging.base import Pair
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.frame import Frame
-from quati_pool.steps.labelers import ADJUDICATED, Grading, Labeler, StoredLabeler
+from quati_pool.steps.labelers import ADJUDICATED, Graded, Grading, Labeler, StoredLabeler
 from quati_pool.store.beside import beside_people
 from quati_pool.store.database import Store
 from quati_pool.store.records import CurrentLabel
@@ -37,12 +37,22 @@ class PeoplesPairs(Grading):
     """A collection's labelers over those of the pool's pairs that a person labelled as they are shown now.
 
     To be used within snapshots of one state of the labels: what it read once it does not read again.
+    ``current_seqs``, which grows, says of labels by seq whether they are of the texts that frame and narratives
+    have; it may be that of an earlier state.
     """
 
-    def __init__(self, config: PoolConfig, store: Store, frame: Frame, narratives: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        config: PoolConfig,
+        store: Store,
+        frame: Frame,
+        narratives: Mapping[str, str],
+        current_seqs: dict[int, bool] | None = None,
+    ) -> None:
         super().__init__(config, store)
         self._frame = frame
         self.narratives = narratives
+        self.current_seqs = {} if current_seqs is None else current_seqs
         self._rows: dict[tuple[str, str], dict[str, list[CurrentLabel]]] = {}
         self._pairs: dict[Ids, Pair | None] = {}
 
@@ -52,6 +62,15 @@ class PeoplesPairs(Grading):
 
     def stored(self) -> list[KnownLabeler]:
         return self._stored
+
+    def _stored_labeler(self, name: str) -> StoredLabeler | None:
+        found = super()._stored_labeler(name)
+        return None if found is None else _Person(self, found.name, found.kind, found.version)
+
+    @cached_property
+    def unlabelled(self) -> dict[Ids, Graded]:
+        """What whoever has no label of a pair says of it."""
+        return {ids: Graded(*ids, None, None) for ids in self.opinions}
 
     @cached_property
     def adjudicated(self) -> StoredLabeler | None:
@@ -142,6 +161,29 @@ class PeoplesPairs(Grading):
         ]
 
 
+class _Person(StoredLabeler):
+    """Whom only the store knows: one of many, most of whom have no label of most pairs."""
+
+    grading: PeoplesPairs
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        by_pair: dict[Ids, list[CurrentLabel]] = {}
+        for rows in self.grading._by_query(self.name, self.version).values():
+            for row in rows:
+                by_pair.setdefault((row.query_id, row.doc_id), []).append(row)
+        unlabelled = self.grading.unlabelled
+        return [
+            self._graded(pair, by_pair[ids]) if ids in by_pair else unlabelled[ids]
+            for pair, ids in ((pair, (pair.query_id, pair.doc_id)) for pair in pairs)
+        ]
+
+    def _is_current(self, row: CurrentLabel, pair: Pair) -> bool:
+        known = self.grading.current_seqs.get(row.seq)
+        if known is None:
+            known = self.grading.current_seqs[row.seq] = super()._is_current(row, pair)
+        return known
+
+
 _last_read: WeakKeyDictionary[Desk, tuple[int, Frame, Mapping[str, str], PeoplesPairs]] = WeakKeyDictionary()
 
 
@@ -152,6 +194,8 @@ def peoples_pairs(desk: Desk, last: int) -> PeoplesPairs:
     held = _last_read.get(desk)
     if held is not None and held[0] == last and held[1] is frame and held[2] == narratives:
         return held[3]
-    made = PeoplesPairs(desk.config, desk.store, frame, narratives)
+    same = held is not None and held[1] is frame and held[2] == narratives
+    current_seqs = held[3].current_seqs if held is not None and same else None
+    made = PeoplesPairs(desk.config, desk.store, frame, narratives, current_seqs)
     _last_read[desk] = (last, frame, narratives, made)
     return made

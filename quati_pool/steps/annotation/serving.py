@@ -7,13 +7,15 @@ from pathlib import Path
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.steps.annotation.desk import Desk
+from quati_pool.store.listing import done_slots
+from quati_pool.store.records import content_sha
 from quati_pool.workspace import Workspace
 
 
 def check(config_path: Path, host: str, database: str | None = None) -> list[str]:
     """Opens the desk and the pool, and says in a line each what whoever serves it should know.
 
-    Pairs that were graded under another ``annotation.version`` are to be graded again from now on.
+    Pairs whose labels are history, of another ``annotation.version`` or of other texts, are asked again from now on.
 
     Raises QuatiPoolError where one of them cannot be opened, and where a ``host`` that others can reach is to
     be served while nobody has an access code.
@@ -31,9 +33,25 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
             notes.append("there is no pool yet, so people can only write questions; run: quati-pool build")
         else:
             desk.frame  # noqa: B018  # a fault in the pool is told at once
-        if again := desk.assignments.reopen(desk.version):
-            notes.append(f"{again:,} labels were given under another annotation.version: their pairs are asked again")
+            if again := _reopened(desk):
+                notes.append(
+                    f"{again:,} labels are of another annotation.version or of other texts: their pairs are asked again"
+                )
     return notes
+
+
+def _reopened(desk: Desk) -> int:
+    """Opens the slots whose label is history; how many these were."""
+    outdated = []
+    for slot in done_slots(desk.store, desk.config.name):
+        shown = desk.frame.pair(slot.query_id, slot.doc_id)
+        if shown is None:
+            continue
+        told = desk.narratives.get(slot.query_id)
+        now = {content_sha(shown.query, shown.text, told), content_sha(shown.query, shown.text)}
+        if slot.version != desk.version or slot.content_sha not in now:
+            outdated.append(slot.assignment_id)
+    return desk.assignments.reopen(outdated) if outdated else 0
 
 
 def is_loopback(host: str) -> bool:

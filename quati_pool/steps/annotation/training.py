@@ -14,17 +14,20 @@ from quati_pool.files.problems import RowError, check_id, quoted
 from quati_pool.files.tables import Field, read_table
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.listener import Listener
+from quati_pool.store.listing import slots as all_slots
 
 _FIELDS = ("query_id", "doc_id", "relevance", "explanation")
 
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """How many pairs the file has, how many of them are new or changed, and how many there are in all."""
+    """How many pairs the file has, how many of them are new or changed, and how many there are in all;
+    ``assigned`` of the file's are given out for grading too, though people are told their grade."""
 
     pairs: int
     added: int
     total: int
+    assigned: int = 0
 
 
 def add_training(
@@ -75,7 +78,8 @@ def add_training(
         if not dry_run:
             for (query_id, doc_id), (grade, explanation) in new.items():
                 desk.assignments.add_training(query_id, doc_id, grade, explanation, by)
-        return TrainingReport(len(given), len(new), len(there.keys() | given.keys()))
+        slots = {(slot.query_id, slot.doc_id) for slot in all_slots(desk.store, desk.config.name)}
+        return TrainingReport(len(given), len(new), len(there.keys() | given.keys()), len(given.keys() & slots))
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, str, object, str]]:

@@ -271,9 +271,9 @@ def progress(desk: Desk, token: str | None) -> Progress:
 
 def _loads(desk: Desk) -> tuple[dict[int, int], bool]:
     """The load that a person may take of each design that sets one, and whether all designs do."""
-    designs = {design.design_id: design.parameters.get("load") for design in desk.assignments.designs()}
-    loads = {design_id: load for design_id, load in designs.items() if design_id is not None and type(load) is int}
-    return loads, len(loads) == len(designs)
+    asked = {design_id: parameters.get("load") for design_id, parameters in desk.assignments.parameters().items()}
+    loads = {design_id: load for design_id, load in asked.items() if type(load) is int}
+    return loads, len(loads) == len(asked)
 
 
 def _claimed(desk: Desk, person: Person) -> bool:

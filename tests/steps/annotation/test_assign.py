@@ -18,7 +18,7 @@ from quati_pool.files.artefacts import write_file
 from quati_pool.files.runs import write_run
 from quati_pool.records import Ids, Run
 from quati_pool.steps.annotation.assign import AssignOptions, assign, query_list
-from quati_pool.steps.annotation.assign_report import as_data
+from quati_pool.steps.annotation.assign_report import as_data, tables
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.training import add_training
 from quati_pool.steps.annotation.work import next_item, submit
@@ -126,7 +126,7 @@ def test_neither_another_overlap_nor_another_way_of_choosing_gives_a_pair_to_mor
     # 30 pairs twice, 10 once more.
     assert (more.added_pairs, more.added_slots) == (40, 70)
     fewer = assign(alone, AssignOptions(queries="q0,q1", overlap=1))
-    assert (fewer.design_id, fewer.known, fewer.added_slots) == (None, None, 0)
+    assert (fewer.design_id, fewer.known, fewer.added_slots) == (3, None, 0)  # kept for its probabilities
     replicates = Counter((slot.query_id, slot.doc_id) for slot in there(alone))
     assert set(replicates.values()) == {2}
     assert {slot.replicate for slot in there(alone)} == {1, 2}
@@ -329,6 +329,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "--by and --judge say how to stratify; ask for --stratified N",
     ),
     "an unknown judge": ({"stratified": 9, "judge": "gold"}, "there is no labeler 'gold' in test; "),
+    "no query": ({"queries": " , "}, "--queries ' , ' names no query; give ids parted by commas, or a file"),
     "too few people": (
         {"everything": True, "overlap": 3, "to": ("ana", "bia")},
         "each pair goes to 3 different persons, but only 2 are named; name more, or lower the overlap",
@@ -363,6 +364,59 @@ def test_a_pool_that_has_changed_gives_another_design_and_keeps_the_slots_there_
     repool(alone.parent, pairs(5, 10))
     report = assign(alone, AssignOptions(everything=True))
     assert (report.design_id, report.added_pairs, report.frame_pairs) == (2, 10, 50)
+
+
+@pytest.mark.parametrize("to", [(), ("ana", "bia")])
+def test_pairs_that_left_the_pool_and_came_back_are_given_out_again_by_the_same_command(
+    alone: Path, to: tuple[str, ...]
+) -> None:
+    people(alone, "ana", "bia")
+    choice = AssignOptions(everything=True, overlap=2, to=to)
+    first = assign(alone, choice)
+    repool(alone.parent, pairs(3, 10))
+    with Desk.open(alone) as desk:
+        # Slots of pairs that left are withdrawn as they come up.
+        for name in ("ana", "bia"):
+            while (item := next_item(desk, f"token-of-{name}")) is not None:
+                submit(desk, f"token-of-{name}", item, answer(1))
+    withdrawn = [slot for slot in there(alone) if slot.state == "withdrawn"]
+    assert {slot.query_id for slot in withdrawn} == {"q3"}
+    repool(alone.parent, pairs(4, 10))
+    back = assign(alone, choice)
+    assert (first.frame_sha, back.frame_sha, back.known) == (first.frame_sha, first.frame_sha, None)
+    assert (back.added_pairs, back.added_slots) == (10, len(withdrawn))
+    live = Counter((slot.query_id, slot.doc_id) for slot in there(alone) if slot.state != "withdrawn")
+    assert len(live) == 40
+    assert set(live.values()) == {2}
+    assert assign(alone, choice).known == first.design_id
+
+
+def test_a_rate_that_draws_nothing_says_so(alone: Path) -> None:
+    report = assign(alone, AssignOptions(random="0.000001"))
+    assert (len(report.sample), report.design_id) == (0, None)
+    assert tables(report)[0].note == (
+        "No pair was chosen, so nothing was added: ask for a higher rate, or for a number of pairs."
+    )
+
+
+def test_more_people_asked_for_than_there_are_is_noted(alone: Path) -> None:
+    people(alone, "ana", "bia")
+    assert assign(alone, AssignOptions(everything=True, overlap=2, dry_run=True)).notes == []
+    assert assign(alone, AssignOptions(everything=True, overlap=3, dry_run=True)).notes == [
+        "each pair waits for 3 people, and 2 have a code; for more run: quati-pool assessors add"
+    ]
+    # 40 pairs twice are 80 slots, of which two people with 30 each take 60.
+    assert assign(alone, AssignOptions(everything=True, overlap=2, load=30, dry_run=True)).notes == [
+        "2 people with at most 30 pairs each leave 20 of 80 slots; for more people run: quati-pool assessors add"
+    ]
+
+
+def test_training_among_the_chosen_pairs_is_noted(alone: Path) -> None:
+    with Desk.open(alone) as desk:
+        desk.assignments.add_training("q0", "d0", 3, "said outright", "caio")
+    told = "1 of the chosen pairs are training: people are told their grade before they give their own"
+    assert assign(alone, AssignOptions(queries="q0", dry_run=True)).notes == [told]
+    assert assign(alone, AssignOptions(queries="q1", dry_run=True)).notes == []
 
 
 # ---- training

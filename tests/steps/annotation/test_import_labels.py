@@ -331,6 +331,8 @@ def test_labels_of_nobody_are_refused(alone: Path) -> None:
     assert refusal(alone, ("anna", qrels(alone, "ana", GRADES))) == (
         "nobody is called 'anna'; did you mean 'ana'?, or run: quati-pool assessors add anna"
     )
+    # Which no command would make a person.
+    assert "the name 'adjudicated' cannot be a person's" in refusal(alone, ("adjudicated", qrels(alone, "ana", GRADES)))
 
 
 def test_narratives_count_as_they_do_in_the_app(alone: Path) -> None:
