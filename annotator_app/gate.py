@@ -9,20 +9,23 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from annotator_app.context import COOKIE
+from annotator_app.sign_in import same_origin
 from annotator_app.theme import ICON, SCRIPT
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.errors import SignedOutError
 from quati_pool.store.errors import StoreError
 
-_OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, SCRIPT}
-_OPEN_STARTS = ("/static/", "/_stcore/health", "/_stcore/host-config")
-# Not pages: without a session they are refused instead of sent to the sign-in page.
-_PARTS = ("/_stcore/", "/media/", "/component/", "/download/", "/auth/", "/oauth2callback")
+_OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, SCRIPT, "/_stcore/health", "/_stcore/host-config"}
+_STATIC = "/static/"
+_FILES = "/download/"
+# What Streamlit serves beside pages and this app has no use for: uploads, media, components, metrics, an
+# interface for programs, a sign-in of its own.
+_UNUSED = ("/_stcore/", "/media/", "/component/", "/auth/", "/oauth2callback")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -35,8 +38,9 @@ _HEADERS = {
 
 class Gate:
     """Middleware. A page asked for without a session leads to /sign-in; anything else but the sign-in page,
-    the health check and Streamlit's own files is refused. The web socket passes: the script that it
-    drives asks for the session itself, and says so in words where there is none."""
+    the health check and Streamlit's own files is refused, and so is the web socket, which no page of another
+    site, nor of another port of this machine, may open for the person whose cookie comes with it. What happens
+    to a session after that is seen by the script, which asks for it in every run."""
 
     def __init__(self, app: ASGIApp, desk: Desk) -> None:
         self._app = app
@@ -44,11 +48,17 @@ class Gate:
         self._document, self._policy = _document()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            connection = HTTPConnection(scope)
+            if same_origin(connection) and await self._signed_in(connection, page=True):
+                await self._app(scope, receive, send)
+            else:
+                await send({"type": "websocket.close", "code": 1008})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        path = scope["path"]
-        stored = path.startswith("/static/")
+        stored = scope["path"].startswith(_STATIC)
 
         async def sealed(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -65,21 +75,24 @@ class Gate:
 
     async def _answer(self, request: Request) -> Response | None:
         """The answer where the request goes no further."""
-        path = request.url.path
+        # Not that of ``request.url``, which the Host header has a part in.
+        path = request.scope["path"]
         if "/_stcore/" in path[1:]:
             # Streamlit's page tries these to learn how deep it lies; a page of ours here would mislead it.
             return PlainTextResponse("not here", 404)
-        if path in _OPEN or path.startswith(_OPEN_STARTS):
+        if path in _OPEN or path.startswith(_STATIC):
             return None
-        page = not path.startswith(_PARTS)
+        page = not path.startswith((_FILES, *_UNUSED))
         if not await self._signed_in(request, page):
             return RedirectResponse("/sign-in", status_code=303) if page else PlainTextResponse("sign in", 401)
+        if path.startswith(_UNUSED):
+            return PlainTextResponse("not here", 404)
         if page and request.method in ("GET", "HEAD"):
             return HTMLResponse(self._document, headers={"Content-Security-Policy": self._policy})
         return None
 
-    async def _signed_in(self, request: Request, page: bool) -> bool:
-        token = request.cookies.get(COOKIE)
+    async def _signed_in(self, connection: HTTPConnection, page: bool) -> bool:
+        token = connection.cookies.get(COOKIE)
         if not token:
             return False
         try:

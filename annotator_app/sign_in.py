@@ -9,8 +9,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
@@ -26,10 +27,13 @@ if TYPE_CHECKING:
     import jinja2
 
 _LONGEST = 4096
+_AT_ONCE = 2
 
 
 def routes(desk: Desk) -> list[Route]:
     """The routes /sign-in and /sign-out over ``desk``. No code and no token is ever in an address."""
+    # Checking a code takes a tenth of a second of a processor: a flood of them waits for itself alone.
+    checking = CapacityLimiter(_AT_ONCE)
 
     async def form(request: Request) -> Response:
         return _page(desk, request)
@@ -42,12 +46,12 @@ def routes(desk: Desk) -> list[Route]:
             return _page(desk, request, "sign_in.wrong", status=400)
         address = request.client.host if request.client else ""
         try:
-            # Checking a code takes a tenth of a second of work.
-            token, _ = await run_in_threadpool(access.sign_in, desk, fields.get("code", ""), address)
+            token, _ = await to_thread.run_sync(access.sign_in, desk, fields.get("code", ""), address, limiter=checking)
         except WrongCodeError as error:
             return _wrong(desk, request, error)
         except StoreError:
             return _page(desk, request, "sign_in.unreachable", status=503)
+        await _end(desk, request)
         response = RedirectResponse("/", status_code=303)
         response.set_cookie(
             COOKIE,
@@ -65,12 +69,8 @@ def routes(desk: Desk) -> list[Route]:
     async def leave(request: Request) -> Response:
         if not same_origin(request):
             return _page(desk, request, "sign_in.elsewhere", template="sign_out", status=403)
-        token = request.cookies.get(COOKIE)
-        if token:
-            try:
-                await run_in_threadpool(access.sign_out, desk, token)
-            except StoreError:
-                return _page(desk, request, "sign_in.unreachable", template="sign_out", status=503)
+        if not await _end(desk, request):
+            return _page(desk, request, "sign_in.unreachable", template="sign_out", status=503)
         response = RedirectResponse("/sign-in", status_code=303)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
@@ -83,13 +83,24 @@ def routes(desk: Desk) -> list[Route]:
     ]
 
 
-def same_origin(request: Request) -> bool:
-    """Whether a request that changes something came from a page of this server. A client that is no
-    browser sends neither header, and has no cookies that another site could use."""
+def same_origin(request: HTTPConnection) -> bool:
+    """Whether a request that changes something, or opens the web socket, came from a page of this server.
+
+    A client that is no browser sends neither header, and has no cookies that another site could use."""
     origin = request.headers.get("origin")
     if origin is not None:
         return urlsplit(origin).netloc == request.headers.get("host")
     return request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
+
+
+async def _end(desk: Desk, request: Request) -> bool:
+    """Ends the session that the browser had, if any: nobody's stays behind in a browser that another uses.
+    False where the database cannot be reached."""
+    try:
+        await run_in_threadpool(access.sign_out, desk, request.cookies.get(COOKIE))
+    except StoreError:
+        return False
+    return True
 
 
 def _wrong(desk: Desk, request: Request, error: WrongCodeError) -> Response:

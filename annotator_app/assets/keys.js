@@ -1,5 +1,6 @@
 // What Streamlit's page cannot do by itself: a key that is held down counts once, the note's field takes
-// the focus when it is asked for, and a new passage begins at its top.
+// the focus when it is asked for, a new passage begins at its top, and a page whose connection was refused
+// because its session has ended leads to the sign-in page.
 "use strict";
 // Streamlit's page need not try how deep it lies: the app is at the top.
 window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
@@ -25,6 +26,21 @@ window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
     },
     true,
   );
+
+  window.WebSocket = class extends window.WebSocket {
+    constructor(...given) {
+      super(...given);
+      let opened = false;
+      this.addEventListener("open", () => (opened = true));
+      this.addEventListener("close", () => {
+        if (opened) return;
+        fetch("/", { method: "HEAD", redirect: "manual" }).then(
+          (answer) => answer.type === "opaqueredirect" && window.location.assign("/sign-in"),
+          () => {}, // no server: Streamlit's page says so and tries again
+        );
+      });
+    }
+  };
 
   let shown = null;
   let noting = false;

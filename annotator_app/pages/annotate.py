@@ -80,7 +80,7 @@ def _progress(grading: Grading) -> None:
     parts.append(_measure(_say("all"), done.done, done.total))
     if grading.last is not None and grading.stage in ("ask", "reasons"):
         stored = _say("stored", grade=_answer_name(grading.last))
-        parts.append(html.fill('<span class="quiet stored">{text}</span>', text=stored))
+        parts.append(html.fill('<span class="quiet stored" role="status">{text}</span>', text=stored))
     if done.skipped:
         parts.append(html.fill('<span class="quiet">{text}</span>', text=_say("put_off", count=done.skipped)))
     html.draw(html.fill('<div class="progress">{parts}</div>', parts=html.join(parts)))
@@ -119,9 +119,11 @@ def _pair(grading: Grading) -> None:
     narrative = html.passage(item.narrative, kind="narrative") if item.narrative else Markup("")
     html.draw(
         html.fill(
-            '<section class="pair" data-item="{nonce}"><h1 class="query">{query}</h1>'
+            '<section class="pair" data-item="{nonce}"{spoken}><h1 class="query">{query}</h1>'
             "{narrative}{twins}{text}</section>",
             nonce=grading.nonce,
+            # Ours may be another language: a screen reader reads each as it is.
+            spoken=html.fill(' lang="{language}"', language=desk.prompt.language) if desk.prompt else Markup(""),
             query=html.text(item.query),
             narrative=narrative,
             twins=html.join([_twin(twin) for twin in item.twins]),

@@ -96,6 +96,65 @@ def test_no_file_without_a_session(app: Served, path: str) -> None:
     assert ask(app, "POST", path, "x").status in (401, 405)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/media/x.csv",
+        "/component/a/b",
+        "/auth/login",
+        "/_stcore/metrics",
+        "/_stcore/healthx",
+        "/_stcore/upload_file/a/b",
+        "/_stcore/agent/openapi.json",
+        "/_stcore/agent/mcp",
+    ],
+)
+def test_what_the_app_has_no_use_for_is_not_there_for_those_signed_in_either(app: Served, code: str, path: str) -> None:
+    held = cookie(enter(app, code))
+    for method in ("GET", "PUT", "POST"):
+        assert ask(app, method, path, None if method == "GET" else "x", Cookie=held).status == 404
+
+
+def handshake(app: Served, **headers: str) -> int:
+    """How the web socket that drives the pages is answered: 101 where it opens."""
+    usual = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec_WebSocket_Version": "13",
+        "Sec_WebSocket_Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+        "Sec_WebSocket_Protocol": "streamlit",
+    }
+    return ask(app, "GET", "/_stcore/stream", **usual, **headers).status
+
+
+def test_the_web_socket_opens_for_a_session_and_for_a_page_of_this_server_alone(app: Served, code: str) -> None:
+    held = cookie(enter(app, code))
+    own = {"Origin": app.address}
+    assert handshake(app, Cookie=held, **own) == 101
+    assert handshake(app, **own) == 403
+    assert handshake(app, Cookie=f"{COOKIE}=made-up", **own) == 403
+    # A cookie goes to every port of a machine, whichever of them a page came from.
+    for origin in ("http://127.0.0.1:1", "http://localhost:8501", "https://evil.example", "null"):
+        assert handshake(app, Cookie=held, Origin=origin) == 403, origin
+    ask(app, "POST", "/sign-out", "", Cookie=held)
+    assert handshake(app, Cookie=held, **own) == 403
+    assert "external IP" not in app.said()
+
+
+def test_who_signs_in_ends_the_session_that_the_browser_had(app: Served, config: Path, code: str) -> None:
+    before = cookie(enter(app, code))
+    after = cookie(enter(app, code_for(config, "bia"), Cookie=before))
+    assert after != before
+    assert ask(app, "GET", "/", Cookie=after).status == 200
+    assert ask(app, "GET", "/", Cookie=before).status == 303
+
+
+def test_a_wrong_code_ends_nobodys_session(app: Served, code: str) -> None:
+    held = cookie(enter(app, code))
+    assert enter(app, "WXYZ-EFGH-JKMN-PQRS", Cookie=held, X_Forwarded_For="192.0.2.31").status == 401
+    assert ask(app, "GET", "/", Cookie=held).status == 200
+
+
 def test_the_health_check_is_open(app: Served) -> None:
     assert ask(app, "GET", "/_stcore/health").status == 200
 

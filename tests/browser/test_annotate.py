@@ -238,6 +238,21 @@ def test_the_page_itself_survives_a_restart_of_the_server(browser: Browser, app:
         assert [row[2:] for row in labels(config)] == [("ok", 1), ("ok", 2)]
 
 
+def test_a_session_that_ended_while_the_server_was_away_leads_to_the_sign_in_page(
+    browser: Browser, app: Served, config: Path
+) -> None:
+    with visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(config, "ana"))
+        item(page)
+        app.stop(signal.SIGKILL)
+        with Desk.open(config) as desk:
+            desk.people.revoke("ana")
+        app.start()
+        page.wait_for_url("**/sign-in", timeout=30_000)
+        assert page.locator(".passage").count() == 0
+
+
 def test_a_wrong_code_says_so_and_then_how_long_to_wait(browser: Browser, app: Served, config: Path) -> None:
     code = code_for(config, "ana")
     with visitor(browser, width=390, scheme="dark", language="pt-BR") as (_, record):

@@ -1,0 +1,109 @@
+"""The reveal in Chromium: nothing of a judge reaches the browser before the person's own grade."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, WebSocket, expect
+
+from quati_pool.steps.annotation.desk import Desk
+from tests.browser.served import code_for, served, sign_in, visitor
+from tests.browser.test_annotate import clean, item, labels, press
+from tests.steps.annotation.people_at_work import assigned, collection, pairs
+from tests.steps.annotation.test_work import judged
+
+pytestmark = pytest.mark.slow
+
+
+class Sent:
+    """All that came over the page's web sockets."""
+
+    def __init__(self, page: Page) -> None:
+        self.bytes = b""
+        page.on("websocket", self._hear)
+
+    def _hear(self, socket: WebSocket) -> None:
+        socket.on("framereceived", self._keep)
+
+    def _keep(self, frame: str | bytes) -> None:
+        self.bytes += frame if isinstance(frame, bytes) else frame.encode()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """One query of three passages, each graded by the judge, of which ana's and bia's labels are wanted."""
+    made = collection(
+        tmp_path / "small",
+        pairs(1, 3),
+        judges={"lexical": {"judge": "lexical"}},
+        annotation={"prompt": "quati-pt", "reveal": "lexical"},
+    )
+    with Desk.open(made) as desk:
+        assert desk.revealed is not None
+        judged(desk.store, str(desk.revealed.version), {("q0", f"d{d}"): d for d in range(3)})
+        assigned(desk, (None, None))
+    return made
+
+
+def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, config: Path) -> None:
+    with served(config) as app, visitor(browser, height=800) as (_, record):
+        page = record.page
+        sent = Sent(page)
+        sign_in(page, app, code_for(config, "ana"))
+        item(page)
+        for secret in (b"lexical", b"nota ", b'"d0"', b"runs", b"systems"):
+            assert secret not in sent.bytes
+        press(page, "3")
+        told = page.locator(".told")
+        expect(told).to_contain_text("Your grade is stored: 3 Perfectly relevant.")
+        expect(told).to_contain_text("lexical says:")
+        assert b"lexical" in sent.bytes
+        press(page, "1")
+        assert page.locator(".told").count() == 0
+        press(page, "0")
+        expect(told).to_be_visible()
+        press(page, "g")
+        item(page)
+        page.keyboard.press("u")  # what was given before the judge was seen stays
+        expect(page.locator(".notice")).to_contain_text("so your own stays")
+        clean(record, app)
+    assert [row[2:] for row in labels(config)] == [("ok", 3), ("ok", 1), ("ok", 0)]
+    with Desk.open(config) as desk:
+        phases = [
+            label.phase
+            for doc_id in desk.frame.doc_ids("q0")
+            for label, _ in desk.store.history("test", "ana", "q0", doc_id)
+        ]
+    assert sorted(phases) == ["blind", "blind", "revealed"]
+
+
+def test_nothing_that_another_person_said_reaches_the_browser(browser: Browser, config: Path) -> None:
+    with served(config) as app:
+        with visitor(browser) as (_, record):
+            page = record.page
+            sign_in(page, app, code_for(config, "ana"))
+            for _ in range(3):
+                item(page)
+                page.keyboard.press("n")
+                expect(page.locator("textarea")).to_be_focused()
+                page.keyboard.type("what ana thinks")
+                page.keyboard.press("Escape")
+                page.wait_for_timeout(600)
+                press(page, "2")
+                press(page, "g")
+        with visitor(browser) as (_, record):
+            page = record.page
+            sent = Sent(page)
+            sign_in(page, app, code_for(config, "bia"))
+            for _ in range(3):
+                press(page, "1")
+                press(page, "g")
+            expect(page.locator(".end")).to_be_visible()
+            for name in ("review", "dashboard", "questions"):
+                page.goto(f"{app.address}/{name}")
+                page.wait_for_selector("[role=tab], .end")
+            assert b"bia" in sent.bytes
+            assert b"ana thinks" not in sent.bytes
+            assert b">ana<" not in sent.bytes
+    assert len(labels(config)) == 3
