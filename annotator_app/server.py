@@ -46,9 +46,16 @@ def serve(
     except ModuleNotFoundError as error:
         raise MissingExtraError("quati-pool annotate", "app", error.name or "streamlit") from None
     from annotator_app import context
+    from quati_pool.steps.annotation.apart import apart
     from quati_pool.steps.annotation.desk import Desk
+    from quati_pool.steps.annotation.serving import warm
 
-    with Desk.open(config_path, database) as desk, _bound(host, port) as listening:
+    with (
+        Desk.open(config_path, database) as desk,
+        apart(desk, config_path, database),
+        _bound(host, port) as listening,
+    ):
+        warm(desk)
         context.use(desk)
         try:
             _run(desk, listening, lambda: ready(_address(listening, host)))

@@ -33,24 +33,27 @@ class PairAgreement(Estimates):
     binarized: dict[int, Estimates]
 
 
-def pairwise(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> list[PairAgreement]:
+def pairwise(ratings: Ratings, draws: int = DRAWS, seed: int = 0, *, binarized: bool = True) -> list[PairAgreement]:
     """All coefficients of all pairs of labelers, in the labelers' order.
 
-    Resamples the queries in which the two have a common pair; draws=0 leaves intervals out. The
-    order of the input changes no interval.
+    Resamples the queries in which the two have a common pair; draws=0 leaves intervals out, and
+    ``binarized=False`` what takes most of the time. The order of the input changes no interval.
     """
+    thresholds = ratings.scale[1:] if binarized else ()
     order = queries_by_id(ratings)
     names = list(combinations(ratings.labelers, 2))
     tables = [confusion_by_query(ratings, a, b)[order] for a, b in names]
     tables = [table[table.any(axis=(1, 2))] for table in tables]
     drawn = resample(tables, draws, seed)
     return [
-        _agreement(a, b, table, totals, ratings.scale, draws)
+        _agreement(a, b, table, totals, ratings.scale, thresholds, draws)
         for (a, b), table, totals in zip(names, tables, drawn, strict=True)
     ]
 
 
-def _agreement(a: str, b: str, tables: Int, drawn: Values, scale: Sequence[int], draws: int) -> PairAgreement:
+def _agreement(
+    a: str, b: str, tables: Int, drawn: Values, scale: Sequence[int], thresholds: Sequence[int], draws: int
+) -> PairAgreement:
     total: Int = tables.sum(axis=0)
 
     def found(table: Int, drawn: Values, values: Sequence[int], words: Sequence[str]) -> Estimates:
@@ -79,7 +82,7 @@ def _agreement(a: str, b: str, tables: Int, drawn: Values, scale: Sequence[int],
                 (0, 1),
                 (f"a grade below {grade}", f"a grade of {grade} or more"),
             )
-            for grade in scale[1:]
+            for grade in thresholds
         },
     )
 

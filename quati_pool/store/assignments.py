@@ -8,11 +8,11 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Integer, and_, case, exists, func, insert, or_, select, update
-from sqlalchemy import cast as as_type
+from sqlalchemy import Connection, Select, and_, bindparam, case, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from quati_pool.records import State
+from quati_pool.store import statements
 from quati_pool.store.appending import write
 from quati_pool.store.bulk import insert_rows
 from quati_pool.store.clock import database_now
@@ -32,15 +32,13 @@ from quati_pool.store.records import (
     Training,
 )
 from quati_pool.store.rows import label_of
-from quati_pool.store.schema import assignments, designs, labels, queues, training
+from quati_pool.store.schema import assessors, assignments, designs, labels, training
 from quati_pool.store.schema import selections as _selections
 from quati_pool.store.slots import (
-    IN_LINE,
     NOBODYS,
     SLOT,
     free_now,
     held_by,
-    lease_over,
     lock_all,
     lock_person,
     looked_up,
@@ -53,6 +51,11 @@ _KEPT = 0.9  # of a lease: renewed only below, for else every label would write 
 
 _DESIGN = tuple(field.name for field in fields(Design))
 _TRAINING = tuple(field.name for field in fields(Training))
+_TRAINING_NOW = (
+    select(*(training.c[name] for name in _TRAINING))
+    .where(training.c.collection == bindparam("collection"), training.c.dropped_at.is_(None))
+    .order_by(training.c.training_id)
+)
 _GIVEN = (
     "query_id", "doc_id", "replicate", "query_order", "holder", "query_turn", "turn",
     "collection", "design_id", "state", "skips", "line",
@@ -65,6 +68,7 @@ _SAID = {
     "changed": "something was done with it since",
 }
 _IDS_A_STATEMENT = 500
+_SLOT_TO_CHANGE = statements.SLOT_OF_ID.with_for_update()
 _PAIR = tuple(assignments.c[name] for name in ("assignment_id", "design_id", "query_id", "doc_id"))
 
 
@@ -128,6 +132,12 @@ class Assignments:
         with self._store.reading() as connection:
             return [Design(**row) for row in connection.execute(wanted.order_by(designs.c.design_id)).mappings()]
 
+    def parameters(self) -> dict[int, Mapping[str, Any]]:
+        """What was asked for with each design, by design_id, without all the strata that came of it."""
+
+        with self._store.reading() as connection:
+            return dict(connection.execute(statements.PARAMETERS, {"of": self._collection}).all())
+
     def selections(self, design_id: int) -> list[Selection]:
         """What a design chose, by query_id, then doc_id."""
 
@@ -156,9 +166,8 @@ class Assignments:
         """What a person is at: the first of the open slots they hold. What was undone comes first, what was
         skipped twice or more last; else by query_turn, skips and turn."""
 
-        mine = (*held_by(self._collection, name), assignments.c.state == "open")
         with self._store.reading() as connection:
-            row = connection.execute(select(*SLOT).where(*mine).order_by(*IN_LINE).limit(1)).first()
+            row = connection.execute(statements.HELD, self._of(name)).first()
         return None if row is None else slot_of(row)
 
     def slot(self, assignment_id: int) -> Slot | None:
@@ -168,36 +177,27 @@ class Assignments:
             return self._slot(connection, assignment_id)
 
     def _slot(self, connection: Connection, assignment_id: int, *, changing: bool = False) -> Slot | None:
-        c = assignments.c
-        wanted = select(*SLOT).where(c.assignment_id == assignment_id, c.collection == self._collection)
-        row = connection.execute(wanted.with_for_update() if changing else wanted).first()
+        wanted = _SLOT_TO_CHANGE if changing else statements.SLOT_OF_ID
+        row = connection.execute(wanted, {"assignment_id": assignment_id, "of": self._collection}).first()
         return None if row is None else slot_of(row)
 
     def open_queries(self, name: str) -> list[OpenQuery]:
         """The queries with pairs that a person could be given, by query_order, then query_id. A pair counts once,
         however many of its slots are free, and not at all where the person has or did one of them."""
 
-        c, q = assignments.c, queues.c
-        nobodys = assignments.alias("nobodys")
-        n = nobodys.c
-        same = (n.collection == c.collection, n.query_id == c.query_id, n.doc_id == c.doc_id, n.holder.is_(None))
-        also_free = exists(select(n.assignment_id).where(*same, n.state == "open").correlate(assignments))
-        pairs = func.count(c.doc_id.distinct())
-        everybodys = select(q.query_id, q.query_order, q.free).where(q.collection == self._collection)
-        query_id = looked_up(c.query_id)
-        had = select(query_id, pairs).where(*held_by(self._collection, name), also_free).group_by(query_id)
-        over = (
-            select(query_id, pairs)
-            .where(c.collection == self._collection, lease_over(), not_yet(name), ~also_free)
-            .group_by(query_id)
-        )
         with self._store.reading() as connection:
-            queries = connection.execute(everybodys).all()
+            queries = connection.execute(statements.QUEUES, {"of": self._collection}).all()
             counts = Counter({row.query_id: row.free for row in queries})
-            counts.subtract(dict(connection.execute(had).all()))
-            counts.update(dict(connection.execute(over).all()))
+            counts.subtract(dict(connection.execute(statements.HAD, self._of(name)).all()))
+            counts.update(dict(connection.execute(statements.OVER, self._of(name)).all()))
         found = [OpenQuery(row.query_id, row.query_order, counts[row.query_id]) for row in queries]
         return sorted((one for one in found if one.free > 0), key=lambda one: (one.query_order, one.query_id))
+
+    def free_pairs(self, name: str) -> int:
+        """How many pairs a person could be given, of all queries together."""
+
+        with self._store.reading() as connection:
+            return int(connection.execute(statements.FREE_PAIRS, self._of(name)).scalar_one())
 
     def free(self, name: str, query_id: str) -> list[Slot]:
         """The slots of a query that a person could be given, by doc_id, for each pair the lowest replicate."""
@@ -286,7 +286,6 @@ class Assignments:
             raise StoreError(
                 f"{label.query_id} {label.doc_id}: a person's label cannot be {label.status}; grade it again"
             )
-        c = assignments.c
         with self._store.writing() as connection:
             lock_person(connection, self._collection, name)
             if (known := self._known(connection, label)) is not None:
@@ -304,11 +303,9 @@ class Assignments:
             if label.status == State.skipped:
                 skips = slot.skips + 1
                 changed.update(state="open", skips=skips, line=int(skips >= LATE))
-            connection.execute(update(assignments).where(c.assignment_id == assignment_id).values(changed))
-            mine = (*held_by(self._collection, name), c.state == "open", c.leased_until.is_not(None))
-            used = c.leased_until < database_now() + lease_seconds * _KEPT
-            renewed = {"leased_until": database_now() + lease_seconds}
-            connection.execute(update(assignments).where(*mine, used).values(renewed))
+            connection.execute(statements.CHANGE_SLOT, {"changed": assignment_id, **changed})
+            renewed = {"seconds": lease_seconds, "enough": lease_seconds * _KEPT}
+            connection.execute(statements.RENEW_USED, {**self._of(name), **renewed})
         return Submitted(seq, again=False)
 
     def _check(self, label: Label, name: str, slot: Slot) -> None:
@@ -323,7 +320,7 @@ class Assignments:
         """The seq of this very label, where its nonce is in the store."""
         if label.nonce is None:
             return None
-        row = connection.execute(select(labels).where(labels.c.nonce == label.nonce)).mappings().first()
+        row = connection.execute(statements.LABEL_OF_NONCE, {"nonce": label.nonce}).mappings().first()
         if row is None:
             return None
         known = label_of(row)
@@ -425,55 +422,63 @@ class Assignments:
                 taken += len(query_ids)
         return taken
 
-    def release(self, name: str | None = None, fixed: bool = False) -> int:
-        """Frees the open slots of a person, or of everybody: those held for a time, and with ``fixed`` those given
-        for good too. How many it freed."""
+    def release(self, name: str) -> int:
+        """Frees the open slots of a person, those given for good too. How many it freed."""
 
-        c = assignments.c
-        theirs = [c.collection == self._collection, c.state == "open"]
-        theirs.append(c.holder.is_not(None) if name is None else c.holder == name)
-        if not fixed:
-            theirs.append(c.leased_until.is_not(None))
+        theirs = (*held_by(self._collection, name), assignments.c.state == "open")
         with self._store.writing() as connection:
             lock_all(connection, self._collection)
             freed = connection.execute(update(assignments).where(*theirs).values(NOBODYS)).rowcount
             rebuild(connection, self._collection)
         return freed
 
+    def reopen(self, assignment_ids: Sequence[int]) -> int:
+        """Opens done slots again, whose labels stay: whoever did them is asked once more, or whoever comes where
+        that person's code was revoked. How many it opened."""
+
+        c, a = assignments.c, assessors.c
+        revoked = select(a.name).where(a.collection == self._collection, a.revoked_at.is_not(None))
+        ids = sorted(set(assignment_ids))
+        opened = 0
+        with self._store.writing() as connection:
+            lock_all(connection, self._collection)
+            for start in range(0, len(ids), _IDS_A_STATEMENT):
+                some = c.assignment_id.in_(ids[start : start + _IDS_A_STATEMENT])
+                done = update(assignments).where(some, looked_up(c.collection) == self._collection, c.state == "done")
+                nobodys = done.where(c.holder.in_(revoked)).values({**NOBODYS, "state": "open"})
+                opened += connection.execute(nobodys).rowcount
+                again = {"state": "open", "label_seq": None, "skips": 0, "line": 0}
+                opened += connection.execute(done.values(again)).rowcount
+            rebuild(connection, self._collection)
+        return opened
+
     def progress(self) -> list[QueryProgress]:
         """By holder (None: nobody's) and query, how many slots are open, done and skipped."""
 
-        return self._progress(assignments.c.collection == self._collection)
+        return self._progress(statements.PROGRESS, {"of": self._collection})
 
     def mine(self, name: str) -> list[QueryProgress]:
         """``progress`` of one person."""
 
-        return self._progress(and_(*held_by(self._collection, name)))
+        return self._progress(statements.MINE, self._of(name))
 
-    def _progress(self, whose: Any) -> list[QueryProgress]:
-        c = assignments.c
-        query_id = looked_up(c.query_id)
-        is_open = as_type(c.state == "open", Integer)
-        skipped = as_type(and_(c.state == "open", c.skips > 0), Integer)
-        wanted = (
-            select(c.holder, query_id, func.sum(is_open), func.sum(1 - is_open), func.sum(skipped))
-            .where(whose, c.state != "withdrawn")
-            .group_by(c.holder, query_id)
-        )
+    def _progress(self, wanted: Select[Any], whose: Mapping[str, str]) -> list[QueryProgress]:
         with self._store.reading() as connection:
-            found = [QueryProgress(*row) for row in connection.execute(wanted)]
+            found = [QueryProgress(*row) for row in connection.execute(wanted, whose)]
         return sorted(found, key=lambda row: (row.holder is None, row.holder or "", row.query_id))
+
+    def _of(self, name: str) -> dict[str, str]:
+        """The parameters that stand for a person."""
+        return {"of": self._collection, "name": name}
 
     # Training
 
     def training(self) -> list[Training]:
         """The pairs to practise on, oldest first."""
 
-        c = training.c
-        mine = (c.collection == self._collection, c.dropped_at.is_(None))
-        wanted = select(*(c[name] for name in _TRAINING)).where(*mine).order_by(c.training_id)
         with self._store.reading() as connection:
-            return [Training(**row) for row in connection.execute(wanted).mappings()]
+            found = connection.execute(_TRAINING_NOW, {"collection": self._collection})
+            return [Training(**row) for row in found.mappings()]
 
     def add_training(self, query_id: str, doc_id: str, relevance: int, explanation: str, by: str) -> int:
         """Adds a pair to practise on, in place of an earlier one of the same pair; its training_id."""

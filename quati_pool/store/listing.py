@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 
@@ -24,6 +25,29 @@ def slots(store: Store, collection: str, holder: str | None = None) -> list[Slot
         wanted = wanted.where(c.holder == holder)
     with store.reading() as connection:
         return [slot_of(row) for row in connection.execute(wanted)]
+
+
+class DoneSlot(NamedTuple):
+    """A slot that is done, with what its label was given under."""
+
+    assignment_id: int
+    query_id: str
+    doc_id: str
+    version: str
+    content_sha: str
+
+
+def done_slots(store: Store, collection: str) -> list[DoneSlot]:
+    """All done slots of a collection, in the order in which they were made."""
+    a, label = assignments.c, labels.c
+    wanted = (
+        select(a.assignment_id, a.query_id, a.doc_id, label.version, label.content_sha)
+        .join_from(assignments, labels, label.seq == a.label_seq)
+        .where(a.collection == collection, a.state == "done")
+        .order_by(a.assignment_id)
+    )
+    with store.reading() as connection:
+        return [DoneSlot(*row) for row in connection.execute(wanted)]
 
 
 def last_seen(store: Store, collection: str) -> dict[str, datetime]:

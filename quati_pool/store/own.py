@@ -9,16 +9,16 @@ from sqlalchemy import func, select, update
 from quati_pool.store.clock import database_now
 from quati_pool.store.database import Store
 from quati_pool.store.records import Submitted
-from quati_pool.store.schema import assignments, labels
+from quati_pool.store.schema import assignments
 from quati_pool.store.slots import lock_person
+from quati_pool.store.statements import OWN_STATES, SEQ_OF_NONCE
 
 
 def own_states(store: Store, collection: str, name: str, query_id: str) -> Mapping[str, str]:
     """Which of one query's passages a person holds (``open``) or did (``done``), by doc_id."""
-    a = assignments.c
-    mine = (a.collection == collection, a.query_id == query_id, a.holder == name)
+    mine = {"of": collection, "name": name, "query_id": query_id}
     with store.reading() as connection:
-        return {row.doc_id: row.state for row in connection.execute(select(a.doc_id, a.state).where(*mine))}
+        return {row.doc_id: row.state for row in connection.execute(OWN_STATES, mine)}
 
 
 def own_open(store: Store, collection: str, name: str) -> list[tuple[int, str, str]]:
@@ -54,5 +54,5 @@ def renew(store: Store, collection: str, name: str, seconds: float) -> int:
 def stored(store: Store, nonce: str) -> Submitted | None:
     """The label that was sent with this nonce, if it is in the store."""
     with store.reading() as connection:
-        seq = connection.execute(select(labels.c.seq).where(labels.c.nonce == nonce)).scalar()
+        seq = connection.execute(SEQ_OF_NONCE, {"nonce": nonce}).scalar()
     return None if seq is None else Submitted(seq, True)

@@ -18,6 +18,7 @@ from quati_pool.store.queues import rebuild
 from quati_pool.store.records import Assessor, Role, Session
 from quati_pool.store.schema import assessors, assignments, sessions, sign_in_failures
 from quati_pool.store.slots import NOBODYS, held_by, lock_all
+from quati_pool.store.statements import SESSION
 
 LONGEST_NAME = 64
 FREE_FAILURES = 3  # wrong codes without a wait
@@ -131,23 +132,15 @@ class People:
         """The session of a token, if it is valid now and its person not revoked; keeps, to the minute, when it was
         last seen."""
 
-        s, a = sessions.c, assessors.c
-        now = database_now()
-        wanted = (
-            select(s.name, a.role, a.settings, s.created_at, s.seen_at, s.expires_at, (now - s.seen_at).label("ago"))
-            .join_from(sessions, assessors, (a.collection == s.collection) & (a.name == s.name))
-            .where(
-                s.token_sha == token_sha, s.collection == self._collection, s.ended_at.is_(None), s.expires_at > now,
-                a.revoked_at.is_(None),
-            )
-        )  # fmt: skip
+        known = {"token_sha": token_sha, "of": self._collection}
         with self._store.reading() as connection:
-            row = connection.execute(wanted).first()
+            row = connection.execute(SESSION, known).first()
         if row is None:
             return None
         if row.ago >= _TOUCH:
             with self._store.writing() as connection:
-                connection.execute(update(sessions).where(s.token_sha == token_sha).values(seen_at=now))
+                seen = update(sessions).where(sessions.c.token_sha == token_sha)
+                connection.execute(seen.values(seen_at=database_now()))
         times = (as_time(row.created_at), as_time(row.seen_at), as_time(row.expires_at))
         return Session(
             name=row.name, role=row.role, settings=row.settings,

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, exists, or_, select, text
+from sqlalchemy import BindParameter, ColumnElement, Connection, Row, and_, exists, or_, select, text
 
 from quati_pool.store.clock import database_now
 from quati_pool.store.records import Slot
@@ -23,7 +23,7 @@ NOBODYS = {
 IN_LINE = (assignments.c.line, assignments.c.query_turn, assignments.c.skips, assignments.c.turn)
 """The order in which a person does the open slots they hold."""
 
-_SHARED = text("SELECT pg_advisory_xact_lock_shared(:number)")
+_BOTH = text("SELECT pg_advisory_xact_lock_shared(:all), pg_advisory_xact_lock(:person)")
 _ALONE = text("SELECT pg_advisory_xact_lock(:number)")
 
 
@@ -32,7 +32,7 @@ def slot_of(row: Row[Any] | Sequence[Any]) -> Slot:
     return Slot(*row)
 
 
-def held_by(collection: str, name: str) -> tuple[ColumnElement[bool], ...]:
+def held_by(collection: str | BindParameter[str], name: str | BindParameter[str]) -> tuple[ColumnElement[bool], ...]:
     """The slots, of any state, that are a person's."""
     return (assignments.c.collection == collection, assignments.c.holder == name)
 
@@ -48,7 +48,7 @@ def lease_over() -> ColumnElement[bool]:
     return and_(c.state == "open", c.leased_until.is_not(None), c.leased_until < database_now())
 
 
-def not_yet(name: str) -> ColumnElement[bool]:
+def not_yet(name: str | BindParameter[str]) -> ColumnElement[bool]:
     """Slots of pairs of which a person neither holds nor did any."""
     mine, c = assignments.alias("mine"), assignments.c
     same = (mine.c.collection == c.collection, mine.c.query_id == c.query_id, mine.c.doc_id == c.doc_id)
@@ -68,8 +68,7 @@ def lock_person(connection: Connection, collection: str, name: str) -> None:
     counting what the person has, or waiting for the other's rows.
     """
     if connection.dialect.name == "postgresql":
-        connection.execute(_SHARED, {"number": _number(collection)})
-        connection.execute(_ALONE, {"number": _number(collection, name)})
+        connection.execute(_BOTH, {"all": _number(collection), "person": _number(collection, name)})
 
 
 def lock_all(connection: Connection, collection: str) -> None:

@@ -11,6 +11,8 @@ from quati_pool.records import State
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
 from quati_pool.store.errors import ConflictError, StoreError
+from quati_pool.store.listing import done_slots
+from quati_pool.store.people import People
 from quati_pool.store.records import COUNTING, Design, NewSlot, OpenQuery, QueryProgress, Selection
 from quati_pool.store.schema import assignments, designs, labels, queues, selections
 from tests.store.annotation import LEASE, claimed, done, given, queue, run_out
@@ -314,15 +316,35 @@ def test_withdrawn_and_released_slots(store: Store) -> None:
     slots.create(DESIGN, [], [NewSlot("q9", "d1", 1, 9, "ana")])
     assert slots.withdraw([1]) == 1
     assert slots.release("bia") == 0
-    assert slots.release("ana") == 1  # what is given for good stays
-    assert slots.open_queries("ana") == [OpenQuery("q1", 1, 1), OpenQuery("q2", 2, 2)]
-    held = slots.held("ana")
-    assert held is not None
-    assert held.query_id == "q9"
-    assert slots.release(fixed=True) == 1
+    assert slots.open_queries("ana") == [OpenQuery("q2", 2, 2)]
+    assert slots.release("ana") == 2  # what was given for good too
     assert slots.held("ana") is None
     assert [query.query_id for query in slots.open_queries("bia")] == ["q1", "q2", "q9"]
     assert claimed(Assignments(store, "other")) == []
+
+
+def test_done_slots_are_opened_again_for_whoever_did_them(store: Store) -> None:
+    people = People(store, "pira")
+    people.add("ana", "assessor", "AAAA", "hash of ana")
+    people.add("bia", "assessor", "BBBB", "hash of bia")
+    slots = queue(store, queries=3, docs=1)
+    wanted = [("ana", "q1"), ("bia", "q2"), ("ana", "q3")]
+    first, second, third = [claimed(slots, name, query_id)[0] for name, query_id in wanted]
+    seq = done(slots, first)
+    done(slots, second, "bia")
+    people.revoke("bia")
+    told = [(one.assignment_id, one.query_id, one.version, one.content_sha) for one in done_slots(store, "pira")]
+    assert told == [(first.assignment_id, "q1", "guide-1", "q1 d1"), (second.assignment_id, "q2", "guide-1", "q2 d1")]
+    before = count(store, labels)
+    assert slots.reopen([first.assignment_id, second.assignment_id, third.assignment_id, 99]) == 2  # one is open
+    assert slots.reopen([first.assignment_id]) == 0
+    held = slots.held("ana")
+    assert held is not None
+    assert (held.assignment_id, held.label_seq) == (first.assignment_id, None)
+    assert slots.open_queries("caio") == [OpenQuery("q2", 2, 1)]  # whose bia is gone
+    assert count(store, labels) == before
+    assert done(slots, first) > seq
+    assert Assignments(store, "other").reopen([first.assignment_id]) == 0
 
 
 def test_progress_counts_by_person_and_query(store: Store) -> None:

@@ -118,6 +118,7 @@ class Slots(RuleBasedStateMachine):
             told = {query.query_id: query.free for query in self.slots.open_queries(name)}
             found = {query_id: len(self.slots.free(name, query_id)) for query_id in ("q1", "q2")}
             assert told == {query_id: count for query_id, count in found.items() if count}
+            assert self.slots.free_pairs(name) == sum(found.values())
 
 
 # Every step writes to the disk.

@@ -24,6 +24,7 @@ def test_sqlite_finds_slots_by_more_than_their_collection(tmp_path: Path) -> Non
                 plans.extend((statement, row[3]) for row in told)
 
         slots.open_queries("ana")
+        slots.free_pairs("ana")
         [slot, *_] = claimed(slots)
         slots.claim("ana", [9, 10, 11, 12, 13, 14], LEASE, {1: 5})
         slots.withdraw([20, 21, 22, 23, 24])

@@ -161,7 +161,7 @@ def test_everything_at_once_ends_without_a_deadlock(store: Store) -> None:
             except ConflictError:
                 pass
             if number == 0:
-                slots.release()
+                slots.release("person3")
                 slots.withdraw([turn + 1])
             if number == 1 and turn == 6:
                 people.revoke("person2")

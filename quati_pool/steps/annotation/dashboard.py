@@ -1,7 +1,7 @@
 """How far everybody is and how well they agree so far: computed beside the annotators' work, never in it.
 
-One thread a server computes, at most one at a time, over one state of the store; a page is handed what
-was made last, with the time of it.
+At most one at a time is made of a desk, by a thread over one state of the store (of the server's desk by another
+process: ``apart``); a page is handed what was made last, with the time of it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
@@ -74,8 +74,8 @@ class QueryProgress(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Agreement:
     """What ``quati-pool agree`` says of people with each other (``pairs`` and ``overall`` of two people or more)
-    and with each judge (``judged``), over the pairs that people labelled. ``why`` says what is lacking where
-    there are none; ``problems`` why a judge is left out."""
+    and with each judge (``judged``), over the pairs that people labelled, but for binarized grades. ``why`` says
+    what is lacking where there are none; ``problems`` why a judge is left out."""
 
     pairs: tuple[PairAgreement, ...]
     judged: tuple[PairAgreement, ...]
@@ -144,7 +144,7 @@ class _Keeper:
     def _run(self, desk: Desk) -> None:
         made, problem = None, None
         try:
-            made = compute(desk)
+            made = (_makers.get(desk) or compute)(desk)
         except QuatiPoolError as error:
             problem = str(error)
         except Exception as error:
@@ -153,6 +153,17 @@ class _Keeper:
         with self._lock:
             self._made, self._problem = made or self._made, problem
             self._at, self._thread = time.monotonic(), None
+
+
+_makers: WeakKeyDictionary[Desk, Callable[[Desk], Dashboard]] = WeakKeyDictionary()
+
+
+def make_with(desk: Desk, make: Callable[[Desk], Dashboard] | None) -> None:
+    """Has the desk's dashboards made by another function than ``compute``; None: by that again."""
+    if make is None:
+        _makers.pop(desk, None)
+    else:
+        _makers[desk] = make
 
 
 _keepers: WeakKeyDictionary[Desk, _Keeper] = WeakKeyDictionary()
@@ -198,7 +209,7 @@ def _agreement(pairs: PeoplesPairs, sources: list[LabelSource], problems: Mappin
     together, why = None, None
     try:
         # Judges with each other are left to agree: here they are read where people labelled, and nowhere else.
-        found = [pair for pair in pairwise(_ratings(pairs, sources), DRAWS, seed) if pair.n]
+        found = [pair for pair in pairwise(_ratings(pairs, sources), DRAWS, seed, binarized=False) if pair.n]
         together = overall(_ratings(pairs, people), DRAWS, seed)
     except QuatiPoolError as error:
         why = str(error)

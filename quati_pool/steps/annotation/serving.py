@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 
+from quati_pool.annotation.near import near_duplicates
 from quati_pool.errors import QuatiPoolError
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.listing import done_slots
@@ -52,6 +53,13 @@ def _reopened(desk: Desk) -> int:
         if slot.version != desk.version or slot.content_sha not in now:
             outdated.append(slot.assignment_id)
     return desk.assignments.reopen(outdated) if outdated else 0
+
+
+def warm(desk: Desk) -> None:
+    """Does what the first person would wait for: opens the pool, if there is one, and what compares passages."""
+    if Workspace(desk.config.folder).pool.exists():
+        desk.frame  # noqa: B018
+    near_duplicates(["um", "um"])
 
 
 def is_loopback(host: str) -> bool:

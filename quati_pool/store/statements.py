@@ -1,0 +1,139 @@
+"""What is asked with every label, as statements made once with named parameters: to make one takes SQLAlchemy
+several times as long as the database needs to answer it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Double,
+    Integer,
+    Select,
+    and_,
+    bindparam,
+    exists,
+    func,
+    select,
+    update,
+)
+from sqlalchemy import cast as as_type
+
+from quati_pool.store.clock import database_now
+from quati_pool.store.schema import assessors, assignments, designs, labels, queues, sessions
+from quati_pool.store.slots import IN_LINE, SLOT, held_by, lease_over, looked_up, not_yet
+
+COLLECTION: BindParameter[str] = bindparam("of")  # no column's name, which an UPDATE would take for itself
+NAME: BindParameter[str] = bindparam("name")
+
+_c = assignments.c
+_theirs = held_by(COLLECTION, NAME)
+_seconds: Any = bindparam("seconds", type_=Double())
+
+SESSION = (
+    select(
+        sessions.c.name, assessors.c.role, assessors.c.settings, sessions.c.created_at, sessions.c.seen_at,
+        sessions.c.expires_at, (database_now() - sessions.c.seen_at).label("ago"),
+    )
+    .join_from(
+        sessions,
+        assessors,
+        (assessors.c.collection == sessions.c.collection) & (assessors.c.name == sessions.c.name),
+    )
+    .where(
+        sessions.c.token_sha == bindparam("token_sha"), sessions.c.collection == COLLECTION,
+        sessions.c.ended_at.is_(None), sessions.c.expires_at > database_now(), assessors.c.revoked_at.is_(None),
+    )
+)  # fmt: skip
+"""The session of a token_sha of this collection, if it is valid now; ``ago`` are the seconds since it was seen."""
+
+HELD = select(*SLOT).where(*_theirs, _c.state == "open").order_by(*IN_LINE).limit(1)
+"""What a person is at: a row of SLOT."""
+
+SLOT_OF_ID = select(*SLOT).where(_c.assignment_id == bindparam("assignment_id"), _c.collection == COLLECTION)
+"""A slot by its assignment_id."""
+
+OWN_STATES = select(_c.doc_id, _c.state).where(_c.collection == COLLECTION, _c.query_id == bindparam("query_id"),
+                                               _c.holder == NAME)  # fmt: skip
+"""The slots that a person has of a query, of any state."""
+
+LABEL_OF_NONCE = select(labels).where(labels.c.nonce == bindparam("nonce"))
+"""The label that was sent with a nonce."""
+
+SEQ_OF_NONCE = select(labels.c.seq).where(labels.c.nonce == bindparam("nonce"))
+"""Its seq alone."""
+
+CHANGE_SLOT = update(assignments).where(_c.assignment_id == bindparam("changed"))
+"""Sets columns, given as parameters of their names, of the slot ``changed``."""
+
+RENEW_USED = (
+    update(assignments)
+    .where(*_theirs, _c.state == "open", _c.leased_until.is_not(None),
+           _c.leased_until < database_now() + bindparam("enough", type_=Double()))
+    .values(leased_until=database_now() + _seconds)
+)  # fmt: skip
+"""Makes a person's leases that have less than ``enough`` seconds left last for ``seconds``."""
+
+PARAMETERS = select(designs.c.design_id, designs.c.parameters).where(designs.c.collection == COLLECTION)
+"""What was asked for with each design."""
+
+# Free pairs
+
+
+def _also_free() -> ColumnElement[bool]:
+    """Slots of pairs of which some slot is nobody's."""
+    nobodys = assignments.alias("nobodys")
+    n = nobodys.c
+    same = (n.collection == _c.collection, n.query_id == _c.query_id, n.doc_id == _c.doc_id, n.holder.is_(None))
+    return exists(select(n.assignment_id).where(*same, n.state == "open").correlate(assignments))
+
+
+_had = (*_theirs, _also_free())
+_over = (_c.collection == COLLECTION, lease_over(), not_yet(NAME), ~_also_free())
+
+QUEUES = select(queues.c.query_id, queues.c.query_order, queues.c.free).where(queues.c.collection == COLLECTION)
+"""The queries, with how many pairs have a slot that is nobody's."""
+
+
+def _by_query(*conditions: ColumnElement[bool]) -> Select[str, int]:
+    query_id = looked_up(_c.query_id)
+    wanted = select(query_id, func.count(_c.doc_id.distinct()))
+    return wanted.where(*conditions).group_by(query_id)
+
+
+HAD = _by_query(*_had)
+"""By query, how many of those pairs a person has or did already."""
+
+OVER = _by_query(*_over)
+"""By query, how many other pairs a person could be given, for a lease of them ran out."""
+
+FREE_PAIRS = select(
+    select(func.coalesce(func.sum(queues.c.free), 0)).where(queues.c.collection == COLLECTION).scalar_subquery()
+    - select(func.count()).select_from(select(_c.assignment_id).where(*_had).subquery()).scalar_subquery()
+    + select(func.count())
+    .select_from(select(_c.query_id, _c.doc_id).where(*_over).distinct().subquery())
+    .scalar_subquery()
+)
+"""How many pairs a person could be given, of all queries: QUEUES less HAD and with OVER."""
+
+# Progress
+
+
+def progress(whose: ColumnElement[bool]) -> Select[Any]:
+    """By holder and query, how many of these slots are open, done and skipped."""
+    query_id = looked_up(_c.query_id)
+    is_open = as_type(_c.state == "open", Integer)
+    skipped = as_type(and_(_c.state == "open", _c.skips > 0), Integer)
+    return (
+        select(_c.holder, query_id, func.sum(is_open), func.sum(1 - is_open), func.sum(skipped))
+        .where(whose, _c.state != "withdrawn")
+        .group_by(_c.holder, query_id)
+    )
+
+
+PROGRESS = progress(_c.collection == COLLECTION)
+"""Of everybody."""
+
+MINE = progress(and_(*_theirs))
+"""Of a person."""
