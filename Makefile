@@ -14,7 +14,7 @@ demo: $(VENV)/lean
 	@echo "The command is $(BIN)/quati-pool; after  . $(BIN)/activate  it is quati-pool."
 
 test: $(VENV)/all lint machine
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
 
 lint: $(VENV)/all
 	$(BIN)/ruff check .

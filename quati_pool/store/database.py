@@ -73,7 +73,6 @@ class Store:
 
     def __init__(self, engine: Engine, place: Place) -> None:
         self._engine = engine
-        self._asker = engines.asking(engine)
         self._writer = engines.writing(engine)
         self._place = place
         self._mine = _OfThisThread()
@@ -126,14 +125,12 @@ class Store:
                 self._mine.pinned = None
 
     @contextmanager
-    def reading(self, *, streaming: bool = False) -> Iterator[Connection]:
-        """A connection to read by, within a snapshot of this thread that one's; ``streaming`` where rows are fetched
-        in parts."""
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read by, within a snapshot of this thread that one's."""
         if self._mine.pinned is not None:
             yield self._mine.pinned
             return
-        engine = self._engine if streaming else self._asker
-        with explained(self._place), engine.connect() as connection:
+        with explained(self._place), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
@@ -257,7 +254,7 @@ class Store:
         if query_ids is not None:
             parts = [wanted.where(labels.c.query_id.in_(some)) for some in _chunks(query_ids)]
         batches = [record_batch([])]
-        with self.reading(streaming=True) as connection:
+        with self.reading() as connection:
             streamed = connection.execution_options(yield_per=_ROWS)
             rows: list[Row[Any]] = []
             found = chain.from_iterable(chain.from_iterable(streamed.execute(part).partitions()) for part in parts)
@@ -295,7 +292,7 @@ class Store:
 
     def usage(self, collection: str, labeler_id: str, version: str | None = None) -> Usage:
         """What a labeler's attempts have used, of one version or of all."""
-        with self.reading(streaming=True) as connection:
+        with self.reading() as connection:
             streamed = connection.execution_options(yield_per=_ROWS)
             return total(streamed.execute(attempts_of(collection, labeler_id, version)).partitions())
 

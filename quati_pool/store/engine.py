@@ -44,12 +44,6 @@ def writing(engine: Engine) -> Engine:
     return engine.execution_options(**{_WRITES: True})
 
 
-def asking(engine: Engine) -> Engine:
-    """The same connections, for single statements that read; PostgreSQL is not told of a transaction for each,
-    which would take longer than most of them."""
-    return engine.execution_options(isolation_level="AUTOCOMMIT") if engine.dialect.name == "postgresql" else engine
-
-
 @contextmanager
 def one_state(engine: Engine) -> Iterator[Connection]:
     """A connection whose reads all see the state of its first one."""

@@ -36,9 +36,8 @@ class Opinion:
 class PeoplesPairs(Grading):
     """A collection's labelers over those of the pool's pairs that a person labelled as they are shown now.
 
-    To be used within snapshots of one state of the labels: what it read once it does not read again.
-    ``current_seqs``, which grows, says of labels by seq whether they are of the texts that frame and narratives
-    have; it may be that of an earlier state.
+    To be used within snapshots of one state of the labels: what it read once it does not read again. What it knows
+    of the pairs' texts is taken over from ``earlier``, one of the same frame and narratives.
     """
 
     def __init__(
@@ -47,14 +46,15 @@ class PeoplesPairs(Grading):
         store: Store,
         frame: Frame,
         narratives: Mapping[str, str],
-        current_seqs: dict[int, bool] | None = None,
+        earlier: PeoplesPairs | None = None,
     ) -> None:
         super().__init__(config, store)
         self._frame = frame
         self.narratives = narratives
-        self.current_seqs = {} if current_seqs is None else current_seqs
+        # Of labels by seq, whether they are of the texts that the pair has.
+        self.current_seqs: dict[int, bool] = {} if earlier is None else earlier.current_seqs
         self._rows: dict[tuple[str, str], dict[str, list[CurrentLabel]]] = {}
-        self._pairs: dict[Ids, Pair | None] = {}
+        self._pairs: dict[Ids, Pair | None] = {} if earlier is None else earlier._pairs
 
     @cached_property
     def _stored(self) -> list[KnownLabeler]:
@@ -194,8 +194,7 @@ def peoples_pairs(desk: Desk, last: int) -> PeoplesPairs:
     held = _last_read.get(desk)
     if held is not None and held[0] == last and held[1] is frame and held[2] == narratives:
         return held[3]
-    same = held is not None and held[1] is frame and held[2] == narratives
-    current_seqs = held[3].current_seqs if held is not None and same else None
-    made = PeoplesPairs(desk.config, desk.store, frame, narratives, current_seqs)
+    earlier = held[3] if held is not None and held[1] is frame and held[2] == narratives else None
+    made = PeoplesPairs(desk.config, desk.store, frame, narratives, earlier)
     _last_read[desk] = (last, frame, narratives, made)
     return made

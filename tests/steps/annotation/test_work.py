@@ -271,6 +271,7 @@ def test_a_label_says_all_that_is_known_of_it(tmp_path: Path, made_url: str) -> 
         assert label.extra == {
             "reason": None, "active_seconds": 4.25, "elapsed_seconds": 9.5, "highlighted": True,
             "guidelines": guidelines,
+            "prompt": None,
         }  # fmt: skip
         (tmp_path / "guia.md").unlink()  # a grade is stored all the same
         submit(desk, ana, item(desk, ana), answer(2))
