@@ -230,12 +230,14 @@ def _training(row: Disputed, key: str) -> None:
         return
     grades = [meaning.grade for meaning in context.desk().scale]
     usual = row.decision.relevance if row.decision and row.decision.relevance is not None else None
-    st.selectbox(
-        _say("practice_grade"), grades, index=None if usual is None else grades.index(usual), key=f"known-{key}",
-        format_func=lambda grade: grade_name(grade, None), placeholder=_say("choose"),
-    )  # fmt: skip
-    st.text_area(_say("practice_why"), key=f"why-{key}", max_chars=reviewing.LONGEST_COMMENT)
-    st.button(_say("practice_mark"), key=f"mark-{key}", on_click=_mark, args=(row, key))
+    # A form: a choice that reran the page would close what is open.
+    with st.form(f"practice-{key}", border=False):
+        st.selectbox(
+            _say("practice_grade"), grades, index=None if usual is None else grades.index(usual), key=f"known-{key}",
+            format_func=lambda grade: grade_name(grade, None), placeholder=_say("choose"),
+        )  # fmt: skip
+        st.text_area(_say("practice_why"), key=f"why-{key}", max_chars=reviewing.LONGEST_COMMENT)
+        st.form_submit_button(_say("practice_mark"), key=f"mark-{key}", on_click=_mark, args=(row, key))
 
 
 # What a press does: the step first, then a sentence about it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.machine_parts import program
 
@@ -17,5 +17,7 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         # Chromium's sandbox refuses to run as root, as continuous integration does.
         started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"], headless=True)
+        # Other tests run at the same time, and a process that is started under load takes its time.
+        expect.set_options(timeout=30_000)
         yield started
         started.close()
