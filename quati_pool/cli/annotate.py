@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +35,6 @@ def annotate(
         typer.echo(line, err=True)
     from annotator_app.server import serve
 
-    try:
+    with contextlib.suppress(KeyboardInterrupt):
         serve(config, host, port, database, lambda address: typer.echo(f"{address} (Ctrl-C stops it)", err=True))
-    except KeyboardInterrupt:
-        typer.echo("stopped", err=True)
+    typer.echo("stopped", err=True)

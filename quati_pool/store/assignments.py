@@ -148,18 +148,6 @@ class Assignments:
         with self._store.reading() as connection:
             return [Selection(*row) for row in connection.execute(wanted.order_by(c.query_id, c.doc_id))]
 
-    def taken(self) -> dict[tuple[str, str], int]:
-        """How many slots, held or done, each (name, query_id) has."""
-
-        c = assignments.c
-        wanted = (
-            select(c.holder, c.query_id, func.count())
-            .where(c.collection == self._collection, c.holder.is_not(None))
-            .group_by(c.holder, c.query_id)
-        )
-        with self._store.reading() as connection:
-            return {(name, query_id): count for name, query_id, count in connection.execute(wanted)}
-
     # Whose turn it is
 
     def held(self, name: str) -> Slot | None:

@@ -12,8 +12,8 @@ from streamlit.testing.v1.element_tree import TextArea
 from annotator_app import context, words
 from quati_pool.annotation.codes import token_sha
 from quati_pool.annotation.patterns import Finding
-from quati_pool.steps.annotation import calibration, reviewing
 from quati_pool.steps.annotation import dashboard as boards
+from quati_pool.steps.annotation import reviewing
 from quati_pool.steps.annotation.dashboard import dashboard
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.errors import StoreError
@@ -143,10 +143,10 @@ def test_a_pair_is_marked_for_practice_with_grade_and_explanation(here: Here, mo
     next(box for box in app.selectbox if box.label == "Known grade").set_value(2)
     next(area for area in app.text_area if area.label.startswith("Explanation")).set_value("It says so.")
     pressed(app, "Mark for practice")
-    (made,) = calibration.training_pairs(desk, tokens.lia)
+    (made,) = desk.assignments.training()
     assert (made.query_id, made.doc_id, made.relevance, made.explanation) == ("q1", "d0", 2, "It says so.")
     pressed(app, "No longer for practice")
-    assert calibration.training_pairs(desk, tokens.lia) == []
+    assert desk.assignments.training() == []
 
 
 def test_the_dashboard_draws_findings_agreement_and_links(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:

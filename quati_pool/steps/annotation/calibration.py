@@ -5,7 +5,6 @@ from __future__ import annotations
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.errors import AnswerError
 from quati_pool.steps.annotation.reviewing import clean_comment, shown_now
-from quati_pool.store.records import Training
 
 
 def mark_training(desk: Desk, token: str | None, query_id: str, doc_id: str, relevance: int, explanation: str) -> int:
@@ -33,9 +32,3 @@ def drop_training(desk: Desk, token: str | None, training_id: int) -> bool:
     """
     desk.person(token, "lead")
     return desk.assignments.drop_training(training_id)
-
-
-def training_pairs(desk: Desk, token: str | None) -> list[Training]:
-    """The pairs to practise on, in the order in which they are done; raises as ``drop_training`` does."""
-    desk.person(token, "lead")
-    return desk.assignments.training()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quati_pool.steps.annotation.calibration import drop_training, mark_training, training_pairs
+from quati_pool.steps.annotation.calibration import drop_training, mark_training
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.errors import AnswerError, ForbiddenError, SignedOutError
 from quati_pool.steps.annotation.work import next_item, submit
@@ -38,10 +38,10 @@ def test_an_assessor_does_it_first_and_sees_the_explanation(here: Here) -> None:
 def test_what_is_dropped_is_practised_on_no_more(here: Here) -> None:
     desk, tokens = here
     made = mark_training(desk, tokens.lia, "q1", "d2", 3, "It names the year.")
-    assert [one.training_id for one in training_pairs(desk, tokens.lia)] == [made]
+    assert [one.training_id for one in desk.assignments.training()] == [made]
     assert drop_training(desk, tokens.lia, made)
     assert not drop_training(desk, tokens.lia, made)
-    assert training_pairs(desk, tokens.lia) == []
+    assert desk.assignments.training() == []
     assert next_item(desk, tokens.ana) is None
 
 
@@ -52,7 +52,7 @@ def test_a_grade_off_the_scale_or_no_explanation_is_refused(here: Here, relevanc
     desk, tokens = here
     with pytest.raises(AnswerError):
         mark_training(desk, tokens.lia, "q1", "d2", relevance, explanation)
-    assert training_pairs(desk, tokens.lia) == []
+    assert desk.assignments.training() == []
 
 
 def test_a_pair_outside_the_pool_is_refused(here: Here) -> None:
@@ -65,7 +65,6 @@ def test_a_pair_outside_the_pool_is_refused(here: Here) -> None:
 STEPS: dict[str, Callable[[Desk, str | None], object]] = {
     "mark": lambda desk, mine: mark_training(desk, mine, "q1", "d2", 2, "x"),
     "drop": lambda desk, mine: drop_training(desk, mine, 1),
-    "list": training_pairs,
 }
 
 
