@@ -192,9 +192,9 @@ def peoples_pairs(desk: Desk, last: int) -> PeoplesPairs:
     long as no newer one is there, and pool and narratives stay, what was read before is read no more."""
     frame, narratives = desk.frame, desk.narratives
     held = _last_read.get(desk)
-    if held is not None and held[0] == last and held[1] is frame and held[2] == narratives:
-        return held[3]
     earlier = held[3] if held is not None and held[1] is frame and held[2] == narratives else None
+    if held is not None and earlier is not None and held[0] == last:
+        return earlier
     made = PeoplesPairs(desk.config, desk.store, frame, narratives, earlier)
     _last_read[desk] = (last, frame, narratives, made)
     return made
