@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -182,12 +182,15 @@ def _scale_of(qrels: Iterable[Qrels]) -> dict[int, str]:
     return {int(grade): GRADES.get(int(grade), str(grade)) for grade in grades}
 
 
-def from_store(grading: Grading, names: Sequence[str] = ()) -> tuple[list[LabelSource], dict[str, str]]:
+def from_store(
+    grading: Grading, names: Sequence[str] = (), without: Collection[str] = ()
+) -> tuple[list[LabelSource], dict[str, str]]:
     """The grades of the pool's pairs by judges, assessors and panels: those named, which must be there, or
-    all that graded anything; and why a labeler was left out."""
+    all that graded anything, but those of ``without``; and why a labeler was left out."""
     labelers: list[Labeler] = []
     problems = {}
-    for name in names or [name for name in grading.names if name not in grading.config.labels.files]:
+    left_out = {*grading.config.labels.files, *without}
+    for name in names or [name for name in grading.names if name not in left_out]:
         try:
             labelers.append(grading.labeler(name))
         except (ConfigError, InputError) as error:
@@ -201,14 +204,21 @@ def from_store(grading: Grading, names: Sequence[str] = ()) -> tuple[list[LabelS
                 columns[labeler.name].add(labeler.graded(chunk))
     found = []
     for labeler in labelers:
-        column = columns[labeler.name]
-        if not column.graded and names:
+        source = columns[labeler.name].source(labeler)
+        if source is not None:
+            found.append(source)
+        elif names:
             raise nothing_graded(labeler.name, labeler.kind)
-        if column.graded:
-            qrels = as_qrels(column.graded)
-            told = (labeler.name, labeler.kind, qrels, labeler.version, None, column.lacking, column.revealed)
-            found.append(LabelSource(*told))
     return found, problems
+
+
+def as_source(labeler: Labeler, graded: Iterable[Graded], never_asked: int) -> LabelSource | None:
+    """A labeler with these grades, of all pairs but those it was never asked; None where there are none."""
+    column = _Column()
+    column.add(graded)
+    if never_asked:
+        column.lacking[NEVER_ASKED] += never_asked
+    return column.source(labeler)
 
 
 class _Column:
@@ -219,10 +229,17 @@ class _Column:
         self.lacking: Counter[str] = Counter()
         self.revealed = 0
 
-    def add(self, some: Sequence[Graded]) -> None:
+    def add(self, some: Iterable[Graded]) -> None:
         for one in some:
             if one.relevance is None:
                 self.lacking[NEVER_ASKED if one.status is None else one.status.value] += 1
             else:
                 self.graded.append(one)
                 self.revealed += one.revealed
+
+    def source(self, labeler: Labeler) -> LabelSource | None:
+        """None without any grade."""
+        if not self.graded:
+            return None
+        qrels = as_qrels(self.graded)
+        return LabelSource(labeler.name, labeler.kind, qrels, labeler.version, None, self.lacking, self.revealed)

@@ -1,10 +1,10 @@
-"""What labelers say of the pairs that people labelled, without reading all else that a judge graded; and a
-label that is given to no slot, written once however often it is sent."""
+"""People's labels as they come in, and what others say of the pairs that people labelled, without reading all
+else that a judge graded; and a label that is given to no slot, written once however often it is sent."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Select, func, select, tuple_
 from sqlalchemy.exc import IntegrityError
@@ -14,10 +14,43 @@ from quati_pool.store.database import Store
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import COUNTING, CurrentLabel, Entry, Label, Phase, Submitted
 from quati_pool.store.resolution import resolved
-from quati_pool.store.rows import KEY, STATUS, current_of, of_version
+from quati_pool.store.rows import KEY, RESOLVING, STATUS, current_of, of_version
 from quati_pool.store.schema import labels
+from quati_pool.store.slots import looked_up
 
 _SEQS_A_STATEMENT = 500
+
+
+class Extent(NamedTuple):
+    """A collection's labels: the last one's seq (0 where there is none), how many there are, and how many of
+    those came after a seq. Labels are only ever appended, so that as many are the same."""
+
+    last: int
+    total: int
+    newer: int
+
+
+def extent(store: Store, collection: str, after: int) -> Extent:
+    """How far a collection's labels go, and how many have a seq above ``after``."""
+    seq = labels.c.seq
+    found = select(func.max(seq), func.count(), func.count().filter(seq > after))
+    with store.reading() as connection:
+        last, total, newer = connection.execute(found.where(labels.c.collection == collection)).one()
+    return Extent(last or 0, total, newer)
+
+
+def peoples_labels(store: Store, collection: str, version: str, after: int) -> dict[str, list[CurrentLabel]]:
+    """The labels that people gave under a version after the one with the seq ``after``, in the phases that
+    count; by labeler_id, in order of seq, those replaced since among them."""
+    c = labels.c
+    wherever = (looked_up(c.collection) == collection, looked_up(c.version) == version)
+    theirs = (*wherever, c.kind == "assessor", c.phase.in_(COUNTING), c.seq > after)
+    wanted = select(*RESOLVING, c.labeler_id).where(*theirs).order_by(c.seq)
+    found: dict[str, list[CurrentLabel]] = {}
+    with store.reading() as connection:
+        for row in connection.execute(wanted):
+            found.setdefault(row[-1], []).append(current_of(row))
+    return found
 
 
 def beside_people(
@@ -29,15 +62,13 @@ def beside_people(
     phases: Sequence[Phase] = COUNTING,
 ) -> list[CurrentLabel]:
     """The labels of one labeler's version that count, of the pairs that one of ``people`` (labeler_id to
-    version) labelled, in order of query_id; a person's own are among them."""
+    version) labelled, in order of query_id."""
     if not people:
         return []
     c = labels.c
-    wanted = of_version(collection, labeler_id, version, phases)
-    if people.get(labeler_id) != version:
-        who = tuple_(c.labeler_id, c.version).in_([*people.items()])
-        pairs = select(c.query_id, c.doc_id).where(c.collection == collection, who, c.phase.in_(COUNTING))
-        wanted = wanted.where(tuple_(c.query_id, c.doc_id).in_(pairs))
+    who = tuple_(c.labeler_id, c.version).in_([*people.items()])
+    pairs = select(c.query_id, c.doc_id).where(c.collection == collection, who, c.phase.in_(COUNTING))
+    wanted = of_version(collection, labeler_id, version, phases).where(tuple_(c.query_id, c.doc_id).in_(pairs))
     with store.reading() as connection:
         rows = connection.execute(wanted).all()
     return [current_of(row) for row in resolved(rows, KEY, STATUS)]

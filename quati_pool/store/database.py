@@ -228,14 +228,20 @@ class Store:
     def labelers(self, collection: str) -> list[Labeler]:
         """Every version of every labeler of a collection, the one that wrote last first."""
         c = labels.c
-        first, last = func.min(c.seq).label("first_seq"), func.max(c.seq).label("last_seq")
-        who = (c.labeler_id, c.kind, c.version)
-        wanted = (
-            select(*who, first, last, func.count().label("rows"))
+        # An index has these columns of all labels; the kind, which a version has one of, is read of one of each.
+        spans = (
+            select(
+                c.labeler_id,
+                c.version,
+                func.min(c.seq).label("first_seq"),
+                func.max(c.seq).label("last_seq"),
+                func.count().label("rows"),
+            )
             .where(c.collection == collection)
-            .group_by(*who)
-            .order_by(last.desc())
+            .group_by(c.labeler_id, c.version)
+            .subquery()
         )
+        wanted = select(spans, c.kind).join(labels, c.seq == spans.c.first_seq).order_by(spans.c.last_seq.desc())
         with self.reading() as connection:
             return [Labeler(**row) for row in connection.execute(wanted).mappings()]
 

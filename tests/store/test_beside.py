@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from quati_pool.records import State
-from quati_pool.store.beside import append_once, beside_people, last_seq, rationales_of
+from quati_pool.store.beside import append_once, beside_people, extent, last_seq, peoples_labels, rationales_of
 from quati_pool.store.database import Store
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import Entry
@@ -34,6 +34,30 @@ def test_a_judge_is_read_where_people_labelled_and_nowhere_else(store: Store) ->
     assert [(row.query_id, row.doc_id) for row in found] == [("q1", "d1"), ("q2", "d2")]
     assert beside_people(store, "pira", "gpt", "v1", {}) == []
     assert [(row.query_id, row.doc_id) for row in beside_people(store, "pira", "ana", "a2", PEOPLE)] == [("q1", "d1")]
+
+
+def test_peoples_labels_are_read_from_a_seq_on(store: Store) -> None:
+    assert extent(store, "pira", 0) == (0, 0, 0)
+    assert peoples_labels(store, "pira", "a2", 0) == {}
+    first = told(store, "ana", "q1", "d1", "a2")
+    told(store, "gpt", "q1", "d1", "a2")
+    told(store, "ana", "q1", "d1", "a1")
+    told(store, "bia", "q1", "d1", "a2", phase="training")
+    told(store, "bia", "q1", "d1", "a2", phase="revealed")
+    second = told(store, "bia", "q1", "d1", "a2", relevance=3)
+    third = told(store, "ana", "q1", "d1", "a2", status=State.retracted, relevance=None)
+    other = told(store, "ana", "q1", "d1", "a2", collection="quati")
+    decided = told(store, "adjudicated", "q1", "d1", "a2", phase="final")
+    seqs = {name: [row.seq for row in rows] for name, rows in peoples_labels(store, "pira", "a2", 0).items()}
+    assert seqs == {"ana": [first, third], "bia": [second], "adjudicated": [decided]}
+    later = peoples_labels(store, "pira", "a2", second)
+    assert {name: [(row.seq, row.status) for row in rows] for name, rows in later.items()} == {
+        "ana": [(third, State.retracted)],
+        "adjudicated": [(decided, State.ok)],
+    }
+    # Of the nine labels eight are of this collection; after the second of bia's that counts come two.
+    assert extent(store, "pira", second) == (decided, 8, 2)
+    assert extent(store, "quati", 0) == (other, 1, 1)
 
 
 def test_the_last_label_counts_as_it_does_elsewhere(store: Store) -> None:

@@ -10,7 +10,7 @@ import logging
 import math
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -31,8 +31,8 @@ from quati_pool.steps.agree import side_by_side
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.frame import Frame
 from quati_pool.steps.annotation.peoples_pairs import PeoplesPairs, peoples_pairs
-from quati_pool.steps.label_sources import Gathered, LabelSource, from_store
-from quati_pool.steps.labelers import ADJUDICATED
+from quati_pool.steps.label_sources import Gathered, LabelSource, as_source, from_store
+from quati_pool.steps.labelers import ADJUDICATED, Graded
 from quati_pool.store.records import QueryProgress as StoredProgress
 
 DRAWS = 500
@@ -178,9 +178,11 @@ def _keeper(desk: Desk) -> _Keeper:
 def compute(desk: Desk) -> Dashboard:
     """A dashboard of one state of the store, made here and now; whose business it is, ``dashboard`` checks."""
     began, made_at = time.perf_counter(), datetime.now(UTC)
-    with desk.store.snapshot() as last:
-        pairs = peoples_pairs(desk, last)
-        sources, problems = from_store(pairs)
+    with desk.store.snapshot():
+        pairs = peoples_pairs(desk)
+        persons = _peoples_sources(pairs)
+        others, problems = from_store(pairs, without=[person.name for person in pairs.people()])
+        sources = [*persons, *others]
         # People first, a lead's decisions after them, then judges: not by who wrote last.
         sources.sort(key=lambda source: (source.kind != "assessor", source.name == ADJUDICATED, source.name))
         slots = desk.assignments.progress()
@@ -198,6 +200,22 @@ def compute(desk: Desk) -> Dashboard:
         sum(len(source.qrels) for source in adjudicated),
         tuple(source.name for source in sources),
     )
+
+
+def _peoples_sources(pairs: PeoplesPairs) -> list[LabelSource]:
+    """People with their grades, of the pairs that each labelled: most have no label of most pairs."""
+    graded: dict[str, list[Graded]] = {}
+    for ids, opinions in pairs.opinions.items():
+        for opinion in opinions:
+            told = Graded(*ids, opinion.label.status, opinion.label.relevance)
+            graded.setdefault(opinion.labeler.name, []).append(told)
+    found = []
+    for person in pairs.people():
+        theirs = graded.get(person.name, [])
+        source = as_source(person, theirs, len(pairs.opinions) - len(theirs))
+        if source is not None:
+            found.append(source)
+    return found
 
 
 def _agreement(pairs: PeoplesPairs, sources: list[LabelSource], problems: Mapping[str, str]) -> Agreement:
@@ -224,24 +242,23 @@ def _ratings(pairs: PeoplesPairs, sources: list[LabelSource]) -> Ratings:
 
 def _people(desk: Desk, pairs: PeoplesPairs, slots: Sequence[StoredProgress]) -> tuple[PersonProgress, ...]:
     roles = {one.name: None if one.revoked_at else one.role for one in desk.people.all()}
-    held: dict[str, Counter[str]] = {}
+    held: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for slot in slots:
         if slot.holder is not None:
-            theirs = held.setdefault(slot.holder, Counter())
-            theirs.update({"open": slot.open, "done": slot.done, "skipped": slot.skipped})
-    told: dict[str, Counter[State]] = {}
-    seconds: dict[str, list[float]] = {}
+            held[slot.holder].update({"open": slot.open, "done": slot.done, "skipped": slot.skipped})
+    told: defaultdict[str, Counter[State]] = defaultdict(Counter)
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
     for opinions in pairs.opinions.values():
         for opinion in opinions:
             name, label = opinion.labeler.name, opinion.label
-            told.setdefault(name, Counter())[label.status] += 1
+            told[name][label.status] += 1
             spent = label.extra.get("active_seconds")
             if label.status in (State.ok, State.unsure) and isinstance(spent, (int, float)):
-                seconds.setdefault(name, []).append(float(spent))
+                seconds[name].append(float(spent))
     current = [name for name, role in roles.items() if role is not None]
     made = []
     for name in sorted({*current, *held, *pairs.history}):
-        slots_of, said, spent_by = held.get(name, Counter()), told.get(name, Counter()), seconds.get(name, [])
+        slots_of, said, spent_by = held[name], told[name], seconds[name]
         made.append(
             PersonProgress(
                 name,
@@ -260,14 +277,12 @@ def _people(desk: Desk, pairs: PeoplesPairs, slots: Sequence[StoredProgress]) ->
 
 
 def _queries(desk: Desk, pairs: PeoplesPairs, slots: Sequence[StoredProgress]) -> tuple[QueryProgress, ...]:
-    counts: dict[str, Counter[str]] = {}
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for slot in slots:
-        count = counts.setdefault(slot.query_id, Counter())
-        count.update({"open": slot.open, "done": slot.done, "skipped": slot.skipped})
-        count["free"] += slot.open if slot.holder is None else 0
+        free = slot.open if slot.holder is None else 0
+        counts[slot.query_id].update({"open": slot.open, "done": slot.done, "skipped": slot.skipped, "free": free})
     for (query_id, _), opinions in pairs.opinions.items():
-        told = sum(opinion.label.status in (State.ok, State.unsure) for opinion in opinions)
-        counts.setdefault(query_id, Counter())["labels"] += told
+        counts[query_id]["labels"] += sum(opinion.label.status in (State.ok, State.unsure) for opinion in opinions)
     return tuple(
         QueryProgress(
             query_id,

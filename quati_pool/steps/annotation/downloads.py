@@ -43,8 +43,8 @@ def exported(desk: Desk, token: str | None, kind: str, labeler: str) -> Download
     desk.person(token, "lead")
     if kind not in KINDS:
         raise AnswerError(f"there is no export {kind[:40]!r}; {nearest(kind, KINDS)}")
-    with desk.store.snapshot() as last:
-        grading: Grading = peoples_pairs(desk, last)
+    with desk.store.snapshot():
+        grading: Grading = peoples_pairs(desk)
         reader = grading.labeler(labeler)
         if reader.kind != "assessor":
             # A judge has grades where no person looked.

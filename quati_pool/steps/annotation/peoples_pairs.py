@@ -6,8 +6,8 @@ A judge's hundred thousand labels stay where they are, and the pool's texts come
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from quati_pool.config import PeopleConfig, PoolConfig
@@ -15,29 +15,41 @@ from quati_pool.errors import ConfigError, InputError
 from quati_pool.judging.base import Pair
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.frame import Frame
-from quati_pool.steps.labelers import ADJUDICATED, Graded, Grading, Labeler, StoredLabeler
-from quati_pool.store.beside import beside_people
+from quati_pool.steps.labelers import ADJUDICATED, Graded, Grading, Labeler, StoredLabeler, people_version
+from quati_pool.store.beside import beside_people, extent, peoples_labels
 from quati_pool.store.database import Store
-from quati_pool.store.records import CurrentLabel
+from quati_pool.store.records import CurrentLabel, content_sha
 from quati_pool.store.records import Labeler as KnownLabeler
+from quati_pool.store.resolution import resolved
+from quati_pool.store.rows import KEY, STATUS
 
 Ids = tuple[str, str]
 """query_id and doc_id."""
 
 
-@dataclass(frozen=True)
-class Opinion:
+class Opinion(NamedTuple):
     """A labeler of the store and the label that counts of a pair."""
 
     labeler: StoredLabeler
     label: CurrentLabel
 
 
+class Told(NamedTuple):
+    """People's labels as far as they go: by labeler_id, a lead's decisions among them, and pair, all that may
+    count, and of those the one that does. ``last`` and ``total`` are the store's ``Extent``."""
+
+    last: int
+    total: int
+    rows: Mapping[str, Mapping[Ids, Sequence[CurrentLabel]]]
+    counting: Mapping[str, Mapping[Ids, CurrentLabel]]
+
+
 class PeoplesPairs(Grading):
     """A collection's labelers over those of the pool's pairs that a person labelled as they are shown now.
 
-    To be used within snapshots of one state of the labels: what it read once it does not read again. What it knows
-    of the pairs' texts is taken over from ``earlier``, one of the same frame and narratives.
+    To be made and used within snapshots of one state of the labels: what it read once it does not read again.
+    From ``earlier``, one of the same frame and narratives, it takes over what people said until then, and what
+    is known of the texts.
     """
 
     def __init__(
@@ -49,12 +61,33 @@ class PeoplesPairs(Grading):
         earlier: PeoplesPairs | None = None,
     ) -> None:
         super().__init__(config, store)
-        self._frame = frame
+        self.frame = frame
         self.narratives = narratives
-        # Of labels by seq, whether they are of the texts that the pair has.
-        self.current_seqs: dict[int, bool] = {} if earlier is None else earlier.current_seqs
-        self._rows: dict[tuple[str, str], dict[str, list[CurrentLabel]]] = {}
+        self._version = people_version(config)
         self._pairs: dict[Ids, Pair | None] = {} if earlier is None else earlier._pairs
+        self._shas: dict[Ids, frozenset[str]] = {} if earlier is None else earlier._shas
+        self._rows: dict[tuple[str, str], Mapping[Ids, Sequence[CurrentLabel]]] = {}
+        self.told: Told = self._read(None if earlier is None else earlier.told)
+
+    def _read(self, earlier: Told | None) -> Told:
+        at = extent(self.store, self.config.name, 0 if earlier is None else earlier.last)
+        if earlier is not None and at.total == earlier.total:
+            return earlier
+        if earlier is None or earlier.total + at.newer != at.total:
+            # Whoever took an earlier seq may have committed later.
+            earlier = Told(0, 0, {}, {})
+        rows, counting = {**earlier.rows}, {**earlier.counting}
+        for name, new in peoples_labels(self.store, self.config.name, self._version, earlier.last).items():
+            labeler = _Person(self, name, "assessor", self._version)
+            theirs, counts = {**rows.get(name, {})}, {**counting.get(name, {})}
+            for ids, some in _by_pair(new).items():
+                theirs[ids] = resolved([*theirs.get(ids, ()), *some], KEY, STATUS)
+                pair = self.pair(*ids)
+                of_now = labeler.counting(pair, theirs[ids]) if pair else []
+                if of_now:
+                    counts[ids] = of_now[-1]
+            rows[name], counting[name] = theirs, counts
+        return Told(at.last, at.total, rows, counting)
 
     @cached_property
     def _stored(self) -> list[KnownLabeler]:
@@ -71,11 +104,6 @@ class PeoplesPairs(Grading):
     def unlabelled(self) -> dict[Ids, Graded]:
         """What whoever has no label of a pair says of it."""
         return {ids: Graded(*ids, None, None) for ids in self.opinions}
-
-    @cached_property
-    def adjudicated(self) -> StoredLabeler | None:
-        """The leads' decisions; None where there are none."""
-        return self._stored_labeler(ADJUDICATED)
 
     @cached_property
     def judges(self) -> tuple[list[Labeler], dict[str, str]]:
@@ -96,37 +124,34 @@ class PeoplesPairs(Grading):
         """What each person says of each pair, in the pool's order; people by name."""
         found: dict[Ids, list[Opinion]] = {}
         for person in self.people():
-            for rows in self._by_query(person.name, person.version).values():
-                by_pair: dict[Ids, list[CurrentLabel]] = {}
-                for row in rows:
-                    by_pair.setdefault((row.query_id, row.doc_id), []).append(row)
-                for ids, theirs in by_pair.items():
-                    pair = self.pair(*ids)
-                    counting = person.counting(pair, theirs) if pair else []
-                    if counting:
-                        found.setdefault(ids, []).append(Opinion(person, counting[-1]))
+            for ids, label in self.told.counting.get(person.name, {}).items():
+                found.setdefault(ids, []).append(Opinion(person, label))
         return {ids: found[ids] for ids in self._in_order(found)}
 
     @cached_property
     def history(self) -> dict[str, int]:
         """How many of each person's labels are of pairs that the pool has no more, or has other texts of."""
-        counted = dict.fromkeys((person.name for person in self.people()), 0)
-        for person in self.people():
-            rows = self._by_query(person.name, person.version).values()
-            counted[person.name] = sum(map(len, rows))
-        for opinions in self.opinions.values():
-            for opinion in opinions:
-                counted[opinion.labeler.name] -= 1
-        return counted
+        return {
+            name: sum(map(len, self.told.rows.get(name, {}).values())) - len(self.told.counting.get(name, {}))
+            for name in (person.name for person in self.people())
+        }
 
     def pair(self, query_id: str, doc_id: str) -> Pair | None:
         """A pair as people are shown it now; None where the pool has it no more."""
         ids = (query_id, doc_id)
         if ids not in self._pairs:
-            shown = self._frame.pair(*ids)
+            shown = self.frame.pair(*ids)
             told = self.narratives.get(query_id)
             self._pairs[ids] = None if shown is None else Pair(*ids, shown.query, shown.text, told)
         return self._pairs[ids]
+
+    def shas(self, pair: Pair) -> frozenset[str]:
+        """The hashes of a pair's texts, as people are shown them and without the narrative."""
+        ids = (pair.query_id, pair.doc_id)
+        if ids not in self._shas:
+            told = {None, pair.narrative}
+            self._shas[ids] = frozenset(content_sha(pair.query, pair.text, narrative) for narrative in told)
+        return self._shas[ids]
 
     def pairs(self) -> Iterator[list[Pair]]:
         """All of them in one piece."""
@@ -135,28 +160,28 @@ class PeoplesPairs(Grading):
             yield [pair for ids in opinions if (pair := self.pair(*ids)) is not None]
 
     def current(self, name: str, kind: str, version: str, query_ids: Sequence[str]) -> list[CurrentLabel]:
-        rows = self._by_query(name, version)
-        return [row for query_id in query_ids for row in rows.get(query_id, ())]
+        wanted = set(query_ids)
+        return [row for ids, rows in self.rows(name, version).items() if ids[0] in wanted for row in rows]
 
-    def _by_query(self, name: str, version: str) -> dict[str, list[CurrentLabel]]:
+    def rows(self, name: str, version: str) -> Mapping[Ids, Sequence[CurrentLabel]]:
+        """A labeler's labels that may count, by pair."""
+        if version == self._version:
+            return self.told.rows.get(name, {})
         key = name, version
         if key not in self._rows:
-            people = {found.name: found.version for found in self.people()}
-            by_query: dict[str, list[CurrentLabel]] = {}
-            for row in beside_people(self.store, self.config.name, name, version, people):
-                by_query.setdefault(row.query_id, []).append(row)
-            self._rows[key] = by_query
+            people = dict.fromkeys((person.name for person in self.people()), self._version)
+            self._rows[key] = _by_pair(beside_people(self.store, self.config.name, name, version, people))
         return self._rows[key]
 
     def _in_order(self, pairs: Iterable[Ids]) -> list[Ids]:
         by_query: dict[str, set[str]] = {}
         for query_id, doc_id in pairs:
             by_query.setdefault(query_id, set()).add(doc_id)
-        order = sorted(by_query, key=lambda query_id: self._frame.query(query_id).start)
+        order = sorted(by_query, key=lambda query_id: self.frame.query(query_id).start)
         return [
             (query_id, doc_id)
             for query_id in order
-            for doc_id in self._frame.doc_ids(query_id)
+            for doc_id in self.frame.doc_ids(query_id)
             if doc_id in by_query[query_id]
         ]
 
@@ -167,34 +192,35 @@ class _Person(StoredLabeler):
     grading: PeoplesPairs
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
-        by_pair: dict[Ids, list[CurrentLabel]] = {}
-        for rows in self.grading._by_query(self.name, self.version).values():
-            for row in rows:
-                by_pair.setdefault((row.query_id, row.doc_id), []).append(row)
+        rows = self.grading.rows(self.name, self.version)
         unlabelled = self.grading.unlabelled
         return [
-            self._graded(pair, by_pair[ids]) if ids in by_pair else unlabelled[ids]
+            self._graded(pair, rows[ids]) if ids in rows else unlabelled[ids]
             for pair, ids in ((pair, (pair.query_id, pair.doc_id)) for pair in pairs)
         ]
 
     def _is_current(self, row: CurrentLabel, pair: Pair) -> bool:
-        known = self.grading.current_seqs.get(row.seq)
-        if known is None:
-            known = self.grading.current_seqs[row.seq] = super()._is_current(row, pair)
-        return known
+        return row.content_sha in self.grading.shas(pair) or super()._is_current(row, pair)
 
 
-_last_read: WeakKeyDictionary[Desk, tuple[int, Frame, Mapping[str, str], PeoplesPairs]] = WeakKeyDictionary()
+def _by_pair(rows: Iterable[CurrentLabel]) -> dict[Ids, list[CurrentLabel]]:
+    found: dict[Ids, list[CurrentLabel]] = {}
+    for row in rows:
+        found.setdefault((row.query_id, row.doc_id), []).append(row)
+    return found
 
 
-def peoples_pairs(desk: Desk, last: int) -> PeoplesPairs:
-    """The desk's, within a snapshot whose last label is ``last``: labels are only ever appended, so that as
-    long as no newer one is there, and pool and narratives stay, what was read before is read no more."""
+_last_read: WeakKeyDictionary[Desk, PeoplesPairs] = WeakKeyDictionary()
+
+
+def peoples_pairs(desk: Desk) -> PeoplesPairs:
+    """The desk's, within a snapshot: as long as no label is added, and pool and narratives stay, what was read
+    before is read no more."""
     frame, narratives = desk.frame, desk.narratives
     held = _last_read.get(desk)
-    earlier = held[3] if held is not None and held[1] is frame and held[2] == narratives else None
-    if held is not None and earlier is not None and held[0] == last:
-        return earlier
+    earlier = held if held is not None and held.frame is frame and held.narratives == narratives else None
     made = PeoplesPairs(desk.config, desk.store, frame, narratives, earlier)
-    _last_read[desk] = (last, frame, narratives, made)
+    if earlier is not None and made.told is earlier.told:
+        return earlier
+    _last_read[desk] = made
     return made

@@ -138,8 +138,8 @@ def disagreements(desk: Desk, token: str | None, wanted: Filter | None = None, s
     """
     desk.person(token, "lead")
     wanted = wanted or Filter()
-    with desk.store.snapshot() as last:
-        pairs = peoples_pairs(desk, last)
+    with desk.store.snapshot():
+        pairs = peoples_pairs(desk)
         judges, problems = pairs.judges
         judged = _judged(pairs, judges) if wanted.judges else {}
         decided = _decisions(pairs)
@@ -306,18 +306,9 @@ def _queries(found: Sequence[_Found], decided: Mapping[Ids, Decision], pairs: Pe
 
 def _decisions(pairs: PeoplesPairs) -> dict[Ids, Decision]:
     """The decision on each pair that has one now."""
-    labeler = pairs.adjudicated
-    found: dict[Ids, Decision] = {}
-    if labeler is None:
-        return found
-    rows: dict[Ids, list[CurrentLabel]] = {}
-    query_ids = list(dict.fromkeys(query_id for query_id, _ in pairs.opinions))
-    for row in pairs.current(labeler.name, labeler.kind, labeler.version, query_ids):
-        rows.setdefault((row.query_id, row.doc_id), []).append(row)
-    for ids, theirs in rows.items():
-        pair = pairs.pair(*ids) if ids in pairs.opinions else None
-        last = _newest(labeler, pair, theirs) if pair else None
-        if last is not None and last.status in (State.ok, State.unsure):
+    found = {}
+    for ids, last in pairs.told.counting.get(ADJUDICATED, {}).items():
+        if ids in pairs.opinions and last.status in (State.ok, State.unsure):
             found[ids] = Decision(last.seq, last.relevance, _text(last, "by") or "", None)
     return found
 
