@@ -16,10 +16,12 @@ from quati_pool.annotation.codes import token_sha
 from quati_pool.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.lines import read_bytes
+from quati_pool.judging.base import Pair
 from quati_pool.judging.llm import LlmParameters
 from quati_pool.judging.prompts import Example, Prompt, load_prompt
 from quati_pool.steps.annotation.errors import ForbiddenError, SignedOutError
 from quati_pool.steps.annotation.frame import CurrentFrame, Frame
+from quati_pool.steps.annotation.shown import shown_pair
 from quati_pool.steps.annotation.twins import Twins
 from quati_pool.steps.inputs import load_queries
 from quati_pool.steps.labelers import Grading, Labeler, people_definition, people_version
@@ -122,6 +124,10 @@ class Desk:
     def narratives(self) -> Mapping[str, str]:
         """The narratives in the queries' file as it is now, by query_id; nothing where it is not there."""
         return self._narratives.get() or {}
+
+    def pair(self, query_id: str, doc_id: str) -> Pair | None:
+        """A pair as people are shown it now; None where the pool does not have it. Raises as ``frame`` does."""
+        return shown_pair(self.frame, self.narratives, query_id, doc_id)
 
     @property
     def guidelines(self) -> Guidelines | None:

@@ -17,21 +17,22 @@ from quati_pool.files.artefacts import digest, file_digest
 from quati_pool.files.label_files import LabelFile
 from quati_pool.files.problems import quoted
 from quati_pool.files.queries import read_queries
+from quati_pool.judging.base import Pair
 from quati_pool.records import Qrels, State
 from quati_pool.registry import nearest
 from quati_pool.steps.annotation.access import check_name
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.frame import Frame
 from quati_pool.steps.annotation.question_files import queries_there
+from quati_pool.steps.annotation.shown import Ids, counting_shas, label_sha
 from quati_pool.steps.label_files import read_label_source
 from quati_pool.steps.label_sources import LabelFiles
 from quati_pool.steps.listener import Listener
 from quati_pool.store.listing import sent
 from quati_pool.store.listing import slots as all_slots
-from quati_pool.store.records import CurrentLabel, Design, Label, NewSlot, Selection, Slot, content_sha
+from quati_pool.store.records import CurrentLabel, Design, Label, NewSlot, Selection, Slot
 from quati_pool.workspace import Workspace
 
-Pair = tuple[str, str]
 # Pairs that a refusal names.
 _NAMED = 3
 # What no person can be called.
@@ -136,7 +137,7 @@ def _as_file(frame: Frame, path: Path) -> LabelFile:
     return LabelFile(path, "pool", range(1, len(frame) + 1), **columns, relevance=[None] * len(frame))
 
 
-def _grades(qrels: Qrels) -> dict[Pair, int]:
+def _grades(qrels: Qrels) -> dict[Ids, int]:
     query_ids, doc_ids = qrels.queries.decode(qrels.query).to_pylist(), qrels.docs.decode(qrels.doc).to_pylist()
     return dict(zip(zip(query_ids, doc_ids, strict=True), qrels.relevance.tolist(), strict=True))
 
@@ -182,7 +183,7 @@ class _Plan:
         desk: Desk,
         name: str,
         file: LabelFile,
-        grades: Mapping[Pair, int],
+        grades: Mapping[Ids, int],
         differing: set[str],
         counts: Mapping[str, int],
     ) -> None:
@@ -195,9 +196,9 @@ class _Plan:
         current = self._current(grades)
         nonces = {pair: self._nonce(pair) for pair in grades}
         before = sent(desk.store, nonces.values())
-        self.otherwise: list[Pair] = []
+        self.otherwise: list[Ids] = []
         self.there = self.taken_back = 0
-        self.labels: dict[Pair, Label] = {}
+        self.labels: dict[Ids, Label] = {}
         for pair, grade in grades.items():
             said = current.get(pair)
             if said is not None and (said.status, said.relevance) == (State.ok, grade):
@@ -229,11 +230,11 @@ class _Plan:
             taken_back=self.taken_back, differing=len(self._differing), design_id=design_id, **self._counts,
         )  # fmt: skip
 
-    def _mine(self) -> dict[Pair, Slot]:
+    def _mine(self) -> dict[Ids, Slot]:
         found = all_slots(self.desk.store, self.desk.config.name, self.name)
         return {(slot.query_id, slot.doc_id): slot for slot in found}
 
-    def _claim(self, pairs: Sequence[Pair]) -> None:
+    def _claim(self, pairs: Sequence[Ids]) -> None:
         """Takes what is free of pairs that are nobody's yet."""
         wanted: dict[str, set[str]] = defaultdict(set)
         for query_id, doc_id in pairs:
@@ -244,13 +245,13 @@ class _Plan:
             if ids:
                 self.desk.assignments.claim(self.name, ids, self.desk.lease)
 
-    def _make(self, pairs: Sequence[Pair]) -> int | None:
+    def _make(self, pairs: Sequence[Ids]) -> int | None:
         """Slots of their own for pairs that nobody assigned to them."""
         if not pairs:
             return None
         desk, frame = self.desk, self.desk.frame
         columns = [frame.table[name].to_pylist() for name in ("query_id", "doc_id")]
-        highest: dict[Pair, int] = defaultdict(int)
+        highest: dict[Ids, int] = defaultdict(int)
         for slot in all_slots(desk.store, desk.config.name):
             pair = (slot.query_id, slot.doc_id)
             highest[pair] = max(highest[pair], slot.replicate)
@@ -272,12 +273,12 @@ class _Plan:
     def _origin(self) -> dict[str, Any]:
         return {"file": self.file.path.name, "sha256": self._sha}
 
-    def _nonce(self, pair: Pair) -> str:
+    def _nonce(self, pair: Ids) -> str:
         """One label of this row of this file, for the pair as it is now and the meaning that grades have now."""
-        known = [self.desk.config.name, self.name, self.desk.version, self._sha, *pair, self._shas(pair)[0]]
+        known = [self.desk.config.name, self.name, self.desk.version, self._sha, *pair, label_sha(self._shown(pair))]
         return f"import:{digest(known)}"
 
-    def _label(self, pair: Pair, grade: int, nonce: str) -> Label:
+    def _label(self, pair: Ids, grade: int, nonce: str) -> Label:
         extra: dict[str, Any] = {"imported": self._origin()}
         if pair[1] in self._differing:
             extra["imported"]["other_text"] = True
@@ -288,21 +289,19 @@ class _Plan:
             version=self.desk.version,
             query_id=pair[0],
             doc_id=pair[1],
-            content_sha=self._shas(pair)[0],
+            content_sha=label_sha(self._shown(pair)),
             status=State.ok,
             relevance=grade,
             extra=extra,
             nonce=nonce,
         )
 
-    def _shas(self, pair: Pair) -> list[str]:
-        """The hash of a pair as people are shown it, and the other that counts for it (without its narrative)."""
-        shown = self.desk.frame.pair(*pair)
-        assert shown is not None
-        narrative = self.desk.narratives.get(pair[0])
-        return [content_sha(shown.query, shown.text, narrative), content_sha(shown.query, shown.text)]
+    def _shown(self, pair: Ids) -> Pair:
+        found = self.desk.pair(*pair)
+        assert found is not None
+        return found
 
-    def _current(self, pairs: Mapping[Pair, int]) -> dict[Pair, CurrentLabel]:
+    def _current(self, pairs: Mapping[Ids, int]) -> dict[Ids, CurrentLabel]:
         """The person's last word on each pair as it is now."""
         desk = self.desk
         query_ids = list(dict.fromkeys(query_id for query_id, _ in pairs))
@@ -310,6 +309,6 @@ class _Plan:
         found = {}
         for row in sorted(rows, key=lambda one: one.seq):
             pair = (row.query_id, row.doc_id)
-            if pair in pairs and row.content_sha in self._shas(pair):
+            if pair in pairs and row.content_sha in counting_shas(self._shown(pair)):
                 found[pair] = row
         return found

@@ -15,16 +15,14 @@ from quati_pool.errors import ConfigError, InputError
 from quati_pool.judging.base import Pair
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.frame import Frame
+from quati_pool.steps.annotation.shown import Ids, counting_shas, shown_pair
 from quati_pool.steps.labelers import ADJUDICATED, Graded, Grading, Labeler, StoredLabeler, people_version
 from quati_pool.store.beside import beside_people, extent, peoples_labels
 from quati_pool.store.database import Store
-from quati_pool.store.records import CurrentLabel, content_sha
+from quati_pool.store.records import CurrentLabel
 from quati_pool.store.records import Labeler as KnownLabeler
 from quati_pool.store.resolution import resolved
 from quati_pool.store.rows import KEY, STATUS
-
-Ids = tuple[str, str]
-"""query_id and doc_id."""
 
 
 class Opinion(NamedTuple):
@@ -140,17 +138,14 @@ class PeoplesPairs(Grading):
         """A pair as people are shown it now; None where the pool has it no more."""
         ids = (query_id, doc_id)
         if ids not in self._pairs:
-            shown = self.frame.pair(*ids)
-            told = self.narratives.get(query_id)
-            self._pairs[ids] = None if shown is None else Pair(*ids, shown.query, shown.text, told)
+            self._pairs[ids] = shown_pair(self.frame, self.narratives, query_id, doc_id)
         return self._pairs[ids]
 
     def shas(self, pair: Pair) -> frozenset[str]:
-        """The hashes of a pair's texts, as people are shown them and without the narrative."""
+        """The pair's ``counting_shas``."""
         ids = (pair.query_id, pair.doc_id)
         if ids not in self._shas:
-            told = {None, pair.narrative}
-            self._shas[ids] = frozenset(content_sha(pair.query, pair.text, narrative) for narrative in told)
+            self._shas[ids] = counting_shas(pair)
         return self._shas[ids]
 
     def pairs(self) -> Iterator[list[Pair]]:

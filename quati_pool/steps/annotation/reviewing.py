@@ -15,11 +15,12 @@ from quati_pool.judging.base import Pair
 from quati_pool.records import State
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.errors import AnswerError
-from quati_pool.steps.annotation.peoples_pairs import Ids, Opinion, PeoplesPairs, peoples_pairs
+from quati_pool.steps.annotation.peoples_pairs import Opinion, PeoplesPairs, peoples_pairs
+from quati_pool.steps.annotation.shown import Ids, label_sha
 from quati_pool.steps.labelers import ADJUDICATED, Graded, Labeler, StoredLabeler
 from quati_pool.store.beside import append_once, last_seq, rationales_of
 from quati_pool.store.errors import ConflictError
-from quati_pool.store.records import CurrentLabel, Label, Submitted, Training, content_sha
+from quati_pool.store.records import CurrentLabel, Label, Submitted, Training
 
 SHOWN = 10
 """Pairs of one page of the review."""
@@ -216,8 +217,7 @@ def _write(
     if not isinstance(nonce, str) or not 0 < len(nonce) <= _LONGEST_NONCE:
         raise AnswerError("a decision needs a nonce of 1 to 64 characters; load the page again")
     comment = clean_comment(comment)
-    shown = shown_now(desk, *ids)
-    if content_sha(shown.query, shown.text, shown.narrative) != shown_sha:
+    if label_sha(shown_now(desk, *ids)) != shown_sha:
         raise ConflictError("changed", f"{ids[0]} {ids[1]} has another text now; look at it again")
     label = Label(
         collection=desk.config.name,
@@ -247,10 +247,10 @@ def clean_comment(comment: str | None) -> str | None:
 
 def shown_now(desk: Desk, query_id: str, doc_id: str) -> Pair:
     """A pair as people are shown it now; ConflictError where the pool has none such."""
-    found = desk.frame.pair(query_id, doc_id)
+    found = desk.pair(query_id, doc_id)
     if found is None:
         raise ConflictError("gone", f"the pool has no pair {quoted(query_id)} {quoted(doc_id)} any more; go on")
-    return Pair(query_id, doc_id, found.query, found.text, desk.narratives.get(query_id))
+    return found
 
 
 class _Found(NamedTuple):
@@ -359,7 +359,7 @@ def _rows(
                 pair.query,
                 pair.narrative,
                 pair.text,
-                content_sha(pair.query, pair.text, pair.narrative),
+                label_sha(pair),
                 one.gap,
                 one.split,
                 people,

@@ -8,8 +8,8 @@ from pathlib import Path
 from quati_pool.annotation.near import near_duplicates
 from quati_pool.errors import QuatiPoolError
 from quati_pool.steps.annotation.desk import Desk
+from quati_pool.steps.annotation.shown import counting_shas
 from quati_pool.store.listing import done_slots
-from quati_pool.store.records import content_sha
 from quati_pool.workspace import Workspace
 
 
@@ -45,12 +45,8 @@ def _reopened(desk: Desk) -> int:
     """Opens the slots whose label is history; how many these were."""
     outdated = []
     for slot in done_slots(desk.store, desk.config.name):
-        shown = desk.frame.pair(slot.query_id, slot.doc_id)
-        if shown is None:
-            continue
-        told = desk.narratives.get(slot.query_id)
-        now = {content_sha(shown.query, shown.text, told), content_sha(shown.query, shown.text)}
-        if slot.version != desk.version or slot.content_sha not in now:
+        pair = desk.pair(slot.query_id, slot.doc_id)
+        if pair is not None and (slot.version != desk.version or slot.content_sha not in counting_shas(pair)):
             outdated.append(slot.assignment_id)
     return desk.assignments.reopen(outdated) if outdated else 0
 

@@ -20,11 +20,11 @@ from quati_pool.judging.base import Pair
 from quati_pool.records import State
 from quati_pool.steps.annotation.desk import Desk, Person
 from quati_pool.steps.annotation.errors import AnswerError, ForbiddenError
-from quati_pool.steps.annotation.frame import Shown
 from quati_pool.steps.annotation.reveal import Reveal, revealed
+from quati_pool.steps.annotation.shown import label_sha
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.own import own_loads, own_open, own_states, renew, stored
-from quati_pool.store.records import CurrentLabel, Label, Phase, Slot, Training, content_sha
+from quati_pool.store.records import CurrentLabel, Label, Phase, Slot, Training
 
 BLOCK = 50
 """How many pairs of a query a person is given at a time."""
@@ -132,8 +132,8 @@ def next_item(desk: Desk, token: str | None) -> Item | None:
             if not _claimed(desk, person):
                 return None
             continue
-        shown = desk.frame.pair(slot.query_id, slot.doc_id)
-        if shown is None:
+        pair = desk.pair(slot.query_id, slot.doc_id)
+        if pair is None:
             # All that left with it too: a pool that is built anew may lack thousands.
             held = own_open(desk.store, desk.config.name, person.name)
             frame = desk.frame
@@ -141,7 +141,7 @@ def next_item(desk: Desk, token: str | None) -> Item | None:
             continue
         if slot.leased_until is not None and slot.leased_until - time.time() < desk.lease / 2:
             renew(desk.store, desk.config.name, person.name, desk.lease)
-        return _blind_item(desk, person, slot, shown)
+        return _blind_item(desk, person, slot, pair)
 
 
 def submit(desk: Desk, token: str | None, item: Item, answer: Answer) -> Outcome:
@@ -160,8 +160,8 @@ def submit(desk: Desk, token: str | None, item: Item, answer: Answer) -> Outcome
         raise ForbiddenError("this is no item that was given out; reload the page")
     slot = _slot(desk, person, item)
     nonce = _nonce("blind", slot.assignment_id, person, answer)
-    pair = _pair(desk, slot.query_id, slot.doc_id)
-    if pair is None or _sha(pair) != item.content_sha:
+    pair = desk.pair(slot.query_id, slot.doc_id)
+    if pair is None or label_sha(pair) != item.content_sha:
         known = stored(desk.store, nonce)
         if known is None and pair is None:
             desk.assignments.withdraw([slot.assignment_id])
@@ -191,11 +191,11 @@ def second_label(desk: Desk, token: str | None, item: Item, answer: Answer) -> i
         raise ForbiddenError("nothing is revealed of training; go on with the next pair")
     slot = _slot(desk, person, item)
     blind = next((row for row in _own_labels(desk, person, slot.query_id) if row.seq == slot.label_seq), None)
-    pair = _pair(desk, slot.query_id, slot.doc_id)
+    pair = desk.pair(slot.query_id, slot.doc_id)
     if slot.state != "done" or blind is None or "reveal" not in blind.extra:
         raise ForbiddenError("nothing was revealed to you of this pair; grade it first")
     nonce = _nonce("revealed", slot.assignment_id, person, answer)
-    if pair is None or _sha(pair) != blind.content_sha:
+    if pair is None or label_sha(pair) != blind.content_sha:
         known = stored(desk.store, nonce)
         if known is None:
             raise ConflictError("changed", "this pair has changed since you graded it; go on with the next one")
@@ -318,26 +318,25 @@ def _practised(desk: Desk, person: Person, query_ids: Sequence[str]) -> dict[Any
 
 
 def _training_item(desk: Desk, training: Training) -> Item:
-    pair = _pair(desk, training.query_id, training.doc_id)
+    pair = desk.pair(training.query_id, training.doc_id)
     if pair is None:  # the pool was replaced this very moment
         raise ConflictError("withdrawn", "this pair has left the pool; go on with the next one")
     return Item(
         kind="training",
         assignment_id=None,
         training_id=training.training_id,
-        content_sha=_sha(pair),
+        content_sha=label_sha(pair),
         shown_at=time.time(),
         **pair._asdict(),
     )
 
 
-def _blind_item(desk: Desk, person: Person, slot: Slot, shown: Shown) -> Item:
-    pair = Pair(*shown[:4], desk.narratives.get(slot.query_id))
+def _blind_item(desk: Desk, person: Person, slot: Slot, pair: Pair) -> Item:
     return Item(
         kind="blind",
         assignment_id=slot.assignment_id,
         training_id=None,
-        content_sha=_sha(pair),
+        content_sha=label_sha(pair),
         twins=list(_twins(desk, person, pair)),
         shown_at=time.time(),
         skips=slot.skips,
@@ -354,9 +353,9 @@ def _twins(desk: Desk, person: Person, pair: Pair) -> Iterator[Twin]:
         return
     grades = {(row.doc_id, row.content_sha): row.relevance for row in _own_labels(desk, person, pair.query_id)}
     for doc_id, similarity in alike:
-        other = _pair(desk, pair.query_id, doc_id)
+        other = desk.pair(pair.query_id, doc_id)
         if other is not None:
-            yield Twin(doc_id, other.text[:_START], similarity, grades.get((doc_id, _sha(other))))
+            yield Twin(doc_id, other.text[:_START], similarity, grades.get((doc_id, label_sha(other))))
 
 
 def _own_labels(desk: Desk, person: Person, query_id: str) -> list[CurrentLabel]:
@@ -453,22 +452,12 @@ def _submit_training(desk: Desk, person: Person, item: Item, given: _Given, answ
             raise ConflictError(
                 "done", "you have answered this already, perhaps on another page; go on with the next one"
             )
-        pair = _pair(desk, training.query_id, training.doc_id)
-        if pair is None or _sha(pair) != item.content_sha:
+        pair = desk.pair(training.query_id, training.doc_id)
+        if pair is None or label_sha(pair) != item.content_sha:
             raise ConflictError("changed", "this pair's text has changed since it was shown; read it again")
         extra = {**given.extra, "training_id": training.training_id, "known": training.relevance}
         known = desk.assignments.add_label(_label(desk, person, pair, given, "training", nonce, extra, None))
     return Outcome(known.seq, known.again, feedback=feedback)
-
-
-def _pair(desk: Desk, query_id: str, doc_id: str) -> Pair | None:
-    """A pair as people are shown it now; None where the pool does not have it."""
-    shown = desk.frame.pair(query_id, doc_id)
-    return None if shown is None else Pair(*shown[:4], desk.narratives.get(query_id))
-
-
-def _sha(pair: Pair) -> str:
-    return content_sha(pair.query, pair.text, pair.narrative)
 
 
 def _nonce(phase: Phase, number: int, person: Person, answer: Answer) -> str:
@@ -493,7 +482,7 @@ def _label(
         version=desk.version,
         query_id=pair.query_id,
         doc_id=pair.doc_id,
-        content_sha=_sha(pair),
+        content_sha=label_sha(pair),
         status=given.status,
         relevance=given.relevance,
         phase=phase,
