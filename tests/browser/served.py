@@ -22,6 +22,9 @@ from quati_pool.store.people import People
 from quati_pool.store.records import Role
 from tests.browser.pages import Record, Scheme
 
+READING = 400
+"""Milliseconds: longer than the app waits before it takes a press for a reader's."""
+
 _PATIENCE = 60.0
 
 
@@ -121,6 +124,18 @@ def sign_in(page: Page, app: Served, code: str) -> None:
     page.goto(f"{app.address}/sign-in")
     enter_code(page, code)
     page.wait_for_url(f"{app.address}/")
+
+
+def question(page: Page) -> str:
+    """Which question is on the page. Waits until there is one with its buttons, which on a busy machine come
+    later than the passage and without which a key does nothing, and until it could have been read."""
+    found = page.wait_for_function(
+        "() => { const item = document.querySelector('[data-item]')?.dataset.item;"
+        " return item && document.querySelector(`[class*='-${item}'] button`) && item }",
+        timeout=30_000,
+    )
+    page.wait_for_timeout(READING)
+    return str(found.json_value())
 
 
 def enter_code(page: Page, code: str) -> None:

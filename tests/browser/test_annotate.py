@@ -15,7 +15,7 @@ from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.export import export_qrels
 from quati_pool.store.database import Store
 from tests.browser.pages import Record, Scheme
-from tests.browser.served import Served, code_for, enter_code, served, sign_in, visitor, watched
+from tests.browser.served import READING, Served, code_for, enter_code, question, served, sign_in, visitor, watched
 from tests.render.hostile import HOSTILE
 from tests.steps.annotation.people_at_work import assigned, collection, text
 from tests.steps.judged import pair
@@ -24,8 +24,6 @@ from tests.store.cluster import Cluster, lacking
 pytestmark = pytest.mark.slow
 
 GRADES = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
-# A person needs longer than the app waits before it takes a press for one.
-READING = 400
 
 
 @pytest.fixture
@@ -44,18 +42,9 @@ def app(config: Path) -> Iterator[Served]:
         yield started
 
 
-def item(page: Page) -> str:
-    """Which question is on the page; waits until there is one, and until it could have been read."""
-    page.wait_for_selector("[data-item]", timeout=30_000)
-    page.wait_for_timeout(READING)
-    found = page.get_attribute("[data-item]", "data-item")
-    assert found
-    return found
-
-
 def press(page: Page, key: str) -> None:
     """Presses a key that ends the question, and waits for the next one or the end."""
-    before = item(page)
+    before = question(page)
     page.keyboard.press(key)
     page.wait_for_function(
         "before => document.querySelector('.end') || "
@@ -66,7 +55,7 @@ def press(page: Page, key: str) -> None:
 
 
 def passage(page: Page) -> str:
-    item(page)
+    question(page)
     return page.locator(".passage").inner_text()
 
 
@@ -141,7 +130,7 @@ def test_reasons_notes_and_highlighting_by_keyboard(browser: Browser, app: Serve
     with visitor(browser) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, "ana"))
-        item(page)
+        question(page)
         page.keyboard.press("n")
         field = page.locator("textarea")
         expect(field).to_be_focused()
@@ -167,14 +156,14 @@ def test_a_key_pressed_twice_or_held_down_grades_one_pair(browser: Browser, app:
     with visitor(browser) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, "ana"))
-        before = item(page)
+        before = question(page)
         page.keyboard.press("2")
         page.keyboard.press("2")
         for _ in range(40):
             page.keyboard.down("2")  # repeats, as a key that is held does
         page.wait_for_timeout(1500)
         page.keyboard.up("2")
-        assert item(page) != before
+        assert question(page) != before
         assert [row[2:] for row in labels(config)] == [("ok", 2)]
 
 
@@ -190,7 +179,7 @@ def test_hostile_passages_do_nothing(browser: Browser, tmp_path: Path) -> None:
         sign_in(page, app, code_for(config, ":red[<i>]"))
         shown = []
         for _ in texts:
-            item(page)
+            question(page)
             shown.append(page.locator(".passage").evaluate("element => element.textContent"))
             assert page.locator(".passage *:not(mark):not(.hidden-character)").count() == 0
             assert page.evaluate("document.documentElement.scrollWidth") <= 1280
@@ -244,7 +233,7 @@ def test_a_session_that_ended_while_the_server_was_away_leads_to_the_sign_in_pag
     with visitor(browser) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, "ana"))
-        item(page)
+        question(page)
         app.stop(signal.SIGKILL)
         with Desk.open(config) as desk:
             desk.people.revoke("ana")
@@ -273,7 +262,7 @@ def test_a_session_that_ended_meanwhile_says_so_and_shows_nothing(browser: Brows
     with visitor(browser) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, "ana"))
-        item(page)
+        question(page)
         with Desk.open(config) as desk:
             desk.people.revoke("ana")
         page.keyboard.press("2")
@@ -290,7 +279,7 @@ def test_an_assessor_reaches_no_page_of_a_lead_by_its_address(browser: Browser, 
         sign_in(page, app, code_for(config, "ana"))
         for name in ("review", "dashboard"):
             page.goto(f"{app.address}/{name}")
-            item(page)  # the annotate page
+            question(page)  # the annotate page
             assert page.get_by_role("link", name=re.compile("review|dashboard", re.IGNORECASE)).count() == 0
             assert page.locator(".st-key-bar").is_visible()
 
@@ -315,7 +304,7 @@ def test_signing_out_in_one_tab_ends_the_other(browser: Browser, app: Served, co
     with visitor(browser) as (context, record):
         first = record.page
         sign_in(first, app, code_for(config, "ana"))
-        item(first)
+        question(first)
         second = watched(context.new_page()).page
         second.goto(f"{app.address}/sign-out")
         second.wait_for_selector("button:focus")
@@ -333,7 +322,7 @@ def test_the_language_is_changed_and_kept(browser: Browser, app: Served, config:
     with visitor(browser, language="pt-BR") as (_, record):
         page = record.page
         sign_in(page, app, code)
-        item(page)
+        question(page)
         expect(page.get_by_role("button", name="Desfazer")).to_be_visible()
         page.get_by_role("button", name="ana").click()
         page.get_by_role("radio", name="Español").or_(page.get_by_role("button", name="Español")).first.click()
@@ -358,7 +347,7 @@ def test_passage_scale_and_buttons_are_in_sight_whatever_the_length(
     with served(config) as app, visitor(browser, width, scheme, height=844) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, "ana"))
-        item(page)
+        question(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for _ in range(2):
             for name in GRADES:
@@ -397,7 +386,7 @@ def test_a_database_that_goes_and_comes_back_loses_nothing(browser: Browser, tmp
             pending = page.locator(".pending")
             expect(pending).to_contain_text("Your choice: 2 Highly relevant", timeout=30_000)
             expect(pending).to_contain_text("not stored yet")
-            assert passage(page) == shown
+            assert page.locator(".passage").inner_text() == shown
             page.wait_for_timeout(5000)
             expect(pending).to_be_visible()
             options = f"-c listen_addresses= -c unix_socket_directories={cluster.folder} -c fsync=off"

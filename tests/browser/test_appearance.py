@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from quati_pool.steps.annotation.desk import Desk
 from tests.browser.pages import Scheme
-from tests.browser.served import Served, code_for, served, sign_in, visitor
-from tests.browser.test_annotate import item, press
+from tests.browser.served import Served, code_for, question, served, sign_in, visitor
+from tests.browser.test_annotate import press
 from tests.browser.test_pages import contrast
 from tests.steps.annotation.people_at_work import assigned, collection, pairs
 from tests.steps.judged import pair
@@ -77,7 +77,7 @@ def test_every_text_and_button_can_be_read(
     with visitor(browser, width, scheme, height=844) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, name))
-        item(page)
+        question(page)
         asserts_legible(page)
         page.keyboard.press("x")
         expect(page.get_by_role("button", name="Broken text")).to_be_visible()
@@ -96,7 +96,7 @@ def test_whoever_goes_by_the_tab_key_sees_where_they_are(browser: Browser, app: 
     with visitor(browser, height=800) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, "caio"))
-        item(page)
+        question(page)
         reached = []
         for _ in range(30):
             page.keyboard.press("Tab")
@@ -124,7 +124,7 @@ def test_on_a_small_laptop_nothing_needs_to_be_scrolled(browser: Browser, tmp_pa
     with served(config) as app, visitor(browser, height=800) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, "ana"))
-        item(page)
+        question(page)
         whole = """selector => {
           const element = document.querySelector(selector);
           return [element.scrollHeight, element.clientHeight];

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocket, expect
 
 from quati_pool.steps.annotation.desk import Desk
-from tests.browser.served import code_for, served, sign_in, visitor
-from tests.browser.test_annotate import clean, item, labels, press
+from tests.browser.served import code_for, question, served, sign_in, visitor
+from tests.browser.test_annotate import clean, labels, press
 from tests.steps.annotation.people_at_work import assigned, collection, pairs
 from tests.steps.annotation.test_work import judged
 
@@ -51,7 +51,7 @@ def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, config
         page = record.page
         sent = Sent(page)
         sign_in(page, app, code_for(config, "ana"))
-        item(page)
+        question(page)
         for secret in (b"lexical", b"nota ", b'"d0"', b"runs", b"systems"):
             assert secret not in sent.bytes
         press(page, "3")
@@ -64,7 +64,7 @@ def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, config
         press(page, "0")
         expect(told).to_be_visible()
         press(page, "g")
-        item(page)
+        question(page)
         page.keyboard.press("u")  # what was given before the judge was seen stays
         expect(page.locator(".notice")).to_contain_text("so your own stays")
         clean(record, app)
@@ -84,7 +84,7 @@ def test_nothing_that_another_person_said_reaches_the_browser(browser: Browser, 
             page = record.page
             sign_in(page, app, code_for(config, "ana"))
             for _ in range(3):
-                item(page)
+                question(page)
                 page.keyboard.press("n")
                 expect(page.locator("textarea")).to_be_focused()
                 page.keyboard.type("what ana thinks")

@@ -17,7 +17,7 @@ from sqlalchemy import create_engine, select, text
 
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.schema import HEAD, REVISION_TABLE, labels
-from tests.browser.served import code_for, served, sign_in, visitor
+from tests.browser.served import code_for, question, served, sign_in, visitor
 from tests.load.people import Told, at_work, workspace
 from tests.steps.annotation.people_at_work import assigned, collection, pairs
 from tests.steps.judged import repool
@@ -28,8 +28,6 @@ pytestmark = pytest.mark.slow
 OTHERS = [f"person{number:02}" for number in range(18)]
 NAMES = {0: "Irrelevant", 1: "Relevant", 2: "Highly relevant", 3: "Perfectly relevant"}
 PATIENCE = 30_000
-# Milliseconds: the page waits as long before it takes a press for a reader's.
-READING = 400
 
 
 class Grader:
@@ -45,8 +43,7 @@ class Grader:
 
     def shown(self) -> str:
         """The pair on the page, once it could have been read."""
-        self.page.wait_for_selector("[data-item]", timeout=PATIENCE)
-        self.page.wait_for_timeout(READING)
+        question(self.page)
         found = re.match(r"amarelo(\d+)", self.page.locator(".passage").inner_text())
         assert found
         return f"q{int(found[1]) // 100}/d{int(found[1]) % 100}"
