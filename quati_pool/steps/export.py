@@ -137,10 +137,15 @@ def refuse_missing(labeler: str, kind: str, standing: Standing) -> None:
 
 def as_qrels(graded: Sequence[Graded]) -> Qrels:
     """The pairs that have a grade, in their order."""
-    kept = [one for one in graded if one.relevance is not None]
-    queries, (query,) = code_ids([Ids([one.query_id for one in kept]).values])
-    docs, (doc,) = code_ids([Ids([one.doc_id for one in kept]).values])
-    return Qrels(queries, docs, query, doc, np.array([one.relevance for one in kept], dtype=np.int64))
+    return qrels_of([(one.query_id, one.doc_id, one.relevance) for one in graded if one.relevance is not None])
+
+
+def qrels_of(rows: Sequence[tuple[str, str, int]]) -> Qrels:
+    """Rows of query_id, doc_id and grade, in their order."""
+    query_ids, doc_ids, grades = zip(*rows, strict=True) if rows else ((), (), ())
+    queries, (query,) = code_ids([Ids(query_ids).values])
+    docs, (doc,) = code_ids([Ids(doc_ids).values])
+    return Qrels(queries, docs, query, doc, np.array(grades, dtype=np.int64))
 
 
 def _reasons(standing: Standing) -> str:

@@ -204,21 +204,14 @@ def from_store(
                 columns[labeler.name].add(labeler.graded(chunk))
     found = []
     for labeler in labelers:
-        source = columns[labeler.name].source(labeler)
-        if source is not None:
-            found.append(source)
-        elif names:
+        column = columns[labeler.name]
+        if not column.graded and names:
             raise nothing_graded(labeler.name, labeler.kind)
+        if column.graded:
+            qrels = as_qrels(column.graded)
+            told = (labeler.name, labeler.kind, qrels, labeler.version, None, column.lacking, column.revealed)
+            found.append(LabelSource(*told))
     return found, problems
-
-
-def as_source(labeler: Labeler, graded: Iterable[Graded], never_asked: int) -> LabelSource | None:
-    """A labeler with these grades, of all pairs but those it was never asked; None where there are none."""
-    column = _Column()
-    column.add(graded)
-    if never_asked:
-        column.lacking[NEVER_ASKED] += never_asked
-    return column.source(labeler)
 
 
 class _Column:
@@ -229,17 +222,10 @@ class _Column:
         self.lacking: Counter[str] = Counter()
         self.revealed = 0
 
-    def add(self, some: Iterable[Graded]) -> None:
+    def add(self, some: Sequence[Graded]) -> None:
         for one in some:
             if one.relevance is None:
                 self.lacking[NEVER_ASKED if one.status is None else one.status.value] += 1
             else:
                 self.graded.append(one)
                 self.revealed += one.revealed
-
-    def source(self, labeler: Labeler) -> LabelSource | None:
-        """None without any grade."""
-        if not self.graded:
-            return None
-        qrels = as_qrels(self.graded)
-        return LabelSource(labeler.name, labeler.kind, qrels, labeler.version, None, self.lacking, self.revealed)

@@ -31,8 +31,9 @@ from quati_pool.steps.agree import side_by_side
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.frame import Frame
 from quati_pool.steps.annotation.peoples_pairs import PeoplesPairs, peoples_pairs
-from quati_pool.steps.label_sources import Gathered, LabelSource, as_source, from_store
-from quati_pool.steps.labelers import ADJUDICATED, Graded
+from quati_pool.steps.export import qrels_of
+from quati_pool.steps.label_sources import NEVER_ASKED, Gathered, LabelSource, from_store
+from quati_pool.steps.labelers import ADJUDICATED
 from quati_pool.store.records import QueryProgress as StoredProgress
 
 DRAWS = 500
@@ -204,17 +205,20 @@ def compute(desk: Desk) -> Dashboard:
 
 def _peoples_sources(pairs: PeoplesPairs) -> list[LabelSource]:
     """People with their grades, of the pairs that each labelled: most have no label of most pairs."""
-    graded: dict[str, list[Graded]] = {}
+    grades: defaultdict[str, list[tuple[str, str, int]]] = defaultdict(list)
+    lacking: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for ids, opinions in pairs.opinions.items():
-        for opinion in opinions:
-            told = Graded(*ids, opinion.label.status, opinion.label.relevance)
-            graded.setdefault(opinion.labeler.name, []).append(told)
+        for person, label in opinions:
+            if label.relevance is None:
+                lacking[person.name][label.status.value] += 1
+            else:
+                grades[person.name].append((*ids, label.relevance))
     found = []
     for person in pairs.people():
-        theirs = graded.get(person.name, [])
-        source = as_source(person, theirs, len(pairs.opinions) - len(theirs))
-        if source is not None:
-            found.append(source)
+        name, theirs = person.name, grades[person.name]
+        if theirs:
+            lacking[name][NEVER_ASKED] = len(pairs.opinions) - len(theirs) - lacking[name].total()
+            found.append(LabelSource(name, person.kind, qrels_of(theirs), person.version, None, +lacking[name]))
     return found
 
 
