@@ -3,7 +3,7 @@ else that a judge graded; and a label that is given to no slot, written once how
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from sqlalchemy import Select, func, select, tuple_
@@ -12,11 +12,12 @@ from sqlalchemy.exc import IntegrityError
 from quati_pool.store.appending import write
 from quati_pool.store.database import Store
 from quati_pool.store.errors import ConflictError
-from quati_pool.store.records import COUNTING, CurrentLabel, Entry, Label, Phase, Submitted
+from quati_pool.store.records import COUNTING, CurrentLabel, Entry, Label, Submitted
 from quati_pool.store.resolution import resolved
 from quati_pool.store.rows import KEY, RESOLVING, STATUS, current_of, of_version
 from quati_pool.store.schema import labels
 from quati_pool.store.slots import looked_up
+from quati_pool.store.statements import SEQ_OF_NONCE
 
 _SEQS_A_STATEMENT = 500
 
@@ -59,7 +60,6 @@ def beside_people(
     labeler_id: str,
     version: str,
     people: Mapping[str, str],
-    phases: Sequence[Phase] = COUNTING,
 ) -> list[CurrentLabel]:
     """The labels of one labeler's version that count, of the pairs that one of ``people`` (labeler_id to
     version) labelled, in order of query_id."""
@@ -68,7 +68,7 @@ def beside_people(
     c = labels.c
     who = tuple_(c.labeler_id, c.version).in_([*people.items()])
     pairs = select(c.query_id, c.doc_id).where(c.collection == collection, who, c.phase.in_(COUNTING))
-    wanted = of_version(collection, labeler_id, version, phases).where(tuple_(c.query_id, c.doc_id).in_(pairs))
+    wanted = of_version(collection, labeler_id, version, COUNTING).where(tuple_(c.query_id, c.doc_id).in_(pairs))
     with store.reading() as connection:
         rows = connection.execute(wanted).all()
     return [current_of(row) for row in resolved(rows, KEY, STATUS)]
@@ -110,12 +110,10 @@ def append_once(store: Store, label: Label, seen: int | None) -> Submitted:
 
     Raises ConflictError, and writes nothing, where there is a newer one meanwhile.
     """
-    c = labels.c
-    same = select(c.seq).where(c.nonce == label.nonce)
     last = _last(label.collection, label.labeler_id, label.query_id, label.doc_id)
     try:
         with store.writing() as connection:
-            known = connection.execute(same).scalar()
+            known = connection.execute(SEQ_OF_NONCE, {"nonce": label.nonce}).scalar()
             if known is not None:
                 return Submitted(known, True)
             if connection.execute(last).scalar() != seen:
@@ -129,7 +127,7 @@ def append_once(store: Store, label: Label, seen: int | None) -> Submitted:
             return Submitted(seq, False)
     except _SentTwiceError:
         with store.reading() as connection:
-            return Submitted(connection.execute(same).scalar_one(), True)
+            return Submitted(connection.execute(SEQ_OF_NONCE, {"nonce": label.nonce}).scalar_one(), True)
 
 
 class _SentTwiceError(Exception):

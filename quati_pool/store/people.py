@@ -169,6 +169,7 @@ class People:
         """Counts a wrong code against each of these."""
 
         with self._store.writing() as connection:
+            self._alone(connection)
             self._failed(connection, subjects)
 
     def attempt(self, subjects: Sequence[str]) -> float:
@@ -202,7 +203,6 @@ class People:
 
     def _failed(self, connection: Connection, subjects: Sequence[str]) -> None:
         f = sign_in_failures.c
-        self._alone(connection)
         old = (f.collection == self._collection, f.last_at <= database_now() - FORGOTTEN)
         connection.execute(delete(sign_in_failures).where(*old))
         for subject in sorted(set(subjects)):

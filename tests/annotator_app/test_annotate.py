@@ -32,12 +32,6 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield opened
 
 
-@pytest.fixture
-def app(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    with as_person(desk, "token-of-ana", monkeypatch) as made:
-        yield made.run()
-
-
 def state(app: AppTest) -> Grading:
     found = app.session_state["grading"]
     assert isinstance(found, Grading)

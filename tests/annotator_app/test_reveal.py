@@ -15,8 +15,8 @@ from quati_pool.steps.annotation import work
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.errors import StoreError
 from tests.annotator_app.opened import as_person, press, shown
-from tests.steps.annotation.people_at_work import assigned, collection, labels, pairs, token
-from tests.steps.annotation.test_work import judged
+from tests.steps.annotation.people_at_work import labels, token
+from tests.steps.annotation.revealing import revealing
 
 GRADES = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
 
@@ -24,24 +24,9 @@ GRADES = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     """One query, whose passages d0, d1, d2 the judge grades 0, 1, 2; ana is signed in."""
-    config = collection(
-        tmp_path / "small",
-        pairs(1, 3),
-        judges={"lexical": {"judge": "lexical"}},
-        annotation={"prompt": "quati-pt", "reveal": "lexical"},
-    )
-    with Desk.open(config) as opened:
-        assert opened.revealed is not None
-        judged(opened.store, str(opened.revealed.version), {("q0", f"d{d}"): d for d in range(3)})
-        assigned(opened)
+    with revealing(tmp_path / "small") as opened:
         token(opened, "ana")
         yield opened
-
-
-@pytest.fixture
-def app(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    with as_person(desk, "token-of-ana", monkeypatch) as made:
-        yield made.run()
 
 
 def item(app: AppTest) -> work.Item:

@@ -125,7 +125,8 @@ def together(desk: Desk, tokens: Sequence[str], count: int, pause: float) -> tup
             time.sleep(chance.random() * pause)
             given = answer(next(_numbers), chance.randrange(4))
             began = time.perf_counter()
-            submit(desk, mine, item, given)  # type: ignore[arg-type]
+            assert item is not None
+            submit(desk, mine, item, given)
             item = next_item(desk, mine)
             nexts.append(time.perf_counter() - began)
             progress(desk, mine)

@@ -10,8 +10,7 @@ from playwright.sync_api import Browser, Page, WebSocket, expect
 from quati_pool.steps.annotation.desk import Desk
 from tests.browser.served import code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import clean, labels, press
-from tests.steps.annotation.people_at_work import assigned, collection, pairs
-from tests.steps.annotation.test_work import judged
+from tests.steps.annotation.revealing import revealing
 
 pytestmark = pytest.mark.slow
 
@@ -33,17 +32,8 @@ class Sent:
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     """One query of three passages, each graded by the judge, of which ana's and bia's labels are wanted."""
-    made = collection(
-        tmp_path / "small",
-        pairs(1, 3),
-        judges={"lexical": {"judge": "lexical"}},
-        annotation={"prompt": "quati-pt", "reveal": "lexical"},
-    )
-    with Desk.open(made) as desk:
-        assert desk.revealed is not None
-        judged(desk.store, str(desk.revealed.version), {("q0", f"d{d}"): d for d in range(3)})
-        assigned(desk, (None, None))
-    return made
+    with revealing(tmp_path / "small", (None, None)) as desk:
+        return desk.config.path
 
 
 def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, config: Path) -> None:

@@ -17,7 +17,6 @@ from quati_pool.files.artefacts import digest, file_digest
 from quati_pool.files.label_files import LabelFile
 from quati_pool.files.problems import quoted
 from quati_pool.files.queries import read_queries
-from quati_pool.judging.base import Pair
 from quati_pool.records import Qrels, State
 from quati_pool.registry import nearest
 from quati_pool.steps.annotation.access import check_name
@@ -193,6 +192,13 @@ class _Plan:
         self._sha = file_digest(file.path)
         self._counts = counts
         self._differing = differing
+        # By pair the hash that a label given now has, and those under which a label counts.
+        self._shas: dict[Ids, str] = {}
+        self._counting: dict[Ids, frozenset[str]] = {}
+        for ids in grades:
+            shown = desk.pair(*ids)
+            assert shown is not None
+            self._shas[ids], self._counting[ids] = label_sha(shown), counting_shas(shown)
         current = self._current(grades)
         nonces = {pair: self._nonce(pair) for pair in grades}
         before = sent(desk.store, nonces.values())
@@ -275,7 +281,7 @@ class _Plan:
 
     def _nonce(self, pair: Ids) -> str:
         """One label of this row of this file, for the pair as it is now and the meaning that grades have now."""
-        known = [self.desk.config.name, self.name, self.desk.version, self._sha, *pair, label_sha(self._shown(pair))]
+        known = [self.desk.config.name, self.name, self.desk.version, self._sha, *pair, self._shas[pair]]
         return f"import:{digest(known)}"
 
     def _label(self, pair: Ids, grade: int, nonce: str) -> Label:
@@ -289,17 +295,12 @@ class _Plan:
             version=self.desk.version,
             query_id=pair[0],
             doc_id=pair[1],
-            content_sha=label_sha(self._shown(pair)),
+            content_sha=self._shas[pair],
             status=State.ok,
             relevance=grade,
             extra=extra,
             nonce=nonce,
         )
-
-    def _shown(self, pair: Ids) -> Pair:
-        found = self.desk.pair(*pair)
-        assert found is not None
-        return found
 
     def _current(self, pairs: Mapping[Ids, int]) -> dict[Ids, CurrentLabel]:
         """The person's last word on each pair as it is now."""
@@ -309,6 +310,6 @@ class _Plan:
         found = {}
         for row in sorted(rows, key=lambda one: one.seq):
             pair = (row.query_id, row.doc_id)
-            if pair in pairs and row.content_sha in counting_shas(self._shown(pair)):
+            if pair in pairs and row.content_sha in self._counting[pair]:
                 found[pair] = row
         return found

@@ -54,7 +54,7 @@ def _reopened(desk: Desk) -> int:
 def warm(desk: Desk) -> None:
     """Does what the first person would wait for: opens the pool, if there is one, and what compares passages."""
     if Workspace(desk.config.folder).pool.exists():
-        desk.frame  # noqa: B018
+        desk.frame  # noqa: B018  # the desk keeps it open
     near_duplicates(["um", "um"])
 
 

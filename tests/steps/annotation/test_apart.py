@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ _PATIENCE = 60.0
 def plain(made: Dashboard | None) -> str:
     """All that it says but when and how quickly it was made."""
     assert made is not None
-    return repr(replace(made, made_at=None, seconds=0.0))  # type: ignore[arg-type]
+    return repr(replace(made, made_at=datetime.min, seconds=0.0))
 
 
 def children(process: int) -> set[int]:

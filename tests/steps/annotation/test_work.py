@@ -20,9 +20,8 @@ from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.errors import AnswerError, ForbiddenError, SignedOutError
 from quati_pool.steps.annotation.work import LONGEST_NOTE, Item, next_item, progress, second_label, submit, undo
 from quati_pool.steps.labelers import Grading
-from quati_pool.store.database import Store
 from quati_pool.store.errors import ConflictError
-from quati_pool.store.records import Entry, Label, content_sha
+from quati_pool.store.records import content_sha
 from quati_pool.store.schema import assignments
 from tests.steps.annotation.people_at_work import (
     answer,
@@ -35,6 +34,7 @@ from tests.steps.annotation.people_at_work import (
     text,
     token,
 )
+from tests.steps.annotation.revealing import judged
 from tests.steps.judged import pair, repool
 
 
@@ -578,18 +578,6 @@ def test_training_that_was_dropped_meanwhile_is_told(lite: Desk) -> None:
 
 
 # ---- reveal
-
-
-def judged(store: Store, version: str, rows: dict[tuple[str, str], int], name: str = "lexical") -> None:
-    """Labels of the judge, as `judge` would write them."""
-    texts = {(row["query_id"], row["doc_id"]): row for row in pairs()}
-    for ids, grade in rows.items():
-        seen = content_sha(texts[ids]["query"], texts[ids]["text"])
-        label = Label(
-            collection="test", labeler_id=name, kind="judge", version=version, query_id=ids[0], doc_id=ids[1],
-            content_sha=seen, status=State.ok, relevance=grade, rationale=f"nota {grade} para {ids[1]}",
-        )  # fmt: skip
-        store.append([Entry(label=label)])
 
 
 def test_the_judge_is_revealed_after_the_blind_label_which_then_stays(tmp_path: Path, made_url: str) -> None:
