@@ -47,6 +47,10 @@ class Workspace:
     def index(self, engine: str, fingerprint: str) -> Path:
         return self.folder / "cache" / "indexes" / f"{engine}-{fingerprint[:16]}"
 
+    def growing(self, engine: str, fingerprint: str) -> Path:
+        """Vectors of a corpus and other long work, which an interrupted build goes on with."""
+        return self.folder / "cache" / "encodings" / f"{engine}-{fingerprint[:16]}"
+
     def candidates(self, run_tag: str) -> Path:
         """A run deeper than ``run_depth``, for a reranker or a fusion."""
         return self.folder / "cache" / "candidates" / f"{run_tag}.trec.gz"

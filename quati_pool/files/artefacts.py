@@ -125,6 +125,19 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
     return counts
 
 
+def grow_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
+    """Finishes a folder through ``fill``, which goes on with what lies there and syncs what it writes: such a
+    folder outlives whatever ends the process, and its sidecar comes when all is done."""
+    with _naming(path):
+        path.mkdir(parents=True, exist_ok=True)
+        sidecar(path).unlink(missing_ok=True)
+        counts = fill(path)
+        sync(path)
+        sync(path.parent)
+        _write_sidecar(path, key, provenance, counts)
+    return counts
+
+
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
     """Gives a failed write the artefact's name, where it comes with none.

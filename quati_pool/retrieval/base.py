@@ -1,13 +1,17 @@
 """What a retriever and a reranker are: a parameter model, an index in a folder, and a search.
 
 A component never decides where its index lies or whether it is current; the build step gives it a
-folder, keyed by ``index_key`` and the corpus, and calls ``search`` with it.
+folder, keyed by ``index_key`` and the corpus, and calls ``search`` with it. Work that takes hours, and is
+done in shards, lies in folders of ``Context.grow``.
 """
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +23,9 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
 from quati_pool.corpus.store import CorpusStore
+from quati_pool.files.artefacts import Counts, digest, file_digest
 from quati_pool.records import Query, Run
+from quati_pool.retrieval.planning import Estimate, Work
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) as work goes on, from the calling thread."""
@@ -47,10 +53,20 @@ def no_hits() -> Hits:
 E = TypeVar("E", bound=AbstractContextManager[Any])
 
 
+@dataclass(frozen=True)
+class Site:
+    """Where a component stands: the workspace's folder, to which its paths are relative; the seed; and the
+    SHA-256 of a file, which the workspace remembers."""
+
+    folder: Path = Path()
+    seed: int = 0
+    digest: Callable[[Path], str] = file_digest
+
+
 @dataclass
 class Context:
-    """What components of one build share: the workspace's folder, to which their paths are relative;
-    the seed; where progress and notes go; and engines, started once."""
+    """What components of one build share: where progress and notes go, engines that are started once, and
+    folders for long work, which the build keeps in the workspace and which here last as long as the context."""
 
     folder: Path = Path()
     seed: int = 0
@@ -58,6 +74,43 @@ class Context:
     note: Callable[[str], None] = lambda line: None
     _engines: dict[type, Any] = field(default_factory=dict)
     _exit: ExitStack = field(default_factory=ExitStack)
+    _place: Path | None = None
+    _finished: set[Path] = field(default_factory=set)
+
+    def grow(
+        self,
+        corpus: CorpusStore,
+        name: str,
+        key: Mapping[str, Any],
+        fill: Callable[[Path], Counts],
+        *,
+        unit: str = "passages",
+        paid: bool = False,
+    ) -> Path:
+        """A folder of finished work: the same for the same corpus, ``name`` and ``key``.
+
+        Where the work is not finished, ``fill(folder)`` goes on with what lies there, which may be what a
+        killed command left, and returns its counts, such as ``{"passages": 1000}``; ``unit`` is what it
+        counts by ``progress``. One process at a time works on it. ``paid`` work is kept even where the user
+        asks for everything anew.
+        """
+        folder = self._folder(corpus, name, key)
+        if folder not in self._finished:
+            folder.mkdir(parents=True, exist_ok=True)
+            fill(folder)
+            self._finished.add(folder)
+        return folder
+
+    def grown(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
+        """The same folder where its work is finished already, else None."""
+        folder = self._folder(corpus, name, key)
+        return folder if folder in self._finished else None
+
+    def _folder(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path:
+        if self._place is None:
+            self._place = Path(tempfile.mkdtemp(prefix="quati-pool-"))
+            weakref.finalize(self, shutil.rmtree, self._place, ignore_errors=True)
+        return self._place / f"{name}-{digest([str(corpus.folder.absolute()), dict(key)])[:16]}"
 
     def engine(self, kind: type[E]) -> E:
         """The build's one engine of this kind (a Lucene process, say), started on first use."""
@@ -85,8 +138,9 @@ class Component(ABC):
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
 
-    def __init__(self, parameters: Any) -> None:
+    def __init__(self, parameters: Any, site: Site | None = None) -> None:
         self.parameters = parameters
+        self.site = site or Site()
 
     @classmethod
     def require(cls) -> None:
@@ -96,20 +150,31 @@ class Component(ABC):
         """Files the component reads besides the corpus, relative to the workspace."""
         return []
 
-    def index_key(self, seed: int) -> dict[str, Any] | None:
+    def fetch(self, note: Callable[[str], None]) -> None:
+        """Gets what the component needs from elsewhere, such as a model that ``pool.yaml`` names; ``note``
+        takes a line on it. Called before any work.
+
+        Raises QuatiPoolError for what cannot be: a model that there is not, a key that is missing.
+        """
+
+    def index_key(self) -> dict[str, Any] | None:
         """Everything besides the corpus that changes the index: parameters, seed, engine versions.
 
         None where the component keeps no index. Components of one module share an index where their
-        keys agree.
+        keys agree. Raises QuatiPoolError where it cannot be known before ``fetch``.
         """
         return None
 
     def search_key(self) -> dict[str, Any]:
-        """Parameters that change the scores over the same index."""
+        """What changes the scores over the same index, without one all that changes them."""
         return {}
 
     def index(self, corpus: CorpusStore, folder: Path, context: Context) -> None:
         """Writes the index of ``corpus`` into the empty ``folder``."""
+
+    def estimate(self, work: Work) -> Estimate:
+        """What the work would take, offline and within some two seconds; an empty estimate says nothing."""
+        return Estimate()
 
 
 class Retriever(Component):

@@ -62,7 +62,7 @@ class Bm25(base.Retriever):
         if package is not None:
             raise MissingExtraError("bm25", "lucene", package)
 
-    def index_key(self, seed: int) -> dict[str, Any]:
+    def index_key(self) -> dict[str, Any]:
         jar = anserini_jar()
         return {
             "language": self.parameters.language,

@@ -32,7 +32,7 @@ class Bm25s(base.Retriever):
     Parameters = Bm25sParameters
     parameters: Bm25sParameters
 
-    def index_key(self, seed: int) -> dict[str, Any]:
+    def index_key(self) -> dict[str, Any]:
         return {**self.parameters.model_dump(), **analysis_versions()}
 
     def _terms(self) -> Any:

@@ -38,12 +38,13 @@ class _Vectors:
     """What retriever and reranker share: the index, and the vectors of queries."""
 
     parameters: LsaParameters
+    site: base.Site
 
-    def index_key(self, seed: int) -> dict[str, Any]:
+    def index_key(self) -> dict[str, Any]:
         import sklearn
 
         versions = {**analysis_versions(), "scikit-learn": sklearn.__version__}
-        return {**self.parameters.model_dump(), "seed": seed, **versions}
+        return {**self.parameters.model_dump(), "seed": self.site.seed, **versions}
 
     def _terms(self) -> Any:
         return analyzer(self.parameters.language, self.parameters.stemming, self.parameters.stop_words)

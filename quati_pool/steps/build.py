@@ -11,20 +11,20 @@ import numpy.typing as npt
 
 from quati_pool.config import PoolConfig, load_config
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.files.artefacts import Counts, file_digest, stale
+from quati_pool.files.artefacts import Counts, digest, file_digest
 from quati_pool.files.pools import PoolPair, write_pool
 from quati_pool.files.qrels import read_judgements
 from quati_pool.pooling.diversity import Diversity, GradeShares, diversity, diversity_by_grade
 from quati_pool.pooling.pool import Pool, growth, propose
 from quati_pool.records import Int
 from quati_pool.registry import nearest
-from quati_pool.retrieval.base import Context
 from quati_pool.steps.diversity_report import write_reports
-from quati_pool.steps.inputs import Corpus, Queries, load_extra, load_queries, open_corpus, passage_texts
-from quati_pool.steps.keys import component_name, used_corpora
+from quati_pool.steps.growing import BuildContext
+from quati_pool.steps.inputs import Corpus, Queries, corpus_key, load_extra, load_queries, open_corpus, passage_texts
+from quati_pool.steps.keys import Keys, component_name, used_corpora
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.making import Maker
-from quati_pool.steps.systems import Systems
+from quati_pool.steps.systems import Systems, prepare
 from quati_pool.workspace import Workspace
 
 # Pairs whose texts are in memory at a time; a text may be megabytes long.
@@ -71,13 +71,15 @@ def build(
     maker = Maker(workspace, provenance, listener)
     forced = set(only or config.systems) if force else set()
     everything = force and not only
-    corpora = {name: open_corpus(config, name, maker, force=everything) for name in used_corpora(config)}
+    fingerprints = {name: digest(corpus_key(config, name, workspace)) for name in used_corpora(config)}
+    keys = Keys(config, workspace, queries, fingerprints)
+    prepare(keys, workspace, wanted, forced, listener.say)
+    corpora = {name: open_corpus(config, name, maker, force=everything) for name in fingerprints}
     extra = load_extra(config, queries, list(corpora.values()))
-    with Context(folder=config.folder, seed=config.seed, note=listener.say) as context:
-        systems = Systems(config, queries, corpora, maker, context, forced)
-        # What cannot be carried out is refused before any work.
-        for run_tag in wanted:
-            systems.keys.search(run_tag)
+    with BuildContext(
+        config.folder, config.seed, note=listener.say, maker=maker, corpora=list(corpora.values())
+    ) as context:
+        systems = Systems(config, queries, corpora, keys, maker, context, forced)
         for run_tag in sorted(wanted, key=lambda tag: not systems.reads_files(tag)):
             systems.run(run_tag)
         missing = [tag for tag in config.systems if tag not in wanted and not _current(systems, tag)]
@@ -87,7 +89,7 @@ def build(
         runs = [systems.run(tag).head(config.run_depth) for tag in config.systems]
     depths = {tag: config.pool_depth(tag) for tag in config.systems}
     pool = propose(runs, depths, extra)
-    key = systems.keys.pool(extra)
+    key = keys.pool(extra)
 
     def fill(path: Path) -> Counts:
         write_pool(path, _pairs(pool, queries, list(corpora.values())))
@@ -128,13 +130,11 @@ def _require(config: PoolConfig, run_tag: str) -> None:
 
 
 def _current(systems: Systems, run_tag: str) -> bool:
-    config, workspace = systems.config, systems.maker.workspace
     try:
-        _require(config, run_tag)
+        _require(systems.config, run_tag)
     except MissingExtraError:
         return False
-    path = workspace.candidates(run_tag) if systems.keys.deep(run_tag) else workspace.run(run_tag)
-    return stale(path, systems.keys.search(run_tag)) is None
+    return systems.current(run_tag)
 
 
 def _pairs(pool: Pool, queries: Queries, corpora: Sequence[Corpus]) -> Iterator[PoolPair]:

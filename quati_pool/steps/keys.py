@@ -4,12 +4,14 @@ pool.yaml still asks for what lies there."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
-from quati_pool.errors import ConfigError, InputError, MissingExtraError
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artefacts import digest, stale
 from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
+from quati_pool.retrieval.base import Site
 from quati_pool.steps.inputs import Queries, corpus_key, load_queries, read_extra
 from quati_pool.workspace import Workspace
 
@@ -22,6 +24,7 @@ class Keys:
 
     def __init__(self, config: PoolConfig, workspace: Workspace, queries: Queries, corpora: Mapping[str, str]) -> None:
         self.config = config
+        self.site = site_of(config, workspace)
         self._workspace = workspace
         self._queries = queries
         self._corpora = corpora
@@ -71,11 +74,11 @@ class Keys:
         if isinstance(system, FusionSystem):
             key |= {"parameters": system.parameters.model_dump(), "fuse": system.fuse}
         else:
-            component = registry.get(name)(system.parameters)
+            component = registry.get(name)(system.parameters, self.site)
             key |= {
                 "queries": self._queries.fingerprint,
                 "corpus": self._corpora[self.corpus(run_tag)],
-                "index": component.index_key(self.config.seed),
+                "index": component.index_key(),
                 "search": component.search_key(),
                 "files": [self._workspace.input_digest(self.config.folder / file) for file in component.inputs()],
             }
@@ -101,6 +104,11 @@ class Keys:
         }
 
 
+def site_of(config: PoolConfig, workspace: Workspace) -> Site:
+    """Where the components of a collection stand."""
+    return Site(config.folder, config.seed, workspace.input_digest)
+
+
 def component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tuple[Registry, str]:
     """Where a system's component is registered, and its name there."""
     if isinstance(system, RetrieverSystem):
@@ -120,7 +128,7 @@ def refuse_outdated(config: PoolConfig) -> None:
     """Raises InputError where a run or the pool is there and was made by other settings than pool.yaml has
     now: what is said of the collection would not be true of them.
 
-    A system whose extra is not installed here, and inputs that are gone, cannot be compared and pass.
+    A system whose extra or model is not here, and inputs that are gone, cannot be compared and pass.
     """
     workspace = Workspace(config.folder)
     try:
@@ -129,11 +137,12 @@ def refuse_outdated(config: PoolConfig) -> None:
     except InputError:
         return
     keys = Keys(config, workspace, queries, corpora)
-    try:
-        made = [(workspace.run(run_tag), keys.run(run_tag)) for run_tag in config.systems]
+    made = []
+    for run_tag in config.systems:
+        with suppress(QuatiPoolError):
+            made.append((workspace.run(run_tag), keys.run(run_tag)))
+    with suppress(QuatiPoolError):
         made.append((workspace.pool, keys.pool(list(read_extra(config)))))
-    except (InputError, MissingExtraError):
-        return
     for path, key in made:
         reason = stale(path, key) if path.exists() else None
         if reason is not None and not reason.startswith(("was not finished", "was changed")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from quati_pool.files.artefacts import (
     Counts,
     Key,
     clear_partials,
+    grow_folder,
     locked,
     stale,
     write_file,
@@ -37,11 +39,13 @@ class Maker:
         fill: Callable[[Path], Counts],
         *,
         folder: bool = False,
+        growing: bool = False,
         force: bool = False,
         quiet: bool = False,
     ) -> bool:
         """Leaves a current artefact at ``path``, made through ``fill`` where there is none; whether it
-        was made. ``quiet`` leaves it to the caller to say so.
+        was made. ``growing``: ``fill`` goes on with a folder that an interrupted command left. ``quiet``
+        leaves it to the caller to say so.
 
         One process at a time makes an artefact; the second finds it made.
         """
@@ -56,7 +60,9 @@ class Maker:
                     self.listener.say(f"{what}: reused")
                 return False
             started = time.monotonic()
-            write = write_folder if folder else write_file
+            if growing and reason == "--force":
+                shutil.rmtree(path)
+            write = grow_folder if growing else write_folder if folder else write_file
             counts = write(path, key, self.provenance, fill)
         self._made.add(path)
         if not quiet:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
-from quati_pool.files.artefacts import Counts, digest, read_counts
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artefacts import Counts, digest, read_counts, stale
 from quati_pool.files.runs import read_run, write_run
 from quati_pool.records import Ids, Run
 from quati_pool.registry import RETRIEVERS
-from quati_pool.retrieval.base import Context
+from quati_pool.steps.growing import BuildContext
 from quati_pool.steps.inputs import Corpus, Queries
 from quati_pool.steps.keys import Keys, component_name
 from quati_pool.steps.making import Maker
+from quati_pool.workspace import Workspace
 
 
 class Systems:
@@ -27,19 +29,23 @@ class Systems:
         config: PoolConfig,
         queries: Queries,
         corpora: dict[str, Corpus],
+        keys: Keys,
         maker: Maker,
-        context: Context,
+        context: BuildContext,
         forced: set[str],
     ) -> None:
         self.config = config
+        self.keys = keys
         self.queries = queries
         self.corpora = corpora
         self.maker = maker
         self.context = context
         self.forced = forced
-        fingerprints = {name: corpus.fingerprint for name, corpus in corpora.items()}
-        self.keys = Keys(config, maker.workspace, queries, fingerprints)
         self._runs: dict[str, Run] = {}
+
+    def current(self, run_tag: str) -> bool:
+        """Whether a system's run is there, as pool.yaml asks for it now."""
+        return current(self.keys, self.maker.workspace, run_tag)
 
     def corpus(self, run_tag: str) -> Corpus:
         """The one corpus a system searches."""
@@ -49,7 +55,7 @@ class Systems:
         """Whether a system reads files of the user's, which had better be found wanting early."""
         system = self.config.systems[run_tag]
         return isinstance(system, RetrieverSystem) and bool(
-            RETRIEVERS.get(system.retriever)(system.parameters).inputs()
+            RETRIEVERS.get(system.retriever)(system.parameters, self.keys.site).inputs()
         )
 
     def run(self, run_tag: str) -> Run:
@@ -57,7 +63,7 @@ class Systems:
         if run_tag in self._runs:
             return self._runs[run_tag]
         key, depth, deep = self.keys.search(run_tag), self.config.search_depth(run_tag), self.keys.deep(run_tag)
-        path = self.maker.workspace.candidates(run_tag) if deep else self.maker.workspace.run(run_tag)
+        path = _path(self.keys, self.maker.workspace, run_tag)
         what = f"candidates {run_tag}" if deep else f"run {run_tag}"
         run = self._ensure(what, path, key, lambda: self._make(run_tag, depth), run_tag)
         if deep:
@@ -93,11 +99,12 @@ class Systems:
         system = self.config.systems[run_tag]
         inputs = [self.run(tag).head(self.config.input_depth(run_tag)) for tag in self.config.needs(run_tag)]
         registry, name = component_name(system)
-        component = registry.get(name)(system.parameters)
         if isinstance(system, FusionSystem):
-            fused: Run = component.fuse(run_tag, inputs, depth)
+            fused: Run = registry.get(name)(system.parameters).fuse(run_tag, inputs, depth)
             return fused.over(self.queries.ids, fused.docs)
+        component = registry.get(name)(system.parameters, self.keys.site)
         corpus, queries = self.corpus(run_tag), self.queries
+        self.context.forced = run_tag in self.forced
         index = self._index(run_tag, corpus, component, registry.identity(name))
         if isinstance(system, RerankSystem):
             first = inputs[0].over(queries.ids, corpus.store.ids)
@@ -109,7 +116,7 @@ class Systems:
         return Run.ranked(run_tag, queries.ids, corpus.store.ids, query, doc, score, depth)
 
     def _index(self, run_tag: str, corpus: Corpus, component: Any, identity: str) -> Path:
-        key = component.index_key(self.config.seed)
+        key = component.index_key()
         if key is None:
             return corpus.store.folder
         # A retriever and a reranker of one module share an index where their keys agree.
@@ -133,3 +140,32 @@ class Systems:
 
     def _listen(self, label: str) -> None:
         self.context.progress = lambda done, total: self.maker.listener.progress(label, done, total)
+
+
+def prepare(
+    keys: Keys, workspace: Workspace, run_tags: Sequence[str], forced: set[str], note: Callable[[str], None]
+) -> None:
+    """Refuses what cannot be carried out, and gets what is needed from elsewhere, before any work.
+
+    A system whose run is current needs nothing: no key to a server, say.
+    """
+    for run_tag in run_tags:
+        system = keys.config.systems[run_tag]
+        if not isinstance(system, FusionSystem) and (run_tag in forced or not current(keys, workspace, run_tag)):
+            registry, name = component_name(system)
+            registry.get(name)(system.parameters, keys.site).fetch(note)
+        keys.search(run_tag)
+
+
+def current(keys: Keys, workspace: Workspace, run_tag: str) -> bool:
+    """Whether a system's run is there, as pool.yaml asks for it now."""
+    try:
+        key = keys.search(run_tag)
+    except QuatiPoolError:
+        return False
+    return stale(_path(keys, workspace, run_tag), key) is None
+
+
+def _path(keys: Keys, workspace: Workspace, run_tag: str) -> Path:
+    """Where a system's run to the depth that its readers need lies."""
+    return workspace.candidates(run_tag) if keys.deep(run_tag) else workspace.run(run_tag)

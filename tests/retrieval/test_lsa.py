@@ -162,7 +162,7 @@ def test_the_reranker_scores_as_the_retriever(tmp_path: Path, monkeypatch: pytes
     parameters = LsaParameters(dimensions=4)
     retriever, reranker = Lsa(parameters), LsaReranker(parameters)
     index = indexed(retriever, corpus, tmp_path / "index")
-    assert reranker.index_key(0) == retriever.index_key(0)
+    assert reranker.index_key() == retriever.index_key()
     queries = [Query(f"q{i}", text) for i, text in enumerate(["zebra", *QUERIES])]
     expected = search(retriever, corpus, index, ["zebra", *QUERIES])
     query, doc = np.divmod(np.arange(5 * len(TEXTS)), len(TEXTS))

@@ -27,7 +27,7 @@ def searched(
 ) -> list[dict[int, float]]:
     context = Context(folder=path.parent, note=(notes if notes is not None else []).append)
     retriever = RunFile(RunFileParameters(path=path.name))
-    assert retriever.index_key(0) is None
+    assert retriever.index_key() is None
     assert retriever.inputs() == [path.name]
     return by_query(retriever.search(corpus, path.parent, QUERIES, depth, context), len(QUERIES))
 

@@ -1,0 +1,303 @@
+"""What a system will need, reckoned before anything runs: what components are told, and what they answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a system is asked to do.
+
+    ``characters`` is the mean length of a passage; ``pairs`` how many query–passage pairs a reranker scores
+    (0 for a retriever). ``sample`` are some texts spread over the corpus, none where it is not here.
+    """
+
+    passages: int
+    characters: float
+    queries: int
+    depth: int
+    pairs: int = 0
+    sample: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What that takes; None where it is not known, 0 where there is none of it.
+
+    ``encode`` counts passages to encode, of a reranker pairs to score. ``disk`` and ``memory`` are bytes:
+    what is kept, and the most that is held at a time besides the interpreter (``device_memory``: on a GPU). ``seconds``
+    are of this machine, ``flops`` the floating point operations of a model, ``tokens`` what a server is
+    sent, ``cost`` US dollars. ``arithmetic`` shows how the figures came about, a line each.
+    """
+
+    encode: int = 0
+    disk: int | None = None
+    memory: int | None = None
+    device_memory: int | None = None
+    seconds: float | None = None
+    flops: float | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    arithmetic: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of a transformer, of an encoder-decoder those of its encoder with as many decoder layers.
+
+    ``ffn`` is the inner width of a feed-forward block, ``matrices`` how many matrices such a block has (2; 3
+    where it is gated), ``dimension`` that of the vectors that come out.
+    """
+
+    layers: int
+    hidden: int
+    ffn: int
+    heads: int
+    vocabulary: int
+    dimension: int
+    max_tokens: int
+    matrices: int = 2
+    decoder_layers: int = 0
+
+
+CHARACTERS_A_TOKEN = 4.0
+"""Characters a token of running text in a Latin script, where no tokenizer can be asked: the rule of thumb that
+OpenAI gives for English, and rather too many tokens than too few for the Portuguese of Quati under a vocabulary
+of 250,000 pieces (6.3 characters a word with its space, 1.2 pieces a word if only punctuation is cut off)."""
+
+GPU = "NVIDIA A100"
+GPU_PEAK = 312e12
+"""FLOP/s of dense bf16 and fp16 matrices on one A100 (NVIDIA's data sheet of the A100)."""
+GPU_SHARE = 0.5
+"""The share of the peak that a GPU is taken to reach: Narayanan et al. (2021, arXiv 2104.04473, table 1) reach
+44 to 52 % on A100s. Short batches, padding or fp32 reach less."""
+
+CPU_SHARE = 0.5
+"""The share of a plain matrix product's FLOP/s that a transformer is taken to reach on a CPU."""
+
+_BERT_BASE = Shape(12, 768, 3072, 12, 30522, 768, 512)
+_XLM_R_BASE = Shape(12, 768, 3072, 12, 250002, 768, 512)
+_XLM_R_LARGE = Shape(24, 1024, 4096, 16, 250002, 1024, 512)
+_MT5_BASE = Shape(12, 768, 2048, 12, 250112, 768, 512, matrices=3, decoder_layers=12)
+_MT5_XL = Shape(24, 2048, 5120, 32, 250112, 2048, 512, matrices=3, decoder_layers=24)
+_MT5_XXL = Shape(24, 4096, 10240, 64, 250112, 4096, 512, matrices=3, decoder_layers=24)
+_T5_BASE = Shape(12, 768, 3072, 12, 32128, 768, 512, decoder_layers=12)
+
+KNOWN: Mapping[str, Shape] = {
+    # Devlin et al. (2019), and the models' config.json.
+    "google-bert/bert-base-uncased": _BERT_BASE,
+    "google-bert/bert-base-multilingual-cased": replace(_BERT_BASE, vocabulary=119547),
+    "neuralmind/bert-base-portuguese-cased": replace(_BERT_BASE, vocabulary=29794),
+    "sentence-transformers/all-MiniLM-L6-v2": Shape(6, 384, 1536, 12, 30522, 384, 256),
+    # Conneau et al. (2020, arXiv 1911.02116), and the models' config.json.
+    "FacebookAI/xlm-roberta-base": _XLM_R_BASE,
+    "FacebookAI/xlm-roberta-large": _XLM_R_LARGE,
+    # Wang et al. (2024, arXiv 2402.05672): started from Multilingual MiniLM, XLM-R base and large.
+    "intfloat/multilingual-e5-small": Shape(12, 384, 1536, 12, 250037, 384, 512),
+    "intfloat/multilingual-e5-base": _XLM_R_BASE,
+    "intfloat/multilingual-e5-large": _XLM_R_LARGE,
+    # Xue et al. (2021, arXiv 2010.11934), and the models' config.json; Bonifacio et al. (2021, arXiv
+    # 2108.13897) and Jeronymo et al. (2022, arXiv 2209.13738) tuned them to rerank.
+    "google/mt5-base": _MT5_BASE,
+    "google/mt5-xl": _MT5_XL,
+    "google/mt5-xxl": _MT5_XXL,
+    "unicamp-dl/mt5-base-mmarco-v2": _MT5_BASE,
+    "unicamp-dl/mt5-3B-mmarco-en-pt": _MT5_XL,
+    "unicamp-dl/mt5-13b-mmarco-100k": _MT5_XXL,
+    # Raffel et al. (2020, arXiv 1910.10683); Nogueira et al. (2020, arXiv 2003.06713).
+    "google-t5/t5-base": _T5_BASE,
+    "castorini/monot5-base-msmarco": _T5_BASE,
+    "castorini/monot5-base-msmarco-10k": _T5_BASE,
+}
+"""The sizes of public models, by their names on the Hugging Face hub."""
+
+
+def known_shape(model: str) -> Shape | None:
+    """The sizes of a public model by its name, or by the name of the folder it lies in; None where it is
+    not among those known."""
+    wanted = model.rstrip("/").rpartition("/")[2].lower()
+    return next((shape for name, shape in KNOWN.items() if name.rpartition("/")[2].lower() == wanted), None)
+
+
+def layer_weights(shape: Shape) -> int:
+    """The weights of the layers that every token passes: of the encoder, without embeddings and decoder."""
+    return shape.layers * (4 * shape.hidden**2 + shape.matrices * shape.hidden * shape.ffn)
+
+
+def weights(shape: Shape) -> int:
+    """About all weights of a model: layers and embeddings, of an encoder-decoder both times."""
+    decoder = shape.decoder_layers * (8 * shape.hidden**2 + shape.matrices * shape.hidden * shape.ffn)
+    embeddings = shape.vocabulary * shape.hidden * (2 if shape.decoder_layers else 1)
+    return layer_weights(shape) + decoder + embeddings
+
+
+def forward_flops(shape: Shape, tokens: float, sequences: float = 1, *, vocabulary_head: bool = False) -> float:
+    """Floating point operations of one forward pass over ``sequences`` texts of ``tokens`` tokens each.
+
+    Two for each weight of the layers and token, and 4 · tokens · hidden a layer and token for attention
+    (Narayanan et al. 2021, arXiv 2104.04473, appendix; Kaplan et al. 2020, arXiv 2001.08361, section 2.1,
+    halve the latter for causal models). An encoder-decoder decodes one token: of its decoder's layers, keys
+    and values of all tokens, and all else of that one. ``vocabulary_head`` adds a weight for every entry of
+    the vocabulary at every token, as SPLADE has.
+    """
+    hidden = shape.hidden
+    token = 2 * layer_weights(shape) + 4 * tokens * hidden * shape.layers
+    if vocabulary_head:
+        token += 2 * hidden * (hidden + shape.vocabulary)
+    once = 0.0
+    if shape.decoder_layers:
+        token += 4 * hidden**2 * shape.decoder_layers
+        block = 2 * (6 * hidden**2 + shape.matrices * hidden * shape.ffn) + 4 * tokens * hidden
+        once = shape.decoder_layers * block + 2 * hidden * shape.vocabulary
+    return sequences * (tokens * token + once)
+
+
+def tokens_of(
+    characters: float,
+    max_tokens: int | None = None,
+    sample: Sequence[str] = (),
+    count: Callable[[str], int] | None = None,
+) -> float:
+    """About how many tokens of a text of ``characters`` characters a model reads, at most ``max_tokens``.
+
+    Counted by ``count`` over the texts of ``sample`` where both are given, each cut at ``max_tokens``; else
+    ``characters`` ÷ CHARACTERS_A_TOKEN.
+    """
+    limit = float("inf") if max_tokens is None else float(max_tokens)
+    if count is not None and sample:
+        return sum(min(count(text), limit) for text in sample) / len(sample)
+    return min(characters / CHARACTERS_A_TOKEN, limit)
+
+
+@cache
+def calibrated_flops() -> float:
+    """FLOP/s of a float32 matrix product here, measured for about half a second once a process: on the GPU
+    where torch finds one (then of float16), else on the CPU's cores."""
+    device = _gpu_flops()
+    if device is not None:
+        return device
+    import numpy as np
+
+    left = np.random.default_rng(0).random((1024, 1024), dtype=np.float32)
+    return _best(lambda: left @ left, 2 * 1024**3)
+
+
+def _gpu_flops() -> float | None:
+    # torch takes seconds to import, and a machine without the driver has no use for it.
+    if not Path("/dev/nvidiactl").exists():
+        return None
+    try:
+        import torch
+
+        if not torch.cuda.is_available():
+            return None
+        left = torch.rand((4096, 4096), device="cuda", dtype=torch.float16)
+
+        def work() -> None:
+            left @ left
+            torch.cuda.synchronize()
+
+        work()
+        return _best(work, 2 * 4096**3)
+    except (ImportError, RuntimeError):
+        return None
+
+
+def _best(work: Callable[[], object], flops: float, seconds: float = 0.4) -> float:
+    """FLOP/s of the quickest of the runs that fit into ``seconds``; others were disturbed."""
+    best, end = float("inf"), time.perf_counter() + seconds
+    while True:
+        started = time.perf_counter()
+        work()
+        now = time.perf_counter()
+        best = min(best, now - started)
+        if now >= end:
+            return flops / best
+
+
+def seconds_here(flops: float) -> float:
+    """About how long a model's ``flops`` take on this machine."""
+    return flops / (calibrated_flops() * CPU_SHARE)
+
+
+def gpu_hours(flops: float) -> float:
+    """Hours of one GPU for ``flops``: at GPU_SHARE of GPU_PEAK."""
+    return flops / (GPU_PEAK * GPU_SHARE) / 3600
+
+
+def model_work(
+    model: str,
+    shape: Shape | None,
+    sequences: int,
+    tokens: float,
+    *,
+    unit: str = "passages",
+    weight_bytes: int = 4,
+    vocabulary_head: bool = False,
+) -> Estimate:
+    """What it takes to send ``sequences`` texts of ``tokens`` tokens through a model once: everything but
+    ``disk``, with the arithmetic; ``memory`` is that of the weights. Without a shape only the count is known.
+    """
+    if shape is None:
+        return Estimate(encode=sequences, notes=(f"{model}: its sizes are not known here",))
+    flops = forward_flops(shape, tokens, sequences, vocabulary_head=vocabulary_head)
+    size = weights(shape)
+    layers = 2 * layer_weights(shape)
+    a_token = flops / max(sequences * tokens, 1)
+    line = (
+        f"{_short(model)}: {sequences:,} {unit} × {tokens:,.0f} tokens × (2 × {layers / 2e6:,.0f} M weights + "
+        f"{(a_token - layers) / 1e6:,.0f} M for {_beside(shape, vocabulary_head)}) = {flops:.2e} FLOP; "
+        f"÷ {GPU_PEAK * GPU_SHARE / 1e12:,.0f} TFLOP/s = {human_hours(gpu_hours(flops))} of one {GPU}"
+    )
+    held = f"{_short(model)}: {size / 1e6:,.0f} M weights × {weight_bytes} bytes = {human_bytes(size * weight_bytes)}"
+    return Estimate(
+        encode=sequences,
+        memory=size * weight_bytes,
+        device_memory=size * weight_bytes,
+        seconds=seconds_here(flops),
+        flops=flops,
+        arithmetic=(line, held),
+    )
+
+
+def _beside(shape: Shape, vocabulary_head: bool) -> str:
+    beside = ["attention"]
+    if vocabulary_head:
+        beside.append("the vocabulary")
+    if shape.decoder_layers:
+        beside.append("the decoder")
+    return " and ".join(beside)
+
+
+def _short(model: str) -> str:
+    return model.rstrip("/").rpartition("/")[2] or model
+
+
+def human_bytes(size: float) -> str:
+    """Bytes with three digits or so: ``3.81 GiB``."""
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if size < 1024 or unit == "TiB":
+            break
+        size /= 1024
+    return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.3g} {unit}"
+
+
+def human_seconds(seconds: float) -> str:
+    """A length of time in its natural unit: ``40 s``, ``12 min``, ``3.4 h``, ``12 days``."""
+    if seconds < 1:
+        return "< 1 s"
+    for limit, unit, size in ((120, "s", 1), (7200, "min", 60), (172800, "h", 3600)):
+        if seconds < limit:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 86400:,.0f} days" if seconds >= 864000 else f"{seconds / 86400:.1f} days"
+
+
+def human_hours(hours: float) -> str:
+    """Hours with two digits: ``0.33 h``, ``120 h``."""
+    return f"{hours:,.0f} h" if hours >= 10 else f"{hours:.2g} h" if hours >= 0.01 else "< 0.01 h"

@@ -1,0 +1,144 @@
+"""Arrays over the passages of a corpus that grow shard by shard, and survive whatever ends the process.
+
+Each array is one raw file, appended to and memory-mapped when read. A journal tells how far each was when a
+shard was finished; what lies beyond it was not, and is cut off. So an encoding that was killed goes on where
+its last finished shard ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artefacts import sync
+
+Array = npt.NDArray[Any]
+_JOURNAL = "shards.jsonl"
+
+
+class ShardError(QuatiPoolError):
+    """A shard that does not fit those before it."""
+
+
+class _Layout(NamedTuple):
+    """The type of an array and the shape of one of its rows."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def row_bytes(self) -> int:
+        return int(self.dtype.itemsize * np.prod(self.shape, dtype=np.int64))
+
+
+class Shards:
+    """The arrays in ``folder``. ``passages`` and ``shards`` count what is finished."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.passages = 0
+        self.shards = 0
+        self._rows: dict[str, int] = {}
+        self._layouts: dict[str, _Layout] = {}
+        self._journal_bytes = 0
+        for entry, end in _entries(folder / _JOURNAL):
+            arrays = entry["arrays"]
+            layouts = {name: _Layout(np.dtype(dtype), tuple(shape)) for name, (dtype, shape, _) in arrays.items()}
+            rows = {name: count for name, (_, _, count) in arrays.items()}
+            # A file that somebody cut ends what can be read; all from there on is made anew.
+            if any(_size(folder / f"{name}.bin") < rows[name] * layouts[name].row_bytes for name in rows):
+                break
+            self._rows, self._layouts, self.passages = rows, layouts, entry["passages"]
+            self.shards += 1
+            self._journal_bytes = end
+
+    def append(self, passages: int, **arrays: Array) -> None:
+        """Adds a shard of the next ``passages`` passages, on disk for good when this returns.
+
+        Raises ShardError where an array has another type or row shape than in the shards before.
+        """
+        layouts = {name: _Layout(array.dtype, array.shape[1:]) for name, array in arrays.items()}
+        if self._layouts and layouts != self._layouts:
+            raise ShardError(
+                f"{self.folder} holds {_told(self._layouts)}, and the next passages came as {_told(layouts)}: "
+                "the model gives other vectors than before; delete that folder and run the command again"
+            )
+        rows = dict.fromkeys(layouts, 0) | self._rows
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name, array in arrays.items():
+            _write(self.folder / f"{name}.bin", rows[name] * layouts[name].row_bytes, np.ascontiguousarray(array).data)
+            rows[name] += len(array)
+        told = {name: (layout.dtype.str, layout.shape, rows[name]) for name, layout in layouts.items()}
+        line = json.dumps({"passages": self.passages + passages, "arrays": told}).encode() + b"\n"
+        _write(self.folder / _JOURNAL, self._journal_bytes, memoryview(line))
+        if not self.shards:
+            sync(self.folder)
+        self._journal_bytes += len(line)
+        self._rows, self._layouts = rows, layouts
+        self.passages += passages
+        self.shards += 1
+
+    @property
+    def names(self) -> list[str]:
+        """The arrays that are there."""
+        return list(self._layouts)
+
+    def array(self, name: str) -> Array:
+        """All finished rows of an array, memory-mapped, read-only.
+
+        Raises KeyError for an array that no shard has.
+        """
+        layout, rows = self._layouts[name], self._rows[name]
+        shape = (rows, *layout.shape)
+        if rows * layout.row_bytes == 0:
+            return np.empty(shape, dtype=layout.dtype)
+        return np.memmap(self.folder / f"{name}.bin", dtype=layout.dtype, mode="r", shape=shape)
+
+
+def _entries(journal: Path) -> Iterator[tuple[dict[str, Any], int]]:
+    """The whole lines of a journal, each with where it ends; the last one may have been cut short."""
+    end = 0
+    try:
+        lines = journal.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return
+    for line in lines:
+        end += len(line)
+        try:
+            entry = json.loads(line) if line.endswith(b"\n") else None
+        except ValueError:
+            return
+        if not isinstance(entry, dict):
+            return
+        yield entry, end
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _write(path: Path, start: int, data: memoryview) -> None:
+    """Writes at ``start``, lets the file end there, and waits until it is on disk."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o644), "wb") as file:
+        file.truncate(start)
+        file.seek(start)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _told(layouts: dict[str, _Layout]) -> str:
+    return ", ".join(
+        f"{name} of {layout.dtype}" + (f", dimension {'×'.join(map(str, layout.shape))}" if layout.shape else "")
+        for name, layout in layouts.items()
+    )
