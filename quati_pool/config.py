@@ -164,6 +164,21 @@ class ReleaseConfig(Model):
     url: str | None = None
 
 
+class PlannedCorpus(Model):
+    """A corpus's size, and the mean length of its passages."""
+
+    passages: Annotated[int, Field(ge=1)]
+    characters: Annotated[float, Field(gt=0)]
+
+
+class PlanConfig(Model):
+    """Sizes for ``build --plan`` to reckon with while files are not here: how many queries, and corpora by
+    name (``corpus`` where there is only one)."""
+
+    queries: Annotated[int, Field(ge=1)] | None = None
+    corpora: dict[str, PlannedCorpus] = Field(default_factory=dict)
+
+
 GRADES = {0: "Irrelevant", 1: "Relevant", 2: "Highly relevant", 3: "Perfectly relevant"}
 """The default scale, of TREC-DL 2021 (arXiv 2404.06976, section 3.3): only 2 and 3 answer the query."""
 
@@ -187,6 +202,7 @@ class PoolConfig(Model):
     annotation: AnnotationConfig = AnnotationConfig()
     measures: Annotated[list[str], Field(min_length=1, default_factory=lambda: list(MEASURES))]
     release: ReleaseConfig = ReleaseConfig()
+    plan: PlanConfig = PlanConfig()
     path: Path
 
     @property
@@ -201,6 +217,15 @@ class PoolConfig(Model):
     def order(self) -> list[str]:
         """All run tags, each after those it is made from."""
         return list(TopologicalSorter({tag: self.needs(tag) for tag in self.systems}).static_order())
+
+    def closure(self, run_tags: Iterable[str]) -> list[str]:
+        """The systems named and all they are made from, each after its inputs."""
+        needed = set(run_tags)
+        order = self.order()
+        for tag in reversed(order):
+            if tag in needed:
+                needed.update(self.needs(tag))
+        return [tag for tag in order if tag in needed]
 
     def input_depth(self, run_tag: str) -> int:
         """How deep this system, a rerank or fusion, reads the runs it is made from."""
@@ -251,6 +276,11 @@ def load_config(path: Path) -> PoolConfig:
     data["queries"] = reader.model(("queries",), QueriesConfig, data["queries"])
     data["pool"] = reader.model(("pool",), PoolSettings, data.get("pool", {}))
     data["release"] = reader.model(("release",), ReleaseConfig, data.get("release", {}))
+    data["plan"] = reader.model(("plan",), PlanConfig, data.get("plan", {}))
+    for name in data["plan"].corpora:
+        if name not in data["corpora"]:
+            hint = nearest(name, data["corpora"])
+            raise reader.error(("plan", "corpora", name), f"there is no corpus {name!r}; {hint}")
     judges = data.get("judges", {})
     if not isinstance(judges, dict):
         raise reader.error(("judges",), "expected judges by name, such as  lexical: {judge: lexical}")

@@ -88,10 +88,13 @@ class Workspace:
         entry = _read(memory).get(name)
         if isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]:
             return str(entry[2])
-        digest = file_digest(path)
+        digest = self._hashed(path)
         if time.time_ns() - status.st_mtime_ns > 2_000_000_000:
             self._remember(memory, name, [status.st_size, status.st_mtime_ns, digest])
         return digest
+
+    def _hashed(self, path: Path) -> str:
+        return file_digest(path)
 
     def _remember(self, memory: Path, name: str, entry: list[Any]) -> None:
         lock = self.lock(memory.stem)

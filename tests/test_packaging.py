@@ -31,6 +31,7 @@ def test_the_wheel_carries_sample_and_prompts_inside_the_package(wheel: Path) ->
     names = zipfile.ZipFile(wheel).namelist()
     assert {f"quati_pool/bundled/data/sample/{name}" for name in SAMPLE} <= set(names)
     assert {name.rpartition("/")[2] for name in names if name.startswith("quati_pool/bundled/prompts/")} == PROMPTS
+    assert "quati_pool/bundled/data/quati-paper/pool.yaml" in names
     # Nothing lands beside the package in site-packages.
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"quati_pool", "annotator_app"}
 

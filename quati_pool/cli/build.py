@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -29,6 +30,9 @@ def build(
     force: Annotated[
         bool, typer.Option("--force", help="Make everything anew, or what --only names, though nothing changed.")
     ] = False,
+    planned: Annotated[
+        bool, typer.Option("--plan", help="Say what every system will need and what is there; run and write nothing.")
+    ] = False,
     how: FormatOption = Format.table,
 ) -> None:
     """Run all systems, pool their results to the depth, and say how diverse the pool is.
@@ -36,6 +40,13 @@ def build(
     Writes runs/, pool.jsonl.gz and reports/ beside the pool.yaml. What is finished and unchanged is
     reused; a build that was killed is finished by running it again.
     """
+    if planned:
+        if qrels or force:
+            raise typer.BadParameter(
+                "runs nothing, so --qrels and --force mean nothing; drop them", param_hint="--plan"
+            )
+        _plan(config, only or (), how)
+        return
     from quati_pool.steps import build as step
     from quati_pool.steps.diversity_report import as_data, tables
 
@@ -45,3 +56,11 @@ def build(
         show(tables(result), as_data(result), how)
     elif how is Format.json:
         show([], {"systems": [], "pool": None}, how)
+
+
+def _plan(config: Path, only: Sequence[str], how: Format) -> None:
+    from quati_pool.steps.plan import plan
+    from quati_pool.steps.plan_report import as_data, tables
+
+    found = plan(config, only=only)
+    show(tables(found), as_data(found), how)

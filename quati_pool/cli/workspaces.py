@@ -17,12 +17,22 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: quati-pool init my-collection")(init)
 
 
-def init(folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put it.")]) -> None:
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to put it.")],
+    paper: Annotated[
+        bool, typer.Option("--paper", help="With all systems of the Quati paper, on its 1M and 10M passages.")
+    ] = False,
+) -> None:
     """Make a workspace: a folder with a commented pool.yaml."""
     from quati_pool.steps.init import init as step
 
-    path = step(folder)
-    typer.echo(f"wrote {path}: name your corpus and queries in it, then run: quati-pool build -c {path}")
+    path = step(folder, paper=paper)
+    if paper:
+        typer.echo(
+            f"wrote {path}: what it needs is said at its top; to see what it takes: quati-pool build --plan -c {path}"
+        )
+    else:
+        typer.echo(f"wrote {path}: name your corpus and queries in it, then run: quati-pool build -c {path}")
 
 
 def demo(

@@ -56,13 +56,7 @@ class Completion:
 
 def read_completion(body: bytes | str | Mapping[str, Any], seconds: float, retries: int, output: str) -> Completion:
     """Reads an answer. Raises Fault (``protocol``, passing) where it is not what the API promises."""
-    if isinstance(body, (bytes, str)):
-        try:
-            data = json.loads(body)
-        except (ValueError, RecursionError):
-            raise Fault(f"the body is not JSON: {_shown(body)}", "protocol", passing=True) from None
-    else:
-        data = body
+    data = parsed(body) if isinstance(body, (bytes, str)) else body
     try:
         choices = data["choices"]
         if not choices:
@@ -78,10 +72,19 @@ def read_completion(body: bytes | str | Mapping[str, Any], seconds: float, retri
             output,
         )
     except (KeyError, TypeError, AttributeError, IndexError, ValueError):
-        raise _no_completion(data) from None
+        raise no_answer(data, "choices") from None
 
 
-def _no_completion(data: Any) -> Fault:
+def parsed(body: bytes | str) -> Any:
+    """An answer's JSON. Raises Fault (``protocol``, passing) where it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise Fault(f"the body is not JSON: {_shown(body)}", "protocol", passing=True) from None
+
+
+def no_answer(data: Any, expected: str) -> Fault:
+    """The fault of an answer whose JSON does not hold what is expected: an error in its place, or nothing."""
     # OpenRouter and its like answer 200 and put the true status into the body.
     error = data.get("error") if isinstance(data, Mapping) else None
     if error:
@@ -90,7 +93,7 @@ def _no_completion(data: Any) -> Fault:
             return of_status(code, {}, data)
         message = error.get("message") if isinstance(error, Mapping) else error
         return Fault(one_line(message), "protocol", passing=True)
-    return Fault(f"the body holds no choices: {_shown(json.dumps(data))}", "protocol", passing=True)
+    return Fault(f"the body holds no {expected}: {_shown(json.dumps(data))}", "protocol", passing=True)
 
 
 def _shown(body: bytes | str) -> str:

@@ -1,4 +1,4 @@
-"""The client: one call in, one completion or one error out, whatever the server does in between.
+"""The client: one call in, one answer or one error out, whatever the server does in between.
 
 An attempt takes a slot, is sent by the openai SDK and read here from the raw body, which costs less than the
 SDK's models do. What may pass is tried again outside the slot; what cannot pass for any call ends the run.
@@ -14,8 +14,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from quati_pool.llm.answers import Completion, read_completion
+from quati_pool.llm.answers import Completion, Usage, read_completion
 from quati_pool.llm.dialect import Dialect, Output
+from quati_pool.llm.embeddings import EmbeddingRequest, Embeddings, read_embeddings
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError, FatalError, Fault, ServerDown, Stopped, remedy
 from quati_pool.llm.limits import Limits, Slots
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 T = TypeVar("T")
+A = TypeVar("A", Completion, Embeddings)
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
@@ -88,6 +90,7 @@ class Client:
         self._ended: Callable[[], Exception] | None = None
         self._end = asyncio.Event()
         self._speak(Dialect.of(endpoint.model, self.options))
+        self._base64 = True
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
@@ -99,6 +102,7 @@ class Client:
 
         self._transport = transport
         self._path = transport.chat_path(self.endpoint)
+        self._embeddings_path = transport.embeddings_path(self.endpoint)
         self._sdk = transport.sdk(self.endpoint, self._key, self.limits.concurrency)
         return self
 
@@ -165,9 +169,37 @@ class Client:
         except UnicodeEncodeError:
             raise CallError("the messages hold a lone surrogate, which is no text; mend the text", "rejected") from None
         try:
-            return await self._with_retries(lambda retries: self._attempt(body, request, retries), began, self.retry)
+            return await self._with_retries(lambda retries: self._complete(body, request, retries), began, self.retry)
         except Fault as fault:
             raise self._error(fault, began) from None
+
+    async def embed(self, request: EmbeddingRequest) -> Embeddings:
+        """One call for embeddings with all its retries, in the same slots as ``complete``.
+
+        Vectors are asked for as base64, a third of the bytes of their digits; a server that does not know that
+        writes digits, or refuses the parameter, which is then no longer sent. Raises as ``complete`` does.
+        """
+        assert self._loop is not None, "enter the client first: async with Client(…) as client"
+        began = self._loop.time()
+        while True:
+            as_base64 = self._base64
+            try:
+                body = request.body(self.endpoint.model, as_base64)
+            except UnicodeEncodeError:
+                words = "a text holds a lone surrogate, which is no text; mend the text"
+                raise CallError(words, "rejected") from None
+
+            async def attempt(retries: int, body: bytes = body) -> Embeddings:
+                return await self._attempt(
+                    lambda: self._ask_embeddings(body, len(request.texts), retries), request.estimated_tokens, retries
+                )
+
+            try:
+                return await self._with_retries(attempt, began, self.retry)
+            except Fault as fault:
+                if not (as_base64 and fault.status in (400, 422) and "encoding_format" in fault.param + fault.words):
+                    raise self._error(fault, began) from None
+                self._base64 = False
 
     async def call(self, make: Callable[[AsyncOpenAI], Awaitable[T]], retry: Retry | None = None) -> T:
         """Any other call of the SDK, with the same retries and errors, outside the slots.
@@ -240,17 +272,21 @@ class Client:
         self._close(lambda: FatalError(line))
         return FatalError(line)
 
-    async def _attempt(self, body: bytes, request: Request, retries: int, probe: bool = False) -> Completion:
-        reserved, slots, counters = request.estimated_tokens, self._slots, self.counters
+    async def _complete(self, body: bytes, request: Request, retries: int, probe: bool = False) -> Completion:
+        return await self._attempt(lambda: self._ask(body, retries), request.estimated_tokens, retries, probe)
+
+    async def _attempt(self, ask: Callable[[], Awaitable[A]], reserved: int, retries: int, probe: bool = False) -> A:
+        """``ask`` in a slot of its own, counted and, where it failed, judged."""
+        slots, counters = self._slots, self.counters
         of_round = await slots.acquire(reserved, first=retries > 0)
         used: int | None = 0
         try:
             counters.attempts += 1
-            completion = await self._ask(body, retries)
+            answer = await ask()
             counters.ends["200"] += 1
-            used = _total(completion)
+            used = _total(answer.usage)
             slots.grew()
-            return completion
+            return answer
         except Fault as fault:
             fault.retries = retries
             counters.ends[str(fault.status or fault.kind)] += 1
@@ -266,14 +302,23 @@ class Client:
             slots.release(reserved, used)
 
     async def _ask(self, body: bytes, retries: int) -> Completion:
+        answer, seconds = await self._post(self._path, body)
+        return read_completion(answer, seconds, retries, self.dialect.output)
+
+    async def _ask_embeddings(self, body: bytes, texts: int, retries: int) -> Embeddings:
+        answer, seconds = await self._post(self._embeddings_path, body)
+        return read_embeddings(answer, texts, seconds, retries)
+
+    async def _post(self, path: str, body: bytes) -> tuple[bytes, float]:
+        """The answer's body, and the seconds it took."""
         assert self._loop is not None
         began = self._loop.time()
         try:
             async with asyncio.timeout(self.endpoint.timeout):
-                answer = await self._transport.post(self._sdk, self._path, body)
+                answer = await self._transport.post(self._sdk, path, body)
         except self._transport.ERRORS as error:
             raise self._fault(error) from None
-        return read_completion(answer, self._loop.time() - began, retries, self.dialect.output)
+        return answer, self._loop.time() - began
 
     async def prepare(self, schema: Mapping[str, Any] | None = None) -> None:
         """Asks one small question, to learn before any work whether key, model and server are well, and how
@@ -312,7 +357,7 @@ class Client:
         bounds = {"attempts": min(6, self.retry.attempts), "seconds": min(30.0, self.retry.seconds), "longest": 3.0}
         retry = self.retry.model_copy(update=bounds)
         return await self._with_retries(
-            lambda retries: self._attempt(body, request, retries, probe=True), self._loop.time(), retry
+            lambda retries: self._complete(body, request, retries, probe=True), self._loop.time(), retry
         )
 
     def _unprepared(self, fault: Fault) -> Exception:
@@ -329,8 +374,7 @@ class Client:
         return ServerDown(f"{name} does not answer as it should ({words}); see to the server, or check base_url")
 
 
-def _total(completion: Completion) -> int | None:
-    usage = completion.usage
+def _total(usage: Usage | None) -> int | None:
     if usage is None or usage.input is None:
         return None
     return usage.input + (usage.output or 0)

@@ -36,9 +36,18 @@ def sdk(endpoint: Endpoint, key: str, concurrency: int) -> openai.AsyncOpenAI:
 
 def chat_path(endpoint: Endpoint) -> str:
     """Where chat completions are asked for, relative to the SDK client's address."""
+    return _path(endpoint, "/chat/completions")
+
+
+def embeddings_path(endpoint: Endpoint) -> str:
+    """Where embeddings are asked for, relative to the SDK client's address."""
+    return _path(endpoint, "/embeddings")
+
+
+def _path(endpoint: Endpoint, route: str) -> str:
     if endpoint.api_version is None or "/deployments/" in endpoint.url:
-        return "/chat/completions"
-    return f"/deployments/{quote(endpoint.model, safe='')}/chat/completions"
+        return route
+    return f"/deployments/{quote(endpoint.model, safe='')}{route}"
 
 
 async def post(client: openai.AsyncOpenAI, path: str, body: bytes) -> bytes:

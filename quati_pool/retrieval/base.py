@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -119,7 +119,7 @@ class Context:
         engine: E = self._engines[kind]
         return engine
 
-    def __enter__(self) -> Context:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -168,6 +168,11 @@ class Component(ABC):
     def search_key(self) -> dict[str, Any]:
         """What changes the scores over the same index, without one all that changes them."""
         return {}
+
+    def encodings(self) -> list[tuple[str, Mapping[str, Any]]]:
+        """Name and key of each ``Context.grow`` folder that holds something of every passage of a corpus, so
+        that a plan can tell how far it has come."""
+        return []
 
     def index(self, corpus: CorpusStore, folder: Path, context: Context) -> None:
         """Writes the index of ``corpus`` into the empty ``folder``."""

@@ -17,6 +17,9 @@ from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.records import Query
 from quati_pool.retrieval import base
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
+from quati_pool.retrieval.memory import expected_terms
+from quati_pool.retrieval.planning import Estimate, Work, human_bytes
+from quati_pool.text.analysis import analyzer
 
 LANGUAGES = (
     *("ar", "bn", "da", "de", "en", "es", "fa", "fi", "fr", "hi", "hu", "id", "it"),
@@ -25,6 +28,12 @@ LANGUAGES = (
 """Anserini's AnalyzerMap, and English, which is its default analyzer (Porter's stemmer)."""
 
 _HITS_AT_ONCE = 100_000
+
+# For estimates. Bytes of index a byte of text: 0.222 over 40,000 passages of tests/benchmarks/bench_lucene_build.py.
+# How many times faster a thread of Lucene indexes than our own analyzer finds terms: not measured side by side, but
+# reckoned from a million such passages (46 s) and our analyzer's speed over the 40,000. Seconds a query and a hit:
+# the line through 113 queries a second at depth 10 and 22 at depth 1,000.
+_DISK, _FASTER, _QUERY, _HIT = 0.22, 2.5, 0.008, 4e-5
 
 
 class Parameters(base.Parameters):
@@ -78,6 +87,21 @@ class Bm25(base.Retriever):
         lucene = context.engine(Lucene)
         lucene.index(corpus.folder, folder, self.parameters.language, threads, context.progress)
 
+    def estimate(self, work: Work) -> Estimate:
+        # Lucene's own analyzers live in Java; one of ours tells how fast this machine is.
+        found = expected_terms(work, analyzer("en", True, True))
+        threads = self.parameters.threads or os.cpu_count() or 1
+        size = work.passages * work.characters
+        return Estimate(
+            disk=round(_DISK * size),
+            memory=_heap(),
+            seconds=found.seconds / _FASTER / threads + work.queries * (_QUERY + _HIT * work.depth),
+            arithmetic=(
+                f"bm25: {work.passages:,} passages × {work.characters:,.0f} characters × {_DISK} bytes of index = "
+                f"{human_bytes(_DISK * size)}; Java's heap is at most {human_bytes(_heap())}",
+            ),
+        )
+
     def search(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context
     ) -> base.Hits:
@@ -98,6 +122,13 @@ class Bm25(base.Retriever):
         if len(found.doc) and found.doc.min() < 0:
             raise QuatiPoolError(f"{folder} is the index of another corpus: delete it and run the command again")
         return found
+
+
+def _heap() -> int:
+    """What the worker lets Java take: a quarter of the memory, within bounds."""
+    import psutil
+
+    return min(max(int(psutil.virtual_memory().total) // 4, 512 * 2**20), 4 * 2**30)
 
 
 def _untied(query: npt.NDArray[np.int64], score: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

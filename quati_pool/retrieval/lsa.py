@@ -7,7 +7,9 @@ so that the same corpus and seed give the same scores.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,13 +20,15 @@ from pydantic import Field
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Query, Run
 from quati_pool.retrieval import base
-from quati_pool.retrieval.memory import estimated_terms, require_memory
+from quati_pool.retrieval.memory import estimated_terms, expected_terms, require_memory
+from quati_pool.retrieval.planning import Estimate, Work, human_bytes
 from quati_pool.retrieval.ranking import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
 Matrix = npt.NDArray[np.float32]
 _BLOCK = 65536
 _QUERIES = 128
+_ITERATIONS = 7
 
 
 class LsaParameters(base.Parameters):
@@ -56,8 +60,7 @@ class _Vectors:
 
         terms = self._terms()
         _, postings = estimated_terms(corpus, terms)
-        # The SVD holds the weights and a few dense blocks, of passages and of terms by dimensions.
-        dense = 4 * 4 * (min(self.parameters.dimensions, len(corpus)) + 10)
+        dense = self._dense(len(corpus))
         require_memory("lsa", len(corpus), 32 * postings + dense * len(corpus))
 
         counter = CountVectorizer(analyzer=terms, dtype=np.float32)
@@ -79,12 +82,35 @@ class _Vectors:
         weights = _weighted(counts, idf)
         rank = min(self.parameters.dimensions, *weights.shape)
         with threadpool_limits(1):
-            _, _, directions = randomized_svd(weights, rank, n_iter=7, random_state=seed_of(context))
+            _, _, directions = randomized_svd(weights, rank, n_iter=_ITERATIONS, random_state=seed_of(context))
             directions = np.ascontiguousarray(directions, dtype=np.float32)
             passages = _unit(weights @ directions.T)
         np.save(folder / "passages.npy", passages)
         np.save(folder / "terms.npy", idf[:, None] * directions.T)
         (folder / "vocabulary.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
+
+    def _dense(self, passages: int) -> int:
+        """Bytes for each passage and each term: the SVD holds the weights and a few dense blocks of them by
+        dimensions."""
+        return 4 * 4 * (min(self.parameters.dimensions, passages) + 10)
+
+    def estimate(self, work: Work) -> Estimate:
+        found = expected_terms(work, self._terms())
+        dimensions = min(self.parameters.dimensions, work.passages)
+        memory = 32 * found.postings + self._dense(work.passages) * (work.passages + found.vocabulary)
+        disk = 4 * dimensions * (work.passages + found.vocabulary)
+        # Each of the iterations multiplies by the weights and by their transpose, and so do start and end.
+        flops = 2 * (2 * _ITERATIONS + 2) * found.postings * (dimensions + 10)
+        return Estimate(
+            disk=round(disk),
+            memory=round(memory),
+            seconds=found.seconds + flops / _sparse_flops(),
+            arithmetic=(
+                f"lsa: ({work.passages:,} passages + {found.vocabulary:,.0f} terms) × {dimensions} × 4 bytes = "
+                f"{human_bytes(disk)}; {found.postings:,.0f} postings × 32 + (passages + terms) × "
+                f"{self._dense(work.passages)} = {human_bytes(memory)}",
+            ),
+        )
 
     def _query_vectors(self, folder: Path, queries: Sequence[Query]) -> Matrix:
         """Unit vectors of the queries; a query without a known term has the zero vector."""
@@ -144,6 +170,20 @@ class LsaReranker(_Vectors, base.Reranker):
                 scores[rows] = np.einsum("ij,ij->i", passages[run.doc[rows]], vectors[run.query[rows]])
                 context.progress(min(start + _BLOCK, len(run)), len(run))
         return scores
+
+
+@cache
+def _sparse_flops() -> float:
+    """FLOP/s of a sparse matrix times a dense one here, in one thread; measured once a process."""
+    from scipy.sparse import random_array
+
+    generator = np.random.default_rng(0)
+    sparse = random_array((4000, 4000), density=0.02, format="csr", dtype=np.float32, rng=generator)
+    dense = generator.random((4000, 64), dtype=np.float32)
+    sparse @ dense
+    started = time.perf_counter()
+    sparse @ dense
+    return float(2 * sparse.nnz * 64 / (time.perf_counter() - started))
 
 
 def seed_of(context: base.Context) -> int:

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple
@@ -93,6 +93,15 @@ def _libjvm(home: Path) -> Path | None:
     return next((home / place for place in places if (home / place).exists()), None)
 
 
+class ImpactHits(NamedTuple):
+    """Positions in the queries asked, rows of the vectors and scores rounded to float32, best first within a
+    query."""
+
+    query: npt.NDArray[np.int64]
+    row: npt.NDArray[np.int64]
+    score: npt.NDArray[np.float32]
+
+
 class _WorkerDiedError(Exception):
     """The worker ended before it answered."""
 
@@ -133,6 +142,30 @@ class Lucene:
         score = np.array([hit["score"] for hits in found for hit in hits], dtype=np.float32)
         return LuceneHits(position, doc_ids, score)
 
+    def index_impacts(self, shards: Path, folder: Path, progress: Progress) -> None:
+        """Writes an impact index of the vectors in the folder ``shards`` (see ``impacts``) into ``folder``.
+
+        A vector's id is its row, a term's name ``t`` and its number: a vocabulary's own pieces may hold
+        what Lucene would cut at.
+        """
+        place = {"shards": str(shards.absolute()), "folder": str(folder.absolute())}
+        self._ask({"command": "index_impacts", **place}, progress)
+
+    def search_impacts(self, folder: Path, queries: Sequence[Mapping[int, int]], depth: int) -> ImpactHits:
+        """The best ``depth`` vectors of every query, given as its terms' numbers and impacts.
+
+        The score is the dot product of the two vectors.
+        """
+        asked = [{f"t{term}": weight for term, weight in query.items()} for query in queries]
+        answer = self._ask(
+            {"command": "search_impacts", "folder": str(folder.absolute()), "queries": asked, "depth": depth}
+        )
+        found = [top["scoreDocs"] for top in answer]
+        position = np.repeat(np.arange(len(queries)), [len(hits) for hits in found])
+        row = np.array([hit["doc"] for hits in found for hit in hits], dtype=np.int64)
+        score = np.array([hit["score"] for hits in found for hit in hits], dtype=np.float32)
+        return ImpactHits(position, row, score)
+
     def __enter__(self) -> Lucene:
         return self
 
@@ -152,7 +185,7 @@ class Lucene:
                     self._stop()
                     raise
             raise QuatiPoolError(
-                f"Lucene's process ended during {command['command']}, twice ({_ending(status)})"
+                f"Lucene's process ended during {_said(command)}, twice ({_ending(status)})"
                 f"{self._last_words()}: see whether memory or disk space ran out, then run the command again"
             )
 
@@ -173,7 +206,7 @@ class Lucene:
             if "progress" in message:
                 progress(*message["progress"])
             elif "error" in message:
-                raise QuatiPoolError(f"Lucene could not {command['command']}: {message['error']}{self._last_words()}")
+                raise QuatiPoolError(f"Lucene could not {_said(command)}: {message['error']}{self._last_words()}")
             else:
                 return message["answer"]
         raise _WorkerDiedError
@@ -225,6 +258,11 @@ def _keep(stream: IO[bytes], lines: deque[bytes]) -> None:
     with stream:
         while line := stream.readline(_STDERR_LINE):
             lines.append(line)
+
+
+def _said(command: Mapping[str, Any]) -> str:
+    name: str = command["command"]
+    return name.replace("_", " ")
 
 
 def _ending(status: int | None) -> str:

@@ -1,8 +1,9 @@
 """The Lucene process: Anserini's own classes in a JVM, driven over pipes by ``lucene.Lucene``.
 
-One JSON object a line each way. A command is ``{"command": "index" | "search", ...}``; answers to it are
-any number of ``{"progress": [done, total]}`` and then ``{"answer": ...}`` or ``{"error": "..."}``. The
-process ends as soon as its input closes, in the middle of a command too.
+One JSON object a line each way. A command is ``{"command": "index" | "search" | "index_impacts" |
+"search_impacts", ...}``; answers to it are any number of ``{"progress": [done, total]}`` and then
+``{"answer": ...}`` or ``{"error": "..."}``. The process ends as soon as its input closes, in the middle of
+a command too.
 """
 
 from __future__ import annotations
@@ -13,16 +14,20 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
 from quati_pool.corpus.store import CorpusStore
+from quati_pool.retrieval.impacts import stored
 from quati_pool.retrieval.lucene import JAVA, anserini_jar, java_environment
+from quati_pool.retrieval.shards import Shards
 
 _MIB = 1 << 20
 _SLICE_BYTES = 8 * _MIB
+_ROWS = 1000
 # What String.trim() of Java takes away; Anserini refuses a text that is empty after it.
 _BLANK = "".join(map(chr, range(33)))
 _encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -45,10 +50,7 @@ def main() -> None:
     while True:
         command = json.loads(commands.get())
         try:
-            if command.pop("command") == "index":
-                engine.index(**command, send=send)
-            else:
-                engine.search(**command, send=send)
+            getattr(engine, command.pop("command"))(**command, send=send)
         except Exception as error:
             # A Java exception's text goes on with its stack.
             first = str(error).partition("\n")[0].removeprefix("JVM exception occurred: ")
@@ -90,7 +92,7 @@ class Engine:
             "-XX:-CreateCoredumpOnCrash",
             "-XX:+ErrorFileToStderr",
         )
-        from jnius import autoclass, find_javaclass
+        from jnius import autoclass, cast, find_javaclass
 
         level = autoclass("java.util.logging.Level").WARNING
         # Kept: the JVM holds its loggers weakly.
@@ -111,7 +113,11 @@ class Engine:
         self._json = autoclass("com.fasterxml.jackson.databind.ObjectMapper")()
         document = find_javaclass("org.apache.lucene.document.Document")
         self._json.configOverride(document).setIsIgnoredType(autoclass("java.lang.Boolean")(True))
-        self._open: tuple[tuple[str, str], Any] | None = None
+        self._class, self._cast = autoclass, cast
+        # One query's segments are searched in parallel.
+        threads = autoclass("java.util.concurrent.Executors").newFixedThreadPool(os.cpu_count() or 1)
+        self._threads = cast("java.util.concurrent.Executor", threads)
+        self._open: tuple[tuple[str, str | None], Any] | None = None
 
     def index(self, corpus: str, folder: str, language: str, threads: int, send: Send) -> None:
         """Indexes a corpus store with the settings of Pyserini's LuceneIndexer, plus the language.
@@ -168,6 +174,106 @@ class Engine:
         # Anserini 1.7 ignores the last argument, its number of threads, and uses all cores.
         found = searcher.batch_search(texts, positions, depth, os.cpu_count() or 1)
         send(b'{"answer": ' + self._json.writeValueAsString(found).encode() + b"}")
+
+    def index_impacts(self, shards: str, folder: str, send: Send) -> None:
+        """Indexes the vectors of a folder of shards with the postings and the similarity that
+        ``IndexCollection -collection JsonVectorCollection -impact -pretokenized`` would give them.
+
+        Anserini's generator writes a term as often as its impact says; here it is written once, with the
+        impact behind it, which Lucene's own filter takes for the term's frequency. One thread and merges of
+        neighbours keep Lucene's document numbers equal to the vectors' rows.
+        """
+        self._close()
+        vectors = stored(Shards(Path(shards)))
+        total = len(vectors.ends)
+        writer = self._impact_writer(folder)
+        try:
+            new_bytes = self._class("org.apache.lucene.util.BytesRef")
+            document, row, place, contents = self._impact_document(new_bytes(b""))
+            for start in range(0, total, _ROWS):
+                some = slice(start, min(start + _ROWS, total))
+                first = int(vectors.ends[start - 1]) if start else 0
+                ends = (vectors.ends[some] - first).tolist()
+                span = slice(first, first + ends[-1])
+                terms, weights = vectors.terms[span].tolist(), vectors.weights[span].tolist()
+                pieces = [f"t{term}|{weight}" for term, weight in zip(terms, weights, strict=True)]
+                for number, (low, high) in enumerate(pairwise([0, *ends]), start):
+                    row.setStringValue(str(number))
+                    place.setBytesValue(new_bytes(str(number).encode()))
+                    contents.setStringValue(" ".join(pieces[low:high]))
+                    writer.addDocument(document)
+                send(json.dumps({"progress": [some.stop, total]}).encode())
+        finally:
+            writer.close()
+        reader = self._reader(folder)
+        if reader.numDocs() != total:
+            raise RuntimeError(f"the index holds {reader.numDocs()} of {total} vectors")
+        documents = reader.storedFields()
+        for number in {round(share * (total - 1) / 63) for share in range(64)} if total else ():
+            if documents.document(number).get("id") != str(number):
+                raise RuntimeError(f"Lucene moved vector {number}")
+        reader.close()
+        send(b'{"answer": null}')
+
+    def search_impacts(self, folder: str, queries: list[dict[str, int]], depth: int, send: Send) -> None:
+        """Answers a list of ``{"scoreDocs": [{"doc", "score", ...}, ...]}``, a row for doc, the best first and
+        of ties the lower row; a score is the dot product of two vectors, rounded to float32."""
+        if self._open is None or self._open[0] != (folder, None):
+            self._close()
+            self._open = (folder, None), self._reader(folder)
+        searcher = self._class("org.apache.lucene.search.IndexSearcher")(self._open[1], self._threads)
+        searcher.setSimilarity(self._class("io.anserini.search.similarity.ImpactSimilarity")())
+        bag_of_words = self._class("io.anserini.search.query.BagOfWordsQueryGenerator")()
+        new_map, new_float = self._class("java.util.HashMap"), self._class("java.lang.Float")
+        answers = []
+        for query in queries:
+            # Anserini's own searcher of impacts also writes the query out, a term as often as its impact says:
+            # 0.8 s for 100 terms of 10,000.
+            weights = new_map()
+            for term, weight in query.items():
+                weights.put(term, new_float(float(weight)))
+            found = searcher.search(bag_of_words.buildQuery("contents", weights), depth)
+            answers.append(self._json.writeValueAsString(found))
+        send(b'{"answer": [' + ", ".join(answers).encode() + b"]}")
+
+    def _reader(self, folder: str) -> Any:
+        path = self._class("java.io.File")(folder).toPath()
+        directory = self._class("org.apache.lucene.store.FSDirectory").open(path)
+        reader = self._class("org.apache.lucene.index.DirectoryReader").open(directory)
+        return self._cast("org.apache.lucene.index.IndexReader", reader)
+
+    def _impact_writer(self, folder: str) -> Any:
+        analyzers = self._class("org.apache.lucene.analysis.custom.CustomAnalyzer").builder()
+        analyzer = analyzers.withTokenizer("whitespace").addTokenFilter("delimitedTermFrequency").build()
+        settings = self._class("org.apache.lucene.index.IndexWriterConfig")(analyzer)
+        settings.setSimilarity(self._class("io.anserini.search.similarity.ImpactSimilarity")())
+        settings.setRAMBufferSizeMB(float(self._buffer_mib))
+        settings.setMergePolicy(self._class("org.apache.lucene.index.LogByteSizeMergePolicy")())
+        settings.setOpenMode(self._class("org.apache.lucene.index.IndexWriterConfig$OpenMode").CREATE)
+        path = self._class("java.io.File")(folder).toPath()
+        return self._class("org.apache.lucene.index.IndexWriter")(
+            self._class("org.apache.lucene.store.FSDirectory").open(path), settings
+        )
+
+    def _impact_document(self, no_bytes: Any) -> tuple[Any, Any, Any, Any]:
+        """A document to be filled in again and again, and its fields: the row, by which Anserini's searchers
+        sort ties, once more as such, and the terms."""
+        kind = self._class("org.apache.lucene.document.FieldType")()
+        kind.setIndexOptions(self._class("org.apache.lucene.index.IndexOptions").DOCS_AND_FREQS)
+        kind.setTokenized(True)
+        kind.setOmitNorms(True)
+        kind.freeze()
+        kept = self._class("org.apache.lucene.document.Field$Store").YES
+        nothing = self._cast("java.lang.CharSequence", self._class("java.lang.String")(""))
+        fields = (
+            self._class("org.apache.lucene.document.StringField")("id", "", kept),
+            self._class("org.apache.lucene.document.BinaryDocValuesField")("id", no_bytes),
+            self._class("org.apache.lucene.document.Field")("contents", nothing, kind),
+        )
+        document = self._class("org.apache.lucene.document.Document")()
+        for field in fields:
+            document.add(field)
+        return document, *fields
 
     def _analyzer(self, language: str) -> Any:
         """What SimpleIndexer chooses for ``language``, tried out."""

@@ -1,14 +1,20 @@
-"""How much memory there is, and a refusal before an index would not fit into it."""
+"""How much memory there is, and a refusal before an index would not fit into it; and how many terms to expect."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from quati_pool.bundled import bundled
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import QuatiPoolError
+from quati_pool.retrieval.planning import Work
 
 _SAMPLE = 2000
 _CGROUP = Path("/sys/fs/cgroup")
@@ -38,6 +44,40 @@ def estimated_terms(corpus: CorpusStore, terms: Callable[[str], list[str]]) -> t
     found = [terms(text) for text in texts]
     scale = corpus.text_bytes() / max(sum(len(text.encode()) for text in texts), 1)
     return scale * sum(map(len, found)), scale * sum(len(set(passage)) for passage in found)
+
+
+class Terms(NamedTuple):
+    """About how many terms a corpus holds, how many distinct ones passage by passage, how many distinct ones
+    in all, and how many seconds it takes to find them."""
+
+    tokens: float
+    postings: float
+    vocabulary: float
+    seconds: float
+
+
+def expected_terms(work: Work, terms: Callable[[str], list[str]]) -> Terms:
+    """Scaled by characters from the sample, or from the bundled collection where there is none.
+
+    The vocabulary follows Heaps' law with k = 44 and b = 0.49 (Manning, Raghavan and Schütze 2008,
+    section 5.1.1).
+    """
+    texts: Sequence[str] = work.sample or _stand_in()
+    # The first text pays for loading the stemmer.
+    terms(texts[0])
+    started = time.perf_counter()
+    found = [terms(text) for text in texts]
+    seconds = time.perf_counter() - started
+    scale = work.passages * work.characters / max(sum(map(len, texts)), 1)
+    tokens = scale * sum(map(len, found))
+    postings = scale * sum(len(set(passage)) for passage in found)
+    return Terms(tokens, postings, min(44 * tokens**0.49, tokens), scale * seconds)
+
+
+@cache
+def _stand_in() -> list[str]:
+    with (bundled("data/sample") / "corpus.jsonl").open(encoding="utf-8") as lines:
+        return [json.loads(line)["text"] for line in lines]
 
 
 def require_memory(retriever: str, passages: int, needed: float) -> None:

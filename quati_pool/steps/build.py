@@ -61,7 +61,7 @@ def build(
     for run_tag in only:
         if run_tag not in config.systems:
             raise ConfigError(f"--only {run_tag}: no such system; {nearest(run_tag, config.systems)}")
-    wanted = _closure(config, only or list(config.systems))
+    wanted = config.closure(only or list(config.systems))
     for run_tag in wanted:
         _require(config, run_tag)
     graded = read_judgements(qrels) if qrels else None
@@ -113,15 +113,6 @@ def build(
     }
     write_reports(result, maker, {"pool": key, **shown}, force=everything)
     return result
-
-
-def _closure(config: PoolConfig, run_tags: Sequence[str]) -> list[str]:
-    """The systems named and all they are made from, each after its inputs."""
-    needed = set(run_tags)
-    for tag in reversed(config.order()):
-        if tag in needed:
-            needed.update(config.needs(tag))
-    return [tag for tag in config.order() if tag in needed]
 
 
 def _require(config: PoolConfig, run_tag: str) -> None:

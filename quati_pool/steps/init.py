@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from quati_pool.bundled import bundled
 from quati_pool.errors import QuatiPoolError
 
 TEMPLATE = """\
@@ -23,6 +24,7 @@ queries:                      # TSV (query_id <tab> query), CSV, JSONL or TREC t
 systems:                      # the key is the run_tag; quati-pool retrievers lists what there is
   bm25s: {{retriever: bm25s, language: en}}
   # bm25: {{retriever: bm25, language: en, k1: 0.9, b: 0.4}}      # Lucene: needs quati-pool[lucene]
+  # e5: {{retriever: dense, model: intfloat/multilingual-e5-base}}  # needs quati-pool[neural]; first see build --plan
   lsa: {{retriever: lsa, language: en, dimensions: 128}}
   bm25s-lsa: {{first: bm25s, rerank: {{with: lsa, language: en, depth: 100}}}}
   rrf: {{fuse: [bm25s, lsa], method: rrf, k: 60}}
@@ -45,8 +47,9 @@ measures: [nDCG@10, nDCG@20, "R(rel=2)@100", "RR(rel=2)@10", "Judged@10"]   # ir
 """
 
 
-def init(folder: Path) -> Path:
-    """Writes ``pool.yaml`` into ``folder``, which is made where it is not there.
+def init(folder: Path, *, paper: bool = False) -> Path:
+    """Writes ``pool.yaml`` into ``folder``, which is made where it is not there; ``paper`` takes the one with
+    all systems of the Quati paper.
 
     Raises QuatiPoolError where there is one already.
     """
@@ -54,9 +57,14 @@ def init(folder: Path) -> Path:
     if path.exists():
         raise QuatiPoolError(f"{path} is there already; edit it, or choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
-    partial.write_text(TEMPLATE.format(name=_name(folder)), encoding="utf-8")
+    made = (bundled("data/quati-paper") / "pool.yaml").read_text("utf-8") if paper else _template(folder)
+    partial.write_text(made, encoding="utf-8")
     partial.replace(path)
     return path
+
+
+def _template(folder: Path) -> str:
+    return TEMPLATE.format(name=_name(folder))
 
 
 def _name(folder: Path) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artefacts import digest, stale
 from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
-from quati_pool.retrieval.base import Site
+from quati_pool.retrieval.base import Component, Site
 from quati_pool.steps.inputs import Queries, corpus_key, load_queries, read_extra
 from quati_pool.workspace import Workspace
 
@@ -116,6 +117,27 @@ def component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tup
     if isinstance(system, RerankSystem):
         return RERANKERS, system.reranker
     return FUSIONS, system.method
+
+
+def index_place(
+    workspace: Workspace, component: Component, identity: str, fingerprint: str
+) -> tuple[Path, dict[str, Any]] | None:
+    """Where a component's index of a corpus lies, and its key; None for one that keeps none.
+
+    A retriever and a reranker of one module share an index where their keys agree.
+    """
+    own = component.index_key()
+    if own is None:
+        return None
+    module, _, package = identity.partition(":")
+    engine = module.rpartition(".")[2]
+    key = {
+        "engine": " ".join([module, *package.split(" ")[1:]]),
+        "version": component.version,
+        "corpus": fingerprint,
+        **own,
+    }
+    return workspace.index(engine, digest(key)), key
 
 
 def used_corpora(config: PoolConfig) -> list[str]:

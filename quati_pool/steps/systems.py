@@ -10,13 +10,13 @@ import numpy as np
 
 from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
 from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artefacts import Counts, digest, read_counts, stale
+from quati_pool.files.artefacts import Counts, read_counts, stale
 from quati_pool.files.runs import read_run, write_run
 from quati_pool.records import Ids, Run
 from quati_pool.registry import RETRIEVERS
 from quati_pool.steps.growing import BuildContext
 from quati_pool.steps.inputs import Corpus, Queries
-from quati_pool.steps.keys import Keys, component_name
+from quati_pool.steps.keys import Keys, component_name, index_place
 from quati_pool.steps.making import Maker
 from quati_pool.workspace import Workspace
 
@@ -116,25 +116,16 @@ class Systems:
         return Run.ranked(run_tag, queries.ids, corpus.store.ids, query, doc, score, depth)
 
     def _index(self, run_tag: str, corpus: Corpus, component: Any, identity: str) -> Path:
-        key = component.index_key()
-        if key is None:
+        place = index_place(self.maker.workspace, component, identity, corpus.fingerprint)
+        if place is None:
             return corpus.store.folder
-        # A retriever and a reranker of one module share an index where their keys agree.
-        module, _, package = identity.partition(":")
-        engine = module.rpartition(".")[2]
-        key = {
-            "engine": " ".join([module, *package.split(" ")[1:]]),
-            "version": component.version,
-            "corpus": corpus.fingerprint,
-            **key,
-        }
-        folder = self.maker.workspace.index(engine, digest(key))
+        folder, key = place
 
         def fill(to: Path) -> Counts:
             component.index(corpus.store, to, self.context)
             return {"passages": len(corpus.store)}
 
-        self._listen(f"index {engine}: passages")
+        self._listen(f"index {folder.name.rpartition('-')[0]}: passages")
         self.maker.ensure(f"index {folder.name}", folder, key, fill, folder=True, force=run_tag in self.forced)
         return folder
 

@@ -19,6 +19,20 @@ systems:
   rrf: {fuse: [bm25, bm25s, lsa], method: rrf, k: 60}
 """
 
+# A JSON string is a YAML string too, whatever the path.
+PIRA_ENGLISH = """\
+name: pira-en
+corpus: {path: corpus.jsonl}
+queries: {path: queries.jsonl}
+systems:
+  bm25: {retriever: bm25, language: en}
+  bm25s: {retriever: bm25s, language: en}
+  lsa: {retriever: lsa, language: en}
+  dense: {retriever: dense, model: MODEL}
+  bm25s-dense: {first: bm25s, rerank: {with: dense, model: MODEL, depth: 100}}
+  rrf: {fuse: [bm25s, dense], method: rrf, k: 60}
+"""
+
 VASWANI = """\
 name: vaswani
 corpus: {path: doc-text.trec}
@@ -38,19 +52,25 @@ run_depth: 1000
 def pira(folder: Path, validation: Path) -> None:
     """Pirá's validation split: each distinct Portuguese abstract a passage, each original question a
     query, its own abstract the one relevant passage (gold.qrels)."""
+    _pira(folder, validation, "abstract_translated_pt", "question_pt_origin", PIRA)
+
+
+def pira_english(folder: Path, validation: Path, model: Path) -> None:
+    """The same split in English, with the sentence-transformers model in the folder ``model`` as ``dense``."""
+    _pira(folder, validation, "abstract", "question_en_origin", PIRA_ENGLISH.replace("MODEL", json.dumps(str(model))))
+
+
+def _pira(folder: Path, validation: Path, abstract: str, question: str, settings: str) -> None:
     with validation.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    texts = {row["abstract_translated_pt"]: None for row in rows}
+    texts = {row[abstract]: None for row in rows}
     doc_ids = {text: f"texto-{number:03d}" for number, text in enumerate(texts, 1)}
     _jsonl(folder / "corpus.jsonl", [{"doc_id": doc_id, "text": text} for text, doc_id in doc_ids.items()])
     questions = [(f"q{number:03d}", row) for number, row in enumerate(rows, 1)]
-    _jsonl(
-        folder / "queries.jsonl",
-        [{"query_id": query_id, "query": row["question_pt_origin"]} for query_id, row in questions],
-    )
-    gold = [f"{query_id} 0 {doc_ids[row['abstract_translated_pt']]} 1\n" for query_id, row in questions]
+    _jsonl(folder / "queries.jsonl", [{"query_id": query_id, "query": row[question]} for query_id, row in questions])
+    gold = [f"{query_id} 0 {doc_ids[row[abstract]]} 1\n" for query_id, row in questions]
     (folder / "gold.qrels").write_text("".join(gold), encoding="utf-8")
-    (folder / "pool.yaml").write_text(PIRA, encoding="utf-8")
+    (folder / "pool.yaml").write_text(settings, encoding="utf-8")
 
 
 def vaswani(folder: Path, source: Path) -> None:

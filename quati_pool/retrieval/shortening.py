@@ -1,0 +1,69 @@
+"""Long texts cut before they are tokenised, where that provably gives the same tokens.
+
+A tokenizer reads a whole text and drops what is beyond the model's limit: a second for a megabyte of which
+512 tokens stay. Tokenizers that split at every space before anything else treat what stands before a space
+apart from what follows, so the first tokens of a text are those of a beginning that ends at a space and is
+long enough. Whether it is long enough is counted, not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+# Pre-tokenizers, as their names are printed, that never let a token reach across a space.
+_SPLITTING = re.compile(
+    r"BertPreTokenizer\(\)|Whitespace\(\)|WhitespaceSplit\(\)|Metaspace\([^()]*split=True\)"
+    r"|ByteLevel\([^()]*use_regex=True\)"
+)
+_OTHER_PARTS = r"|Sequence\(pretokenizers=\[|\]\)|Punctuation\([^()]*\)|Digits\([^()]*\)|Metaspace\([^()]*\)|, ?"
+_KNOWN_PARTS = re.compile(_SPLITTING.pattern + _OTHER_PARTS)
+# Tokens beyond the limit that must be there too: special tokens are among the limit, and what stands right
+# before the cut is left out of the count.
+_SPARE = 32
+_CHARACTERS_A_TOKEN = 16
+_WORTH = 2
+
+
+class Shortening:
+    """Cuts texts for one model; does nothing for a model without a limit or with another kind of tokenizer."""
+
+    def __init__(self, model: Any) -> None:
+        limit = getattr(model, "max_seq_length", None)
+        backend = getattr(getattr(model, "tokenizer", None), "backend_tokenizer", None)
+        side = getattr(getattr(model, "tokenizer", None), "truncation_side", "right")
+        known = isinstance(limit, int) and limit < 10**6 and side == "right"
+        self._backend: Any = backend if known and backend is not None and splits_at_spaces(backend) else None
+        self._limit = int(limit or 0) if known else 0
+
+    def __call__(self, text: str) -> str:
+        """A beginning of ``text`` whose tokens up to the limit are those of the whole, or all of it."""
+        if self._backend is None or len(text) < _WORTH * _CHARACTERS_A_TOKEN * self._limit:
+            return text
+        size = _CHARACTERS_A_TOKEN * self._limit
+        while size * _WORTH <= len(text):
+            end = text.rfind(" ", 0, size)
+            if end > 0 and self._count(text[:end]) >= self._limit + _SPARE:
+                return text[:end]
+            size *= 2
+        return text
+
+    def _count(self, text: str) -> int:
+        backend = self._backend
+        # The tokenizer's own truncation would count no further than the limit.
+        truncation, padding = backend.truncation, backend.padding
+        backend.no_truncation()
+        backend.no_padding()
+        try:
+            return len(backend.encode(text, add_special_tokens=False).ids)
+        finally:
+            if truncation is not None:
+                backend.enable_truncation(**truncation)
+            if padding is not None:
+                backend.enable_padding(**padding)
+
+
+def splits_at_spaces(backend: Any) -> bool:
+    """Whether a fast tokenizer splits texts at spaces before it makes tokens, as far as its parts are known."""
+    told = str(backend.pre_tokenizer)
+    return _SPLITTING.search(told) is not None and not _KNOWN_PARTS.sub("", told)
