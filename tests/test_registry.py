@@ -156,7 +156,7 @@ class Finds(Retriever):
     summary = "one of two retrievers of the same class name"
     Parameters = Parameters
 
-    def index_key(self, seed):
+    def index_key(self):
         return {{}}
 
     def index(self, corpus, folder, context):

@@ -6,7 +6,7 @@ The token vectors of the corpus are encoded once, for the retriever and the rera
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -196,6 +196,9 @@ class Colbert(_LateInteraction, base.Retriever):
 
     def _wanted(self, depth: int) -> int:
         return max(self.parameters.candidates, 4 * depth)
+
+    def encodings(self) -> list[tuple[str, Mapping[str, Any]]]:
+        return [("colbert", self._encoding_key())]
 
     def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
         tokens = self._encoded(corpus, context)

@@ -166,6 +166,9 @@ class Dense(_Encoding, base.Retriever):
         search = {**self.query_key(), **vector_search.search_key(self.parameters)}
         return {**self.encoding_key(), **search} if self.index_key() is None else search
 
+    def encodings(self) -> list[tuple[str, Mapping[str, Any]]]:
+        return [("dense", self.encoding_key())]
+
     def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
         vectors = self.passage_vectors(corpus, context)
         vector_search.build_index(vectors, folder, self.parameters, self.site.seed, context.progress)

@@ -46,7 +46,8 @@ class IndexParameters(base.Parameters):
         ),
     ] = None
     train_sample: Annotated[
-        int | None, Field(ge=1, description="ivf-pq: passages the lists are trained on; by default 64 a list")
+        int | None,
+        Field(ge=1, description="ivf-pq: passages the lists are trained on; by default 32 a list, at least 65,536"),
     ] = None
     overfetch: Annotated[
         int | None,
@@ -94,7 +95,7 @@ def probes_of(parameters: IndexParameters, lists: int) -> int:
 
 def sample_of(parameters: IndexParameters, passages: int) -> int:
     """How many passages train the lists and the codes."""
-    return min(passages, parameters.train_sample or max(64 * lists_of(parameters, passages), 65536))
+    return min(passages, parameters.train_sample or max(32 * lists_of(parameters, passages), 65536))
 
 
 def pq_bytes_of(parameters: IndexParameters, dimension: int) -> int:

@@ -7,7 +7,7 @@ of the query (Geng et al. 2024, arXiv 2411.04403) among them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -96,6 +96,9 @@ class Splade(base.Retriever):
         local = locate(self.site, self.parameters.model, self.parameters.revision)
         engines = {name: version(name) for name in ("sentence-transformers", "transformers")}
         return {"model": local.identity, **told, **engines}
+
+    def encodings(self) -> list[tuple[str, Mapping[str, Any]]]:
+        return [("splade", self._encoding_key())]
 
     def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
         shards = self._passages(corpus, context)

@@ -16,7 +16,7 @@ Precision = Literal["fp32", "fp16", "int8"]
 
 _COMPONENT_BYTES = {"fp32": 4, "fp16": 2, "int8": 1}
 _MAPPED_BLOCK = 256 * 2**20
-_DECODED_BLOCK = 64 * 2**20
+_DECODED_BLOCK = 128 * 2**20
 
 
 class VectorError(QuatiPoolError):
@@ -85,7 +85,7 @@ class Vectors:
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[int, Matrix]]:
         """The first ordinal and the vectors of one block after another of ``rows`` passages; by default a
-        block takes 256 MiB where it is only mapped, and 64 MiB where it is decoded."""
+        block takes 256 MiB where it is only mapped, and 128 MiB where it is decoded."""
         if rows is None:
             size = _DECODED_BLOCK if self.mapped is None else _MAPPED_BLOCK
             rows = max(1, size // max(1, 4 * self.dimension))

@@ -254,8 +254,7 @@ class _Found:
             return []
         places = []
         with suppress(QuatiPoolError, ImportError):
-            # A component tells of the folders that it grows over a whole corpus; none need.
-            for name, key in getattr(component, "encodings", list)():
+            for name, key in component.encodings():
                 whole = {"name": name, "corpus": fingerprint, **key}
                 places.append((self.workspace.growing(name, digest(whole)), whole))
         return places

@@ -23,17 +23,18 @@ import time
 from pathlib import Path
 
 REPEAT = 3
+WORDS = (
+    "the of and to in a is that for it was on with as be by this are from at or have an they which one you were "
+    "all their there been if more when will would who so no out up into than them can only other time new some "
+    "these two may first then do any like now over such our man me even most made after also did many off before "
+    "must well back through years where much your way down should because long each just state people"
+)
 
 
 def passages(count: int) -> list[str]:
     """Texts of 8 to 120 common English words, most of them short."""
     chance = random.Random(7)
-    words = (
-        "the of and to in a is that for it was on with as be by this are from at or have an they which one you were "
-        "all their there been if more when will would who so no out up into than them can only other time new some "
-        "these two may first then do any like now over such our man me even most made after also did many off before "
-        "must well back through years where much your way down should because long each just state people"
-    ).split()
+    words = WORDS.split()
     return [" ".join(chance.choices(words, k=min(120, 8 + int(chance.expovariate(1 / 32))))) for _ in range(count)]
 
 

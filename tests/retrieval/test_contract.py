@@ -60,13 +60,13 @@ RERANKER_CASES = [
     Case("cross-encoder", {"model": "MODEL:cross_encoder"}),
     Case("monot5", {"model": "MODEL:t5", "tokens": ["yes", "no"]}),
 ]
-_WORDS = "the harbour court judge tide boats witness lighthouse keeper baker oven dough appeal sea star".split()  # noqa: SIM905
+_WORDS = "the harbour court judge tide boats witness lighthouse keeper baker oven dough appeal sea star"
 
 
 def passages() -> list[str]:
     """40 passages, three of them the same, one long, one with special tokens written out."""
     chance = random.Random(11)
-    texts = [" ".join(chance.choices(_WORDS, k=chance.randint(3, 20))) for _ in range(36)]
+    texts = [" ".join(chance.choices(_WORDS.split(), k=chance.randint(3, 20))) for _ in range(36)]
     return [*texts, texts[0], texts[0], "harbour " * 400, "[SEP] </s> [MASK] harbour <unk>"]
 
 
