@@ -45,10 +45,7 @@ def build(vectors: Vectors, folder: Path, parameters: IndexParameters, seed: int
             progress(start + len(block), len(vectors))
         if parameters.index == "ivf-pq":
             _probe_by_product(faiss, index)
-    path = folder / _FILE
-    faiss.write_index(index, str(path))
-    # Of a file that was cut faiss reads what is beyond its end.
-    path.with_suffix(".size").write_text(str(path.stat().st_size))
+    faiss.write_index(index, str(folder / _FILE))
 
 
 def _hnsw(faiss: Any, vectors: Vectors, parameters: IndexParameters, seed: int) -> Any:
@@ -81,10 +78,10 @@ def _ivf_pq(faiss: Any, vectors: Vectors, parameters: IndexParameters, seed: int
     for settings in (index.cp, index.pq.cp):
         settings.seed = seed
         settings.min_points_per_centroid = 1  # faiss would warn on stderr
-        settings.max_points_per_centroid = max(1, sample)  # the sample is drawn here
+    index.cp.max_points_per_centroid = sample  # drawn here, for the lists; code books do with 65,536
     drawn = np.sort(np.random.default_rng(seed).choice(len(vectors), sample, replace=False))
     # A code book has two words at least, and each needs a passage.
-    index.train(np.resize(vectors.rows(drawn), (max(2, sample), vectors.dimension)))
+    index.train(vectors.rows(drawn if sample > 1 else np.repeat(drawn, 2)))
     return index
 
 
@@ -140,14 +137,11 @@ class Index:
 
 def _read(faiss: Any, path: Path, parameters: IndexParameters) -> Any:
     try:
-        whole = int(path.with_suffix(".size").read_text())
-        if path.stat().st_size != whole:
-            raise ValueError
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
         if type(index).__name__ != _KINDS[parameters.index]:
-            raise ValueError
+            raise RuntimeError
         return index
-    except (OSError, ValueError, RuntimeError):
+    except RuntimeError:
         raise VectorError(
             f"the index {path} is damaged: delete the folder {path.parent} and run the command again"
         ) from None
