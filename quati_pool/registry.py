@@ -82,10 +82,10 @@ RETRIEVERS = Registry(
         "bm25": "quati_pool.retrieval.bm25:Bm25",
         "bm25s": "quati_pool.retrieval.bm25s:Bm25s",
         "lsa": "quati_pool.retrieval.lsa:Lsa",
-        "dense": "quati_pool.retrieval.dense:Dense",
-        "splade": "quati_pool.retrieval.splade:Splade",
-        "colbert": "quati_pool.retrieval.colbert:Colbert",
-        "openai-embedding": "quati_pool.retrieval.openai_embedding:OpenaiEmbedding",
+        "dense": "quati_pool.retrieval.bi_encoder.dense:Dense",
+        "splade": "quati_pool.retrieval.sparse.splade:Splade",
+        "colbert": "quati_pool.retrieval.late_interaction.colbert:Colbert",
+        "openai-embedding": "quati_pool.retrieval.remote.openai_embedding:OpenaiEmbedding",
         "run": "quati_pool.retrieval.run_file:RunFile",
     },
 )
@@ -93,10 +93,10 @@ RERANKERS = Registry(
     "rerankers",
     {
         "lsa": "quati_pool.retrieval.lsa:LsaReranker",
-        "dense": "quati_pool.retrieval.dense:DenseReranker",
-        "colbert": "quati_pool.retrieval.colbert:ColbertReranker",
-        "cross-encoder": "quati_pool.retrieval.cross_encoder:CrossEncoder",
-        "monot5": "quati_pool.retrieval.monot5:MonoT5",
+        "dense": "quati_pool.retrieval.bi_encoder.dense:DenseReranker",
+        "colbert": "quati_pool.retrieval.late_interaction.colbert:ColbertReranker",
+        "cross-encoder": "quati_pool.retrieval.pairwise.cross_encoder:CrossEncoder",
+        "monot5": "quati_pool.retrieval.pairwise.monot5:MonoT5",
     },
 )
 FUSIONS = Registry(

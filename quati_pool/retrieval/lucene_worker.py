@@ -21,9 +21,9 @@ from typing import IO, Any
 import pyarrow as pa
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.retrieval.impacts import stored
 from quati_pool.retrieval.lucene import JAVA, anserini_jar, java_environment
 from quati_pool.retrieval.shards import Shards
+from quati_pool.retrieval.sparse.impacts import stored
 
 _MIB = 1 << 20
 _SLICE_BYTES = 8 * _MIB

@@ -15,7 +15,7 @@ from quati_pool.files.artefacts import digest, stale
 from quati_pool.records import Ids
 from quati_pool.registry import nearest
 from quati_pool.retrieval.base import Component, Site
-from quati_pool.retrieval.models import ModelMissingError, ModelParameters, locate
+from quati_pool.retrieval.encoders.models import ModelMissingError, ModelParameters, locate
 from quati_pool.retrieval.planning import (
     GPU,
     STAND_INS,

@@ -42,7 +42,7 @@ def ours(texts: list[str], options: argparse.Namespace, folder: Path) -> tuple[f
     from quati_pool.corpus.store import CorpusStore
     from quati_pool.records import Query
     from quati_pool.retrieval.base import Context
-    from quati_pool.retrieval.dense import Dense, DenseParameters
+    from quati_pool.retrieval.bi_encoder.dense import Dense, DenseParameters
 
     CorpusStore.write(folder, [([str(i) for i in range(len(texts))], texts)])
     del texts

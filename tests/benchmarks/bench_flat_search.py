@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from quati_pool.retrieval.faiss_library import load_faiss
 from quati_pool.retrieval.shards import Shards
-from quati_pool.retrieval.vector_search import Vectors, flat_search, store_arrays
+from quati_pool.retrieval.vector_index.faiss_library import load_faiss
+from quati_pool.retrieval.vector_index.vector_search import Vectors, flat_search, store_arrays
 
 PASSAGES, DIMENSION, QUERIES, DEPTH = 100_000, 384, 200, 1000
 SHARD = 8192

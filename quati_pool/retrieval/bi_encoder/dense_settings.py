@@ -1,0 +1,113 @@
+"""What the parameters of a dense model and its own files come to: prompts, dimensions, lengths, precision."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from quati_pool.errors import ConfigError
+from quati_pool.retrieval.encoders import models
+
+# E5 (Wang et al. 2022, arXiv 2212.03533, section 4; 2024, arXiv 2402.05672) was trained with these; the
+# instruct variants were not.
+_E5 = re.compile(r"(multilingual-)?e5-(small|base|large)(-v2|-unsupervised)?", re.IGNORECASE)
+_E5_PROMPTS = ("query: ", "passage: ")
+
+
+class EncodingParameters(models.ModelParameters):
+    query_prompt: Annotated[str | None, Field(description="text before every query; else the model's own")] = None
+    passage_prompt: Annotated[str | None, Field(description="text before every passage; else the model's own")] = None
+    query_prompt_name: Annotated[str | None, Field(description="prompt for queries, by its name in the model")] = None
+    passage_prompt_name: Annotated[str | None, Field(description="prompt for passages, by its name in the model")] = (
+        None
+    )
+    truncate_dim: Annotated[int | None, Field(ge=1, description="leading dimensions kept (Matryoshka models)")] = None
+    normalize: Annotated[
+        bool | None, Field(description="vectors of length 1 (cosine); by default where the model is not made for dot")
+    ] = None
+    max_tokens: Annotated[int | None, Field(ge=2, description="tokens read of a text; by default the model's")] = None
+    precision: Annotated[
+        Literal["fp32", "fp16", "int8"],
+        Field(description="of the vectors kept; fp16 computes in fp16 too, unless compute says otherwise"),
+    ] = "fp32"
+
+
+class Settings(NamedTuple):
+    """Texts before queries and passages; dimensions kept (None: all); whether vectors get length 1; tokens
+    read (None: as many as the model's files say); the precision the model computes in."""
+
+    query_prompt: str
+    passage_prompt: str
+    truncate_dim: int | None
+    normalize: bool
+    max_tokens: int | None
+    compute: Literal["fp32", "fp16", "bf16"]
+
+
+def settings_of(parameters: EncodingParameters, folder: Path) -> Settings:
+    """What parameters and the files of the model in ``folder`` come to; reads no weights.
+
+    Raises ConfigError where they contradict each other or the model knows no such prompt.
+    """
+    config = models.read_config(folder, "config_sentence_transformers.json")
+    query, passage = (
+        _prompt(parameters, config, role, names)
+        for role, names in (("query", ("query",)), ("passage", ("document", "passage", "corpus")))
+    )
+    query, passage = e5_prompts(parameters, folder) or (query, passage)
+    similarity = config.get("similarity_fn_name")
+    if parameters.normalize is None and similarity not in (None, "cosine", "dot"):
+        raise ConfigError(
+            f"model {parameters.model!r} compares vectors by {similarity} distance, which dense does not; "
+            "set normalize: true (cosine) or false (inner product)"
+        )
+    truncate_dim = parameters.truncate_dim
+    if truncate_dim is None and isinstance(config.get("truncate_dim"), int):
+        truncate_dim = config["truncate_dim"]
+    computes = parameters.compute
+    if parameters.precision == "fp16" and "compute" not in parameters.model_fields_set:
+        computes = "fp16"
+    return Settings(
+        query or "",
+        passage or "",
+        truncate_dim,
+        similarity != "dot" if parameters.normalize is None else parameters.normalize,
+        parameters.max_tokens,
+        computes,
+    )
+
+
+def _prompt(parameters: EncodingParameters, config: Mapping[str, Any], role: str, names: Sequence[str]) -> str | None:
+    """The text before a query or a passage, as sentence-transformers chooses it; None where nobody says."""
+    literal, name = getattr(parameters, f"{role}_prompt"), getattr(parameters, f"{role}_prompt_name")
+    prompts = config.get("prompts") or {}
+    known = {key: text for key, text in prompts.items() if isinstance(text, str)}
+    if literal is not None and name is not None:
+        raise ConfigError(f"{role}_prompt and {role}_prompt_name are both set; drop one")
+    if literal is not None:
+        return str(literal)
+    if name is not None:
+        if name not in known:
+            there = ", ".join(sorted(known)) or "none"
+            raise ConfigError(
+                f"model {parameters.model!r} has no prompt {name!r} (it has: {there}); "
+                f"mend {role}_prompt_name, or write the text as {role}_prompt"
+            )
+        return known[name]
+    # sentence-transformers saves prompts that a model has not as empty texts.
+    return next((known[key] for key in names if known.get(key)), None)
+
+
+def e5_prompts(parameters: EncodingParameters, folder: Path) -> tuple[str, str] | None:
+    """The texts before queries and passages where a model is one of E5's, by the name of the model or of its
+    folder, and neither its files nor the user name any."""
+    given = ("query_prompt", "passage_prompt", "query_prompt_name", "passage_prompt_name")
+    if any(getattr(parameters, name) is not None for name in given):
+        return None
+    prompts = models.read_config(folder, "config_sentence_transformers.json").get("prompts") or {}
+    name = parameters.model.rstrip("/").rpartition("/")[2]
+    return None if any(prompts.values()) or _E5.fullmatch(name) is None else _E5_PROMPTS

@@ -1,0 +1,346 @@
+"""Texts to vectors: batches by token count, halved where the device's memory is too small, on one device or
+several.
+
+Texts are tokenised once, shard by shard, through the model's own ``preprocess``; batches are cut out of the
+tensors that come back, so that a batch is as narrow as its longest text.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.corpus.store import CorpusStore
+from quati_pool.errors import QuatiPoolError
+from quati_pool.records import Int
+from quati_pool.retrieval.encoders.shortening import Shortening
+
+Matrix = npt.NDArray[np.float32]
+T = TypeVar("T")
+
+# A piece of the corpus ends at either; long passages must not fill the memory.
+PIECE_CHARACTERS = 32_000_000
+_READ = 256
+# Texts tokenised at a time: a tokenizer holds all tokens of them, those beyond the limit too.
+_TOKENISE = 512
+
+
+def token_batches(lengths: Int, budget: int) -> list[Int]:
+    """Positions in batches, longest first: texts in a batch × its longest text are at most ``budget`` tokens,
+    but a batch holds one text at least.
+
+    ``lengths`` are tokens, shape (n,); every position is in exactly one batch.
+    """
+    order = np.argsort(-np.asarray(lengths), kind="stable")
+    batches = []
+    start = 0
+    while start < len(order):
+        longest = max(int(lengths[order[start]]), 1)
+        end = start + max(budget // longest, 1)
+        batches.append(order[start:end])
+        start = end
+    return batches
+
+
+class Halving:
+    """Runs batches, in halves where the device has no memory for the whole, and says so once.
+
+    What fitted is remembered: later batches come in as many parts from the start.
+    """
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
+        self._parts = 1
+        self._lock = threading.Lock()
+
+    def run(self, work: Callable[[list[int]], T], batch: Sequence[int]) -> Iterator[tuple[list[int], T]]:
+        """Gives the parts of ``batch`` with what ``work`` makes of them, in order.
+
+        Raises QuatiPoolError where one item alone does not fit.
+        """
+        items = [int(item) for item in batch]
+        size = max(-(-len(items) // self._parts), 1)
+        start = 0
+        while start < len(items):
+            part = items[start : start + size]
+            result = _unless_full(work, part)
+            if result is None:
+                if len(part) == 1:
+                    raise QuatiPoolError(
+                        "the device has not enough memory for a single text; "
+                        "lower max_tokens, compute in fp16, or use device: cpu"
+                    )
+                _empty_caches()
+                size = (len(part) + 1) // 2
+                self._remember(-(-len(items) // size), size)
+                continue
+            yield part, result[0]
+            start += len(part)
+
+    def _remember(self, parts: int, size: int) -> None:
+        with self._lock:
+            first, self._parts = self._parts == 1, max(self._parts, parts)
+        if first:
+            self._note(
+                f"the device's memory is too small for a batch: going on with {size:,} texts instead; "
+                "a smaller batch_tokens would avoid the attempts"
+            )
+
+
+def require_finite(
+    vectors: npt.NDArray[Any], ids: Callable[[int], str] | Sequence[str], model: str, what: str = "passage"
+) -> None:
+    """Raises QuatiPoolError with the id of the first row, shape (n, …), that holds NaN or an infinity."""
+    # A sum is finite unless an element is not, or it overflows: a cheap first look.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(vectors.sum(dtype=np.float64)):
+            return
+    bad = np.flatnonzero(~np.isfinite(vectors.reshape(len(vectors), -1)).all(axis=1))
+    if len(bad):
+        row = int(bad[0])
+        name = ids(row) if callable(ids) else ids[row]
+        raise QuatiPoolError(
+            f"model {model!r} gives {what} {name!r} a vector with NaN or infinite numbers; "
+            "compute in fp32 if it is fp16 or bf16, else use another model"
+        )
+
+
+def pieces(corpus: CorpusStore, ordinals: Int, start: int, size: int) -> Iterator[tuple[Int, list[str]]]:
+    """The passages ``ordinals[start:]`` with their texts, ``size`` at a time, fewer where they are long.
+
+    Pieces end at the same places whenever they begin at one of them.
+    """
+    while start < len(ordinals):
+        texts: list[str] = []
+        characters = 0
+        while len(texts) < size and start + len(texts) < len(ordinals) and characters < PIECE_CHARACTERS:
+            at = start + len(texts)
+            some = corpus.texts(ordinals[at : min(at + _READ, start + size)])
+            texts += some
+            characters += sum(map(len, some))
+        yield ordinals[start : start + len(texts)], texts
+        start += len(texts)
+
+
+class Tokenized:
+    """Texts as a model's ``preprocess`` gives them: tensors of one row a text, of which batches are cut.
+
+    ``parts`` are the features of consecutive texts; ``padding`` is the token that fills a row up. ``lengths``
+    are tokens without padding, shape (n,).
+    """
+
+    def __init__(self, parts: Sequence[dict[str, Any]], padding: int) -> None:
+        import torch
+
+        masks = [part["attention_mask"] for part in parts]
+        width = max(mask.shape[1] for mask in masks)
+        self._left = any(bool(mask.shape[1]) and not bool(mask[:, 0].all()) for mask in masks)
+        self._features: dict[str, Any] = {}
+        self._rows: set[str] = set()
+        for name, value in parts[0].items():
+            values = [part[name] for part in parts]
+            if not all(
+                isinstance(v, torch.Tensor) and v.shape[:2] == m.shape for v, m in zip(values, masks, strict=True)
+            ):
+                self._features[name] = value
+                continue
+            self._rows.add(name)
+            fill = padding if name == "input_ids" else 0
+            self._features[name] = torch.cat([self._padded(v, width, fill) for v in values])
+        mask = self._features["attention_mask"]
+        self.lengths: Int = mask.sum(1).numpy().astype(np.int64)
+        # Where a row's tokens do not stand at one end together, nothing is cut off.
+        end = mask.flip(1) if self._left else mask
+        self._cuts = bool((end.cummin(1).values == end).all())
+
+    def _padded(self, rows: Any, width: int, fill: int) -> Any:
+        import torch
+
+        more = width - rows.shape[1]
+        return torch.nn.functional.pad(rows, (more, 0) if self._left else (0, more), value=fill)
+
+    def batch(self, positions: Sequence[int]) -> dict[str, Any]:
+        """The features of some texts, as narrow as their longest."""
+        import torch
+
+        index = torch.as_tensor(positions)
+        width = int(self.lengths[list(positions)].max())
+        found = dict(self._features)
+        for name in self._rows:
+            rows = self._features[name][index]
+            if self._cuts:
+                rows = rows[:, -width:] if self._left else rows[:, :width]
+            found[name] = rows
+        return found
+
+
+class Encoder:
+    """A SentenceTransformer on its devices; threads work on them, each with a copy of the model."""
+
+    def __init__(self, model: Any, devices: Sequence[str], batch_tokens: int, note: Callable[[str], None]) -> None:
+        self.model = model
+        self._budget = batch_tokens
+        self._shortened = Shortening(model)
+        self._models = [model, *(copy.deepcopy(model).to(device) for device in devices[1:])]
+        self._halvings = [Halving(note) for _ in self._models]
+
+    @property
+    def dimension(self) -> int | None:
+        """Of the model's vectors before any truncation; None where it does not say."""
+        dimension = self.model.get_embedding_dimension()
+        return None if dimension is None else int(dimension)
+
+    @property
+    def layer_weights(self) -> int:
+        """Weights that every token passes, so without embeddings."""
+        tables = {
+            id(module.weight)
+            for module in self.model.modules()
+            if type(module).__name__ in ("Embedding", "EmbeddingBag")
+        }
+        return sum(weight.numel() for weight in self.model.parameters() if id(weight) not in tables)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        prompt: str,
+        task: str,
+        truncate_dim: int | None,
+        normalize: bool,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> Matrix:
+        """Vectors of ``texts``, shape (n, dimension), float32. ``task`` is query or document, for models
+        that treat them differently; ``progress`` is called with how many of these texts are done.
+
+        A text without a single token gets zeros. Raises QuatiPoolError where a device has no memory for a
+        single text.
+        """
+        import torch
+
+        kept = [self._shortened(text) for text in texts]
+        tokenized = self._tokenized(kept, prompt, task)
+        lengths = np.array([len(text) // 4 + 1 for text in kept]) if tokenized is None else tokenized.lengths
+
+        def work(model: Any, positions: list[int]) -> Matrix:
+            if tokenized is None:
+                features = self._preprocess([kept[position] for position in positions], prompt, task)
+            else:
+                features = tokenized.batch(positions)
+            with torch.inference_mode():
+                features = {
+                    name: value.to(model.device) if isinstance(value, torch.Tensor) else value
+                    for name, value in features.items()
+                }
+                vectors = model(features, task=task)["sentence_embedding"][:, :truncate_dim].float()
+                if normalize:
+                    vectors = torch.nn.functional.normalize(vectors, dim=1)
+                array: Matrix = vectors.cpu().numpy()
+                return array
+
+        batches = [batch[lengths[batch] > 0] for batch in token_batches(lengths, self._budget)]
+        out: Matrix | None = None
+        done = 0
+        for positions, vectors in spread(
+            [batch.tolist() for batch in batches if len(batch)], work, self._models, self._halvings
+        ):
+            if out is None:
+                out = np.zeros((len(kept), vectors.shape[1]), dtype=np.float32)
+            out[positions] = vectors
+            done += len(positions)
+            progress(done)
+        return np.zeros((len(kept), truncate_dim or self.dimension or 0), dtype=np.float32) if out is None else out
+
+    def _tokenized(self, texts: list[str], prompt: str, task: str) -> Tokenized | None:
+        """All texts as tensors; None for a model whose inputs are no padded rows (static embeddings, inputs
+        without padding), which takes texts batch by batch."""
+        import torch
+
+        parts = []
+        for start in range(0, len(texts), _TOKENISE):
+            some = texts[start : start + _TOKENISE]
+            features = self._preprocess(some, prompt, task)
+            mask = features.get("attention_mask")
+            if not isinstance(mask, torch.Tensor) or mask.ndim != 2 or len(mask) != len(some):
+                return None
+            parts.append(features)
+        padding = getattr(getattr(self.model, "tokenizer", None), "pad_token_id", None)
+        return Tokenized(parts, padding or 0) if parts else None
+
+    def _preprocess(self, texts: list[str], prompt: str, task: str) -> dict[str, Any]:
+        return dict(self.model.preprocess(texts, prompt=prompt or None, task=task))
+
+
+def spread(
+    batches: Iterable[Sequence[int]],
+    work: Callable[[Any, list[int]], T],
+    models: Sequence[Any],
+    halvings: Sequence[Halving],
+) -> Iterator[tuple[list[int], T]]:
+    """Runs batches on the models, each in a thread of its own where there are several; results come as they
+    are ready, on the calling thread."""
+    if len(models) == 1:
+        for batch in batches:
+            yield from halvings[0].run(lambda part: work(models[0], part), batch)
+        return
+    waiting = iter(batches)
+    lock = threading.Lock()
+
+    def rounds(device: int) -> list[tuple[list[int], T]]:
+        with lock:
+            batch = next(waiting, None)
+        if batch is None:
+            return []
+        return list(halvings[device].run(lambda part: work(models[device], part), batch))
+
+    with ThreadPoolExecutor(len(models)) as threads:
+        running: dict[Future[list[tuple[list[int], T]]], int] = {
+            threads.submit(rounds, device): device for device in range(len(models))
+        }
+        while running:
+            ready, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in ready:
+                device = running.pop(future)
+                results = future.result()
+                if results:
+                    running[threads.submit(rounds, device)] = device
+                yield from results
+
+
+def _unless_full(work: Callable[[list[int]], T], part: list[int]) -> tuple[T] | None:
+    """What ``work`` gives, or None where the device's memory was full."""
+    try:
+        return (work(part),)
+    except RuntimeError as error:
+        if not _is_full(error):
+            raise
+    return None
+
+
+def _is_full(error: RuntimeError) -> bool:
+    import torch
+
+    said = str(error).lower()
+    return (
+        isinstance(error, torch.OutOfMemoryError)
+        or "out of memory" in said
+        or "can't allocate memory" in said
+        or "cublas_status_alloc_failed" in said
+    )
+
+
+def _empty_caches() -> None:
+    import gc
+
+    import torch
+
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    elif torch.backends.mps.is_available():
+        torch.mps.empty_cache()

@@ -1,0 +1,214 @@
+"""Candidates for MaxSim: an inverted file over token vectors, whose lists hold passages.
+
+ColBERT finds candidates by an inverted file (IVF) over all token vectors (Khattab and Zaharia 2020, section
+3.6). What is sought are passages, so a list here holds each passage that has a token nearest to the list's
+centroid, once; all tokens of a list count as its centroid (Santhanam et al. 2022, PLAID, section 4). For
+every query token the lists of the most similar centroids are read. A passage's score is the sum, over the
+query tokens, of its best centroid read; where it is in none of a token's lists, of the least similar one
+read, above which the missing similarity hardly lies (Lee et al. 2023, XTR, section 3.2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, Field
+
+from quati_pool.records import Int
+from quati_pool.retrieval import base
+from quati_pool.retrieval.late_interaction.token_vectors import TokenVectors
+from quati_pool.retrieval.ranking import best
+from quati_pool.retrieval.vector_index.vector_search import Matrix
+
+_BLOCK = 1 << 16  # tokens that are assigned to lists at a time
+_ITERATIONS = 10
+_A_LIST = 32  # tokens of the sample a list
+_SAMPLE = 1 << 20  # of all lists, so that the memory it takes is bounded
+_PAIR = np.dtype([("list", np.uint32), ("passage", np.uint32)])
+
+
+class TokenIndexParameters(BaseModel):
+    """Fields of a retriever that finds candidates by token vectors."""
+
+    index: Annotated[
+        Literal["exact", "ivf"],
+        Field(description="exact: every passage is scored; ivf: those that an inverted file finds"),
+    ] = "exact"
+    lists: Annotated[
+        int | None, Field(ge=1, description="of the inverted file; by default 4 · √tokens of the corpus")
+    ] = None
+    train_sample: Annotated[
+        int | None,
+        Field(
+            ge=1, description="token vectors to find the lists' centroids from; by default 32 a list, at most 1,048,576"
+        ),
+    ] = None
+    probes: Annotated[int, Field(ge=1, description="lists read for each query token")] = 32
+    candidates: Annotated[
+        int, Field(ge=1, description="passages a query that are scored exactly; never fewer than 4 · depth")
+    ] = 2048
+
+
+def default_lists(tokens: int) -> int:
+    """4 · √tokens. ColBERTv2 too takes them in proportion to that root (Santhanam et al. 2022, arXiv 2112.01488)."""
+    return max(1, round(4 * math.sqrt(tokens)))
+
+
+def index_size(parameters: TokenIndexParameters, tokens: int, dimension: int) -> tuple[int, int, float]:
+    """Of an inverted file over so many tokens: bytes on disk at most, bytes of memory to build it, and FLOP."""
+    lists = parameters.lists or default_lists(tokens)
+    sample = _sample(parameters, lists, tokens)
+    disk = 4 * tokens + lists * (4 * dimension + 8)
+    flops = 2.0 * lists * dimension * (_ITERATIONS * sample + tokens)
+    return disk, 4 * dimension * (sample + lists), flops
+
+
+def index_key(parameters: TokenIndexParameters, seed: int) -> dict[str, Any] | None:
+    """What changes the inverted file, besides the vectors; None where there is none."""
+    if parameters.index == "exact":
+        return None
+    from importlib.metadata import version
+
+    return {
+        "index": parameters.index, "lists": parameters.lists, "train_sample": parameters.train_sample,
+        "seed": seed, "faiss": version("faiss-cpu"),
+    }  # fmt: skip
+
+
+def search_key(parameters: TokenIndexParameters) -> dict[str, Any]:
+    """What changes the hits over the same inverted file."""
+    if parameters.index == "exact":
+        return {"index": "exact"}
+    return {"index": parameters.index, "probes": parameters.probes, "candidates": parameters.candidates}
+
+
+def build_index(
+    tokens: TokenVectors, folder: Path, parameters: TokenIndexParameters, seed: int, progress: base.Progress
+) -> None:
+    """Writes the inverted file of ``tokens``; memory holds the sample and one block."""
+    centroids = _centroids(tokens, parameters, seed)
+    sizes = np.zeros(len(centroids), dtype=np.int64)
+    pairs_file = folder / "pairs.tmp"
+    with pairs_file.open("wb") as file:
+        for pairs in _assigned(tokens, centroids, progress):
+            sizes += np.bincount(pairs["list"], minlength=len(centroids))
+            pairs.tofile(file)
+    ends = np.cumsum(sizes)
+    total = int(sizes.sum())
+    passages = np.lib.format.open_memmap(folder / "passages.npy", mode="w+", dtype=np.uint32, shape=(total,))
+    next_place = ends - sizes
+    with pairs_file.open("rb") as file:
+        while len(pairs := np.fromfile(file, dtype=_PAIR, count=_BLOCK)):
+            _scatter(pairs, next_place, passages)
+    passages.flush()
+    pairs_file.unlink()
+    np.save(folder / "centroids.npy", centroids)
+    np.save(folder / "ends.npy", ends)
+
+
+class TokenIndex:
+    """A written inverted file, memory-mapped."""
+
+    def __init__(self, folder: Path, passages: int) -> None:
+        self._centroids: Matrix = np.load(folder / "centroids.npy", mmap_mode="r")
+        self._ends: Int = np.load(folder / "ends.npy")
+        self._starts: Int = np.concatenate([np.zeros(min(1, len(self._ends)), dtype=np.int64), self._ends[:-1]])
+        # A plain array over the mapped file: a numpy.memmap costs more with every slice taken of it.
+        self._passages: npt.NDArray[np.uint32] = np.asarray(np.load(folder / "passages.npy", mmap_mode="r"))
+        self._score = np.zeros(passages, dtype=np.float32)
+        self._best = np.zeros(passages, dtype=np.float32)
+
+    def candidates(self, query: Matrix, wanted: int, probes: int, depth: int) -> Int:
+        """Ordinals of the ``wanted`` passages with the highest scores by centroids, ties included, in order.
+
+        Where the lists hold fewer than ``depth``, more of them are read: all at last.
+        """
+        similar = query @ self._centroids.T
+        lists = similar.shape[1]
+        while True:
+            probes = min(probes, lists)
+            found = self._read(similar, probes)
+            if len(found) >= depth or probes == lists:
+                break
+            probes *= 4
+        return found[best(self._score[found], wanted)]
+
+    def _read(self, similar: Matrix, probes: int) -> Int:
+        """The passages of the best lists, in order; their scores are in ``_score``."""
+        lists = similar.shape[1]
+        seen = np.zeros(len(self._score), dtype=bool)
+        self._score[:] = 0
+        for row in similar:
+            nearest = np.argpartition(row, lists - probes)[lists - probes :] if probes < lists else np.arange(lists)
+            # From the least similar to the most, so that the last value written for a passage is its best.
+            nearest = nearest[np.argsort(row[nearest], kind="stable")]
+            passages = np.concatenate([self._passages[self._starts[one] : self._ends[one]] for one in nearest])
+            gain = row[nearest] - row[nearest[0]]
+            self._best[passages] = np.repeat(gain, self._ends[nearest] - self._starts[nearest])
+            # A passage in several lists is written as often, with the same sum.
+            self._score[passages] = self._score[passages] + self._best[passages]
+            seen[passages] = True
+        return np.flatnonzero(seen)
+
+
+def _sample(parameters: TokenIndexParameters, lists: int, tokens: int) -> int:
+    return min(max(parameters.train_sample or min(_A_LIST * lists, _SAMPLE), lists), tokens)
+
+
+def _centroids(tokens: TokenVectors, parameters: TokenIndexParameters, seed: int) -> Matrix:
+    """k-means of a seeded sample of the token vectors, shape (lists, dimension)."""
+    import faiss
+
+    if tokens.tokens == 0:
+        return np.zeros((1, tokens.dimension), dtype=np.float32)
+    lists = min(parameters.lists or default_lists(tokens.tokens), tokens.tokens)
+    size = _sample(parameters, lists, tokens.tokens)
+    chance = np.random.default_rng(seed % 2**64)
+    rows = np.sort(chance.choice(tokens.tokens, size, replace=False, shuffle=False))
+    sample = np.ascontiguousarray(tokens.rows(rows))
+    settings = faiss.ClusteringParameters()
+    settings.niter = _ITERATIONS
+    settings.seed = seed % 2**31
+    settings.min_points_per_centroid = 1  # faiss would warn on stderr
+    settings.max_points_per_centroid = size
+    clustering = faiss.Clustering(tokens.dimension, lists, settings)
+    clustering.train(sample, faiss.IndexFlatL2(tokens.dimension))
+    centroids: Matrix = faiss.vector_to_array(clustering.centroids).reshape(lists, tokens.dimension)
+    return centroids
+
+
+def _assigned(tokens: TokenVectors, centroids: Matrix, progress: Callable[[int, int], None]) -> Any:
+    """Pairs of list and passage, each once, sorted, a block of passages at a time."""
+    import faiss
+
+    quantizer = faiss.IndexFlatL2(tokens.dimension)
+    quantizer.add(centroids)
+    start = 0
+    while start < len(tokens):
+        first = int(tokens.starts[start])
+        end = max(start + 1, int(np.searchsorted(tokens.ends, first + _BLOCK, side="right")))
+        rows = tokens.rows(slice(first, int(tokens.ends[end - 1])))
+        if len(rows):
+            _, nearest = quantizer.search(np.ascontiguousarray(rows), 1)
+            ordinals = np.arange(start, end)
+            owner = np.repeat(ordinals, tokens.counts(ordinals))
+            both = np.unique(nearest[:, 0].astype(np.int64) << 32 | owner)
+            pairs = np.empty(len(both), dtype=_PAIR)
+            pairs["list"], pairs["passage"] = both >> 32, both & 0xFFFFFFFF
+            yield pairs
+        start = end
+        progress(start, len(tokens))
+
+
+def _scatter(pairs: npt.NDArray[Any], next_place: Int, passages: npt.NDArray[np.uint32]) -> None:
+    """Writes each pair's passage at the next place of its list."""
+    order = np.argsort(pairs["list"], kind="stable")
+    lists, counts = np.unique(pairs["list"], return_counts=True)
+    within = np.arange(len(pairs)) - np.repeat(np.cumsum(counts) - counts, counts)
+    passages[np.repeat(next_place[lists], counts) + within] = pairs["passage"][order]
+    next_place[lists] += counts

@@ -1,0 +1,249 @@
+"""What rerankers share that read query and passage at once: the pairs of a run, scored shard by shard.
+
+A pair that is too long loses tokens at the end of its passage, never of its query. Finished shards outlive
+whatever ends the process. A score depends on what a pair shares its batch with in the last digits only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from quati_pool.corpus.store import CorpusStore
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artefacts import Counts
+from quati_pool.records import Query, Run
+from quati_pool.retrieval import base, planning
+from quati_pool.retrieval.encoders import models
+from quati_pool.retrieval.encoders.encoding import Halving, spread, token_batches
+from quati_pool.retrieval.pairwise.pair_tokens import Batch, Frame, TextReader, Tokens
+from quati_pool.retrieval.shards import Shards
+
+Scores = npt.NDArray[np.float32]
+Scorer = Callable[[Batch], Scores]
+"""Scores of a batch, shape (pairs,)."""
+_TEXTS = 64
+_QUERY_TOKENS = 20  # taken for a query and what stands around a pair, for estimates
+_FEWEST, _MOST = 8, 4096
+# About a minute of work on two cores, or on a GPU.
+_SHARD_FLOPS = {"cpu": 6e12, "gpu": 3e15}
+
+
+class QueryTooLongError(QuatiPoolError):
+    """A query that leaves no room for a passage."""
+
+
+class PairParameters(models.ModelParameters):
+    max_tokens: Annotated[
+        int | None, Field(ge=1, description="of a pair; what is too many is cut from the passage; by default all")
+    ] = None
+
+
+@dataclass(frozen=True)
+class PairModel:
+    """A model that is ready: how it reads, and for each of its devices a function from a batch to its scores.
+    ``max_tokens`` is the longest pair it takes."""
+
+    reader: TextReader
+    frame: Frame
+    max_tokens: int
+    scorers: Sequence[Scorer]
+    devices: Sequence[str] = ("cpu",)
+    prompt: str = ""
+    """What is written before every query."""
+
+
+class PairReranker(base.Reranker):
+    """Scores the passages of another system, each with its query, by a model that is here or can be got."""
+
+    kind: ClassVar[models.Kind]
+    name: ClassVar[str]
+    parameters: PairParameters
+
+    @classmethod
+    def require(cls) -> None:
+        models.require_neural(cls.name)
+
+    def fetch(self, note: Callable[[str], None]) -> None:
+        local = models.fetch(self.site, self.parameters.model, self.parameters.revision, note)
+        self.check(local, note)
+
+    def search_key(self) -> dict[str, Any]:
+        local = self.local()
+        chosen = {"max_tokens": self.parameters.max_tokens, "compute": self.parameters.compute}
+        engines = {name: version(name) for name in ("sentence-transformers", "transformers")}
+        return {**local.identity, **chosen, **engines, **self.chosen(local)}
+
+    def local(self) -> models.Local:
+        """The model on this machine; raises QuatiPoolError where it is not here, or of another kind."""
+        local = models.locate(self.site, self.parameters.model, self.parameters.revision)
+        models.require_kind(local, self.parameters.model, self.kind, self.name)
+        return local
+
+    def check(self, local: models.Local, note: Callable[[str], None]) -> None:
+        """Refuses a model that cannot be used, before any work; ``note`` takes a line on what was assumed."""
+        models.require_kind(local, self.parameters.model, self.kind, self.name)
+        models.devices_of(self.parameters)
+
+    def chosen(self, local: models.Local) -> dict[str, Any]:
+        """What else changes the scores."""
+        return {}
+
+    @abstractmethod
+    def load(self, local: models.Local) -> PairModel:
+        """The model, on its devices."""
+
+    def rescore(
+        self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], run: Run, context: base.Context
+    ) -> Scores:
+        """The scores of the run's pairs, shape (n,).
+
+        Raises QueryTooLongError, and QuatiPoolError for a score that is no number.
+        """
+        if not len(run):
+            return np.empty(0, dtype=np.float32)
+        local = self.local()
+
+        def fill(place: Path) -> Counts:
+            shards = Shards(place)
+            if shards.passages < len(run):
+                size = self._shard_pairs(local, model := self.load(local))
+                _Scoring(self.parameters, model, corpus, queries, run, context).fill(shards, size)
+            return {"pairs": shards.passages}
+
+        key = {"version": self.version, **self.search_key(), "pairs": pairs_digest(queries, run)}
+        return np.array(Shards(context.grow(corpus, self.name, key, fill)).array("score"), dtype=np.float32)
+
+    def estimate(self, work: planning.Work) -> planning.Estimate:
+        """Of the passages' tokens and some for the query; one pass of the model for each pair."""
+        try:
+            shape: planning.Shape | None = models.shape_of(self.local().folder)
+        except QuatiPoolError:  # not here, or none that can be used, which fetch says
+            shape = planning.known_shape(self.parameters.model)
+        most = self.parameters.max_tokens or (shape.max_tokens if shape else None)
+        passage = planning.tokens_of(work.characters, most and max(most - _QUERY_TOKENS, 1))
+        held = 4 if self.parameters.compute == "fp32" else 2
+        found = planning.model_work(
+            self.parameters.model, shape, work.pairs, passage + _QUERY_TOKENS, unit="pairs", weight_bytes=held
+        )
+        return replace(found, disk=4 * work.pairs)
+
+    def _shard_pairs(self, local: models.Local, model: PairModel) -> int:
+        """So many pairs that little is lost by a kill; the same on every run."""
+        try:
+            flops = planning.forward_flops(models.shape_of(local.folder), model.max_tokens)
+        except models.ModelError:
+            return _MOST // 8
+        return min(max(int(_SHARD_FLOPS["cpu" if model.devices[0] == "cpu" else "gpu"] / flops), _FEWEST), _MOST)
+
+
+def pairs_digest(queries: Sequence[Query], run: Run) -> str:
+    """The SHA-256 of the run's pairs in order: texts of queries, ordinals of passages."""
+    hashed = hashlib.sha256()
+    asked, position = np.unique(run.query, return_inverse=True)
+    for row in asked.tolist():
+        text = queries[row].query.encode()
+        hashed.update(len(text).to_bytes(8, "little") + text)
+    for column in (position, run.doc):
+        hashed.update(np.asarray(column).astype("<i8").tobytes())
+    return hashed.hexdigest()
+
+
+class _Scoring:
+    """The pairs of one run on their way through a model."""
+
+    def __init__(
+        self,
+        parameters: PairParameters,
+        model: PairModel,
+        corpus: CorpusStore,
+        queries: Sequence[Query],
+        run: Run,
+        context: base.Context,
+    ) -> None:
+        self._parameters = parameters
+        self._model = model
+        self._corpus = corpus
+        self._queries = queries
+        self._run = run
+        self._context = context
+        self._asked = self._read_queries()
+        self._halvings = [Halving(context.note) for _ in model.scorers]
+
+    def fill(self, shards: Shards, size: int) -> None:
+        """Scores what ``shards`` lack, ``size`` pairs a shard."""
+        total = len(self._run)
+        budget = models.batch_tokens_of(self._parameters, self._model.devices)
+        for start in range(shards.passages, total, size):
+            rows = slice(start, min(start + size, total))
+            pairs = self._pairs(rows)
+            lengths = np.array([len(query) + len(passage) for query, passage in pairs]) + len(self._model.frame)
+            scores = np.empty(len(pairs), dtype=np.float32)
+            done = start
+            for found, score in self._score(token_batches(lengths, budget), pairs):
+                scores[found] = score
+                done += len(found)
+                self._context.progress(done, total)
+            self._require_finite(scores, rows)
+            shards.append(len(pairs), score=scores)
+
+    def _read_queries(self) -> dict[int, Tokens]:
+        """The tokens of the queries that the run asks; each must leave room for a passage."""
+        model, most = self._model, self._model.max_tokens
+        positions = np.unique(self._run.query).tolist()
+        read = model.reader.whole([model.prompt + self._queries[position].query for position in positions])
+        for position, tokens in zip(positions, read, strict=True):
+            if len(tokens) + len(model.frame) >= most:
+                raise QueryTooLongError(
+                    f"query {self._queries[position].query_id!r} has {len(tokens):,} tokens and leaves no room for a "
+                    f"passage: {self._parameters.model} reads {most:,} tokens of a pair, {len(model.frame)} of them "
+                    f"its own; shorten the query, or raise max_tokens where the model takes more"
+                )
+        return dict(zip(positions, read, strict=True))
+
+    def _pairs(self, rows: slice) -> list[tuple[Tokens, Tokens]]:
+        room = self._model.max_tokens - len(self._model.frame)
+        pairs = []
+        # A few passages at a time: a text may be a thousand times longer than what is read of it.
+        for start in range(rows.start, rows.stop, _TEXTS):
+            some = slice(start, min(start + _TEXTS, rows.stop))
+            texts = self._corpus.texts(self._run.doc[some])
+            for position, passage in zip(
+                self._run.query[some].tolist(), self._model.reader.beginnings(texts), strict=True
+            ):
+                query = self._asked[position]
+                pairs.append((query, passage[: room - len(query)]))
+        return pairs
+
+    def _score(
+        self, batches: Sequence[npt.NDArray[Any]], pairs: Sequence[tuple[Tokens, Tokens]]
+    ) -> Iterator[tuple[list[int], Scores]]:
+        """Positions in ``pairs`` with their scores, as they come."""
+        frame = self._model.frame
+
+        def work(score: Scorer, rows: list[int]) -> Scores:
+            return score(frame.batch([pairs[row] for row in rows]))
+
+        return spread([batch.tolist() for batch in batches], work, self._model.scorers, self._halvings)
+
+    def _require_finite(self, scores: Scores, rows: slice) -> None:
+        wrong = np.flatnonzero(~np.isfinite(scores))
+        if not len(wrong):
+            return
+        row = rows.start + int(wrong[0])
+        query_id = self._queries[int(self._run.query[row])].query_id
+        doc_id = self._corpus.ids.decode(self._run.doc[row : row + 1]).to_pylist()[0]
+        advice = "name another model" if self._parameters.compute == "fp32" else "use compute: fp32"
+        raise QuatiPoolError(
+            f"model {self._parameters.model!r} scores query {query_id!r} and passage {doc_id!r} "
+            f"{scores[wrong[0]]}, which is no number to rank by; {advice}"
+        )

@@ -1,0 +1,283 @@
+"""Fills shards with the embeddings of many texts, each of which is asked for once, whatever ends the process."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.corpus.store import CorpusStore
+from quati_pool.errors import QuatiPoolError
+from quati_pool.llm.answers import Usage
+from quati_pool.llm.client import Client
+from quati_pool.llm.embedding_run import Asker, Batch, BatchFailed, Embedded, TextRefused, embed_all
+from quati_pool.llm.embeddings import MOST_REQUEST_TOKENS, fitted, size
+from quati_pool.llm.prices import Price
+from quati_pool.retrieval.base import Context
+from quati_pool.retrieval.remote.arrivals import Arrivals
+from quati_pool.retrieval.vector_index.vector_search import Precision, Vectors, store_arrays
+
+# Texts of one batch, empty ones included, which are not asked about.
+_MOST_PASSAGES = 4096
+# How far from 1 a length is before it is said that vectors have no unit length; 16-bit servers round.
+_UNIT = 0.01
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts in order: ``after(n)`` gives those from the n-th on; ``one`` and ``unit`` are what they are, one and
+    many, and ``name`` is the id of the n-th."""
+
+    one: str
+    unit: str
+    total: int
+    after: Callable[[int], Iterator[str]]
+    name: Callable[[int], str]
+
+
+def passages_of(corpus: CorpusStore) -> Texts:
+    """The passages of a corpus."""
+
+    def after(start: int) -> Iterator[str]:
+        end = 0
+        for batch in corpus.batches():
+            end += len(batch)
+            if end > start:
+                yield from batch.column("text").slice(max(0, start - end + len(batch))).to_pylist()
+
+    return Texts("passage", "passages", len(corpus), after, lambda n: str(corpus.ids.decode(np.array([n]))[0].as_py()))
+
+
+@dataclass(frozen=True)
+class Way:
+    """How texts are embedded: what stands before each, how many components are asked for, the most tokens of a
+    text and texts of a request, whether vectors get the length 1, and how they are stored."""
+
+    prefix: str
+    dimensions: int | None
+    max_tokens: int
+    batch_size: int
+    normalize: bool
+    precision: Precision
+
+
+@dataclass(frozen=True)
+class _Span(Batch):
+    """A batch of the texts from ``start`` up to ``end``; those asked about stand at ``places`` among them."""
+
+    end: int
+    places: Sequence[int]
+    cut: frozenset[int]
+    """Which of ``texts`` are cut."""
+
+
+class Filling:
+    """One run over the texts that a folder's shards do not have yet."""
+
+    def __init__(self, folder: Path, texts: Texts, way: Way, context: Context, price: Price | None) -> None:
+        self.arrivals = Arrivals(folder)
+        self.texts = texts
+        self.way = way
+        self._context = context
+        self._price = price
+        self._blank: deque[tuple[int, int]] = deque()
+        self._asked = 0
+        self._spent = np.zeros(3, dtype=np.int64)
+        self._off_unit = False
+        shape = self.arrivals.row_shape("vectors")
+        self._dimension = shape[0] if shape else None
+
+    def take(self, given: Vectors) -> None:
+        """Goes on with vectors of the same texts that lie elsewhere, in order, as the server gave them."""
+        if len(given) != self.texts.total or len(self.arrivals.spans) > 1:
+            return
+        nothing = np.zeros(3, dtype=np.int64)
+        self._dimension = given.dimension
+        for start in range(self.arrivals.passages, self.texts.total, _MOST_PASSAGES):
+            end = min(start + _MOST_PASSAGES, self.texts.total)
+            self._keep(start, end, self._scaled(given.rows(slice(start, end))), nothing)
+            self._context.progress(end, self.texts.total)
+        self._context.note(f"the vectors of {self.texts.total:,} {self.texts.unit} are here already: nothing is asked")
+
+    def _scaled(self, vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """At length 1 where that is wanted; a vector of zeros stays one."""
+        if not self.way.normalize:
+            return vectors
+        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
+        scaled: npt.NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+        return scaled
+
+    def fill(self, connect: Callable[[], Client]) -> dict[str, int]:
+        """Asks about the texts that are not there, and returns how many are; ``connect`` makes the client, and is
+        not called where nothing is to be asked.
+
+        Raises QuatiPoolError where a text cannot be had, or comes as no vector of numbers.
+        """
+        self._context.progress(self.arrivals.passages, self.texts.total)
+        batches = self._spans()
+        first = next(batches, None)
+        if first is not None:
+            client = connect()
+            asker = Asker(client, self.way.dimensions, self.way.max_tokens)
+            try:
+                embed_all(client, asker, _chained(first, batches), self._land)
+                self._fill_blank()
+            except BatchFailed as failed:
+                raise self._explained(client, failed) from None
+            finally:
+                self._tell(client)
+        # Nothing but empty texts has no dimension; one component says as much as many.
+        self._dimension = self._dimension or 1
+        self._fill_blank()
+        self.arrivals.close()
+        return {self.texts.unit: self.arrivals.passages}
+
+    def _spans(self) -> Iterator[_Span]:
+        """Batches of the texts that are not there."""
+        (_, begin), *ahead = self.arrivals.spans
+        covered = deque(ahead)
+        sent: list[str] = []
+        places: list[int] = []
+        cut: set[int] = set()
+        start, count, taken = begin, 0, 0
+
+        def close() -> Iterator[_Span]:
+            if places:
+                yield _Span(start, tuple(sent), start + count, tuple(places), frozenset(cut))
+            elif count:
+                self._blank.append((start, start + count))
+
+        for place, text in enumerate(self.texts.after(begin), begin):
+            while covered and covered[0][1] <= place:
+                covered.popleft()
+            if covered and covered[0][0] <= place:
+                continue
+            whole = self.way.prefix + text if text.strip() else ""
+            short = fitted(whole, self.way.max_tokens)
+            bytes_of = size(short)
+            full = short and (len(sent) >= self.way.batch_size or taken + bytes_of > MOST_REQUEST_TOKENS)
+            if full or place != start + count or count >= _MOST_PASSAGES:
+                yield from close()
+                sent, places, cut, start, count, taken = [], [], set(), place, 0, 0
+            if short:
+                if short != whole:
+                    cut.add(len(sent))
+                sent.append(short)
+                places.append(count)
+                taken += bytes_of
+            count += 1
+        yield from close()
+
+    def _land(self, span: _Span, made: Embedded) -> None:
+        vectors = made.vectors
+        spent = np.array([made.counted, made.estimated, len(span.cut.union(made.cut))], dtype=np.int64)
+        self._spent += spent
+        if self._dimension is None:
+            self._refuse_dimension(vectors.shape[1])
+            self._dimension = vectors.shape[1]
+        elif vectors.shape[1] != self._dimension:
+            raise QuatiPoolError(
+                f"the server gives vectors of {vectors.shape[1]} components, and those in "
+                f"{self.arrivals.shards.folder} have {self._dimension}: it serves another model than before; "
+                "set that right, or delete the folder"
+            )
+        self._refuse_nan(span, vectors)
+        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
+        self._off_unit |= bool(np.any(np.abs(lengths - 1) > _UNIT))
+        rows = np.zeros((span.end - span.start, self._dimension), dtype=np.float32)
+        rows[list(span.places)] = self._scaled(vectors)
+        self._asked += len(span.texts)
+        self._keep(span.start, span.end, rows, spent)
+        self._fill_blank()
+        self._context.progress(self.arrivals.passages, self.texts.total)
+
+    def _fill_blank(self) -> None:
+        """Stretches of empty texts get the vector 0."""
+        while self._blank and self._dimension is not None:
+            start, end = self._blank.popleft()
+            zeros = np.zeros((end - start, self._dimension), dtype=np.float32)
+            self._keep(start, end, zeros, np.zeros(3, dtype=np.int64))
+
+    def _keep(self, start: int, end: int, rows: npt.NDArray[np.float32], spent: npt.NDArray[np.int64]) -> None:
+        arrays: Mapping[str, npt.NDArray[np.generic]] = store_arrays(rows, self.way.precision)
+        self.arrivals.add(start, end, {**arrays, "spent": spent[None, :]})
+
+    def _refuse_dimension(self, found: int) -> None:
+        wanted = self.way.dimensions
+        if wanted is not None and found != wanted:
+            raise QuatiPoolError(
+                f"the server gives vectors of {found} components where dimensions: {wanted} are asked for; drop "
+                "dimensions:, or take a model that has them"
+            )
+
+    def _refuse_nan(self, span: _Span, vectors: npt.NDArray[np.float32]) -> None:
+        wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
+        if len(wrong):
+            raise QuatiPoolError(
+                f"the server gives NaN or infinite numbers for {self._named(span, int(wrong[0]))}; mend that text, or "
+                "see to the model"
+            )
+
+    def _named(self, span: Batch, place: int) -> str:
+        assert isinstance(span, _Span)
+        return f"the {self.texts.one} {self.texts.name(span.start + span.places[place])}"
+
+    def _explained(self, client: Client, failed: BatchFailed) -> QuatiPoolError:
+        span, cause = failed.batch, failed.cause
+        if isinstance(cause, TextRefused):
+            return QuatiPoolError(
+                f"{client.endpoint_name} refuses {self._named(span, cause.place)} ({cause.words}); mend that text, or "
+                "the parameters"
+            )
+        if cause.kind == "rejected":
+            return QuatiPoolError(f"{self._named(span, 0)} and those after it cannot be asked about: {cause.words}")
+        tried = f" after {cause.retries + 1} attempts" if cause.retries else ""
+        return QuatiPoolError(
+            f"{client.endpoint_name} gives no embeddings{tried} ({cause.words}); see to the server and run the same "
+            "command again: what was answered is kept"
+        )
+
+    def _tell(self, client: Client) -> None:
+        """One line on what this run asked and what it cost; none where nothing was answered."""
+        unit = self.texts.unit
+        lost = sum(client.counters.ends[end] for end in ("timeout", "protocol"))
+        if not self._spent.any() and not lost:
+            return
+        counted, guessed, cut = (int(count) for count in self._spent)
+        attempts = client.counters.attempts
+        line = (
+            f"{client.endpoint.model} at {client.endpoint_name}: {self._asked:,} {unit} in {attempts:,} "
+            f"request{'s' * (attempts != 1)}, {self._cost(counted, guessed)}"
+        )
+        if lost:
+            line += f"; what {lost:,} attempts without a whole answer cost is not known"
+        shards = self.arrivals.shards
+        if shards.passages == self.texts.total:
+            everything = [int(count) for count in np.sum(shards.array("spent"), axis=0)]
+            if everything[:2] != [counted, guessed]:
+                line += f"; all {shards.passages:,} together {self._cost(everything[0], everything[1])}"
+        if cut:
+            line += f"; {cut:,} {unit} were longer than max_tokens: {self.way.max_tokens} allows, and were cut"
+        if self._off_unit and not self.way.normalize:
+            line += "; vectors are not of length 1 and are compared by inner product (cosine: normalize: true)"
+        self._context.note(line)
+
+    def _cost(self, counted: int, guessed: int) -> str:
+        tokens = f"{counted + guessed:,} tokens"
+        if guessed:
+            which = "all" if not counted else f"{guessed:,} of them"
+            tokens += f" ({which} estimated, as the server did not count them)"
+        if self._price is None:
+            return f"{tokens}, at an unknown price (name a file with it under prices:)"
+        dollars = self._price.cost(Usage(counted + guessed, None, 0, None)) or 0.0
+        shown = f"${dollars:,.4f}" if dollars >= 0.00005 or not dollars else "less than $0.0001"
+        return f"{tokens}, {shown} (prices of {self._price.as_of})"
+
+
+def _chained(first: _Span, rest: Iterator[_Span]) -> Iterator[_Span]:
+    yield first
+    yield from rest

