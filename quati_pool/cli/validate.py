@@ -23,10 +23,11 @@ class FileKind(StrEnum):
     labels = "labels"
     queries = "queries"
     corpus = "corpus"
+    config = "config"
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: quati-pool validate runs/*.trec.gz gold.qrels corpus.jsonl queries.tsv")(validate)
+    app.command(epilog="Example: quati-pool validate pool.yaml runs/*.trec.gz gold.qrels corpus.jsonl queries.tsv")(validate)
 
 
 def validate(
@@ -42,19 +43,21 @@ def validate(
     grade: GradeOption = None,
     how: FormatOption = Format.table,
 ) -> None:
-    """Check runs, qrels, label files, queries and corpora; exit 1 where one has an error.
+    """Check runs, qrels, label files, queries, corpora and pool.yaml; exit 1 where one has an error.
 
     Every error is a line path:line: what is wrong; what was expected. Warnings do not fail a file.
     """
-    from quati_pool.files.validation import validate_file
+    from quati_pool.steps.validate import validate as step
 
-    chosen: Any = kind.value if kind else None
-    reports = [
-        validate_file(
-            path, chosen, limit, doc_id, _one_or_many(text) or "text", query_id, _one_or_many(query), grades_of(grade)
-        )
-        for path in files
-    ]
+    options: dict[str, Any] = {
+        "limit": limit,
+        "doc_id": doc_id,
+        "text": _one_or_many(text) or "text",
+        "query_id": query_id,
+        "query": _one_or_many(query),
+        "grades": grades_of(grade),
+    }
+    reports = [step(path, kind.value if kind else None, **options) for path in files]
     for report in reports:
         for error in report.errors:
             print(error, file=sys.stderr)

@@ -54,7 +54,7 @@ class ValidationReport:
     """The first faults of a file, how many more there are, and what was found in the rest of it."""
 
     path: Path
-    kind: Kind | None
+    kind: str | None
     errors: list[InputError]
     more_errors: int
     warnings: list[str]

@@ -265,4 +265,4 @@ def test_a_pattern_for_inputs_passes_over_what_build_made(tiny: Path, cli: Cli) 
 
 def test_validate_takes_every_kind_there_is() -> None:
     # The command names them itself, so that --help need not import the readers.
-    assert tuple(kind.value for kind in FileKind) == KINDS
+    assert tuple(kind.value for kind in FileKind) == (*KINDS, "config")

@@ -1,0 +1,32 @@
+"""``validate`` of a pool.yaml: a YAML file is one unless it is said to be something else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from quati_pool.bundled import bundled
+from quati_pool.steps.validate import validate
+
+
+def test_the_systems_of_the_paper_are_a_valid_configuration() -> None:
+    report = validate(bundled("data/quati-paper") / "pool.yaml", None)
+    # Fifteen systems on each of two corpora (the issue's list; its three fusions and "half" included).
+    assert (report.ok, report.kind, report.summary) == (True, "config", {"systems": 30, "corpora": 2, "judges": 1})
+
+
+@pytest.mark.parametrize("kind", [None, "config"])
+def test_a_fault_is_told_with_its_line(tmp_path: Path, kind: str | None) -> None:
+    path = tmp_path / ("pool.yaml" if kind is None else "pool.txt")
+    path.write_text("name: x\ncorpus: {path: c.jsonl}\nqueries: {path: q.tsv}\nsystems:\n  a: {retriever: bm52s}\n")
+    report = validate(path, kind)
+    assert not report.ok
+    assert str(report.errors[0]).startswith(f"{path}:5: ")
+    assert "did you mean 'bm25s'" in str(report.errors[0])
+
+
+def test_another_kind_of_file_is_checked_as_before(tmp_path: Path) -> None:
+    path = tmp_path / "gold.yaml"
+    path.write_text("q1 0 d1 1\n")
+    assert validate(path, "qrels").summary["queries"] == 1
