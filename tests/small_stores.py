@@ -21,9 +21,9 @@ def store(folder: Path, texts: Sequence[str], doc_ids: Sequence[str] | None = No
     return CorpusStore(folder)
 
 
-def indexed(component: Any, corpus: CorpusStore, folder: Path, seed: int = 0) -> Path:
+def indexed(component: Any, corpus: CorpusStore, folder: Path) -> Path:
     folder.mkdir(parents=True)
-    component.index(corpus, folder, Context(seed=seed))
+    component.index(corpus, folder, Context())
     return folder
 
 

@@ -27,7 +27,9 @@ class FileKind(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: quati-pool validate pool.yaml runs/*.trec.gz gold.qrels corpus.jsonl queries.tsv")(validate)
+    app.command(epilog="Example: quati-pool validate pool.yaml runs/*.trec.gz gold.qrels corpus.jsonl queries.tsv")(
+        validate
+    )
 
 
 def validate(

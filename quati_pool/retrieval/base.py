@@ -68,8 +68,6 @@ class Context:
     """What components of one build share: where progress and notes go, engines that are started once, and
     folders for long work, which the build keeps in the workspace and which here last as long as the context."""
 
-    folder: Path = Path()
-    seed: int = 0
     progress: Progress = lambda done, total: None
     note: Callable[[str], None] = lambda line: None
     _engines: dict[type, Any] = field(default_factory=dict)

@@ -82,7 +82,8 @@ class _Vectors:
         weights = _weighted(counts, idf)
         rank = min(self.parameters.dimensions, *weights.shape)
         with threadpool_limits(1):
-            _, _, directions = randomized_svd(weights, rank, n_iter=_ITERATIONS, random_state=seed_of(context))
+            # scikit-learn takes seeds of 32 bits.
+            _, _, directions = randomized_svd(weights, rank, n_iter=_ITERATIONS, random_state=self.site.seed % 2**32)
             directions = np.ascontiguousarray(directions, dtype=np.float32)
             passages = _unit(weights @ directions.T)
         np.save(folder / "passages.npy", passages)
@@ -184,11 +185,6 @@ def _sparse_flops() -> float:
     started = time.perf_counter()
     sparse @ dense
     return float(2 * sparse.nnz * 64 / (time.perf_counter() - started))
-
-
-def seed_of(context: base.Context) -> int:
-    """scikit-learn takes seeds of 32 bits."""
-    return context.seed % 2**32
 
 
 def _texts(corpus: CorpusStore, context: base.Context) -> Any:

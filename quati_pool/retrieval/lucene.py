@@ -206,7 +206,8 @@ class Lucene:
             if "progress" in message:
                 progress(*message["progress"])
             elif "error" in message:
-                raise QuatiPoolError(f"Lucene could not {_said(command)}: {message['error']}{self._last_words()}")
+                told = message["error"]
+                raise QuatiPoolError(f"Lucene could not {_said(command)}: {told}{self._last_words()}{_remedy(told)}")
             else:
                 return message["answer"]
         raise _WorkerDiedError
@@ -258,6 +259,10 @@ def _keep(stream: IO[bytes], lines: deque[bytes]) -> None:
     with stream:
         while line := stream.readline(_STDERR_LINE):
             lines.append(line)
+
+
+def _remedy(error: str) -> str:
+    return "; free some space and run the same command again" if "No space left" in error else ""
 
 
 def _said(command: Mapping[str, Any]) -> str:

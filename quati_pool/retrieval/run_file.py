@@ -33,7 +33,7 @@ class RunFile(base.Retriever):
     def search(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context
     ) -> base.Hits:
-        path = context.folder / self.parameters.path
+        path = self.site.folder / self.parameters.path
         run = read_run(path, depth=depth)
         asked = Ids([query.query_id for query in queries]).encode(run.queries.values)[run.query]
         ours = asked >= 0

@@ -8,6 +8,7 @@ its last finished shard ends.
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,6 +39,14 @@ class _Layout(NamedTuple):
         return int(self.dtype.itemsize * np.prod(self.shape, dtype=np.int64))
 
 
+class _Entry(NamedTuple):
+    """How far the arrays were when a shard was finished: its passages and all before, their layouts and rows."""
+
+    passages: int
+    layouts: dict[str, _Layout]
+    rows: dict[str, int]
+
+
 class Shards:
     """The arrays in ``folder``. ``passages`` and ``shards`` count what is finished."""
 
@@ -48,14 +57,11 @@ class Shards:
         self._rows: dict[str, int] = {}
         self._layouts: dict[str, _Layout] = {}
         self._journal_bytes = 0
-        for entry, end in _entries(folder / _JOURNAL):
-            arrays = entry["arrays"]
-            layouts = {name: _Layout(np.dtype(dtype), tuple(shape)) for name, (dtype, shape, _) in arrays.items()}
-            rows = {name: count for name, (_, _, count) in arrays.items()}
+        for (passages, layouts, rows), end in _entries(folder / _JOURNAL):
             # A file that somebody cut ends what can be read; all from there on is made anew.
             if any(_size(folder / f"{name}.bin") < rows[name] * layouts[name].row_bytes for name in rows):
                 break
-            self._rows, self._layouts, self.passages = rows, layouts, entry["passages"]
+            self._rows, self._layouts, self.passages = rows, layouts, passages
             self.shards += 1
             self._journal_bytes = end
 
@@ -102,8 +108,9 @@ class Shards:
         return np.memmap(self.folder / f"{name}.bin", dtype=layout.dtype, mode="r", shape=shape)
 
 
-def _entries(journal: Path) -> Iterator[tuple[dict[str, Any], int]]:
-    """The whole lines of a journal, each with where it ends; the last one may have been cut short."""
+def _entries(journal: Path) -> Iterator[tuple[_Entry, int]]:
+    """The whole lines of a journal, each with where it ends; the last one may have been cut short, and what a
+    failing disk made of one ends what is known."""
     end = 0
     try:
         lines = journal.read_bytes().splitlines(keepends=True)
@@ -112,12 +119,22 @@ def _entries(journal: Path) -> Iterator[tuple[dict[str, Any], int]]:
     for line in lines:
         end += len(line)
         try:
-            entry = json.loads(line) if line.endswith(b"\n") else None
-        except ValueError:
-            return
-        if not isinstance(entry, dict):
+            entry = _entry(line)
+        except (ValueError, TypeError, KeyError, AttributeError):
             return
         yield entry, end
+
+
+def _entry(line: bytes) -> _Entry:
+    """Raises one of several errors for a line that ``append`` did not write."""
+    if not line.endswith(b"\n"):
+        raise ValueError("cut short")
+    entry = json.loads(line)
+    layouts, rows = {}, {}
+    for name, (dtype, shape, count) in entry["arrays"].items():
+        layouts[name] = _Layout(np.dtype(dtype), tuple(map(operator.index, shape)))
+        rows[name] = operator.index(count)
+    return _Entry(operator.index(entry["passages"]), layouts, rows)
 
 
 def _size(path: Path) -> int:

@@ -76,9 +76,7 @@ def build(
     prepare(keys, workspace, wanted, forced, listener.say)
     corpora = {name: open_corpus(config, name, maker, force=everything) for name in fingerprints}
     extra = load_extra(config, queries, list(corpora.values()))
-    with BuildContext(
-        config.folder, config.seed, note=listener.say, maker=maker, corpora=list(corpora.values())
-    ) as context:
+    with BuildContext(note=listener.say, maker=maker, corpora=list(corpora.values())) as context:
         systems = Systems(config, queries, corpora, keys, maker, context, forced)
         for run_tag in sorted(wanted, key=lambda tag: not systems.reads_files(tag)):
             systems.run(run_tag)

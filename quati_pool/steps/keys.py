@@ -76,11 +76,17 @@ class Keys:
             key |= {"parameters": system.parameters.model_dump(), "fuse": system.fuse}
         else:
             component = registry.get(name)(system.parameters, self.site)
+            try:
+                index, search = component.index_key(), component.search_key()
+            except ImportError:
+                # They name the versions of packages, which may not be installed.
+                component.require()
+                raise
             key |= {
                 "queries": self._queries.fingerprint,
                 "corpus": self._corpora[self.corpus(run_tag)],
-                "index": component.index_key(),
-                "search": component.search_key(),
+                "index": index,
+                "search": search,
                 "files": [self._workspace.input_digest(self.config.folder / file) for file in component.inputs()],
             }
         if not isinstance(system, RetrieverSystem):

@@ -176,7 +176,10 @@ class _Found:
         registry, name = component_name(system)
         component: Component = registry.get(name)(system.parameters, self.keys.site)
         there, left = self._there(run_tag, component, registry.identity(name), corpus)
-        estimate, problem = self._estimate(run_tag, system, component, corpus)
+        # What files hold changes no estimate, and large models take long to read.
+        unread = replace(self.keys.site, digest=lambda path: "")
+        estimating: Component = registry.get(name)(system.parameters, unread)
+        estimate, problem = self._estimate(run_tag, system, estimating, corpus)
         made = self._makes(component, registry.identity(name), corpus)
         shares = self._makers.setdefault(made, run_tag) if made else run_tag
         hours = None

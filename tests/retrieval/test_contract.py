@@ -153,7 +153,6 @@ def fresh(
     kind = registry.get(case.name)
     kind.require()
     component = kind(kind.Parameters(**values), Site(folder=place))
-    context.folder = place
     component.fetch(context.note)
     if component.index_key() is not None:
         index.mkdir()

@@ -118,6 +118,26 @@ def test_what_was_written_but_not_finished_is_overwritten(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "{}", "[]", "null", "7", '{"passages": 9}', '{"passages": 9, "arrays": 3}', '{"passages": "9", "arrays": {}}',
+        '{"passages": 9, "arrays": {"vectors": ["no type", [3], 9]}}',
+        '{"passages": 9, "arrays": {"vectors": ["<f4", 3, 9]}}',
+        '{"passages": 9, "arrays": {"vectors": ["<f4", ["3"], 9]}}',
+        "\x00\x00",
+    ],
+)  # fmt: skip
+def test_a_line_of_the_journal_that_a_disk_spoilt_ends_what_is_known(tmp_path: Path, line: str) -> None:
+    grown(tmp_path, [2, 3])
+    journal = tmp_path / "shards.jsonl"
+    first = journal.read_text(encoding="utf-8").splitlines()[0]
+    journal.write_text(f"{first}\n{line}\n", encoding="utf-8")
+    assert (Shards(tmp_path).passages, Shards(tmp_path).shards) == (2, 1)
+    grown(tmp_path, [3])
+    assert np.array_equal(Shards(tmp_path).array("vectors"), vectors(0, 5))
+
+
+@pytest.mark.parametrize(
     ("arrays", "told"),
     [
         ({"vectors": np.zeros((1, 4), np.float32)}, r"vectors of float32, dimension 4"),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,6 +75,34 @@ def test_inputs_that_are_gone_and_runs_not_made_yet_are_no_fault(pool_yaml: Path
     refuse_outdated(load_config(pool_yaml))
     (pool_yaml.parent / "corpus.jsonl").unlink()
     refuse_outdated(load_config(pool_yaml))
+
+
+@pytest.mark.parametrize("system", ["{retriever: bm25}", "{retriever: dense, model: model}"], ids=["bm25", "dense"])
+def test_runs_of_systems_whose_extra_is_not_installed_are_no_fault(
+    pool_yaml: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    """Whether a package is there, and its version, are all that keys ask of one."""
+
+    extras = ("pyserini", "sentence_transformers", "sentence-transformers", "transformers", "faiss", "faiss-cpu")
+    distribution, find_spec = importlib.metadata.distribution, importlib.util.find_spec
+
+    def absent(name: str) -> Any:
+        if name in extras:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return distribution(name)
+
+    monkeypatch.setattr(importlib.metadata, "distribution", absent)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in extras else find_spec(name))
+    model = pool_yaml.parent / "model"
+    model.mkdir()
+    (model / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+    for name in ("model.safetensors", "tokenizer.json"):
+        (model / name).touch()
+    systems = f"  made: {system}\n  both: {{fuse: [bm25s, made]}}\npool:"
+    pool_yaml.write_text(POOL.replace("pool:", systems), encoding="utf-8")
+    refuse_outdated(load_config(pool_yaml))
+    # The others can be made, too.
+    built(pool_yaml, only=["lsa"])
 
 
 @pytest.mark.parametrize("command", ["evaluate", "report", "export"])

@@ -29,6 +29,7 @@ from quati_pool.steps.plan import Plan, PlannedSystem, plan
 from quati_pool.steps.plan_report import as_data, tables
 from quati_pool.workspace import Workspace
 from tests.shared_data import shared
+from tests.tiny_models import cross_encoder, dense
 
 POOL = """\
 name: tiny
@@ -117,6 +118,23 @@ def test_a_changed_parameter_makes_a_run_stale_in_the_plan(tiny: Path) -> None:
     assert _system(found, "bm25s").there == ()
     assert _system(found, "rrf").there == ()
     assert _system(found, "lsa").there == ("run current",)
+
+
+def test_a_model_too_large_to_be_hashed_in_passing_is_planned(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A local model of more than some hundred megabytes, before the first build."""
+    dense.bert_folder(tiny / "model")
+    cross_encoder.cross_encoder(tiny / "pairs")
+    monkeypatch.setattr(plan_corpora, "_HASHED", 1000)
+    systems = "  dense: {retriever: dense, model: model}\n"
+    systems += "  ce: {first: bm25s, rerank: {with: cross-encoder, model: pairs, depth: 3}}\n"
+    found = plan(_with(tiny, systems))
+    for run_tag, texts in (("dense", 3), ("ce", 6)):
+        system = _system(found, run_tag)
+        assert system.problem is None
+        assert system.estimate is not None
+        assert system.estimate.encode == texts
+        assert system.estimate.flops is not None
+        assert "model here" in system.there
 
 
 def test_what_two_systems_share_is_counted_once(tiny: Path) -> None:

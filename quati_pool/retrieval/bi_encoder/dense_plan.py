@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,7 +33,7 @@ def estimate_dense(
     if shape is None:
         return planning.model_work(parameters.model, None, encode, 0)
     limit = min(parameters.max_tokens or shape.max_tokens, shape.max_tokens)
-    count = None if folder is None else _counter(folder, settings.passage_prompt if settings else "")
+    count = None if folder is None else models.token_counter(folder, settings.passage_prompt if settings else "")
     tokens = planning.tokens_of(work.characters, limit, work.sample, count)
     half = (settings.compute if settings else parameters.compute) != "fp32"
     size = 2 if half else 4
@@ -62,16 +61,3 @@ def estimate_dense(
 def _batch_bytes(tokens: int, shape: Shape, size: int) -> int:
     """What the activations of a batch take."""
     return tokens * size * (_HIDDEN_HELD * shape.hidden + _INNER_HELD * shape.ffn)
-
-
-def _counter(folder: Path, prompt: str) -> Callable[[str], int] | None:
-    """Counts the tokens of a passage as the model does; None where its tokenizer is of an older format."""
-    file = models.transformer_folder(folder) / "tokenizer.json"
-    if not file.is_file():
-        return None
-    import tokenizers
-
-    tokenizer = tokenizers.Tokenizer.from_file(str(file))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return lambda text: len(tokenizer.encode(prompt + text).ids)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -11,6 +11,7 @@ from pydantic import Field
 
 from quati_pool.errors import ConfigError
 from quati_pool.retrieval.encoders import models
+from quati_pool.retrieval.encoders.reading import Task, prompt_of
 
 # E5 (Wang et al. 2022, arXiv 2212.03533, section 4; 2024, arXiv 2402.05672) was trained with these; the
 # instruct variants were not.
@@ -54,11 +55,10 @@ def settings_of(parameters: EncodingParameters, folder: Path) -> Settings:
     Raises ConfigError where they contradict each other or the model knows no such prompt.
     """
     config = models.read_config(folder, "config_sentence_transformers.json")
-    query, passage = (
-        _prompt(parameters, config, role, names)
-        for role, names in (("query", ("query",)), ("passage", ("document", "passage", "corpus")))
+    query, passage = e5_prompts(parameters, folder) or (
+        _prompt(parameters, config, "query", "query"),
+        _prompt(parameters, config, "passage", "document"),
     )
-    query, passage = e5_prompts(parameters, folder) or (query, passage)
     similarity = config.get("similarity_fn_name")
     if parameters.normalize is None and similarity not in (None, "cosine", "dot"):
         raise ConfigError(
@@ -72,8 +72,8 @@ def settings_of(parameters: EncodingParameters, folder: Path) -> Settings:
     if parameters.precision == "fp16" and "compute" not in parameters.model_fields_set:
         computes = "fp16"
     return Settings(
-        query or "",
-        passage or "",
+        query,
+        passage,
         truncate_dim,
         similarity != "dot" if parameters.normalize is None else parameters.normalize,
         parameters.max_tokens,
@@ -81,8 +81,8 @@ def settings_of(parameters: EncodingParameters, folder: Path) -> Settings:
     )
 
 
-def _prompt(parameters: EncodingParameters, config: Mapping[str, Any], role: str, names: Sequence[str]) -> str | None:
-    """The text before a query or a passage, as sentence-transformers chooses it; None where nobody says."""
+def _prompt(parameters: EncodingParameters, config: Mapping[str, Any], role: str, task: Task) -> str:
+    """The text before a query or a passage; empty where nobody says."""
     literal, name = getattr(parameters, f"{role}_prompt"), getattr(parameters, f"{role}_prompt_name")
     prompts = config.get("prompts") or {}
     known = {key: text for key, text in prompts.items() if isinstance(text, str)}
@@ -98,8 +98,7 @@ def _prompt(parameters: EncodingParameters, config: Mapping[str, Any], role: str
                 f"mend {role}_prompt_name, or write the text as {role}_prompt"
             )
         return known[name]
-    # sentence-transformers saves prompts that a model has not as empty texts.
-    return next((known[key] for key in names if known.get(key)), None)
+    return prompt_of(known, task)
 
 
 def e5_prompts(parameters: EncodingParameters, folder: Path) -> tuple[str, str] | None:

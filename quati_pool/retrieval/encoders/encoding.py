@@ -19,6 +19,8 @@ import numpy.typing as npt
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import QuatiPoolError
 from quati_pool.records import Int
+from quati_pool.retrieval.encoders.models import quiet
+from quati_pool.retrieval.encoders.reading import Task, limit_of, reader_of
 from quati_pool.retrieval.encoders.shortening import Shortening
 
 Matrix = npt.NDArray[np.float32]
@@ -152,7 +154,9 @@ class Tokenized:
                 continue
             self._rows.add(name)
             fill = padding if name == "input_ids" else 0
-            self._features[name] = torch.cat([self._padded(v, width, fill) for v in values])
+            # Of texts without a token a tokenizer may give an empty tensor of another type.
+            kind = next((v.dtype for v in values if v.numel()), torch.int64)
+            self._features[name] = torch.cat([self._padded(v.to(kind), width, fill) for v in values])
         mask = self._features["attention_mask"]
         self.lengths: Int = mask.sum(1).numpy().astype(np.int64)
         # Where a row's tokens do not stand at one end together, nothing is cut off.
@@ -180,21 +184,18 @@ class Tokenized:
         return found
 
 
-class Encoder:
-    """A SentenceTransformer on its devices; threads work on them, each with a copy of the model."""
+class TextEncoder:
+    """A model of sentence-transformers on its devices; threads work on them, each with a copy of the model."""
 
     def __init__(self, model: Any, devices: Sequence[str], batch_tokens: int, note: Callable[[str], None]) -> None:
         self.model = model
         self._budget = batch_tokens
-        self._shortened = Shortening(model)
         self._models = [model, *(copy.deepcopy(model).to(device) for device in devices[1:])]
         self._halvings = [Halving(note) for _ in self._models]
 
     @property
-    def dimension(self) -> int | None:
-        """Of the model's vectors before any truncation; None where it does not say."""
-        dimension = self.model.get_embedding_dimension()
-        return None if dimension is None else int(dimension)
+    def on_gpu(self) -> bool:
+        return str(self.model.device.type) != "cpu"
 
     @property
     def layer_weights(self) -> int:
@@ -206,57 +207,52 @@ class Encoder:
         }
         return sum(weight.numel() for weight in self.model.parameters() if id(weight) not in tables)
 
-    def encode(
+    def batches(
         self,
         texts: Sequence[str],
         prompt: str,
-        task: str,
-        truncate_dim: int | None,
-        normalize: bool,
+        task: Task,
+        make: Callable[[Any], T],
         progress: Callable[[int], None] = lambda done: None,
-    ) -> Matrix:
-        """Vectors of ``texts``, shape (n, dimension), float32. ``task`` is query or document, for models
-        that treat them differently; ``progress`` is called with how many of these texts are done.
+    ) -> Iterator[tuple[list[int], T]]:
+        """Positions of texts, batch by batch, with what ``make`` makes of the model's output for them, on the
+        device; texts without a token are in no batch.
 
-        A text without a single token gets zeros. Raises QuatiPoolError where a device has no memory for a
-        single text.
+        ``progress`` is called with how many of these texts are done. Raises QuatiPoolError where a device has
+        no memory for a single text.
         """
         import torch
 
-        kept = [self._shortened(text) for text in texts]
-        tokenized = self._tokenized(kept, prompt, task)
+        reader = reader_of(self.model, task)
+        tokenizer = getattr(reader, "tokenizer", None)
+        shortened = Shortening(tokenizer, limit_of(reader, task))
+        kept = [shortened(text) for text in texts]
+        with quiet():
+            tokenized = self._tokenized(kept, prompt, task, getattr(tokenizer, "pad_token_id", None) or 0)
         lengths = np.array([len(text) // 4 + 1 for text in kept]) if tokenized is None else tokenized.lengths
 
-        def work(model: Any, positions: list[int]) -> Matrix:
+        def work(model: Any, positions: list[int]) -> T:
             if tokenized is None:
                 features = self._preprocess([kept[position] for position in positions], prompt, task)
             else:
                 features = tokenized.batch(positions)
             with torch.inference_mode():
-                features = {
+                there = {
                     name: value.to(model.device) if isinstance(value, torch.Tensor) else value
                     for name, value in features.items()
                 }
-                vectors = model(features, task=task)["sentence_embedding"][:, :truncate_dim].float()
-                if normalize:
-                    vectors = torch.nn.functional.normalize(vectors, dim=1)
-                array: Matrix = vectors.cpu().numpy()
-                return array
+                return make(model(there, task=task))
 
-        batches = [batch[lengths[batch] > 0] for batch in token_batches(lengths, self._budget)]
-        out: Matrix | None = None
+        wanted = [batch[lengths[batch] > 0] for batch in token_batches(lengths, self._budget)]
         done = 0
-        for positions, vectors in spread(
-            [batch.tolist() for batch in batches if len(batch)], work, self._models, self._halvings
+        for positions, made in spread(
+            [batch.tolist() for batch in wanted if len(batch)], work, self._models, self._halvings
         ):
-            if out is None:
-                out = np.zeros((len(kept), vectors.shape[1]), dtype=np.float32)
-            out[positions] = vectors
+            yield positions, made
             done += len(positions)
             progress(done)
-        return np.zeros((len(kept), truncate_dim or self.dimension or 0), dtype=np.float32) if out is None else out
 
-    def _tokenized(self, texts: list[str], prompt: str, task: str) -> Tokenized | None:
+    def _tokenized(self, texts: list[str], prompt: str, task: Task, padding: int) -> Tokenized | None:
         """All texts as tensors; None for a model whose inputs are no padded rows (static embeddings, inputs
         without padding), which takes texts batch by batch."""
         import torch
@@ -269,11 +265,49 @@ class Encoder:
             if not isinstance(mask, torch.Tensor) or mask.ndim != 2 or len(mask) != len(some):
                 return None
             parts.append(features)
-        padding = getattr(getattr(self.model, "tokenizer", None), "pad_token_id", None)
-        return Tokenized(parts, padding or 0) if parts else None
+        return Tokenized(parts, padding) if parts else None
 
-    def _preprocess(self, texts: list[str], prompt: str, task: str) -> dict[str, Any]:
+    def _preprocess(self, texts: list[str], prompt: str, task: Task) -> dict[str, Any]:
         return dict(self.model.preprocess(texts, prompt=prompt or None, task=task))
+
+
+class Encoder(TextEncoder):
+    """A SentenceTransformer on its devices."""
+
+    @property
+    def dimension(self) -> int | None:
+        """Of the model's vectors before any truncation; None where it does not say."""
+        dimension = self.model.get_embedding_dimension()
+        return None if dimension is None else int(dimension)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        prompt: str,
+        task: Task,
+        truncate_dim: int | None,
+        normalize: bool,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> Matrix:
+        """Vectors of ``texts``, shape (n, dimension), float32; a text without a single token gets zeros.
+
+        ``task`` is for models that treat queries and documents differently. Raises as ``batches``.
+        """
+        import torch
+
+        def make(output: Any) -> Matrix:
+            vectors = output["sentence_embedding"][:, :truncate_dim].float()
+            if normalize:
+                vectors = torch.nn.functional.normalize(vectors, dim=1)
+            array: Matrix = vectors.cpu().numpy()
+            return array
+
+        out: Matrix | None = None
+        for positions, vectors in self.batches(texts, prompt, task, make, progress):
+            if out is None:
+                out = np.zeros((len(texts), vectors.shape[1]), dtype=np.float32)
+            out[positions] = vectors
+        return np.zeros((len(texts), truncate_dim or self.dimension or 0), dtype=np.float32) if out is None else out
 
 
 def spread(

@@ -14,6 +14,7 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -175,6 +176,11 @@ def needed(names: Collection[str]) -> list[str]:
     return kept
 
 
+def engines() -> dict[str, str]:
+    """The versions of the libraries that models compute with."""
+    return {name: version(name) for name in ("sentence-transformers", "transformers")}
+
+
 def kind_of(folder: Path) -> Kind:
     """What a model was made for, read from its configuration files.
 
@@ -188,6 +194,8 @@ def kind_of(folder: Path) -> Kind:
         if saved in _TYPES:
             return _TYPES[saved]
         types = [str(module.get("type", "")) for module in modules]
+        if _is_router(modules):
+            types += [str(name) for name in _router(folder, modules)["types"].values()]
         last_parts = {name.rpartition(".")[2] for name in types}
         if any(name.startswith("pylate.") for name in types):
             return "multi-vector"
@@ -237,14 +245,12 @@ def devices_of(parameters: ModelParameters) -> list[str]:
             return ["cuda"]
         return ["mps"] if torch.backends.mps.is_available() else ["cpu"]
     names = [asked] if isinstance(asked, str) else asked
+    there = {"cpu": 1, "cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
     for name in names:
-        try:
-            device = torch.device(name)
-        except RuntimeError:
-            raise ConfigError(f"there is no kind of device {name!r}; use cpu, cuda, cuda:1 …") from None
-        if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-            raise ConfigError(f"this machine has no device {name!r}; drop device:, or use cpu")
-        if device.type == "mps" and not torch.backends.mps.is_available():
+        kind = re.fullmatch(r"(cpu|mps|cuda)(?::(\d+))?", name)
+        if kind is None:
+            raise ConfigError(f"there is no kind of device {name!r}; use cpu, cuda, cuda:1 …")
+        if int(kind[2] or 0) >= there[kind[1]]:
             raise ConfigError(f"this machine has no device {name!r}; drop device:, or use cpu")
     return names
 
@@ -252,14 +258,14 @@ def devices_of(parameters: ModelParameters) -> list[str]:
 def batch_tokens_of(parameters: ModelParameters, devices: Sequence[str]) -> int:
     """Tokens of one batch: on a CPU fewer than on a GPU unless the user says how many, because larger ones
     leave its caches (MiniLM on one core: 2,048 tokens in half the time of 16,384)."""
-    if "batch_tokens" in parameters.model_fields_set or devices[0] != "cpu":
+    if "batch_tokens" in parameters.model_fields_set or not devices[0].startswith("cpu"):
         return parameters.batch_tokens
     return min(parameters.batch_tokens, _CPU_TOKENS)
 
 
-def load(name: str, local: Local, parameters: ModelParameters, **options: Any) -> Any:
-    """The model ready to compute: ``name`` is a class of sentence-transformers, or of transformers where it
-    begins with ``AutoModel``; ``options`` go to it.
+def load(name: str, folder: Path, parameters: ModelParameters, **options: Any) -> Any:
+    """The model in ``folder``, ready to compute: ``name`` is a class of sentence-transformers, or of transformers
+    where it begins with ``AutoModel``; ``options`` go to it.
 
     Runs no code that comes with a model. Raises ModelError where it cannot be loaded whole.
     """
@@ -267,19 +273,20 @@ def load(name: str, local: Local, parameters: ModelParameters, **options: Any) -
 
     device = devices_of(parameters)[0]
     dtype = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[parameters.compute]
-    with loading(parameters.model):
+    # A cross-encoder's head may read the pooler; those who want a text's vectors do not.
+    with loading(parameters.model, unused=() if name == "CrossEncoder" else ("pooler",)):
         if name.startswith("AutoModel"):
             import transformers
 
             model = getattr(transformers, name).from_pretrained(
-                str(local.folder), dtype=dtype, local_files_only=True, trust_remote_code=False, **options
+                str(folder), dtype=dtype, local_files_only=True, trust_remote_code=False, **options
             )
             return model.to(device).eval()
         import sentence_transformers
 
         kwargs = {"dtype": dtype, **options.pop("model_kwargs", {})}
         model = getattr(sentence_transformers, name)(
-            str(local.folder), device=device, local_files_only=True, trust_remote_code=False, model_kwargs=kwargs,
+            str(folder), device=device, local_files_only=True, trust_remote_code=False, model_kwargs=kwargs,
             **options,
         )  # fmt: skip
         return model.eval()
@@ -314,10 +321,11 @@ def quiet() -> Iterator[list[str]]:
 
 
 @contextmanager
-def loading(model: str) -> Iterator[None]:
+def loading(model: str, unused: Sequence[str] = ()) -> Iterator[None]:
     """Loads quietly, and turns whatever a library raises into one line.
 
-    Raises ModelError, also where weights that the model uses are missing and would be random.
+    Raises ModelError, also where weights that the model uses are missing and would be random; ``unused`` are
+    parts of the names of weights that it does not.
     """
     try:
         with quiet() as heard:
@@ -334,7 +342,8 @@ def loading(model: str) -> Iterator[None]:
         else:
             reason = f"cannot be loaded ({said[:200]}); its files may be damaged: get it again, or name another"
         raise ModelError(f"model {model!r} {reason}") from error
-    lacking = [key for report in heard for key in _missing_weights(report)]
+    missing = [key for report in heard for key in _missing_weights(report)]
+    lacking = [key for key in missing if not any(part in key for part in unused)]
     if lacking:
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
         raise ModelError(
@@ -377,9 +386,32 @@ def shape_of(folder: Path) -> Shape:
 
 
 def transformer_folder(folder: Path) -> Path:
-    """Where in a model its transformer (or its static embedding) lies: the first module's folder."""
+    """Where in a model the transformer (or the static embedding) lies that reads passages: the first module's
+    folder, or, of a model with routes, that of the first module on the route of documents.
+
+    Raises ModelError where the routes cannot be read.
+    """
     modules = _modules(folder)
-    return folder / str(modules[0].get("path", "")) if modules else folder
+    if not modules:
+        return folder
+    place = folder / str(modules[0].get("path", ""))
+    return place / _routes(folder, modules)["document"] if _is_router(modules) else place
+
+
+def token_counter(folder: Path, prompt: str = "") -> Callable[[str], int] | None:
+    """Counts the tokens of a passage, with the prompt before it, as the model in ``folder`` does, without a
+    limit; None where its tokenizer is of an older format, or the library not installed."""
+    file = transformer_folder(folder) / "tokenizer.json"
+    if not file.is_file():
+        return None
+    try:
+        import tokenizers
+    except ModuleNotFoundError:
+        return None
+    tokenizer = tokenizers.Tokenizer.from_file(str(file))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda text: len(tokenizer.encode(prompt + text).ids)
 
 
 def max_tokens_of(folder: Path) -> int:
@@ -488,8 +520,11 @@ def _wanted(files: Collection[str]) -> list[str]:
 def _require_complete(folder: Path, model: str) -> None:
     """Raises ModelError where files that loading needs are not there."""
     modules = _modules(folder)
-    for module in modules or []:
-        kind = str(module.get("type", ""))
+    readers = _readers(folder, modules) if modules else {}
+    kinds = [str(module.get("type", "")) for module in modules or []]
+    if modules and _is_router(modules):
+        kinds += map(str, _router(folder, modules)["types"].values())
+    for kind in kinds:
         if not kind.startswith(("sentence_transformers.", "pylate.")):
             raise ModelError(
                 f"model {model!r} needs code of its own ({kind or 'a module without a type'}), which quati-pool does "
@@ -502,8 +537,12 @@ def _require_complete(folder: Path, model: str) -> None:
             f"the folder {folder} of model {model!r} holds no model (neither modules.json nor config.json); "
             f"name the folder that does"
         )
-    places = [] if modules and str(modules[0].get("type", "")).endswith(".Router") else [transformer_folder(folder)]
-    lacking = [f"{place} has no {found}" for place in places if (found := _lacking(place))]
+    lacking = [f"{place} has no {found}" for place in readers or [folder] if (found := _lacking(place))]
+    lacking += [
+        f"{place} has no config.json"
+        for place, kind in readers.items()
+        if kind.endswith("Transformer") and not (place / "config.json").is_file()
+    ]
     for module in modules or []:
         place = folder / str(module.get("path", ""))
         if str(module.get("type", "")).endswith((".Pooling", ".Dense")) and not (place / "config.json").is_file():
@@ -521,11 +560,44 @@ def _lacking(place: Path) -> str | None:
         shards = {str(file) for file in _read(place / index).get("weight_map", {}).values()}
         if shards - names:
             return sorted(shards - names)[0]
-    if not any(name.endswith(".safetensors") or re.fullmatch(r"pytorch_model.*\.bin", name) for name in names):
+    weights = re.compile(r".*\.safetensors|pytorch_model.*\.bin|idf\.json")
+    if not any(weights.fullmatch(name) for name in names):
         return "weights (model.safetensors)"
     if not names & set(_TOKENIZERS):
         return "tokenizer (tokenizer.json)"
     return None
+
+
+def _readers(folder: Path, modules: Sequence[dict[str, Any]]) -> dict[Path, str]:
+    """The folders of the modules that read texts, one of each route, and their types."""
+    top = folder / str(modules[0].get("path", ""))
+    if not _is_router(modules):
+        return {top: str(modules[0].get("type", ""))}
+    types = _router(folder, modules)["types"]
+    return {top / name: str(types.get(name, "")) for name in _routes(folder, modules).values()}
+
+
+def _is_router(modules: Sequence[dict[str, Any]]) -> bool:
+    # Asym is what sentence-transformers called it before version 5.
+    return str(modules[0].get("type", "")).endswith((".Router", ".Asym"))
+
+
+def _router(folder: Path, modules: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The modules and routes of a model's router."""
+    place = folder / str(modules[0].get("path", ""))
+    config = _read(place / "router_config.json") or _read(place / "config.json")
+    if not isinstance(config.get("types"), dict) or not isinstance(config.get("structure"), dict):
+        raise ModelError(f"{place} names no modules for documents; get the model again")
+    return config
+
+
+def _routes(folder: Path, modules: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """The folder of each route's first module, within the router's; one route is ``document``."""
+    structure = _router(folder, modules)["structure"]
+    routes = {name: str(parts[0]) for name, parts in structure.items() if isinstance(parts, list) and parts}
+    if "document" not in routes:
+        raise ModelError(f"the routes of {folder} are {', '.join(routes) or 'none'}, not document; name another model")
+    return routes
 
 
 def _modules(folder: Path) -> list[dict[str, Any]] | None:
@@ -554,12 +626,11 @@ def _json(file: Path) -> Any:
 
 
 def _missing_weights(report: str) -> list[str]:
-    """Weights that a library says it made up, but for those of a pooler, which sentence-transformers does
-    not use."""
+    """Weights that a library says it made up; numbered positions are none."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", report)
     rows = [line.split("|") for line in plain.splitlines() if "|" in line]
     keys = [row[0].strip() for row in rows if len(row) > 1 and row[1].strip() == "MISSING"]
-    return [key for key in keys if "pooler" not in key and "position_ids" not in key]
+    return [key for key in keys if "position_ids" not in key]
 
 
 def _restore(logger: logging.Logger, handlers: list[logging.Handler], propagate: bool, level: int) -> None:

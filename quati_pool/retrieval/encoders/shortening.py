@@ -28,13 +28,12 @@ _WORTH = 2
 class Shortening:
     """Cuts texts for one model; does nothing for a model without a limit or with another kind of tokenizer."""
 
-    def __init__(self, model: Any) -> None:
-        limit = getattr(model, "max_seq_length", None)
-        backend = getattr(getattr(model, "tokenizer", None), "backend_tokenizer", None)
-        side = getattr(getattr(model, "tokenizer", None), "truncation_side", "right")
-        known = isinstance(limit, int) and limit < 10**6 and side == "right"
+    def __init__(self, tokenizer: Any, limit: int | None) -> None:
+        """``limit`` is how many tokens of a text are read, None for all."""
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        known = limit is not None and getattr(tokenizer, "truncation_side", "right") == "right"
         self._backend: Any = backend if known and backend is not None and splits_at_spaces(backend) else None
-        self._limit = int(limit or 0) if known else 0
+        self._limit = limit or 0
 
     def __call__(self, text: str) -> str:
         """A beginning of ``text`` whose tokens up to the limit are those of the whole, or all of it."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,28 +16,23 @@ import numpy.typing as npt
 from pydantic import Field
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artefacts import digest
-from quati_pool.records import Int, Query, Run
+from quati_pool.records import Query, Run
 from quati_pool.retrieval import base, planning
 from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.encoders.encoding import pieces
-from quati_pool.retrieval.encoders.models import ModelParameters
+from quati_pool.retrieval.encoders.encoded import CorpusEncoding, Encoded
+from quati_pool.retrieval.encoders.reading import limit_tokens
 from quati_pool.retrieval.late_interaction import maxsim, token_index
 from quati_pool.retrieval.late_interaction.maxsim import hits_of, joined, maxsim_search, pair_scores
 from quati_pool.retrieval.late_interaction.token_encoder import TokenEncoder, require_dimension
 from quati_pool.retrieval.late_interaction.token_index import TokenIndex, TokenIndexParameters
-from quati_pool.retrieval.late_interaction.token_vectors import TokenVectors, equal_before, token_arrays
-from quati_pool.retrieval.shards import Shards
-from quati_pool.retrieval.vector_index.vector_search import Precision, vector_bytes
+from quati_pool.retrieval.late_interaction.token_vectors import TokenVectors
+from quati_pool.retrieval.vector_index.vector_search import Precision, store_arrays, vector_bytes
 
-_SHARD = {False: 512, True: 8192}
-"""Passages of a shard, by whether a GPU encodes them: a minute or two of work."""
 _QUERY_TOKENS = 32  # ColBERT's, where a plan must guess
 _DIMENSION = 128
 
 
-class ColbertRerankerParameters(ModelParameters):
+class ColbertRerankerParameters(models.ModelParameters):
     dimension: Annotated[
         int | None,
         Field(
@@ -55,94 +49,49 @@ class ColbertParameters(ColbertRerankerParameters, TokenIndexParameters):
     pass
 
 
-class _LateInteraction(base.Component):
+class _LateInteraction(CorpusEncoding[TokenEncoder]):
     """What retriever and reranker share: the model, and the token vectors of the corpus."""
 
+    name = "colbert"
+    kind = "multi-vector"
+    # On a GPU: 512 tokens of 128 numbers each are half a gigabyte.
+    most = 2048
     parameters: ColbertRerankerParameters
 
-    @classmethod
-    def require(cls) -> None:
-        models.require_neural("colbert")
-
-    def fetch(self, note: Callable[[str], None]) -> None:
-        local = models.fetch(self.site, self.parameters.model, self.parameters.revision, note)
-        self._check(local)
-
     def search_key(self) -> dict[str, Any]:
-        return self._encoding_key()
+        return self.encoding_key()
 
-    def _encoding_key(self) -> dict[str, Any]:
-        told = self.parameters.model_dump(include={"dimension", "precision", "max_tokens", "compute"})
-        engines = {name: version(name) for name in ("sentence-transformers", "transformers")}
-        return {"component": ["colbert", self.version], "model": self._local().identity, **told, **engines}
-
-    def _local(self) -> models.Local:
-        return models.locate(self.site, self.parameters.model, self.parameters.revision)
-
-    def _check(self, local: models.Local) -> None:
-        models.require_kind(local, self.parameters.model, "multi-vector", "colbert")
+    def check(self, local: models.Local, note: Callable[[str], None]) -> None:
+        super().check(local, note)
         try:
             most = models.shape_of(local.folder).dimension
         except models.ModelError:
             return  # the loaded model tells
         require_dimension(self.parameters.model, self.parameters.dimension, most)
 
-    def _encoder(self, context: base.Context) -> TokenEncoder:
-        local = self._local()
-        self._check(local)
-        chosen = self.parameters
-        return TokenEncoder(local, chosen, chosen.dimension, chosen.max_tokens, context.note)
+    def chosen(self, folder: Path) -> dict[str, Any]:
+        return self.parameters.model_dump(include={"dimension", "precision", "max_tokens", "compute"})
 
-    def _encoded(self, corpus: CorpusStore, context: base.Context) -> TokenVectors:
-        """Token vectors of the whole corpus; what is missing is encoded."""
-        ordinals = np.arange(len(corpus))
-        key = self._encoding_key()
-        folder = context.grow(corpus, "colbert", key, lambda folder: self._fill(folder, corpus, ordinals, context))
-        return TokenVectors(Shards(folder))
+    def load(self, folder: Path, note: Callable[[str], None]) -> TokenEncoder:
+        told, devices = self.parameters, models.devices_of(self.parameters)
+        model = models.load("MultiVectorEncoder", folder, told)
+        limit_tokens(model, told.model, told.max_tokens, ["document"])
+        return TokenEncoder(model, told.model, devices, models.batch_tokens_of(told, devices), told.dimension, note)
 
-    def _encoded_some(self, corpus: CorpusStore, ordinals: Int, context: base.Context) -> TokenVectors:
-        """Token vectors of some passages, in the order of ``ordinals``."""
-        key = {**self._encoding_key(), "ordinals": digest(ordinals.tolist())}
-        folder = context.grow(corpus, "colbert", key, lambda folder: self._fill(folder, corpus, ordinals, context))
-        return TokenVectors(Shards(folder))
-
-    def _fill(self, folder: Path, corpus: CorpusStore, ordinals: Int, context: base.Context) -> dict[str, int]:
-        """Goes on encoding the passages ``ordinals`` into the shards of ``folder``.
-
-        A text that occurs again is not encoded again: the same vectors give it the same scores.
-        """
-        shards = Shards(folder)
-        if shards.passages == len(ordinals):
-            return {"passages": len(ordinals)}
-        encoder = self._encoder(context)
-        first = equal_before(corpus, ordinals)
-        for some, texts in pieces(corpus, ordinals, shards.passages, _SHARD[encoder.on_gpu]):
-            start = shards.passages
-            sources = first[start : start + len(some)]
-            fresh = np.flatnonzero(sources == np.arange(start, start + len(some)))
-
-            def report(done: int, before: int = start) -> None:
-                context.progress(before + done, len(ordinals))
-
-            report(0)
-            encoded = encoder.passages(
-                [texts[row] for row in fresh],
-                lambda row, places=some[fresh]: corpus.ids.decode(places[row : row + 1])[0].as_py(),  # type: ignore[misc]
-                report,
-            )
-            shards.append(len(some), **token_arrays(shards, encoded, sources, self.parameters.precision))
-        context.progress(shards.passages, len(ordinals))
-        return {"passages": shards.passages, "tokens": len(shards.array("vectors"))}
+    def encode(
+        self, encoder: TokenEncoder, texts: list[str], doc_id: Callable[[int], str], progress: Callable[[int], None]
+    ) -> Encoded:
+        found = encoder.passages(texts, doc_id, progress)
+        return Encoded(store_arrays(found.vectors, self.parameters.precision), found.counts)
 
     def _encoding(self, work: planning.Work, passages: int) -> tuple[planning.Estimate, float, int]:
         """What encoding so many passages takes, about how many token vectors come out, and their dimension."""
         chosen = self.parameters
-        try:
-            shape: planning.Shape | None = models.shape_of(self._local().folder)
-        except QuatiPoolError:
-            shape = planning.known_shape(chosen.model)
+        folder = self.folder_if_here()
+        shape = planning.known_shape(chosen.model) if folder is None else models.shape_of(folder)
         most = chosen.max_tokens or (shape.max_tokens if shape else None)
-        tokens = planning.tokens_of(work.characters, most)
+        count = None if folder is None else models.token_counter(folder)
+        tokens = planning.tokens_of(work.characters, most, work.sample, count)
         dimension = chosen.dimension or (shape.dimension if shape else _DIMENSION)
         weight_bytes = 4 if chosen.compute == "fp32" else 2
         made = planning.model_work(chosen.model, shape, passages, tokens, weight_bytes=weight_bytes)
@@ -168,11 +117,11 @@ class Colbert(_LateInteraction, base.Retriever):
 
     def index_key(self) -> dict[str, Any] | None:
         own = token_index.index_key(self.parameters, self.site.seed)
-        return None if own is None else {**self._encoding_key(), **own}
+        return None if own is None else {**self.encoding_key(), **own}
 
     def search_key(self) -> dict[str, Any]:
         own = token_index.search_key(self.parameters)
-        return own if self.parameters.index == "ivf" else {**self._encoding_key(), **own}
+        return own if self.parameters.index == "ivf" else {**self.encoding_key(), **own}
 
     def estimate(self, work: planning.Work) -> planning.Estimate:
         made, vectors, dimension = self._encoding(work, work.passages)
@@ -200,10 +149,10 @@ class Colbert(_LateInteraction, base.Retriever):
         return max(self.parameters.candidates, 4 * depth)
 
     def encodings(self) -> list[tuple[str, Mapping[str, Any]]]:
-        return [("colbert", self._encoding_key())]
+        return [(self.name, self.encoding_key())]
 
     def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
-        tokens = self._encoded(corpus, context)
+        tokens = TokenVectors(self.encoded(corpus, context))
         token_index.build_index(tokens, folder, self.parameters, self.site.seed, context.progress)
 
     def search(
@@ -211,8 +160,8 @@ class Colbert(_LateInteraction, base.Retriever):
     ) -> base.Hits:
         if not len(corpus):
             return base.no_hits()
-        tokens = self._encoded(corpus, context)
-        encoder = self._encoder(context)
+        tokens = TokenVectors(self.encoded(corpus, context))
+        encoder = self.load(self.folder(), context.note)
         asked = encoder.queries(queries)
         if self.parameters.index == "exact":
             return maxsim_search(tokens, asked, depth, context.progress, encoder.mean)
@@ -242,13 +191,8 @@ class ColbertReranker(_LateInteraction, base.Reranker):
     ) -> npt.NDArray[np.float32]:
         if not len(run):
             return np.empty(0, dtype=np.float32)
-        whole = context.grown(corpus, "colbert", self._encoding_key())
-        if whole is None:
-            ordinals, rows = np.unique(run.doc, return_inverse=True)
-            tokens = self._encoded_some(corpus, ordinals, context)
-        else:
-            tokens, rows = TokenVectors(Shards(whole)), run.doc
-        encoder = self._encoder(context)
+        shards, rows = self.of_run(corpus, run.doc, context)
+        encoder = self.load(self.folder(), context.note)
         asked, query_rows = np.unique(run.query, return_inverse=True)
         vectors = encoder.queries([queries[row] for row in asked])
-        return pair_scores(tokens, vectors, query_rows, rows, context.progress, encoder.mean)
+        return pair_scores(TokenVectors(shards), vectors, query_rows, rows, context.progress, encoder.mean)

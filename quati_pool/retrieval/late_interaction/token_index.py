@@ -19,10 +19,12 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, Field
 
+from quati_pool.files.artefacts import sync
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.late_interaction.token_vectors import TokenVectors
 from quati_pool.retrieval.ranking import best
+from quati_pool.retrieval.vector_index.faiss_library import faiss_version, load_faiss
 from quati_pool.retrieval.vector_index.vector_search import Matrix
 
 _BLOCK = 1 << 16  # tokens that are assigned to lists at a time
@@ -72,11 +74,9 @@ def index_key(parameters: TokenIndexParameters, seed: int) -> dict[str, Any] | N
     """What changes the inverted file, besides the vectors; None where there is none."""
     if parameters.index == "exact":
         return None
-    from importlib.metadata import version
-
     return {
         "index": parameters.index, "lists": parameters.lists, "train_sample": parameters.train_sample,
-        "seed": seed, "faiss": version("faiss-cpu"),
+        "seed": seed, "faiss": faiss_version(),
     }  # fmt: skip
 
 
@@ -100,7 +100,7 @@ def build_index(
             pairs.tofile(file)
     ends = np.cumsum(sizes)
     total = int(sizes.sum())
-    passages = np.lib.format.open_memmap(folder / "passages.npy", mode="w+", dtype=np.uint32, shape=(total,))
+    passages = _reserved(folder / "passages.npy", total)
     next_place = ends - sizes
     with pairs_file.open("rb") as file:
         while len(pairs := np.fromfile(file, dtype=_PAIR, count=_BLOCK)):
@@ -109,6 +109,20 @@ def build_index(
     pairs_file.unlink()
     np.save(folder / "centroids.npy", centroids)
     np.save(folder / "ends.npy", ends)
+
+
+def _reserved(path: Path, rows: int) -> np.memmap[Any, np.dtype[np.uint32]]:
+    """A new array on disk, mapped, whose space is taken already: a disk that fills up under a mapped file ends the
+    process without a word."""
+    header = {"descr": np.dtype(np.uint32).str, "fortran_order": False, "shape": (rows,)}
+    zeros = np.zeros(_BLOCK, dtype=np.uint32)
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, header)
+        for start in range(0, rows, _BLOCK):
+            zeros[: rows - start].tofile(file)
+    sync(path)
+    mapped: np.memmap[Any, np.dtype[np.uint32]] = np.load(path, mmap_mode="r+")
+    return mapped
 
 
 class TokenIndex:
@@ -162,8 +176,7 @@ def _sample(parameters: TokenIndexParameters, lists: int, tokens: int) -> int:
 
 def _centroids(tokens: TokenVectors, parameters: TokenIndexParameters, seed: int) -> Matrix:
     """k-means of a seeded sample of the token vectors, shape (lists, dimension)."""
-    import faiss
-
+    faiss = load_faiss()
     if tokens.tokens == 0:
         return np.zeros((1, tokens.dimension), dtype=np.float32)
     lists = min(parameters.lists or default_lists(tokens.tokens), tokens.tokens)
@@ -184,9 +197,7 @@ def _centroids(tokens: TokenVectors, parameters: TokenIndexParameters, seed: int
 
 def _assigned(tokens: TokenVectors, centroids: Matrix, progress: Callable[[int, int], None]) -> Any:
     """Pairs of list and passage, each once, sorted, a block of passages at a time."""
-    import faiss
-
-    quantizer = faiss.IndexFlatL2(tokens.dimension)
+    quantizer = load_faiss().IndexFlatL2(tokens.dimension)
     quantizer.add(centroids)
     start = 0
     while start < len(tokens):

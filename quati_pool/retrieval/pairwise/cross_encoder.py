@@ -39,7 +39,7 @@ class CrossEncoder(PairReranker):
             raise self._several_labels(labels)
 
     def load(self, local: models.Local) -> PairModel:
-        model = models.load("CrossEncoder", local, self.parameters)
+        model = models.load("CrossEncoder", local.folder, self.parameters)
         if model.num_labels != 1:
             raise self._several_labels(model.num_labels)
         tokenizer = model.tokenizer

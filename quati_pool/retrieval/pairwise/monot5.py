@@ -108,7 +108,7 @@ class MonoT5(PairReranker):
     def load(self, local: models.Local) -> PairModel:
         tokenizer = self._tokenizer(local)
         ids = self._token_ids(tokenizer, self._token_pair(local)[1])
-        model = models.load("AutoModelForSeq2SeqLM", local, self.parameters)
+        model = models.load("AutoModelForSeq2SeqLM", local.folder, self.parameters)
         names = models.devices_of(self.parameters)
         copies = [model, *(copy.deepcopy(model).to(name) for name in names[1:])]
         most = self.parameters.max_tokens or _MAX_TOKENS

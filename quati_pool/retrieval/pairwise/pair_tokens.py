@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ class TextReader:
     def __init__(self, tokenizer: Any, most: int) -> None:
         self._tokenizer = tokenizer
         self._most = most
-        self._shortening = Shortening(SimpleNamespace(tokenizer=tokenizer, max_seq_length=most))
+        self._shortening = Shortening(tokenizer, most)
         special = set(tokenizer.all_special_ids)
         special |= {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
         special.discard(tokenizer.unk_token_id)

@@ -121,7 +121,8 @@ class PairReranker(base.Reranker):
             return {"pairs": shards.passages}
 
         key = {"version": self.version, **self.search_key(), "pairs": pairs_digest(queries, run)}
-        return np.array(Shards(context.grow(corpus, self.name, key, fill)).array("score"), dtype=np.float32)
+        scored = context.grow(corpus, self.name, key, fill, unit="pairs")
+        return np.array(Shards(scored).array("score"), dtype=np.float32)
 
     def estimate(self, work: planning.Work) -> planning.Estimate:
         """Of the passages' tokens and some for the query; one pass of the model for each pair."""

@@ -95,14 +95,6 @@ def reordered(vectors: Vectors, order: Int) -> Vectors:
     return Vectors(ends, vectors.terms[at], vectors.weights[at])
 
 
-def append(shards: Shards, vectors: Vectors) -> None:
-    """Adds a shard of passages."""
-    before = int(shards.array("ends")[-1]) if shards.passages else 0
-    shards.append(
-        len(vectors.ends), ends=(vectors.ends + before).astype(np.int64), terms=vectors.terms, weights=vectors.weights
-    )
-
-
 def stored(shards: Shards) -> Vectors:
     """All passages of the shards, memory-mapped."""
     if not shards.passages:

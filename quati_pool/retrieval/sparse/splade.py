@@ -8,8 +8,6 @@ of the query (Geng et al. 2024, arXiv 2411.04403) among them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,32 +15,21 @@ import numpy as np
 from pydantic import Field
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.records import Int, Query
+from quati_pool.errors import MissingExtraError, QuatiPoolError
+from quati_pool.records import Query
 from quati_pool.retrieval import base
-from quati_pool.retrieval.encoders.encoding import pieces
-from quati_pool.retrieval.encoders.models import (
-    ModelMissingError,
-    ModelParameters,
-    devices_of,
-    fetch,
-    load,
-    locate,
-    require_kind,
-    require_neural,
-)
+from quati_pool.retrieval.encoders import models
+from quati_pool.retrieval.encoders.encoded import CorpusEncoding, Encoded
+from quati_pool.retrieval.encoders.reading import limit_tokens
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
 from quati_pool.retrieval.planning import Estimate, Work
-from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse.impact_encoder import ImpactEncoder
 from quati_pool.retrieval.sparse.impact_search import invert, search_inverted, search_lucene
-from quati_pool.retrieval.sparse.impacts import append, stored
+from quati_pool.retrieval.sparse.impacts import stored
 from quati_pool.retrieval.sparse.splade_plan import estimate_splade
 
-_SHARD_PASSAGES = 1024
 
-
-class SpladeParameters(ModelParameters):
+class SpladeParameters(models.ModelParameters):
     batch_tokens: Annotated[
         int, Field(ge=1, description="tokens of one batch, padding included; each takes 8 bytes a vocabulary entry")
     ] = 4096
@@ -63,26 +50,23 @@ class SpladeParameters(ModelParameters):
     ] = "csr"
 
 
-class Splade(base.Retriever):
+class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):
     """Scores are whole numbers, the same by both ways of searching; one of 0 is none."""
 
     summary = "SPLADE and other sparse models of sentence-transformers, searched as impacts (inverted lists or Lucene)"
+    name = "splade"
+    kind = "sparse"
+    most = 1024
     Parameters = SpladeParameters
     parameters: SpladeParameters
-
-    @classmethod
-    def require(cls) -> None:
-        require_neural("splade")
 
     def fetch(self, note: Callable[[str], None]) -> None:
         if self.parameters.search == "lucene" and (package := missing_package()):
             raise MissingExtraError("splade with search: lucene", "lucene", package)
-        local = fetch(self.site, self.parameters.model, self.parameters.revision, note)
-        require_kind(local, self.parameters.model, "sparse", "splade")
-        devices_of(self.parameters)
+        super().fetch(note)
 
     def index_key(self) -> dict[str, Any]:
-        key = {**self._encoding_key(), "search": self.parameters.search}
+        key = {**self.encoding_key(), "search": self.parameters.search}
         if self.parameters.search == "lucene":
             jar = anserini_jar()
             key["anserini"] = jar.name.split("-")[1] if jar else None
@@ -91,31 +75,44 @@ class Splade(base.Retriever):
     def search_key(self) -> dict[str, Any]:
         return {"query_terms": self.parameters.query_terms}
 
-    def _encoding_key(self) -> dict[str, Any]:
-        told = self.parameters.model_dump(include={"max_tokens", "passage_terms", "quantization", "compute"})
-        local = locate(self.site, self.parameters.model, self.parameters.revision)
-        engines = {name: version(name) for name in ("sentence-transformers", "transformers")}
-        return {"model": local.identity, **told, **engines}
+    def chosen(self, folder: Path) -> dict[str, Any]:
+        return self.parameters.model_dump(include={"max_tokens", "passage_terms", "quantization", "compute"})
 
     def encodings(self) -> list[tuple[str, Mapping[str, Any]]]:
-        return [("splade", self._encoding_key())]
+        return [(self.name, self.encoding_key())]
+
+    def load(self, folder: Path, note: Callable[[str], None]) -> ImpactEncoder:
+        told = self.parameters
+        model = models.load("SparseEncoder", folder, told)
+        if model.similarity_fn_name not in ("dot", "cosine"):
+            raise QuatiPoolError(
+                f"model {told.model!r} compares vectors by {model.similarity_fn_name} distance, which impacts cannot; "
+                "use one that compares by dot product or cosine"
+            )
+        limit_tokens(model, told.model, told.max_tokens)
+        devices = models.devices_of(told)
+        return ImpactEncoder(model, devices, models.batch_tokens_of(told, devices), note)
+
+    def encode(
+        self,
+        encoder: ImpactEncoder,
+        texts: list[str],
+        doc_id: Callable[[int], str],
+        progress: Callable[[int], None],
+    ) -> Encoded:
+        quantization, keep = self.parameters.quantization, self.parameters.passage_terms
+        found = encoder.impacts(texts, "document", lambda row: f"passage {doc_id(row)!r}", quantization, keep, progress)
+        return Encoded({"terms": found.terms, "weights": found.weights}, np.diff(found.ends, prepend=0))
 
     def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
-        shards = self._passages(corpus, context)
+        shards = self.encoded(corpus, context)
         if self.parameters.search == "lucene":
-            context.engine(Lucene).index_impacts(shards, folder, context.progress)
+            context.engine(Lucene).index_impacts(shards.folder, folder, context.progress)
         else:
-            invert(stored(Shards(shards)), folder, context.progress)
+            invert(stored(shards), folder, context.progress)
 
     def estimate(self, work: Work) -> Estimate:
-        # What a model's files hold is of no matter here, and large ones take long to read.
-        unread = replace(self.site, digest=lambda path: "")
-        try:
-            local = locate(unread, self.parameters.model, self.parameters.revision)
-        except (ConfigError, ModelMissingError):
-            return estimate_splade(self.parameters, work, None)
-        require_kind(local, self.parameters.model, "sparse", "splade")
-        return estimate_splade(self.parameters, work, local.folder)
+        return estimate_splade(self.parameters, work, self.folder_if_here())
 
     def search(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context
@@ -123,7 +120,7 @@ class Splade(base.Retriever):
         asked = np.array([row for row, query in enumerate(queries) if query.query.strip()], dtype=np.int64)
         if not len(asked):
             return base.no_hits()
-        vectors = self._encoder(context).impacts(
+        vectors = self.load(self.folder(), context.note).impacts(
             [queries[row].query for row in asked],
             "query",
             lambda position: f"query {queries[asked[position]].query_id!r}",
@@ -131,38 +128,8 @@ class Splade(base.Retriever):
             self.parameters.query_terms,
         )
         if self.parameters.search == "lucene":
-            passages = stored(Shards(self._passages(corpus, context)))
+            passages = stored(self.encoded(corpus, context))
             hits = search_lucene(context.engine(Lucene), folder, passages, vectors, depth, context.progress)
         else:
             hits = search_inverted(folder, vectors, depth, context.progress)
         return hits._replace(query=asked[hits.query])
-
-    def _passages(self, corpus: CorpusStore, context: base.Context) -> Path:
-        """The folder of the passages' impacts, encoded where that is not done yet."""
-        return context.grow(
-            corpus, "splade", self._encoding_key(), lambda folder: self._encode(corpus, folder, context)
-        )
-
-    def _encode(self, corpus: CorpusStore, folder: Path, context: base.Context) -> dict[str, int]:
-        shards = Shards(folder)
-        if shards.passages < len(corpus):
-            encoder = self._encoder(context)
-            for ordinals, texts in pieces(corpus, np.arange(len(corpus)), shards.passages, _SHARD_PASSAGES):
-                done = shards.passages
-
-                def name(position: int, ordinals: Int = ordinals) -> str:
-                    return f"passage {corpus.ids.decode(ordinals[[position]])[0].as_py()!r}"
-
-                def progress(some: int, done: int = done) -> None:
-                    context.progress(done + some, len(corpus))
-
-                quantization, keep = self.parameters.quantization, self.parameters.passage_terms
-                append(shards, encoder.impacts(texts, "document", name, quantization, keep, progress))
-        return {"passages": shards.passages}
-
-    def _encoder(self, context: base.Context) -> ImpactEncoder:
-        told = self.parameters
-        local = locate(self.site, told.model, told.revision)
-        require_kind(local, told.model, "sparse", "splade")
-        model = load("SparseEncoder", local, told)
-        return ImpactEncoder(model, told.model, devices_of(told), told.batch_tokens, told.max_tokens, context.note)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,8 +24,7 @@ _SHARD_BYTES, _JAVA_BYTES = 300 * 2**20, 4 * 2**30
 def estimate_splade(parameters: SpladeParameters, work: Work, folder: Path | None) -> Estimate:
     """Encoding, and what is kept of it; offline, reads no weights. ``folder`` is None for a model that is not
     on this machine."""
-    place = document_folder(folder) if folder else None
-    shape = models.shape_of(place) if place else planning.known_shape(parameters.model)
+    shape = models.shape_of(folder) if folder else planning.known_shape(parameters.model)
     by_lucene = parameters.search == "lucene"
     a_term = _KEPT_BYTES + (_LUCENE_BYTES if by_lucene else _LIST_BYTES)
     terms = parameters.passage_terms or TERMS
@@ -46,7 +43,7 @@ def estimate_splade(parameters: SpladeParameters, work: Work, folder: Path | Non
         parameters.model,
         shape,
         work.passages,
-        planning.tokens_of(work.characters, limit, work.sample, _counter(place)),
+        planning.tokens_of(work.characters, limit, work.sample, models.token_counter(folder) if folder else None),
         weight_bytes=size,
         vocabulary_head=True,
     )
@@ -59,28 +56,3 @@ def estimate_splade(parameters: SpladeParameters, work: Work, folder: Path | Non
         device_memory=(found.device_memory or 0) + batch,
         arithmetic=(*found.arithmetic, kept),
     )
-
-
-def _counter(place: Path | None) -> Callable[[str], int] | None:
-    """Counts the tokens of a passage as the model does; None where its tokenizer is not here or of an older
-    format."""
-    file = models.transformer_folder(place) / "tokenizer.json" if place else None
-    if file is None or not file.is_file():
-        return None
-    import tokenizers
-
-    tokenizer = tokenizers.Tokenizer.from_file(str(file))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return lambda text: len(tokenizer.encode(text).ids)
-
-
-def document_folder(folder: Path) -> Path:
-    """Where the passages' transformer lies: of a model with two routes in the folder that its router names."""
-    router = folder / "router_config.json"
-    if not router.is_file():
-        return folder
-    try:
-        return folder / str(json.loads(router.read_text(encoding="utf-8"))["structure"]["document"][0])
-    except (ValueError, LookupError, TypeError) as error:
-        raise models.ModelError(f"{router} names no modules for documents; get the model again") from error

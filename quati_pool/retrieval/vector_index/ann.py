@@ -1,18 +1,22 @@
 """Approximate nearest neighbours with faiss: which passages are worth an exact score.
 
 HNSW (Malkov and Yashunin 2018, arXiv 1603.09320) and inverted lists with product quantisation (Jégou, Douze
-and Schmid 2011, IEEE TPAMI 33(1)). Built on one thread, so that the same vectors and seed give the same index.
+and Schmid 2011, IEEE TPAMI 33(1)). Built on one thread, so that the same vectors and seed give the same index,
+and over distinct vectors: see ``copies``.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from quati_pool.records import Int
 from quati_pool.retrieval.base import Progress
+from quati_pool.retrieval.vector_index.copies import Copies
 from quati_pool.retrieval.vector_index.faiss_library import load_faiss
 from quati_pool.retrieval.vector_index.index_parameters import (
     IndexParameters,
@@ -32,23 +36,30 @@ AT_ONCE = 16
 
 
 def build(vectors: Vectors, folder: Path, parameters: IndexParameters, seed: int, progress: Progress) -> None:
-    """Writes the index into ``folder``; ``progress`` counts passages."""
+    """Writes the index into ``folder``; ``progress`` counts passages. Raises OSError where the disk is full."""
     from threadpoolctl import threadpool_limits
 
     faiss = load_faiss()
     make = _hnsw if parameters.index == "hnsw" else _ivf_pq
+    copies = Copies.of(vectors)
+    distinct = copies.distinct
     # faiss takes seeds of 31 bits.
     with threadpool_limits(1):
-        index = make(faiss, vectors, parameters, seed % 2**31)
-        for start, block in vectors.blocks(_ADDED):
+        index = make(faiss, vectors, distinct, parameters, seed % 2**31)
+        for start in range(0, len(distinct), _ADDED):
+            block = vectors.rows(distinct[start : start + _ADDED])
             index.add(_placed(block, vectors.longest) if parameters.index == "hnsw" else block)
-            progress(start + len(block), len(vectors))
+            progress(int(copies.ends[start + len(block) - 1]), len(vectors))
         if parameters.index == "ivf-pq":
             _probe_by_product(faiss, index)
-    faiss.write_index(index, str(folder / _FILE))
+    try:
+        faiss.write_index(index, str(folder / _FILE))
+    except RuntimeError as error:  # faiss does not say why; the folder is ours, so it is not one of rights
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder / _FILE)) from error
+    copies.write(folder)
 
 
-def _hnsw(faiss: Any, vectors: Vectors, parameters: IndexParameters, seed: int) -> Any:
+def _hnsw(faiss: Any, vectors: Vectors, distinct: Int, parameters: IndexParameters, seed: int) -> Any:
     index = faiss.IndexHNSWSQ(vectors.dimension + 1, faiss.ScalarQuantizer.QT_fp16, parameters.hnsw_m)
     index.hnsw.efConstruction = parameters.ef_construction
     index.hnsw.rng = faiss.RandomGenerator(seed)
@@ -65,9 +76,9 @@ def _placed(block: Matrix, longest: float) -> Matrix:
     return np.column_stack([block, more.astype(np.float32)])
 
 
-def _ivf_pq(faiss: Any, vectors: Vectors, parameters: IndexParameters, seed: int) -> Any:
-    lists = lists_of(parameters, len(vectors))
-    sample = sample_of(parameters, len(vectors))
+def _ivf_pq(faiss: Any, vectors: Vectors, distinct: Int, parameters: IndexParameters, seed: int) -> Any:
+    lists = lists_of(parameters, len(distinct))
+    sample = sample_of(parameters, len(distinct))
     words = min(8, max(1, sample.bit_length() - 1))
     centres = faiss.IndexFlatL2(vectors.dimension)
     index = faiss.IndexIVFPQ(
@@ -79,7 +90,7 @@ def _ivf_pq(faiss: Any, vectors: Vectors, parameters: IndexParameters, seed: int
         settings.seed = seed
         settings.min_points_per_centroid = 1  # faiss would warn on stderr
     index.cp.max_points_per_centroid = sample  # drawn here, for the lists; code books do with 65,536
-    drawn = np.sort(np.random.default_rng(seed).choice(len(vectors), sample, replace=False))
+    drawn = distinct[np.sort(np.random.default_rng(seed).choice(len(distinct), sample, replace=False))]
     # A code book has two words at least, and each needs a passage.
     index.train(vectors.rows(drawn if sample > 1 else np.repeat(drawn, 2)))
     return index
@@ -112,17 +123,23 @@ class Index:
                 f"the index {path} is of {dimension} dimensions and the passages' vectors of "
                 f"{vectors.dimension}: delete the folder {folder} and run the command again"
             )
-        if self._index.ntotal != len(vectors):
+        try:
+            self._copies = Copies.read(folder)
+        except (OSError, ValueError):
+            raise _damaged(path) from None
+        passages = int(self._copies.ends[-1])
+        if passages != len(vectors) or self._index.ntotal != len(self._copies.ends):
             raise VectorError(
-                f"the index {path} is of {self._index.ntotal:,} passages, of which there are {len(vectors):,}: "
+                f"the index {path} is of {passages:,} passages, of which there are {len(vectors):,}: "
                 f"delete the folder {folder} and run the command again"
             )
 
-    def candidates(self, queries: Matrix, depth: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def candidates(self, queries: Matrix, depth: int) -> tuple[Int, Int]:
         """Pairs worth an exact score for at most ``AT_ONCE`` queries: rows of ``queries``, in order, and
         ordinals, shape (pairs,)."""
         faiss = load_faiss()
-        wanted = min(depth * self._overfetch, self._index.ntotal)
+        least = depth * self._overfetch
+        wanted = min(least, self._index.ntotal)
         if self._parameters.index == "hnsw":
             how = faiss.SearchParametersHNSW()
             how.efSearch = max(self._parameters.ef_search, wanted)
@@ -130,9 +147,8 @@ class Index:
         else:
             how = faiss.SearchParametersIVF()
             how.nprobe = probes_of(self._parameters, self._index.nlist)
-        _, docs = self._index.search(queries, wanted, params=how)
-        rows, columns = np.nonzero(docs >= 0)
-        return rows, docs[rows, columns]
+        _, found = self._index.search(queries, wanted, params=how)
+        return self._copies.wanted(found, least)
 
 
 def _read(faiss: Any, path: Path, parameters: IndexParameters) -> Any:
@@ -142,6 +158,8 @@ def _read(faiss: Any, path: Path, parameters: IndexParameters) -> Any:
             raise RuntimeError
         return index
     except RuntimeError:
-        raise VectorError(
-            f"the index {path} is damaged: delete the folder {path.parent} and run the command again"
-        ) from None
+        raise _damaged(path) from None
+
+
+def _damaged(path: Path) -> VectorError:
+    return VectorError(f"the index {path} is damaged: delete the folder {path.parent} and run the command again")

@@ -68,6 +68,10 @@ class IndexParameters(base.Parameters):
         return self
 
 
+_COPIES_BYTES = 16
+"""Of a passage: its number, and where those of its vector end."""
+
+
 def index_key(parameters: IndexParameters, seed: int) -> dict[str, Any] | None:
     """Everything besides the vectors that changes the index; None where there is none."""
     if parameters.index == "flat":
@@ -115,9 +119,9 @@ def index_bytes(parameters: IndexParameters, passages: int, dimension: int) -> i
         # Half-precision vectors; 2 m links of 4 bytes on the ground, m on each of the levels above, which
         # one of m passages reaches; 8 bytes for where the links begin and 4 for the level.
         links = 4 * (2 * parameters.hnsw_m + parameters.hnsw_m / (parameters.hnsw_m - 1))
-        return round(passages * (2 * (dimension + 1) + links + 12))
+        return round(passages * (2 * (dimension + 1) + links + 12 + _COPIES_BYTES))
     if parameters.index == "ivf-pq":
         lists = lists_of(parameters, passages)
         # A code and 8 bytes for whose it is; the lists' centres and the 256 words of the code book.
-        return passages * (pq_bytes_of(parameters, dimension) + 8) + 4 * dimension * (lists + 256)
+        return passages * (pq_bytes_of(parameters, dimension) + 8 + _COPIES_BYTES) + 4 * dimension * (lists + 256)
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer, util
 from small_stores import by_query, indexed, search, store
 
@@ -20,8 +23,9 @@ from quati_pool.retrieval.base import Context, Site
 from quati_pool.retrieval.bi_encoder import dense as module
 from quati_pool.retrieval.bi_encoder.dense import Dense, DenseParameters, DenseReranker
 from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters, settings_of
-from quati_pool.retrieval.encoders import models
+from quati_pool.retrieval.encoders import encoded, models
 from quati_pool.retrieval.planning import Work
+from quati_pool.retrieval.vector_index.vector_search import Vectors
 from tests.tiny_models import dense as tiny
 
 # Batches of other texts and widths sum in another order.
@@ -153,6 +157,37 @@ def test_passages_with_the_same_text_get_the_same_score(
     assert search(dense(made["mean"]), corpus, tmp_path, ["boats"], 1)[0].keys() == {1, 6, 16}
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    rows=st.lists(st.integers(0, len(TEXTS) - 1), min_size=2, max_size=40),
+    size=st.integers(1, 9),
+    batch_tokens=st.sampled_from([1, 60, 2048]),
+    precision=st.sampled_from(["fp32", "int8"]),
+)
+def test_equal_passages_have_the_same_vector_and_score_in_any_shard_and_batch(
+    made: dict[str, Path], rows: list[int], size: int, batch_tokens: int, precision: str
+) -> None:
+    texts = [TEXTS[row] for row in rows]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encoded, "shard_passages", lambda encoder, most: size)
+        corpus, context = store(Path(folder, "store"), texts), Context()
+        retriever = dense(made["mean"], batch_tokens=batch_tokens, precision=precision)
+        vectors = Vectors(retriever.encoded(corpus, context)).rows(slice(None))
+        queries = [Query(f"q{i}", text) for i, text in enumerate(QUERIES)]
+        found = by_query(retriever.search(corpus, Path("none"), queries, len(texts), context), len(QUERIES))
+        for first, text in enumerate(texts):
+            same = [doc for doc, other in enumerate(texts) if other == text]
+            assert all(np.array_equal(vectors[first], vectors[doc]) for doc in same)
+            assert all(hits[doc] == hits[first] for hits in found for doc in same)
+
+
+@pytest.mark.parametrize("index", ["flat", "hnsw", "ivf-pq"])
+def test_an_empty_corpus_gives_no_hits(made: dict[str, Path], tmp_path: Path, index: str) -> None:
+    retriever, corpus = dense(made["mean"], index=index), store(tmp_path / "none", [])
+    folder = indexed(retriever, corpus, tmp_path / "index")
+    assert search(retriever, corpus, folder, ["boats"], 5) == [{}]
+
+
 @pytest.mark.parametrize("index", ["flat", "hnsw"])
 def test_blank_queries_return_nothing_and_leave_the_others_alone(
     made: dict[str, Path], corpus: CorpusStore, tmp_path: Path, index: str
@@ -223,10 +258,10 @@ def test_the_reranker_encodes_only_the_runs_passages_once_and_uses_the_whole_cor
     again = rescored(reranker, corpus, run, QUERIES[:2], context)
     assert counts == [3]
     assert first == again
-    dense(made["mean"]).passage_vectors(corpus, context)
-    assert counts == [3, len(TEXTS)]
+    dense(made["mean"]).encoded(corpus, context)
+    assert counts == [3, len(set(TEXTS))]
     whole = rescored(reranker, corpus, run_over(corpus, [5, 6], 2), QUERIES[:2], context)
-    assert counts == [3, len(TEXTS)]
+    assert counts == [3, len(set(TEXTS))]
     assert whole[0].keys() == {5, 6}
 
 
@@ -249,16 +284,17 @@ def test_every_kind_of_index_shares_the_vectors(
         folder.mkdir()
         retriever.index(corpus, folder, context)
         retriever.search(corpus, folder, [Query("q", "boats")], 3, context)
-    assert counts == [len(TEXTS)]
+    assert counts == [len(set(TEXTS))]
 
 
 @pytest.mark.parametrize("stop", [0, 1, 4])
 def test_an_interrupted_encoding_goes_on_after_its_last_shard(
     made: dict[str, Path], corpus: CorpusStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
 ) -> None:
-    monkeypatch.setattr(module, "_shard_size", lambda encoder: 3)
+    monkeypatch.setattr(encoded, "shard_passages", lambda encoder, most: 3)
     retriever = dense(made["mean"])
-    whole = retriever.passage_vectors(corpus, Context()).rows(slice(None)).copy()
+    unbroken = Context()
+    whole = Vectors(retriever.encoded(corpus, unbroken)).rows(slice(None))
     counts = counting(monkeypatch)
     counted = module.Encoder.encode
 
@@ -270,14 +306,15 @@ def test_an_interrupted_encoding_goes_on_after_its_last_shard(
     monkeypatch.setattr(module.Encoder, "encode", killed)
     context = Context()
     with pytest.raises(KeyboardInterrupt):
-        retriever.passage_vectors(corpus, context)
-    assert sum(counts) == 3 * stop
+        retriever.encoded(corpus, context)
+    # Equal texts are encoded once.
+    assert sum(counts) == len(set(TEXTS[: 3 * stop]))
     counts.clear()
     monkeypatch.setattr(module.Encoder, "encode", counted)
     seen: list[tuple[int, int]] = []
     context.progress = lambda done, total: seen.append((done, total))
-    resumed = retriever.passage_vectors(corpus, context)
-    assert sum(counts) == len(TEXTS) - 3 * stop
+    resumed = Vectors(retriever.encoded(corpus, context))
+    assert sum(counts) == len(set(TEXTS)) - len(set(TEXTS[: 3 * stop]))
     assert seen[0] == (3 * stop, len(TEXTS))
     assert seen[-1] == (len(TEXTS), len(TEXTS))
     assert np.array_equal(resumed.rows(slice(None)), whole)
@@ -287,7 +324,7 @@ def test_a_passage_whose_vector_is_nan_is_named(made: dict[str, Path], corpus: C
     # "dough" first stands in the passage d9.
     broken = tiny.poisoned(tiny.sentence_transformer(tmp_path / "broken"), "dough")
     with pytest.raises(QuatiPoolError, match=rf"^model '{broken}' gives passage 'd9' a vector with NaN") as caught:
-        dense(broken).passage_vectors(corpus, Context())
+        dense(broken).encoded(corpus, Context())
     assert "\n" not in str(caught.value)
     sound = store(tmp_path / "sound", ["boats"])
     with pytest.raises(QuatiPoolError, match=r"gives query 'q1' a vector with NaN"):
@@ -344,7 +381,7 @@ def test_what_is_assumed_of_a_model_is_noted(made: dict[str, Path]) -> None:
         ("prompts", {"query_prompt_name": "web"}, r"has no prompt 'web' \(it has: .*other.*\); mend query_prompt_name"),
         ("mean", {"query_prompt": "a", "query_prompt_name": "query"}, r"are both set; drop one"),
         ("mean", {"truncate_dim": 33}, r"has 32 dimensions, fewer than truncate_dim: 33; lower it"),
-        ("mean", {"max_tokens": 65}, r"reads at most 64 tokens; lower max_tokens"),
+        ("mean", {"max_tokens": 65}, r"reads at most 64 tokens of a text; lower max_tokens"),
         ("static", {"max_tokens": 5}, r"reads texts of any length whole; drop max_tokens"),
         ("mean", {"device": "cuda:5"}, r"has no device 'cuda:5'"),
     ],

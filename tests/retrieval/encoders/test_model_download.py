@@ -119,7 +119,7 @@ def test_a_model_is_downloaded_once_and_only_what_loading_reads(
     hub.sent.clear()
     assert models.fetch(Site(), "someone/tiny", None, pytest.fail) == local
     assert hub.sent == []
-    loaded = models.load("SentenceTransformer", local, models.ModelParameters(model="someone/tiny"))
+    loaded = models.load("SentenceTransformer", local.folder, models.ModelParameters(model="someone/tiny"))
     assert loaded.encode(["boats"]).shape == (1, tiny.WIDTH)
 
 

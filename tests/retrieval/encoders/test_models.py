@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,8 @@ from quati_pool.retrieval.base import Site
 from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.models import Local, ModelError, ModelMissingError, ModelParameters, locate
 from tests.tiny_models import dense as tiny
+from tests.tiny_models import sparse
+from tests.tiny_models.cross_encoder import cross_encoder
 
 pytestmark = pytest.mark.usefixtures("offline")
 
@@ -126,7 +130,12 @@ def test_a_revision_of_a_folder_is_refused(model: Path) -> None:
 
 @pytest.mark.parametrize(
     ("missing", "said"),
-    [("model.safetensors", "weights"), ("tokenizer.json", "tokenizer"), ("1_Pooling/config.json", "1_Pooling")],
+    [
+        ("model.safetensors", "weights"),
+        ("tokenizer.json", "tokenizer"),
+        ("config.json", "broken has no config.json; get it again"),
+        ("1_Pooling/config.json", "1_Pooling"),
+    ],
 )
 def test_a_folder_that_lacks_a_file_is_refused_in_one_line(
     model: Path, tmp_path: Path, missing: str, said: str
@@ -134,7 +143,7 @@ def test_a_folder_that_lacks_a_file_is_refused_in_one_line(
     broken = shutil.copytree(model, tmp_path / "broken")
     (broken / missing).unlink()
     with pytest.raises(ModelError, match=said) as caught:
-        models.load("SentenceTransformer", locate(Site(), str(broken), None), ModelParameters(model=str(broken)))
+        models.load("SentenceTransformer", locate(Site(), str(broken), None).folder, ModelParameters(model=str(broken)))
     assert "\n" not in str(caught.value)
 
 
@@ -144,7 +153,7 @@ def test_damaged_weights_are_refused_in_one_line(model: Path, tmp_path: Path, da
     file = broken / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-1000] if damage == "cut" else b"noise")
     with pytest.raises(ModelError, match=r"cannot be loaded \(.*\); its files may be damaged") as caught:
-        models.load("SentenceTransformer", Local(broken, {}), ModelParameters(model="m"))
+        models.load("SentenceTransformer", broken, ModelParameters(model="m"))
     assert "\n" not in str(caught.value)
 
 
@@ -167,7 +176,57 @@ def test_weights_that_would_be_random_are_refused(model: Path, tmp_path: Path) -
     with pytest.raises(
         ModelError, match=r"has no weights for .*encoder\.layer\.1\.output\.dense\.weight.*, which would"
     ):
-        models.load("SentenceTransformer", Local(broken, {}), ModelParameters(model="m"))
+        models.load("SentenceTransformer", broken, ModelParameters(model="m"))
+
+
+def without(folder: Path, part: str, place: Path) -> Path:
+    """A copy of a model without the weights whose names have ``part``."""
+    from safetensors.torch import load_file, save_file
+
+    copied = shutil.copytree(folder, place)
+    weights = load_file(copied / "model.safetensors")
+    kept = {name: weight for name, weight in weights.items() if part not in name}
+    assert kept.keys() != weights.keys()
+    save_file(kept, copied / "model.safetensors", metadata={"format": "pt"})
+    return copied
+
+
+def test_a_cross_encoder_without_its_pooler_is_refused_and_a_bi_encoder_needs_none(model: Path, tmp_path: Path) -> None:
+    """BERT's classifier reads the pooler; the mean of the tokens does not."""
+    scorer = without(cross_encoder(tmp_path / "whole"), "pooler", tmp_path / "scorer")
+    with pytest.raises(ModelError, match=r"has no weights for .*pooler\.dense"):
+        models.load("CrossEncoder", scorer, ModelParameters(model="m"))
+    models.load("SentenceTransformer", without(model, "pooler", tmp_path / "mean"), ModelParameters(model="m"))
+
+
+def test_the_document_route_of_a_model_with_routes_is_what_is_read(tmp_path: Path) -> None:
+    """Queries are looked up; passages go through the transformer, which lies in a folder of its own."""
+    routed = sparse.inference_free(tmp_path / "m")
+    assert models.transformer_folder(routed).name.startswith("document_0_")
+    assert models.shape_of(routed).hidden == 32
+    assert models.max_tokens_of(routed) == 32
+    config = json.loads((routed / "config_sentence_transformers.json").read_text())
+    del config["model_type"]
+    (routed / "config_sentence_transformers.json").write_text(json.dumps(config))
+    assert models.kind_of(routed) == "sparse"
+    locate(Site(), str(routed), None)
+    next(models.transformer_folder(routed).glob("model.safetensors")).unlink()
+    with pytest.raises(ModelError, match=r"is incomplete: .*document_0_\w+ has no weights"):
+        locate(Site(), str(routed), None)
+    (routed / "router_config.json").write_text(json.dumps({"types": {}, "structure": {"query": ["q"]}}))
+    with pytest.raises(ModelError, match=r"routes of .* are query, not document; name another model$"):
+        locate(Site(), str(routed), None)
+
+
+def test_tokens_are_counted_as_the_model_does_where_the_library_is_installed(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = models.token_counter(model, "query: ")
+    assert count is not None
+    # [CLS] query : the court [SEP]
+    assert count("the court") == 6
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    assert models.token_counter(model) is None
 
 
 def test_code_that_comes_with_a_model_is_not_run(model: Path, tmp_path: Path) -> None:
@@ -251,7 +310,7 @@ def test_a_plain_encoder_passes_as_dense_and_as_sparse_only_if_it_predicts_words
 
 def test_loading_says_nothing_and_leaves_logging_as_it_was(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
     transformers.utils.logging.enable_progress_bar()
-    loaded = models.load("SentenceTransformer", locate(Site(), str(model), None), ModelParameters(model="m"))
+    loaded = models.load("SentenceTransformer", locate(Site(), str(model), None).folder, ModelParameters(model="m"))
     assert capfd.readouterr() == ("", "")
     assert not loaded.training
     assert loaded.dtype == torch.float32
@@ -261,19 +320,20 @@ def test_loading_says_nothing_and_leaves_logging_as_it_was(model: Path, capfd: p
 @pytest.mark.parametrize(("compute", "dtype"), [("fp16", torch.float16), ("bf16", torch.bfloat16)])
 def test_the_precision_asked_for_is_the_models(model: Path, compute: str, dtype: torch.dtype) -> None:
     parameters = ModelParameters(model="m", compute=compute)  # type: ignore[arg-type]
-    assert models.load("SentenceTransformer", Local(model, {}), parameters).dtype == dtype
+    assert models.load("SentenceTransformer", model, parameters).dtype == dtype
 
 
 def test_plain_transformers_models_load_too(tmp_path: Path) -> None:
     folder = tiny.bert_folder(tmp_path / "bert")
-    loaded = models.load("AutoModel", locate(Site(), str(folder), None), ModelParameters(model="m"))
+    loaded = models.load("AutoModel", locate(Site(), str(folder), None).folder, ModelParameters(model="m"))
     assert isinstance(loaded, transformers.BertModel)
     assert not loaded.training
 
 
-@pytest.mark.parametrize("device", ["cuda:7", "gpu", ["cpu", "cuda:9"]])
+@pytest.mark.parametrize("device", ["cuda:77", "gpu", "meta", "xpu", "cpu:1", "cuda:-1", "", ["cpu", "cuda:99"]])
 def test_a_device_that_is_not_there_is_refused(device: str | list[str]) -> None:
-    with pytest.raises(ConfigError, match=r"(has no device|no kind of device) '(cuda:7|gpu|cuda:9)'.* use cpu"):
+    named = re.escape(device if isinstance(device, str) else device[-1])
+    with pytest.raises(ConfigError, match=rf"(has no device|no kind of device) '{named}'.* use cpu"):
         models.devices_of(ModelParameters(model="m", device=device))
 
 
@@ -300,7 +360,6 @@ def test_only_what_loading_reads_is_needed_of_a_folder() -> None:
 
 def test_reading_a_models_files_imports_no_torch(model: Path) -> None:
     import subprocess
-    import sys
 
     code = (
         "import sys; from quati_pool.retrieval.bi_encoder import dense; "
@@ -315,7 +374,7 @@ def test_reading_a_models_files_imports_no_torch(model: Path) -> None:
 def test_vectors_of_a_loaded_model_are_those_of_sentence_transformers(model: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    loaded = models.load("SentenceTransformer", Local(model, {}), ModelParameters(model="m"))
+    loaded = models.load("SentenceTransformer", model, ModelParameters(model="m"))
     texts = ["the court", "boats"]
     assert np.array_equal(
         loaded.encode(texts), SentenceTransformer(str(model), device=str(loaded.device)).encode(texts)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,8 +25,9 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval import planning
 from quati_pool.retrieval.base import Context, Site
+from quati_pool.retrieval.encoders import encoded as corpus_encoding
+from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.models import ModelError, ModelMissingError, quiet
-from quati_pool.retrieval.late_interaction import colbert as module
 from quati_pool.retrieval.late_interaction.colbert import (
     Colbert,
     ColbertParameters,
@@ -169,7 +172,7 @@ def test_leading_dimensions_are_kept_and_scaled_back(
 def test_the_dimension_is_what_lies_on_disk(folders: dict[str, Path], corpus: CorpusStore) -> None:
     context, made = Context(), retriever(folders["plain"], dimension=5, precision="int8")
     search(made, corpus, QUERIES, context=context)
-    grown = context.grown(corpus, "colbert", made._encoding_key())
+    grown = context.grown(corpus, "colbert", made.encoding_key())
     assert grown is not None
     vectors = Shards(grown).array("vectors")
     assert (vectors.dtype, vectors.shape[1]) == (np.int8, 5)
@@ -203,7 +206,7 @@ def test_max_tokens_cut_passages_not_queries(folders: dict[str, Path], corpus: C
 def test_batches_do_not_change_the_scores(
     folders: dict[str, Path], corpus: CorpusStore, batch_tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SHARD", {False: 5, True: 5})
+    monkeypatch.setattr(corpus_encoding, "shard_passages", lambda encoder, most: 5)
     found = search(retriever(folders["expanding"], batch_tokens=batch_tokens), corpus, QUERIES)
     expected = similarity(folders["expanding"], QUERIES, TEXTS)
     assert found == [pytest.approx(scores, abs=TOLERANCE) for scores in expected]
@@ -247,7 +250,7 @@ def test_equal_passages_are_encoded_once_and_score_the_same_in_any_shard(
     different = [" ".join(chance.choice(words, chance.integers(1, 20))) for _ in range(20)]
     rows = chance.integers(0, 20, 100)
     corpus = store(tmp_path / "store", [different[row] for row in rows])
-    monkeypatch.setattr(module, "_SHARD", {False: 9, True: 9})
+    monkeypatch.setattr(corpus_encoding, "shard_passages", lambda encoder, most: 9)
     encoded = counted(monkeypatch)
     found = search(retriever(folders["plain"]), corpus, QUERIES)
     assert sum(encoded) == len(set(rows.tolist()))
@@ -274,7 +277,7 @@ def test_an_interrupted_encoding_goes_on_after_its_last_shard(
     folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = store(tmp_path / "store", [f"{a} {b}" for a in ("dog", "cat", "rain") for b in multivector.WORDS])
-    monkeypatch.setattr(module, "_SHARD", {False: 8, True: 8})
+    monkeypatch.setattr(corpus_encoding, "shard_passages", lambda encoder, most: 8)
     unbroken = Context()
     made = retriever(folders["plain"], precision="fp16")
     expected = search(made, corpus, QUERIES, context=unbroken)
@@ -286,7 +289,7 @@ def test_an_interrupted_encoding_goes_on_after_its_last_shard(
     again = counted(monkeypatch)
     assert search(made, corpus, QUERIES, context=context) == expected
     assert (first, again) == ([8, 8, 8], [8, 4])
-    key = made._encoding_key()
+    key = made.encoding_key()
     whole, resumed = unbroken.grown(corpus, "colbert", key), context.grown(corpus, "colbert", key)
     assert whole is not None
     assert resumed is not None
@@ -296,7 +299,7 @@ def test_an_interrupted_encoding_goes_on_after_its_last_shard(
 def test_progress_counts_passages_up_to_all(folders: dict[str, Path], corpus: CorpusStore) -> None:
     seen: list[tuple[int, int]] = []
     context = Context(progress=lambda done, total: seen.append((done, total)))
-    retriever(folders["plain"])._encoded(corpus, context)
+    retriever(folders["plain"]).encoded(corpus, context)
     assert seen[-1] == (12, 12)
     assert sorted(seen) == seen
 
@@ -390,6 +393,25 @@ def test_models_of_another_kind_are_refused_before_any_work(folders: dict[str, P
                 made.fetch(print)
 
 
+def test_a_device_that_is_not_here_is_refused_before_any_work(folders: dict[str, Path]) -> None:
+    parameters = ColbertParameters(model=str(folders["plain"]), device="cuda:99")
+    with pytest.raises(ConfigError, match="this machine has no device 'cuda:99'"):
+        Colbert(parameters).fetch(print)
+
+
+def test_a_model_whose_tokenizer_knows_no_limit_reads_as_many_tokens_as_it_has_positions(
+    folders: dict[str, Path], tmp_path: Path
+) -> None:
+    model = shutil.copytree(folders["plain"], tmp_path / "m")
+    settings = json.loads((model / "tokenizer_config.json").read_text())
+    del settings["model_max_length"]
+    (model / "tokenizer_config.json").write_text(json.dumps(settings))
+    corpus = store(tmp_path / "store", ["rain " * 200, "dog"])
+    assert search(retriever(model), corpus, ["rain " * 200]) == [
+        pytest.approx(scores, abs=TOLERANCE) for scores in search(retriever(folders["plain"]), corpus, ["rain " * 200])
+    ]
+
+
 def test_a_model_that_is_not_here_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelMissingError, match=r"there is no model folder .*nowhere; mend model:"):
         retriever(tmp_path / "nowhere").fetch(print)
@@ -412,7 +434,7 @@ def test_queries_that_are_cut_are_counted(folders: dict[str, Path], corpus: Corp
     notes: list[str] = []
     search(retriever(folders["expanding"]), corpus, QUERIES, context=Context(note=notes.append))
     # [CLS] [Q] and [SEP] leave nine of twelve tokens; only the third query has more.
-    assert notes == [f"{folders['expanding']} reads 12 tokens of a query: the ends of 1 queries are left out"]
+    assert notes == [f"{folders['expanding']} reads 12 tokens of a query: what is beyond is left out, of 1 of 4"]
 
 
 def test_keys_hold_what_changes_the_scores_and_nothing_else(folders: dict[str, Path]) -> None:
@@ -480,5 +502,5 @@ def test_the_estimate_counts_bytes_of_token_vectors(folders: dict[str, Path]) ->
 
 def test_the_engines_are_in_the_key(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     before = reranker(folders["plain"]).search_key()
-    monkeypatch.setattr(module, "version", lambda name: importlib.metadata.version(name) + ".1")
+    monkeypatch.setattr(models, "version", lambda name: importlib.metadata.version(name) + ".1")
     assert reranker(folders["plain"]).search_key() != before

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -94,7 +94,7 @@ def search(
     component: OpenaiEmbedding, corpus: CorpusStore, around: Context, texts: list[str] = QUERIES, depth: int = 10
 ) -> list[dict[int, float]]:
     queries = [Query(f"q{n}", text) for n, text in enumerate(texts)]
-    return by_query(component.search(corpus, around.folder, queries, depth, around), len(texts))
+    return by_query(component.search(corpus, Path(), queries, depth, around), len(texts))
 
 
 def best(products: npt.NDArray[np.float64], depth: int) -> list[list[int]]:
@@ -129,7 +129,17 @@ def test_the_ranking_is_that_of_the_exact_inner_products(
 
 @pytest.mark.parametrize("way", [*ODD, *WRONG, "429 0.01", "500", "drop"])
 def test_the_ranking_is_the_same_however_the_server_answers(server: EmbeddingServer, tmp_path: Path, way: str) -> None:
-    server.way = lambda _, number: way if way in ODD or number % 3 == 0 else None
+    failed: set[str] = set()
+
+    def answering(texts: Sequence[str], _: int) -> str | None:
+        # What passes does so for every batch once: by the number of the request, a slow machine could give all
+        # attempts of one batch the bad numbers.
+        if way not in ODD and texts[0] in failed:
+            return None
+        failed.add(texts[0])
+        return way
+
+    server.way = answering
     corpus = store(tmp_path / "store", TEXTS)
     found = search(retriever(server), corpus, context(tmp_path))
     assert ranked(found) == best(products(server, TEXTS), 10)

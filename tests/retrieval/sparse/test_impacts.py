@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from small_stores import by_query
 
 from quati_pool.errors import QuatiPoolError
+from quati_pool.retrieval.encoders.repeats import with_repeats
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse import impact_search
 from quati_pool.retrieval.sparse.impact_search import invert, search_inverted
-from quati_pool.retrieval.sparse.impacts import Vectors, append, dots, joined, quantised, reordered, stored
+from quati_pool.retrieval.sparse.impacts import Vectors, dots, joined, quantised, reordered, stored
 
 Sparse = dict[int, int]
 
@@ -28,6 +29,13 @@ def vectors(rows: Sequence[Sparse]) -> Vectors:
     weights = [row[term] for row in rows for term in sorted(row)]
     ends = np.cumsum([len(row) for row in rows], dtype=np.int64)
     return Vectors(ends, np.array(terms, dtype=np.int32), np.array(weights, dtype=np.uint16))
+
+
+def append(shards: Shards, rows: Vectors) -> None:
+    """Adds a shard of passages, none of which repeats another."""
+    own = shards.passages + np.arange(len(rows.ends))
+    arrays = {"terms": rows.terms, "weights": rows.weights}
+    shards.append(len(rows.ends), **with_repeats(shards, arrays, np.diff(rows.ends, prepend=0), own))
 
 
 def as_rows(found: Vectors) -> list[Sparse]:

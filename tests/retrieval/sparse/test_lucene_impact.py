@@ -20,8 +20,7 @@ from quati_pool.retrieval.lucene import Lucene, anserini_jar, java_environment, 
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse import impact_search
 from quati_pool.retrieval.sparse.impact_search import search_lucene
-from quati_pool.retrieval.sparse.impacts import append
-from tests.retrieval.sparse.test_impacts import Sparse, dot, expected_hits, searched, vectors
+from tests.retrieval.sparse.test_impacts import Sparse, append, dot, expected_hits, searched, vectors
 
 if missing := missing_package():
     if "QUATI_POOL_REQUIRE_ALL" in os.environ:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,18 +13,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sentence_transformers import SparseEncoder
 from small_stores import by_query, contents, indexed, search, store
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Query
 from quati_pool.retrieval.base import Context
+from quati_pool.retrieval.encoders import encoded as module
+from quati_pool.retrieval.encoders import encoding
 from quati_pool.retrieval.encoders.models import ModelError, ModelMissingError
 from quati_pool.retrieval.lucene import missing_package
 from quati_pool.retrieval.planning import KNOWN, Work, forward_flops
 from quati_pool.retrieval.shards import Shards
-from quati_pool.retrieval.sparse import splade as module
 from quati_pool.retrieval.sparse.impact_encoder import ImpactEncoder
 from quati_pool.retrieval.sparse.impacts import stored
 from quati_pool.retrieval.sparse.splade import Splade, SpladeParameters
@@ -80,7 +84,12 @@ def scores(tmp_path: Path, model: Path, texts: Sequence[str], queries: Sequence[
 
 
 def oracle(
-    model: Path, texts: Sequence[str], queries: Sequence[str], max_tokens: int | None = None, **options: Any
+    model: Path,
+    texts: Sequence[str],
+    queries: Sequence[str],
+    max_tokens: int | None = None,
+    prompt: str | None = None,
+    **options: Any,
 ) -> tuple[npt.NDArray[np.float64], float]:
     """Similarities by sentence-transformers alone, and how far FINE impacts may be from them: a weight is off
     by 0.5 / FINE at most, so a product of two by 0.5 / FINE × their sum (and a little), and products add up."""
@@ -88,7 +97,8 @@ def oracle(
     if max_tokens is not None:
         encoder.max_seq_length = max_tokens
     options["convert_to_sparse_tensor"] = False
-    asked, passages = encoder.encode_query(list(queries), **options), encoder.encode_document(list(texts), **options)
+    asked = encoder.encode_query(list(queries), **options)
+    passages = encoder.encode_document(list(texts), prompt=prompt, **options)
     similarity = encoder.similarity(asked, passages).double().numpy()
     most = float(asked.sum(1).max() + passages.sum(1).max())
     return similarity, 0.51 / FINE * most
@@ -137,7 +147,8 @@ class TestAgainstSparseEncoder:
     def test_prompts_of_the_model(self, splade: Path, tmp_path: Path) -> None:
         model = SparseEncoder(str(splade), device="cpu", prompts={"query": "fox ", "passage": "rio "})
         model.save(str(tmp_path / "m"), create_model_card=False)
-        expected = oracle(tmp_path / "m", TEXTS, QUERIES)
+        # Asked for no prompt, sentence-transformers takes the empty "document" that it added itself.
+        expected = oracle(tmp_path / "m", TEXTS, QUERIES, prompt="rio ")
         assert abs(expected[0] - oracle(splade, TEXTS, QUERIES)[0]).max() > 100 * expected[1]
         assert_same(scores(tmp_path, tmp_path / "m", TEXTS, QUERIES, quantization=FINE), expected)
 
@@ -149,12 +160,18 @@ class TestAgainstSparseEncoder:
             scores(tmp_path, model, TEXTS, QUERIES, quantization=1000, max_tokens=7), (expected, 10 * tolerance)
         )
 
-    def test_more_tokens_than_the_model_takes_are_as_many_as_it_takes(self, splade: Path, tmp_path: Path) -> None:
+    def test_a_model_whose_tokenizer_knows_no_limit_reads_as_many_tokens_as_it_has_positions(
+        self, splade: Path, tmp_path: Path
+    ) -> None:
+        import json
+        import shutil
+
+        model = shutil.copytree(splade, tmp_path / "m")
+        settings = json.loads((model / "tokenizer_config.json").read_text())
+        del settings["model_max_length"]
+        (model / "tokenizer_config.json").write_text(json.dumps(settings))
         long = [" ".join(WORDS * 5), *TEXTS]
-        assert_same(
-            scores(tmp_path, splade, long, QUERIES, quantization=FINE, max_tokens=99_999),
-            oracle(splade, long, QUERIES),
-        )
+        assert_same(scores(tmp_path, model, long, QUERIES, quantization=FINE), oracle(splade, long, QUERIES))
 
     def test_texts_from_the_web(self, splade: Path, tmp_path: Path) -> None:
         texts = [*TEXTS[:3], *HOSTILE, "fox " * 250_000]
@@ -212,6 +229,30 @@ def test_passages_whose_weights_are_all_0_are_in_no_run(tmp_path: Path) -> None:
     assert not scores(tmp_path, model, TEXTS, ["fox", "the court"]).any()
 
 
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(0, 7), min_size=2, max_size=40), st.integers(1, 9), st.sampled_from([1, 60, 4096]))
+def test_equal_passages_score_the_same_in_any_shard_and_batch(
+    splade: Path, rows: list[int], size: int, batch_tokens: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "shard_passages", lambda encoder, most: size)
+        corpus = store(Path(folder, "store"), [TEXTS[row] for row in rows])
+        way = retriever(splade, quantization=FINE, batch_tokens=batch_tokens)
+        encoded: list[str] = []
+        real = ImpactEncoder.impacts
+
+        def counted(self: ImpactEncoder, texts: Sequence[str], task: Any, *rest: Any) -> Any:
+            encoded.extend(texts if task == "document" else [])
+            return real(self, texts, task, *rest)
+
+        patch.setattr(ImpactEncoder, "impacts", counted)
+        found = search(way, corpus, indexed(way, corpus, Path(folder, "index")), QUERIES, len(rows))
+    # Impacts that another batch rounds otherwise are rare; that nothing is encoded twice is sure.
+    assert sorted(encoded) == sorted({TEXTS[row] for row in rows})
+    for hits in found:
+        assert all(len({hits.get(doc) for doc, other in enumerate(rows) if other == row}) == 1 for row in set(rows))
+
+
 def test_ties_at_the_cut_off_stay_whole(splade: Path, tmp_path: Path) -> None:
     corpus, way = store(tmp_path / "store", ["fox", "dog", "fox", "court tide", "fox"]), retriever(splade)
     index = indexed(way, corpus, tmp_path / "index")
@@ -237,6 +278,17 @@ def test_batches_and_devices_change_nothing(
         assert ours == pytest.approx(whole, abs=0.06)
 
 
+def test_texts_without_a_token_are_read_beside_others(
+    inference_free: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tokenised alone, such a text is an empty tensor of floating point numbers."""
+    queries = ["fox dog", "\u200b\u200b", "tide", "\x00"]
+    whole = scores(tmp_path / "whole", inference_free, TEXTS, queries)
+    monkeypatch.setattr(encoding, "_TOKENISE", 1)
+    assert scores(tmp_path / "single", inference_free, TEXTS, queries) == pytest.approx(whole, abs=0.06)
+    assert [bool(row.any()) for row in whole] == [True, False, True, False]
+
+
 class Killed(BaseException):
     """Ends an encoding as a signal would."""
 
@@ -244,7 +296,7 @@ class Killed(BaseException):
 def test_an_encoding_that_was_killed_goes_on_where_its_last_shard_ends(
     splade: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SHARD_PASSAGES", 7)
+    monkeypatch.setattr(module, "shard_passages", lambda encoder, most: 7)
     corpus, way = store(tmp_path / "store", TEXTS), retriever(splade)
     encoded: list[str] = []
     real = ImpactEncoder.impacts
@@ -259,7 +311,7 @@ def test_an_encoding_that_was_killed_goes_on_where_its_last_shard_ends(
         monkeypatch.setattr(
             ImpactEncoder, "impacts", lambda self, texts, *rest: counted(self, texts, *rest, limit=limit)
         )
-        way._encode(corpus, folder, Context())
+        way._fill(folder, corpus, np.arange(len(corpus)), Context())
 
     filled(tmp_path / "whole", 1000)
     assert encoded == TEXTS
@@ -280,10 +332,10 @@ def test_both_ways_of_searching_share_one_encoding(splade: Path, tmp_path: Path)
     corpus, context = store(tmp_path / "store", TEXTS), Context()
     progress: list[tuple[int, int]] = []
     context.progress = lambda done, total: progress.append((done, total))
-    one = retriever(splade)._passages(corpus, context)
+    one = retriever(splade).encoded(corpus, context).folder
     assert progress[-1] == (40, 40)
-    assert retriever(splade, search="lucene", query_terms=3, batch_tokens=7)._passages(corpus, context) == one
-    assert retriever(splade, passage_terms=3)._passages(corpus, context) != one
+    assert retriever(splade, search="lucene", query_terms=3, batch_tokens=7).encoded(corpus, context).folder == one
+    assert retriever(splade, passage_terms=3).encoded(corpus, context).folder != one
 
 
 def test_an_empty_corpus(splade: Path, tmp_path: Path) -> None:
@@ -308,6 +360,10 @@ def test_keys_hold_what_changes_scores_and_nothing_else(splade: Path, inference_
 
 
 class TestRefusals:
+    def test_more_tokens_than_the_model_takes(self, splade: Path, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match=r"reads at most 32 tokens of a text; lower max_tokens$"):
+            indexed(retriever(splade, max_tokens=33), store(tmp_path / "store", ["fox"]), tmp_path / "index")
+
     def test_nan_weights_name_the_passage_and_the_query(self, tmp_path: Path) -> None:
         model = sparse.broken(sparse.splade(tmp_path / "m"), 7)
         corpus = store(tmp_path / "store", ["fox", "dog"], ["first one".replace(" ", "-"), "d2"])
@@ -346,7 +402,7 @@ def test_nothing_is_printed(splade: Path, tmp_path: Path, capfd: pytest.CaptureF
 
 
 def test_weights_on_disk_are_six_bytes_a_term(splade: Path, tmp_path: Path) -> None:
-    folder = retriever(splade)._passages(store(tmp_path / "store", TEXTS), context := Context())
+    folder = retriever(splade).encoded(store(tmp_path / "store", TEXTS), context := Context()).folder
     vectors = stored(Shards(folder))
     assert (folder / "terms.bin").stat().st_size + (folder / "weights.bin").stat().st_size == 6 * len(vectors.terms)
     del context

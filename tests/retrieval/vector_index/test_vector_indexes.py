@@ -64,12 +64,32 @@ def recall(found: list[list[int]], exact: list[list[int]]) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", [True, False], ids=["unit", "lengths differ"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_recall_at_100_of_100k_clustered_vectors_is_at_least_095_at_the_defaults(
-    tmp_path: Path, kind: Any, unit: bool
-) -> None:
-    passages, queries = clustered(100_000, 1000, 32, 200, unit=unit)
+def test_recall_at_100_of_100k_clustered_vectors_is_at_least_095_at_the_defaults(tmp_path: Path, kind: Any) -> None:
+    require_recall(tmp_path, kind, *clustered(100_000, 1000, 32, 200))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_vectors_whose_lengths_differ_are_found_as_well(tmp_path: Path, kind: Any) -> None:
+    require_recall(tmp_path, kind, *clustered(10_000, 100, 32, 200, unit=False))
+
+
+# Compressed, vectors of one cluster are hard to tell apart: 8 · 150 passages are 12 vectors.
+@pytest.mark.parametrize(("kind", "centres"), [("hnsw", 2), ("ivf-pq", 20)])
+def test_passages_that_stand_there_a_hundred_times_do_not_hide_others(tmp_path: Path, kind: Any, centres: int) -> None:
+    """A graph of the copies themselves finds nothing at all for some of these queries: recall is 0.84. Copies come
+    together: the second vector's are cut by the depth."""
+    passages, queries = clustered(200, centres, 32, 100)
+    vectors = stored(tmp_path / "vectors", np.tile(passages, (100, 1)), shard=50_000)
+    parameters = IndexParameters(index=kind)
+    index = built(tmp_path / "index", vectors, parameters)
+    exact = flat_search(vectors, queries, 150, silent)
+    found = search_index(vectors, index, queries, 150, parameters, silent)
+    assert all(np.bincount(hits.query).min() >= 200 for hits in (exact, found))
+    assert recall(top(found, 100, 200), top(exact, 100, 200)) >= 0.95
+
+
+def require_recall(tmp_path: Path, kind: Any, passages: np.ndarray, queries: np.ndarray) -> None:
     vectors = stored(tmp_path / "vectors", passages, shard=50_000)
     parameters = IndexParameters(index=kind)
     index = built(tmp_path / "index", vectors, parameters)
@@ -122,6 +142,15 @@ def test_the_number_of_threads_changes_nothing(tmp_path: Path, kind: Any) -> Non
             hits = search_index(vectors, index, queries, 20, parameters, silent)
         answers.append((index.joinpath("index.faiss").read_bytes(), top(hits, 30, 20), hits.score.tolist()))
     assert answers[0] == answers[1]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_full_disk_is_an_error_of_the_disk(tmp_path: Path) -> None:
+    vectors = stored(tmp_path / "vectors", clustered(2000, 10, 8, 1)[0], shard=2000)
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index" / "index.faiss").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"No space left on device: '.*index\.faiss'$"):
+        build_index(vectors, tmp_path / "index", IndexParameters(index="hnsw"), 0, silent)
 
 
 def test_hnsw_has_the_links_asked_for(tmp_path: Path) -> None:
@@ -262,7 +291,7 @@ def test_an_index_of_other_vectors_is_refused(tmp_path: Path, kind: Any) -> None
         search_index(long, index, np.ones((1, 4), dtype=np.float32), 5, parameters, silent)
 
 
-@pytest.mark.parametrize("damage", ["cut", "empty", "absent", "garbage", "other kind"])
+@pytest.mark.parametrize("damage", ["cut", "empty", "absent", "garbage", "other kind", "copies cut", "copies absent"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_index_is_refused_in_one_line(tmp_path: Path, kind: Any, damage: str) -> None:
     vectors = stored(tmp_path / "vectors", clustered(200, 5, 8, 1)[0], shard=200)
@@ -279,6 +308,10 @@ def test_a_damaged_index_is_refused_in_one_line(tmp_path: Path, kind: Any, damag
             file.unlink()
         case "garbage":
             file.write_bytes(b"\x07" * len(content))
+        case "copies cut":
+            (index / "passages.npy").write_bytes((index / "passages.npy").read_bytes()[:-100])
+        case "copies absent":
+            (index / "ends.npy").unlink()
         case "other kind":
             parameters = IndexParameters(index=next(other for other in ("hnsw", "ivf-pq") if other != kind))
     with pytest.raises(
@@ -296,7 +329,7 @@ def test_a_damaged_index_is_refused_in_one_line(tmp_path: Path, kind: Any, damag
 def test_the_arithmetic_of_the_disk_is_that_of_the_file(tmp_path: Path, kind: Any, more: dict[str, int]) -> None:
     vectors = stored(tmp_path / "vectors", clustered(6000, 50, 24, 1)[0], shard=6000)
     parameters = IndexParameters(index=kind, **more)
-    size = (built(tmp_path / "index", vectors, parameters) / "index.faiss").stat().st_size
+    size = sum(file.stat().st_size for file in built(tmp_path / "index", vectors, parameters).iterdir())
     assert index_bytes(parameters, 6000, 24) == pytest.approx(size, rel=0.02)
     assert index_bytes(IndexParameters(), 6000, 24) == 0
 

@@ -1,0 +1,102 @@
+"""Passages with the same text: encoded once, so that they have the same vectors and score the same.
+
+What a model makes of a text depends in the last bits on the batch it is in. Corpora of the web repeat texts,
+and those must tie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from quati_pool.corpus.store import CorpusStore
+from quati_pool.records import Int
+from quati_pool.retrieval.shards import Shards
+
+Array = npt.NDArray[Any]
+_READ = 4096
+_OF_A_SHARD = ("longest",)
+"""Arrays that have no rows of passages."""
+
+
+def equal_before(corpus: CorpusStore, ordinals: Int) -> Int:
+    """For each of the passages ``ordinals`` the position of the first of them with the same text.
+
+    Texts are told apart by 128 bits of their hashes; memory holds some 40 bytes a passage.
+    """
+    hashes = np.empty((len(ordinals), 2), dtype=np.uint64)
+    for start in range(0, len(ordinals), _READ):
+        texts = corpus.texts(ordinals[start : start + _READ])
+        digests = b"".join(xxhash.xxh3_128_digest(text.encode()) for text in texts)
+        hashes[start : start + len(texts)] = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
+    return first_equal(hashes)
+
+
+def first_equal(hashes: npt.NDArray[np.uint64]) -> Int:
+    """For each row, shape (n, 2), the position of the first that equals it."""
+    order = np.lexsort((hashes[:, 1], hashes[:, 0]))
+    changed = (hashes[order[1:]] != hashes[order[:-1]]).any(axis=1)
+    starts = np.flatnonzero(np.append(True, changed)) if len(order) else order
+    first = np.empty(len(hashes), dtype=np.int64)
+    # lexsort is stable: the first of a group is the one that comes first.
+    first[order] = np.repeat(order[starts], np.diff(np.append(starts, len(order))))
+    return first
+
+
+def with_repeats(shards: Shards, fresh: Mapping[str, Array], counts: Int | None, sources: Int) -> dict[str, Array]:
+    """What to append to ``shards`` for the next passages, of which some repeat others.
+
+    ``sources`` say whose rows each passage takes, shape (passages,): those of a passage in the shards, or,
+    counted on from the last of them, of one that is added. ``fresh`` are the rows of the passages that take
+    their own, one a passage; or ``counts`` each, and then the array ``ends`` is kept, which says where the
+    rows of every passage end.
+    """
+    before = shards.passages
+    own = sources == before + np.arange(len(sources))
+    late = sources >= before
+    held = _rows_before(shards, counts)
+    # Rows of what is added are counted on from those in the shards.
+    starts, lengths = np.zeros(len(sources), dtype=np.int64), np.ones(len(sources), dtype=np.int64)
+    lengths[own] = 1 if counts is None else counts
+    starts[own] = held + np.cumsum(lengths[own]) - lengths[own]
+    starts[late], lengths[late] = starts[sources[late] - before], lengths[sources[late] - before]
+    if not late.all():
+        starts[~late], lengths[~late] = _spans(shards, sources[~late], counts is None)
+    ends = np.cumsum(lengths)
+    arrays = dict(fresh)
+    if not own.all():
+        rows = np.repeat(starts - (ends - lengths), lengths) + np.arange(int(ends[-1]))
+        arrays = {
+            name: array if name in _OF_A_SHARD else _picked(shards, name, array, held, rows)
+            for name, array in fresh.items()
+        }
+    return arrays if counts is None else {**arrays, "ends": held + ends}
+
+
+def _rows_before(shards: Shards, counts: Int | None) -> int:
+    if counts is None:
+        return shards.passages
+    return int(shards.array("ends")[-1]) if shards.passages else 0
+
+
+def _spans(shards: Shards, ordinals: Int, one_each: bool) -> tuple[Int, Int]:
+    """Where the rows of passages in the shards begin, and how many they are."""
+    if one_each:
+        return ordinals, np.ones(len(ordinals), dtype=np.int64)
+    ends: Int = shards.array("ends")
+    starts = np.where(ordinals > 0, ends[np.maximum(ordinals - 1, 0)], 0)
+    return starts, ends[ordinals] - starts
+
+
+def _picked(shards: Shards, name: str, added: Array, held: int, rows: Int) -> Array:
+    """Rows of an array, of those in the shards and behind them those that are added."""
+    picked = np.empty((len(rows), *added.shape[1:]), dtype=added.dtype)
+    late = rows >= held
+    picked[late] = added[rows[late] - held]
+    if not late.all():
+        picked[~late] = shards.array(name)[rows[~late]]
+    return picked
