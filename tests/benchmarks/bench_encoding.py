@@ -113,9 +113,11 @@ def main() -> None:
         folder = Path(temporary)
         if options.side:
             texts = passages(options.passages)
+            spent = time.process_time()
             seconds, told = ours(texts, options, folder) if options.side == "ours" else peer(texts, options)
+            spent = time.process_time() - spent
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
-            print(json.dumps({"seconds": seconds, "megabytes": peak, "told": told}))
+            print(json.dumps({"seconds": seconds, "cpu": spent, "megabytes": peak, "told": told}))
             return
         if options.layers:
             options.model = str(random_model(folder, options.layers))
