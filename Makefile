@@ -13,8 +13,9 @@ demo: $(VENV)/lean
 	$(BIN)/quati-pool demo
 	@echo "The command is $(BIN)/quati-pool; after  . $(BIN)/activate  it is quati-pool."
 
+# One thread of torch and FAISS for each of the two processes: more only wait for each other.
 test: $(VENV)/all lint machine
-	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile
 
 lint: $(VENV)/all
 	$(BIN)/ruff check .

@@ -193,8 +193,8 @@ FAULTS = {
         "5: systems.a.retriever: there is no retriever 'bm52s'; did you mean 'bm25s'?",
     ),
     "unknown reranker": (
-        HEAD + "systems:\n  a: {first: b, rerank: {with: monot5}}\n  b: {retriever: lsa}\n",
-        "5: systems.a.rerank.with: there is no reranker 'monot5'; there are: lsa",
+        HEAD + "systems:\n  a: {first: b, rerank: {with: gpt}}\n  b: {retriever: lsa}\n",
+        "5: systems.a.rerank.with: there is no reranker 'gpt'; there are: colbert, cross-encoder, dense, lsa, monot5",
     ),
     "unknown fusion": (
         HEAD + ONE + "  c: {fuse: [a], method: rff}\n",
@@ -202,7 +202,8 @@ FAULTS = {
     ),
     "retriever is no name": (
         HEAD + "systems:\n  a: {retriever: 5}\n",
-        "5: systems.a.retriever: expected a name; there are: bm25, bm25s, lsa, run",
+        "5: systems.a.retriever: expected a name; "
+        "there are: bm25, bm25s, colbert, dense, lsa, openai-embedding, run, splade",
     ),
     "rerank is no mapping": (
         HEAD + "systems:\n  a: {first: b, rerank: lsa}\n  b: {retriever: lsa}\n",

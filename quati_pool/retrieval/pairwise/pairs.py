@@ -10,7 +10,6 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -80,8 +79,7 @@ class PairReranker(base.Reranker):
     def search_key(self) -> dict[str, Any]:
         local = self.local()
         chosen = {"max_tokens": self.parameters.max_tokens, "compute": self.parameters.compute}
-        engines = {name: version(name) for name in ("sentence-transformers", "transformers")}
-        return {**local.identity, **chosen, **engines, **self.chosen(local)}
+        return {**local.identity, **chosen, **models.engines(), **self.chosen(local)}
 
     def local(self) -> models.Local:
         """The model on this machine; raises QuatiPoolError where it is not here, or of another kind."""
