@@ -13,6 +13,7 @@ from quati_pool.retrieval.base import Context
 from quati_pool.retrieval.shards import Shards
 from quati_pool.steps.inputs import Corpus
 from quati_pool.steps.making import Maker
+from quati_pool.workspace import Workspace
 
 
 @dataclass
@@ -34,8 +35,7 @@ class BuildContext(Context):
         unit: str = "passages",
         paid: bool = False,
     ) -> Path:
-        whole = self._key(corpus, name, key)
-        path = self.maker.workspace.growing(name, digest(whole))
+        path, whole = self._kept_at(corpus, name, key)
         listener, outer = self.maker.listener, self.progress
 
         def go_on(folder: Path) -> Counts:
@@ -53,10 +53,17 @@ class BuildContext(Context):
         return path
 
     def grown(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
-        whole = self._key(corpus, name, key)
-        path = self.maker.workspace.growing(name, digest(whole))
+        path, whole = self._kept_at(corpus, name, key)
         return path if stale(path, whole) is None else None
 
-    def _key(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> dict[str, Any]:
+    def _kept_at(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
         fingerprint = next(known.fingerprint for known in self.corpora if known.store is corpus)
-        return {"name": name, "corpus": fingerprint, **key}
+        return growing_place(self.maker.workspace, name, fingerprint, key)
+
+
+def growing_place(
+    workspace: Workspace, name: str, fingerprint: str, key: Mapping[str, Any]
+) -> tuple[Path, dict[str, Any]]:
+    """Where long work on the corpus of this fingerprint lies, and the whole key under which it is kept."""
+    whole = {"name": name, "corpus": fingerprint, **key}
+    return workspace.growing(name, digest(whole)), whole

@@ -11,7 +11,7 @@ from typing import Any
 
 from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem, load_config
 from quati_pool.errors import ConfigError, MissingExtraError, QuatiPoolError
-from quati_pool.files.artefacts import digest, stale
+from quati_pool.files.artefacts import stale
 from quati_pool.records import Ids
 from quati_pool.registry import nearest
 from quati_pool.retrieval.base import Component, Site
@@ -28,6 +28,7 @@ from quati_pool.retrieval.planning import (
     tokens_of,
 )
 from quati_pool.retrieval.shards import Shards
+from quati_pool.steps.growing import growing_place
 from quati_pool.steps.inputs import Queries, load_queries
 from quati_pool.steps.keys import Keys, component_name, index_place, used_corpora
 from quati_pool.steps.plan_corpora import CorpusSize, PlanWorkspace, measure
@@ -258,8 +259,7 @@ class _Found:
         places = []
         with suppress(QuatiPoolError, ImportError):
             for name, key in component.encodings():
-                whole = {"name": name, "corpus": fingerprint, **key}
-                places.append((self.workspace.growing(name, digest(whole)), whole))
+                places.append(growing_place(self.workspace, name, fingerprint, key))
         return places
 
     def _makes(self, component: Component, identity: str, corpus: str) -> str | None:
