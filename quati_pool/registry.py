@@ -115,6 +115,17 @@ JUDGES = Registry(
         "replay": "quati_pool.judging.replay:Replay",
     },
 )
+BENCHMARKS = Registry(
+    "benchmarks",
+    {
+        "pira": "quati_pool.benchmarks.pira.benchmark:Pira",
+        "romqa": "quati_pool.benchmarks.romqa:Romqa",
+        "race": "quati_pool.benchmarks.race:Race",
+        "qasc": "quati_pool.benchmarks.qasc:Qasc",
+        "arc": "quati_pool.benchmarks.arc:Arc",
+        "openbookqa": "quati_pool.benchmarks.openbookqa:OpenBookQa",
+    },
+)
 EXPORTS = Registry(
     "exports",
     {
