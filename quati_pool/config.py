@@ -31,6 +31,7 @@ class QueriesConfig(Model):
     query_id: str = "query_id"
     query: str | list[str] | None = None
     narrative: str = "narrative"
+    cluster_id: str = "cluster_id"
     sample: Annotated[int, Field(ge=1)] | None = None
     ids: Annotated[list[str], Field(min_length=1)] | None = None
 

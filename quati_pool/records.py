@@ -128,11 +128,13 @@ FAILURES = frozenset({State.unparsed, State.off_scale, State.refused, State.trun
 
 @dataclass(frozen=True)
 class Query:
-    """A question of the collection; ``narrative`` says what an assessor should count as an answer."""
+    """A question of the collection; ``narrative`` says what an assessor should count as an answer, and
+    ``cluster_id`` which related questions it belongs to."""
 
     query_id: str
     query: str
     narrative: str | None = None
+    cluster_id: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

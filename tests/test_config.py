@@ -28,7 +28,7 @@ seed: 7
 corpora:
   10M: {path: [a.jsonl, "b*.jsonl.gz"], doc_id: id, text: [title, body]}
   1M: {path: c.tsv}
-queries: {path: q.csv, query_id: qid, query: question, narrative: about, sample: 50}
+queries: {path: q.csv, query_id: qid, query: question, narrative: about, cluster_id: group, sample: 50}
 systems:
   rrf: {fuse: [bm25s, two-stage], method: rrf, k: 10, weights: [1, 0.5], depth: 200, family: mixed}
   two-stage: {first: bm25s, rerank: {with: lsa, dimensions: 16, depth: 1000}, pool_depth: 20}
@@ -73,6 +73,7 @@ def test_a_file_that_uses_everything(tmp_path: Path) -> None:
     assert list(config.corpora) == ["10M", "1M"]
     assert config.corpora["10M"].path == ["a.jsonl", "b*.jsonl.gz"]
     assert (config.queries.query, config.queries.sample, config.pool.extra) == ("question", 50, "more.tsv")
+    assert config.queries.cluster_id == "group"
     rrf, two_stage, bm25s = (config.systems[tag] for tag in ("rrf", "two-stage", "bm25s"))
     assert isinstance(rrf, FusionSystem)
     assert (rrf.fuse, rrf.parameters.k, rrf.parameters.weights) == (["bm25s", "two-stage"], 10, [1, 0.5])

@@ -16,6 +16,19 @@ from quati_pool.bundled import bundled
 ROOT = Path(__file__).parents[1]
 SAMPLE = {"corpus.jsonl", "queries.jsonl", "labels.tsv", "pool.yaml", "PROVENANCE.md"}
 PROMPTS = {f"{name}.yaml" for name in ("quati-pt", "quati-en", "quati-es", "binary-pt", "umbrela-style-en")}
+ANSWERING = {
+    f"answering/{name}.yaml"
+    for name in (
+        "answer-en",
+        "answer-pt",
+        "choose-en",
+        "choose-pt",
+        "set-closed-en",
+        "set-open-en",
+        "trigger-en",
+        "trigger-pt",
+    )
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +43,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_carries_sample_and_prompts_inside_the_package(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {f"quati_pool/bundled/data/sample/{name}" for name in SAMPLE} <= set(names)
-    assert {name.rpartition("/")[2] for name in names if name.startswith("quati_pool/bundled/prompts/")} == PROMPTS
+    folder = "quati_pool/bundled/prompts/"
+    assert {name.removeprefix(folder) for name in names if name.startswith(folder)} == PROMPTS | ANSWERING
     assert "quati_pool/bundled/data/quati-paper/pool.yaml" in names
     # Nothing lands beside the package in site-packages.
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"quati_pool", "annotator_app"}
@@ -76,4 +90,5 @@ def test_a_checkout_finds_its_own_sample() -> None:
 
 
 def test_a_checkout_finds_its_own_prompts() -> None:
-    assert {path.name for path in bundled("prompts").iterdir()} == PROMPTS
+    folder = bundled("prompts")
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.yaml")} == PROMPTS | ANSWERING

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quati_pool.errors import ConfigError
-from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry, nearest
+from quati_pool.registry import BENCHMARKS, FUSIONS, RERANKERS, RETRIEVERS, Registry, nearest
 
 PLUGIN = """
 from quati_pool.retrieval.fusion import CombSum
@@ -65,7 +65,7 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("registry", [RETRIEVERS, RERANKERS, FUSIONS], ids=lambda registry: registry.kind)
+@pytest.mark.parametrize("registry", [RETRIEVERS, RERANKERS, FUSIONS, BENCHMARKS], ids=lambda registry: registry.kind)
 def test_every_name_of_ours_is_there(registry: Registry) -> None:
     assert registry.names()
     for name in registry.names():

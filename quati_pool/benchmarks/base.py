@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -85,6 +86,10 @@ class Exam(ABC):
     case: Case
     ids: Sequence[str]
     """Every question, by a unique id."""
+    dropped: Sequence[str] | AbstractSet[str] = ()
+    """Ids of released questions that have nothing to be measured by; predictions for them are left out."""
+    for_models: bool = True
+    """Whether a model is asked; False where it would be asked the same as in another case."""
     notes: Sequence[str] = ()
     EMPTY: ClassVar[Any] = ""
     """The answer that a question without a prediction counts as having."""
@@ -119,6 +124,10 @@ class Task(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+
+    def settings(self) -> Mapping[str, str]:
+        """What the settings of its cases mean, in words."""
+        return {}
 
     @abstractmethod
     def cases(self, data: Path) -> list[Case]:

@@ -76,6 +76,10 @@ def evaluate(
         int | None,
         typer.Option("--pool-depth", min=1, help="How deep the --run files were pooled: adds leaving each out."),
     ] = None,
+    robust: Annotated[
+        bool,
+        typer.Option("--robust", help="Add the worst query of each cluster: cluster_id of the queries' file."),
+    ] = False,
     queries: QueriesOption = None,
     column: ColumnOption = None,
     grade: GradeOption = None,
@@ -103,8 +107,8 @@ def evaluate(
     given = label_files(qrels, None, column, grade, queries, scale, named, hint="--qrels")
     if named is not None:
         measures, seed = measures or named.measures, named.seed if seed is None else seed
-    settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth)
-    found = step(config, names or (), given, run or (), settings, pool)
+    settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth, robust)
+    found = step(config, names or (), given, run or (), settings, pool, named)
     for name, problem in found.gathered.problems.items():
         typer.echo(f"{name} is left out: {problem}", err=True)
     with ConsoleListener() as listener:

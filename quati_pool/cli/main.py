@@ -17,6 +17,7 @@ from quati_pool.cli import (
     assessors,
     assign,
     batch,
+    bench,
     build,
     components,
     evaluate,
@@ -59,7 +60,7 @@ def _options(
 
 for group in (
     workspaces, build, judge, batch, labels, assessors, assign, annotate, import_labels, questions, agree, evaluate,
-    report, export, prompts, validate, components,
+    report, export, bench, prompts, validate, components,
 ):  # fmt: skip
     group.register(app)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -14,25 +15,32 @@ from quati_pool.records import Query
 
 _TREC_FIELDS = {"query_id": "num", "query": "title", "narrative": "narr"}
 
+CLUSTER_ID = "cluster_id"
+# What cannot be seen would make two clusters of one; blanks within are harmless, as no TREC file holds a cluster_id.
+_BAD_CLUSTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u2060\ufeff\ud800-\udfff]")
+
 
 def read_queries(
     path: Path,
     query_id: str = "query_id",
     query: str | list[str] | None = None,
     narrative: str = "narrative",
+    cluster_id: str = CLUSTER_ID,
     problems: Problems = STRICT,
 ) -> list[Query]:
     """All queries in file order.
 
     ``query`` names the field of the text, or several, which are joined by a blank; unset it is
-    ``query``, and the title of a TREC topic. A narrative that is empty or absent is None.
+    ``query``, and the title of a TREC topic. A narrative that is empty or absent is None, and so is a
+    cluster_id; one that is there is any text without control characters or white space at its ends. A field
+    of them that has another name must hold one at least. TREC topics have none.
     """
     columns = ["query"] if query is None else [query] if isinstance(query, str) else query
-    rows = _rows(path, query_id, columns, narrative, problems)
+    rows = _rows(path, query_id, columns, narrative, cluster_id, problems)
     queries: list[Query] = []
     lines: dict[str, int] = {}
     for line, values in rows:
-        identity, *texts, narration = values
+        identity, *texts, narration, cluster = values
         before = lines.setdefault(identity, line)
         if before != line:
             message = f"query_id {quoted(identity)} stands in line {before} already; expected it once"
@@ -42,14 +50,30 @@ def read_queries(
             message = f"query_id {quoted(identity)} begins with '#', which marks a comment in TREC files; rename it"
             problems.report(path, line, message)
             continue
-        queries.append(Query(identity, " ".join(text for text in texts if text), narration or None))
+        fault = _cluster_fault(cluster)
+        if fault:
+            problems.report(path, line, f"{cluster_id} {quoted(cluster)} {fault}")
+            continue
+        queries.append(Query(identity, " ".join(text for text in texts if text), narration or None, cluster or None))
     if not queries and not problems.count:
         problems.report(path, None, "holds no queries; expected at least one")
+    if queries and cluster_id != CLUSTER_ID and all(query.cluster_id is None for query in queries):
+        message = f"no query has a cluster_id in the column {quoted(cluster_id)}; expected one at least"
+        problems.report(path, None, f"{message}: add it, or set cluster_id to the right column")
     return queries
 
 
+def _cluster_fault(cluster_id: str) -> str | None:
+    found = _BAD_CLUSTER.search(cluster_id)
+    if found:
+        return f"holds the character U+{ord(found.group()):04X}; expected a text without control characters"
+    if cluster_id != cluster_id.strip():
+        return "begins or ends with white space; expected none there"
+    return None
+
+
 def _rows(
-    path: Path, query_id: str, query: list[str], narrative: str, problems: Problems
+    path: Path, query_id: str, query: list[str], narrative: str, cluster_id: str, problems: Problems
 ) -> Iterator[tuple[int, Sequence[str]]]:
     found = format_of(path)
     if found == "topics":
@@ -62,6 +86,7 @@ def _rows(
         Field("query_id", query_id),
         *(Field("query", column) for column in query),
         Field("narrative", narrative, required=narrative != "narrative"),
+        Field("cluster_id", cluster_id, required=False),
     ]
     headerless = (query_id, query, narrative) == ("query_id", ["query"], "narrative")
     return read_table(path, found, fields, headerless, problems)
@@ -84,4 +109,4 @@ def _topics(
         except RowError as fault:
             problems.report(path, line, str(fault))
         else:
-            yield line, [fields.get(name, "") for name in (number, *texts, story)]
+            yield line, [*(fields.get(name, "") for name in (number, *texts, story)), ""]

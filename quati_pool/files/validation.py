@@ -244,10 +244,12 @@ def _check_labels(path: Path, names: Mapping[str, int] | None, problems: Problem
 def _check_queries(path: Path, query_id: str, query: str | list[str] | None, problems: Problems) -> Findings:
     queries = read_queries(path, query_id, query, problems=problems)
     empty = sum(not one.query.strip() for one in queries)
+    clustered = [one.cluster_id for one in queries if one.cluster_id is not None]
     summary = {
         "queries": len(queries),
         "empty": empty,
         "narratives": sum(one.narrative is not None for one in queries),
+        **({"clusters": len(set(clustered)), "without_a_cluster": len(queries) - len(clustered)} if clustered else {}),
     }
     return Findings(summary, [f"empty queries: {empty}; they retrieve nothing"] if empty else [])
 

@@ -7,25 +7,27 @@ asked for again with its cause, and what stays unreadable is a failure.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.errors import ConfigError
 from quati_pool.judging import base
-from quati_pool.judging.budget import Budget
 from quati_pool.judging.expected import expected_grade
 from quati_pool.judging.prompts import Prompt, load_prompt
 from quati_pool.judging.verdict import Reading, Verdict, judge_choice
 from quati_pool.llm.answers import Choice, Completion, Usage
+from quati_pool.llm.budget import Budget
+from quati_pool.llm.calling import Caller, cost_of, state_of
 from quati_pool.llm.client import Client, Event
 from quati_pool.llm.endpoint import Endpoint
-from quati_pool.llm.faults import CallError, ServerDown, Stopped
+from quati_pool.llm.faults import CallError
 from quati_pool.llm.limits import Limits
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.prices import Price, price_of
-from quati_pool.llm.tokens import estimate, truncate
+from quati_pool.llm.tokens import truncate
 from quati_pool.records import State
 
 # They change how answers are got, not what they are.
@@ -42,8 +44,32 @@ class LlmParameters(Endpoint, Options, Limits):
     prices: Annotated[str | None, Field(description="a YAML of your own prices, relative to pool.yaml")] = None
 
 
-# Faults that speak of the server, not of what was asked.
-_LOST = {"transport", "server", "timeout", "protocol"}
+def model_identity(parameters: LlmParameters) -> dict[str, Any]:
+    """All parameters that change what a model answers, whatever it is asked; nothing of how answers are got."""
+    told = parameters.model_dump(exclude={*_OPERATIONAL, *_RESOLVED})
+    thinks = parameters.thinks(parameters.model)
+    return {
+        **told,
+        "base_url": parameters.base_url.rstrip("/") if parameters.base_url else None,
+        "thinks": thinks,
+        "most_tokens": parameters.most_tokens(parameters.model),
+        # They are not sent to a model that thinks.
+        "temperature": None if thinks else parameters.temperature,
+        "top_p": None if thinks else parameters.top_p,
+    }
+
+
+def price_for(parameters: LlmParameters, folder: Path, model: str | None = None) -> Price | None:
+    """What a token of the model (the parameters' own where None) costs, by the user's file, relative to
+    ``folder``, or our list; None where neither knows."""
+    own = parameters.prices
+    return price_of(model or parameters.model, folder / own if own else None)
+
+
+def client_for(parameters: LlmParameters, on_event: Callable[[Event], None] | None = None) -> Client:
+    """The client that asks as the parameters say."""
+    endpoint, options, limits = (_part(model, parameters) for model in (Endpoint, Options, Limits))
+    return Client(endpoint, options, limits, on_event=on_event)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +122,12 @@ class LlmJudge(base.Judge):
         self.options = _part(Options, parameters)
 
     def identity(self) -> dict[str, Any]:
-        parameters = self.parameters
-        told = parameters.model_dump(exclude={*_OPERATIONAL, *_RESOLVED})
-        thinks = self.options.thinks(parameters.model)
-        return {
-            **told,
-            "base_url": parameters.base_url.rstrip("/") if parameters.base_url else None,
-            "thinks": thinks,
-            "most_tokens": self.options.most_tokens(parameters.model),
-            # They are not sent to a model that thinks.
-            "temperature": None if thinks else parameters.temperature,
-            "top_p": None if thinks else parameters.top_p,
-            "prompt": self.prompt.definition,
-        }
+        return {**model_identity(self.parameters), "prompt": self.prompt.definition}
 
     @property
     def always_alike(self) -> bool:
         """Whether the likeliest answer is asked for, each time."""
-        return self.parameters.temperature == 0 and not self.options.thinks(self.parameters.model)
+        return self.parameters.temperature == 0 and not self.parameters.thinks(self.parameters.model)
 
     def shown(self, pair: base.Pair) -> base.Pair:
         """The pair as the model sees it: its passage cut to ``max_passage_tokens``, and without its
@@ -129,16 +143,10 @@ class LlmJudge(base.Judge):
     def price(self, model: str | None = None) -> Price | None:
         """What a token of the model (the judge's own where None) costs, by the user's file or our list;
         None where neither knows."""
-        own = self.parameters.prices
-        return price_of(model or self.parameters.model, self.setting.folder / own if own else None)
+        return price_for(self.parameters, self.setting.folder, model)
 
     def client(self, on_event: Callable[[Event], None] | None = None) -> Client:
-        return Client(self.endpoint, self.options, _part(Limits, self.parameters), on_event=on_event)
-
-    def bounds(self, request: Request) -> tuple[int, int]:
-        """The tokens that a request holds, estimated, and the most that its answers may take."""
-        model = self.parameters.model
-        return estimate(request.messages, model).tokens, request.n * self.options.most_tokens(model)
+        return client_for(self.parameters, on_event)
 
     def request(self, pair: base.Pair, sample: int, *, n: int = 1, note: list[dict[str, str]] | None = None) -> Request:
         """The call that asks about a pair; ``note`` continues the conversation after a bad answer."""
@@ -153,25 +161,13 @@ class LlmJudge(base.Judge):
         )
 
 
-class Asking:
-    """What all calls of one run share: the judge, the client, prices, the budget, how often to ask again."""
+class Asking(Caller):
+    """What all calls of one run share, the judge and how often to ask again among them."""
 
-    def __init__(
-        self,
-        judge: LlmJudge,
-        client: Client,
-        price: Price | None,
-        budget: Budget,
-        reask: int,
-    ) -> None:
+    def __init__(self, judge: LlmJudge, client: Client, price: Price | None, budget: Budget, reask: int) -> None:
+        super().__init__(client, price, budget)
         self.judge = judge
-        self.client = client
-        self.price = price
-        self.budget = budget
         self.reask = reask
-        self.error: QuatiPoolError | None = None
-        """Why no call can succeed any more; whoever runs the asking ends it then."""
-        self._lost = 0
 
     async def ask(self, task: Task) -> list[Answer]:
         """One answer for every sample of the task; fewer where the run was stopped, its budget is spent or
@@ -211,41 +207,13 @@ class Asking:
 
     async def _call(self, request: Request) -> list[Try]:
         """One try a choice; none where the run was stopped, the budget is spent or no call can succeed."""
-        most = 0.0
-        if self.budget.limit is not None or self.judge.parameters.tpm is not None:
-            entered, left = self.judge.bounds(request)
-            request = replace(request, estimated_tokens=entered + left)
-            most = (self.price and self.price.cost(Usage(entered, 0, left, 0))) or 0.0
-        if not await self.budget.reserve(most):
+        called = await self.call(request)
+        if called is None:
             return []
-        cost = 0.0
-        try:
-            completion = await self.client.complete(request)
-            # A server that tells no usage leaves the cost unknown; the budget takes it at its highest.
-            known = self.price.cost(completion.usage) if self.price and completion.usage else None
-            cost = most if known is None else known
-            self._lost = 0
-        except Stopped:
-            return []
-        except QuatiPoolError as error:
-            self.error = self.error or error
-            return []
-        except CallError as fault:
-            self._watch(fault)
-            return [failed(fault)]
-        finally:
-            self.budget.settle(most, cost)
-        return tries_of(completion, known, self.judge.prompt.reading)
-
-    def _watch(self, fault: CallError) -> None:
-        """Gives up once so many calls in a row were lost, each with all its retries, that the rest of the
-        pool would be lost too."""
-        self._lost = self._lost + 1 if fault.kind in _LOST else 0
-        if self._lost > 2 * self.judge.parameters.concurrency and self.error is None:
-            self.error = ServerDown(
-                f"{self._lost} calls in a row got no answer from {self.client.endpoint_name} ({fault.words}); "
-                "see to the server and run the same command again: what is finished is kept"
-            )
+        if called.fault is not None:
+            return [failed(called.fault)]
+        assert called.completion is not None
+        return tries_of(called.completion, called.cost, self.judge.prompt.reading)
 
 
 def expected_of(made: Try, scale: Sequence[int]) -> float | None:
@@ -269,11 +237,8 @@ def tries_of(completion: Completion, cost: float | None, reading: Reading) -> li
 
 
 def failed(fault: CallError) -> Try:
-    """A call that gave no answer. One that the server would not take costs nothing; what a provider asks
-    for one that broke off, or for a filtered prompt, is not known."""
-    status = State.refused if fault.kind == "content_filter" else State.failed
-    cost = 0.0 if fault.kind == "rejected" else None
-    return Try(Verdict(status, problem=fault.words), None, None, fault, None, cost)
+    """A call that gave no answer."""
+    return Try(Verdict(state_of(fault), problem=fault.words), None, None, fault, None, cost_of(fault))
 
 
 def _readable_again(last: Try) -> bool:

@@ -16,43 +16,20 @@ from pydantic import AfterValidator, Field
 from quati_pool.bundled import bundled
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.artefacts import digest
-from quati_pool.judging.templates import Template
-from quati_pool.judging.verdict import READING_VERSION, Reading, folded, read_verdict
+from quati_pool.judging.verdict import READING_VERSION, Reading, read_verdict
 from quati_pool.records import State
 from quati_pool.registry import nearest
 from quati_pool.text.fencing import FENCING_VERSION, fenced, neutralised, sendable
+from quati_pool.text.json_objects import folded
+from quati_pool.text.prompt_parts import Line, Message, Text, asked_again, checked_template, whole
+from quati_pool.text.templates import Template
 from quati_pool.yaml_file import Model, YamlFile
-
-Message = dict[str, str]
 
 USER_VARIABLES = {"query", "passage", "narrative"}
 
-LONGEST_ECHO = 4000
-"""How many characters of an unreadable answer the model is shown again: the first and the last half."""
-
-
-def _whole(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("holds half a surrogate pair; write the whole character") from None
-    return text
-
-
-def _not_blank(text: str) -> str:
-    if not _whole(text).strip():
-        raise ValueError("is empty; write a text")
-    return text
-
-
-def _one_line(text: str) -> str:
-    if not _whole(text).strip() or not text.isprintable():
-        raise ValueError("expected one line of text")
-    return text
-
 
 def _key(text: str) -> str:
-    if not _whole(text).replace(" ", "").replace("_", "").replace("-", "").isalnum() or text != text.strip():
+    if not whole(text).replace(" ", "").replace("_", "").replace("-", "").isalnum() or text != text.strip():
         raise ValueError("expected a word or a few, of letters, digits, spaces, '_' and '-'")
     return text
 
@@ -63,8 +40,6 @@ def _two_grades(scale: dict[int, str]) -> dict[int, str]:
     return scale
 
 
-Text = Annotated[str, AfterValidator(_not_blank)]
-Line = Annotated[str, AfterValidator(_one_line)]
 Key = Annotated[str, AfterValidator(_key)]
 Grade = Annotated[int, Field(ge=0)]
 
@@ -157,13 +132,7 @@ class Prompt(Model):
     def reask(self, answer: str, problem: str) -> list[Message]:
         """What follows the messages when ``answer`` could not be read: the answer, cut in its middle where
         it is very long, and the user's note with the cause."""
-        if len(answer) > LONGEST_ECHO:
-            half = LONGEST_ECHO // 2
-            answer = f"{answer[:half]} […] {answer[-half:]}"
-        # Some servers refuse an empty turn, others two turns of the user in a row.
-        echo = sendable(answer) if answer.strip() else "…"
-        note = self._again.fill({"problem": sendable(problem)})
-        return [{"role": "assistant", "content": echo}, {"role": "user", "content": note}]
+        return asked_again(self._again, answer, problem)
 
     def schema(self) -> dict[str, Any]:  # type: ignore[override]  # pydantic's own is deprecated
         """The strict JSON schema of an answer."""
@@ -257,9 +226,9 @@ def _check(prompt: Prompt, reader: YamlFile) -> None:
     twice = next((key for place, key in enumerate(keys) if folded(key) in map(folded, keys[:place])), None)
     if twice:
         raise reader.error(("answer",), f"{twice!r} is named twice (case does not count); name it once")
-    _template(reader, ("system",), prompt.system, {"scale"}, set())
-    _template(reader, ("reask",), prompt.again, {"problem"}, {"problem"})
-    user = _template(reader, ("user",), prompt.user, USER_VARIABLES, {"query", "passage"}, once=prompt.fenced)
+    checked_template(reader, ("system",), prompt.system, {"scale"})
+    checked_template(reader, ("reask",), prompt.again, {"problem"}, {"problem"})
+    user = checked_template(reader, ("user",), prompt.user, USER_VARIABLES, {"query", "passage"}, once=prompt.fenced)
     if prompt.fenced and neutralised(prompt.user) != prompt.user:
         raise reader.error(("user",), "writes a fence mark itself; drop it, since {query} and {passage} bring theirs")
     if {"query", "passage"} - user.without("narrative").variables:
@@ -279,22 +248,6 @@ def _check(prompt: Prompt, reader: YamlFile) -> None:
         if illustration.grade not in prompt.scale:
             message = f"{illustration.grade} is not on the scale {scale}; mend the illustration or the scale"
             raise reader.error(("illustrations", place, "grade"), message)
-
-
-def _template(
-    reader: YamlFile, place: tuple[str], text: str, known: set[str], needed: set[str], once: bool = False
-) -> Template:
-    try:
-        template = Template(text, known)
-    except ValueError as error:
-        raise reader.error(place, str(error)) from None
-    for name in sorted(known):
-        times = template.count(name)
-        if name in needed and not times:
-            raise reader.error(place, f"lacks {{{name}}}; put it where the {name} belongs")
-        if times > 1 and once:
-            raise reader.error(place, f"has {{{name}}} {times} times; keep one")
-    return template
 
 
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:

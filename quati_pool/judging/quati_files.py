@@ -21,7 +21,7 @@ import yaml
 
 from quati_pool.config import GRADES
 from quati_pool.errors import InputError, QuatiPoolError
-from quati_pool.judging.templates import braces_doubled
+from quati_pool.text.templates import braces_doubled
 
 INITIAL_PROMPT, EXAMPLES, CONFIG = "initial_prompt_*.json", "examples_*.json", "config.json"
 

@@ -7,18 +7,18 @@ cost the collection.
 
 from __future__ import annotations
 
-import json
 import re
 import string
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import zip_longest
 from typing import NamedTuple
 
+from quati_pool.llm.answers import withheld
 from quati_pool.records import State
-from quati_pool.text.fencing import sendable
+from quati_pool.text.fencing import sendable, shortened
+from quati_pool.text.json_objects import Member, folded, json_objects
 
 READING_VERSION = 1
 """Part of a prompt's hash: raise it with every change of what counts as a grade."""
@@ -40,7 +40,6 @@ class Verdict:
 
 # What may stand around a key or a number without changing it: white space, quotes, Markdown.
 _AROUND = r"\s\"'`*_“”„‘’«»"
-_SPACES = re.compile(r"[ \t\n\r]*")
 # A whole number, written out: no plus, no leading zero, no exponent, ASCII digits alone.
 _WHOLE = re.compile(r"(-?[1-9][0-9]*|0)(?:\.0)?")
 # A number in JSON may have any number of zeros; in text, 1.000 is a thousand in half of the languages.
@@ -65,18 +64,6 @@ _TOKEN = re.compile(r"([-−–]?[0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
 # After the number: nothing, or a remark set apart. "2 ou 3", "2/3", "2 e meio" and "2%" say no one grade.
 _REMARK = re.compile(rf"[{_AROUND}]*+(?:$|[()\]}}|]|[-–—]\s|,\s*+(?:$|[\"'}}]))")
 _DIGIT = re.compile(r"[\d¼-¾²³¹⁰-₉⅐-↉①-⓿]")
-_JSON = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
-
-
-def folded(key: str) -> str:
-    """A key as it is compared: NFC, without regard to case and to the width of white space. Accents
-    count: a prompt declares ``Pontuacao`` as an alias where it wants it read."""
-    return _folded(key) if len(key) <= 64 else _folded.__wrapped__(key)
-
-
-@lru_cache(maxsize=1024)
-def _folded(key: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", key).casefold().split())
 
 
 class Reading:
@@ -116,27 +103,15 @@ class _Mention(NamedTuple):
     own: bool
 
 
-class _Member(NamedTuple):
-    """A key of a JSON object, its value, and where the value stands in the text."""
-
-    key: str
-    value: object
-    start: int
-    end: int
-
-
 def judge_choice(text: str | None, refusal: str | None, finish_reason: str | None, reading: Reading) -> Verdict:
     """The verdict of one choice of a completion, by how it ended and then by what it says.
 
     A refusal and a content filter are ``refused`` whatever the text; an answer cut off for its length is
     ``truncated`` even where a grade stands in it, since the verdict may have been still to come.
     """
-    if refusal:
-        return Verdict(State.refused, problem=f"the model refused: {shortened(refusal, 200)}")
-    if finish_reason == "content_filter":
-        return Verdict(State.refused, problem="the content filter withheld the answer")
-    if finish_reason == "length":
-        return Verdict(State.truncated, problem="the answer was cut off at the token limit")
+    problem = withheld(refusal, finish_reason)
+    if problem is not None:
+        return Verdict(problem[0], problem=problem[1])
     return read_verdict(text or "", reading)
 
 
@@ -160,7 +135,7 @@ def read_verdict(text: str, reading: Reading) -> Verdict:
     if not text.strip():
         return Verdict(State.unparsed, problem="the answer is empty")
     try:
-        objects, outside, broken = _objects(text)
+        objects, outside, broken = json_objects(text)
     except RecursionError:
         return Verdict(State.unparsed, problem="the JSON in the answer nests too deeply")
     for members in reversed(objects):
@@ -212,12 +187,6 @@ def _verdict(numbers: list[_Number], reading: Reading, rationale: str | None) ->
     return Verdict(State.ok, number.value, _kept(rationale), None, number.span)
 
 
-def shortened(text: str, most: int) -> str:
-    """``text`` in one line of at most ``most`` characters."""
-    line = " ".join(sendable(text[: 4 * most]).split())
-    return line if len(line) <= most else line[: most - 1] + "…"
-
-
 def _kept(rationale: str | None) -> str | None:
     # A NUL, which JSON can spell, is text that PostgreSQL cannot hold.
     return sendable(rationale).replace("\0", "\ufffd").strip() or None if rationale else None
@@ -231,7 +200,7 @@ def _number(written: str, at: int, whole: re.Pattern[str] = _WHOLE) -> _Number:
     return _Number(int(found[1][:18]), written, (at, at + len(found[1])))
 
 
-def _json_number(text: str, member: _Member) -> _Number:
+def _json_number(text: str, member: Member) -> _Number:
     start, end = member.start, member.end
     if text[start] != '"':
         return _number(text[start:end], start, _WHOLE_IN_JSON)
@@ -240,59 +209,6 @@ def _json_number(text: str, member: _Member) -> _Number:
     if not _WHOLE.fullmatch(stripped):
         return _Number(None, text[start:end], (start, end))
     return _number(stripped, start + 1 + inner.index(stripped))
-
-
-def _objects(text: str) -> tuple[list[list[_Member]], str, bool]:
-    """The JSON objects of a text, in its order; the text with NULs in their places; and whether an object
-    begins that cannot be read, in which case none counts: where its strings end is anyone's guess.
-
-    Linear in the text: an object is passed over as a whole, and the first broken one ends the search.
-    Raises RecursionError on deep nesting.
-    """
-    objects: list[list[_Member]] = []
-    outside: list[str] = []
-    done, opening = 0, text.find("{")
-    while opening >= 0:
-        at = _after_spaces(text, opening + 1)
-        end = opening + 1
-        if text[at : at + 1] == "'":
-            return [], text, True
-        if text[at : at + 1] == '"':
-            try:
-                members, end = _members(text, at)
-            except ValueError:
-                return [], text, True
-            objects.append(members)
-            outside += [text[done:opening], "\0" * (end - opening)]
-            done = end
-        opening = text.find("{", end)
-    return objects, "".join([*outside, text[done:]]), False
-
-
-def _members(text: str, at: int) -> tuple[list[_Member], int]:
-    """The members of the object whose first key stands at ``at``, and where the object ends."""
-    members = []
-    while text[at : at + 1] == '"':
-        key, at = _JSON.raw_decode(text, at)
-        at = _after_spaces(text, at)
-        if text[at : at + 1] != ":":
-            break
-        start = _after_spaces(text, at + 1)
-        value, end = _JSON.raw_decode(text, start)
-        members.append(_Member(key, value, start, end))
-        at = _after_spaces(text, end)
-        if text[at : at + 1] == "}":
-            return members, at + 1
-        if text[at : at + 1] != ",":
-            break
-        at = _after_spaces(text, at + 1)
-    raise ValueError
-
-
-def _after_spaces(text: str, at: int) -> int:
-    found = _SPACES.match(text, at)
-    assert found
-    return found.end()
 
 
 def _mentions(text: str, reading: Reading) -> Iterator[_Mention]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from quati_pool.llm.faults import Fault, of_status, one_line
+from quati_pool.records import State
+from quati_pool.text.fencing import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,17 @@ class Completion:
     seconds: float
     retries: int
     output: str
+
+
+def withheld(refusal: str | None, finish_reason: str | None) -> tuple[State, str] | None:
+    """Why a choice holds no answer whatever its text says, by how it ended; None where it may hold one."""
+    if refusal:
+        return State.refused, f"the model refused: {shortened(refusal, 200)}"
+    if finish_reason == "content_filter":
+        return State.refused, "the content filter withheld the answer"
+    if finish_reason == "length":
+        return State.truncated, "the answer was cut off at the token limit"
+    return None
 
 
 def read_completion(body: bytes | str | Mapping[str, Any], seconds: float, retries: int, output: str) -> Completion:

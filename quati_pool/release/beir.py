@@ -50,7 +50,8 @@ class Beir(base.Format):
 
 
 def _query(query: Query) -> Mapping[str, Any]:
-    metadata = {} if query.narrative is None else {"narrative": query.narrative}
+    known = {"narrative": query.narrative, "cluster_id": query.cluster_id}
+    metadata = {name: value for name, value in known.items() if value is not None}
     return {"_id": query.query_id, "text": query.query, "metadata": metadata}
 
 

@@ -107,7 +107,8 @@ class Bundle(base.Format):
 
 def _query(query: Query) -> dict[str, str]:
     narrative = {} if query.narrative is None else {"narrative": query.narrative}
-    return {"query_id": query.query_id, "query": query.query, **narrative}
+    cluster = {} if query.cluster_id is None else {"cluster_id": query.cluster_id}
+    return {"query_id": query.query_id, "query": query.query, **narrative, **cluster}
 
 
 def _unquoted(release: Release) -> list[str]:

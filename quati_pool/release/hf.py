@@ -64,4 +64,6 @@ def _queries(release: Release) -> pa.Table:
     }
     if any(query.narrative is not None for query in release.queries):
         columns["narrative"] = pa.array([query.narrative for query in release.queries], pa.string())
+    if any(query.cluster_id is not None for query in release.queries):
+        columns["cluster_id"] = pa.array([query.cluster_id for query in release.queries], pa.string())
     return pa.table(columns)

@@ -24,8 +24,12 @@ from quati_pool.evaluation.reusability import (
     leave_one_family_out,
     leave_one_system_out,
 )
+from quati_pool.evaluation.robust import Robust, robust
 from quati_pool.evaluation.scores import Scores, score
 from quati_pool.evaluation.significance import Comparison, compare, groups
+from quati_pool.files.artefacts import file_digest
+from quati_pool.files.problems import quoted
+from quati_pool.files.queries import CLUSTER_ID, read_queries
 from quati_pool.pooling.diversity import GradeShares, diversity_by_grade
 from quati_pool.pooling.pool import Pool, propose
 from quati_pool.records import Qrels, Run
@@ -35,13 +39,15 @@ from quati_pool.steps.keys import refuse_outdated
 from quati_pool.steps.label_sources import Gathered, LabelFiles, LabelSource, gather, workspace_for
 from quati_pool.steps.run_sources import RunSet, run_sets, workspace_runs
 
+_NO_CLUSTER = "no judged query has a cluster_id"
 _NDCG = re.compile(r"nDCG@([0-9]+)\Z")
 
 
 @dataclass(frozen=True)
 class Settings:
     """How runs are measured and compared. ``measures`` None: those of pool.yaml, or the default ones; the
-    first ranks the runs. ``baseline``: the run that the others are tested against, on every measure."""
+    first ranks the runs. ``baseline``: the run that the others are tested against, on every measure.
+    ``robust``: clusters of related queries count too."""
 
     measures: Sequence[str] | None = None
     baseline: str | None = None
@@ -50,6 +56,17 @@ class Settings:
     draws: int = DRAWS
     seed: int | None = None
     pool_depth: int | None = None
+    robust: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The cluster_id of every query of a file, None for one in no cluster; ``column`` holds them there."""
+
+    path: Path
+    column: str
+    sha256: str
+    of: Mapping[str, str | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +83,7 @@ class Condition:
     """One set of runs under one labeler's qrels. ``bounds`` holds, for each nDCG with a cutoff, the lowest
     and highest mean of each run over the grades of ``scale`` that its unjudged documents could have, shape
     (runs,) each. ``letters``: runs that share one cannot be told apart by the first measure. ``quality`` is the
-    reason where there is none."""
+    reason where there is none, and so is ``robust``, which is None where it was not asked for."""
 
     name: str
     run_set: RunSet
@@ -80,6 +97,7 @@ class Condition:
     letters: Mapping[str, tuple[str, ...]]
     against: Mapping[str, tuple[Comparison, ...]]
     quality: PoolQuality | str
+    robust: Robust | str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +113,7 @@ class Evaluation:
     conditions: list[Condition]
     rankings: list[tuple[Condition, Condition, RankingComparison]]
     systems: Conditions | None
+    clusters: Clusters | None = None
 
 
 def evaluate(
@@ -104,9 +123,11 @@ def evaluate(
     runs: Sequence[str] = (),
     settings: Settings | None = None,
     pool: Path | None = None,
+    named: PoolConfig | None = None,
 ) -> Evaluation:
     """Measures the workspace's runs, or those of the ``runs`` options, under the labelers that ``gather``
-    finds.
+    finds. Clusters of queries are those of the ``given`` queries file, else of the workspace's or of ``named``,
+    a pool.yaml that was named beside files.
 
     Several sets of runs whose names are those of the labelers go each under its own qrels; otherwise every
     set goes under all. Raises QuatiPoolError where there is nothing to measure or to measure by.
@@ -120,11 +141,12 @@ def evaluate(
     workspace = workspace_for(config_path, names, given)
     config = workspace or (None if runs else load_config(config_path))
     measures = _measures(settings, config)
+    clusters = _clusters(given.queries, config or named) if settings.robust else None
     gathered = gather(workspace, names, given, pool=pool, any_grade=True)
     if runs or config is None:
-        return measure(config, gathered, run_sets(runs, settings.pool_depth), measures, settings)
+        return measure(config, gathered, run_sets(runs, settings.pool_depth), measures, settings, clusters)
     refuse_outdated(config)
-    return measure(config, gathered, [workspace_runs(config)], measures, settings)
+    return measure(config, gathered, [workspace_runs(config)], measures, settings, clusters)
 
 
 def measure(
@@ -133,6 +155,7 @@ def measure(
     sets: Sequence[RunSet],
     measures: tuple[str, ...],
     settings: Settings,
+    clusters: Clusters | None = None,
 ) -> Evaluation:
     """The same for runs and labelers that were read already; ``measures`` as ``parse_measures`` gives them."""
     if not gathered.sources:
@@ -143,9 +166,13 @@ def measure(
     seed = settings.seed if settings.seed is not None else config.seed if config else 0
     pools = {id(run_set): _proposed(run_set) for run_set in sets}
     conditions = [
-        _condition(name, run_set, source, measures, settings, seed, _scale(gathered, source), pools[id(run_set)])
+        _condition(
+            name, run_set, source, measures, settings, seed, _scale(gathered, source), pools[id(run_set)], clusters
+        )
         for name, run_set, source in _conditions(sets, gathered.sources)
     ]
+    if clusters is not None and not any(isinstance(condition.robust, Robust) for condition in conditions):
+        raise _not_clustered(clusters, conditions)
     first = measures[0]
     rankings = [
         (a, b, _ranking(a, b, first, settings, seed))
@@ -154,7 +181,34 @@ def measure(
     ]
     several = {condition.name: condition.scores for condition in conditions}
     systems = systems_by_condition(several, first) if len(several) > 1 else None
-    return Evaluation(config, gathered, measures, settings, seed, conditions, rankings, systems)
+    return Evaluation(config, gathered, measures, settings, seed, conditions, rankings, systems, clusters)
+
+
+def _clusters(path: Path | None, config: PoolConfig | None) -> Clusters:
+    """Those of the queries file ``path``, or of all queries of a workspace's file, chosen or not."""
+    column = CLUSTER_ID
+    if path is not None:
+        queries = read_queries(path)
+    elif config is not None:
+        path, named, column = config.folder / config.queries.path, config.queries, config.queries.cluster_id
+        queries = read_queries(path, named.query_id, named.query, named.narrative, column)
+    else:
+        raise ConfigError("--robust asks for clusters of queries; name their file with --queries, or a workspace by -c")
+    if all(query.cluster_id is None for query in queries):
+        expected = f"no query has a cluster_id, and --robust asks for some; add a column {quoted(column)}"
+        raise InputError(path, None, f"{expected}, or name another file with --queries")
+    return Clusters(path, column, file_digest(path), {query.query_id: query.cluster_id for query in queries})
+
+
+def _not_clustered(clusters: Clusters, conditions: Sequence[Condition]) -> InputError:
+    judged = {query_id for condition in conditions for query_id in condition.scores.query_ids}
+    if judged.isdisjoint(clusters.of):
+        told = f"holds none of the {len(judged):,} judged queries; name the file of these with --queries"
+    else:
+        told = (
+            f"no judged query has a cluster_id in the column {quoted(clusters.column)}; add some, or leave out --robust"
+        )
+    return InputError(clusters.path, None, told)
 
 
 def _scale(gathered: Gathered, source: LabelSource) -> list[int]:
@@ -194,6 +248,7 @@ def _condition(
     seed: int,
     scale: Sequence[int],
     pool: Pool | str,
+    clusters: Clusters | None,
 ) -> Condition:
     joined = Joined(_answering(run_set, source.qrels), source.qrels)
     scores = score(joined, measures)
@@ -219,6 +274,7 @@ def _condition(
         groups([row.run_tag for row in board.rows], comparisons),
         {m: compare(scores, m, settings.test, baseline, settings.alpha, seed) for m in measures} if baseline else {},
         pool if isinstance(pool, str) else _quality(run_set, joined, pool, measures),
+        None if clusters is None else robust(scores, clusters.of, settings.draws, seed) or _NO_CLUSTER,
     )
 
 

@@ -70,6 +70,11 @@ def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> No
         "draws": evaluation.settings.draws,
         "seed": evaluation.seed,
         "labelers": evaluation.gathered.versions,
+        **(
+            {"clusters": {"file": evaluation.clusters.sha256, "column": evaluation.clusters.column}}
+            if evaluation.clusters
+            else {}
+        ),
         "runs": {condition.name: dict(condition.run_set.digests) for condition in evaluation.conditions},
     }
     save(evaluation.config, folder, content, settings, listener, "evaluation")

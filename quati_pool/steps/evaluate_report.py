@@ -13,9 +13,11 @@ from quati_pool.evaluation.between_qrels import Correlation, RankingComparison, 
 from quati_pool.evaluation.leaderboard import Conditions, Mean
 from quati_pool.evaluation.reusability import CUTOFFS, LeaveOut, Unjudged
 from quati_pool.evaluation.significance import Comparison
+from quati_pool.files.queries import CLUSTER_ID
 from quati_pool.pooling.diversity import GradeShares
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.stats.bootstrap import Interval
+from quati_pool.steps import robust_report
 from quati_pool.steps.diversity_report import grade_table
 from quati_pool.steps.evaluate import Condition, Evaluation, PoolQuality, mean_bounds
 
@@ -38,11 +40,11 @@ def tables(evaluation: Evaluation, comparisons: int | None = SHOWN_COMPARISONS) 
 
 
 def board_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
-    """A condition's leaderboard, its intervals, and what is unjudged in it."""
+    """A condition's leaderboard, its intervals, its robustness where asked for, and what is unjudged in it."""
     made = [_board(evaluation, condition)]
     if evaluation.settings.draws:
         made.append(_intervals(evaluation, condition))
-    return [*made, _holes(evaluation, condition)]
+    return [*made, *robust_report.tables(evaluation, condition), _holes(evaluation, condition)]
 
 
 def comparison_tables(evaluation: Evaluation, condition: Condition, limit: int | None) -> list[Table]:
@@ -93,31 +95,37 @@ def as_rows(evaluation: Evaluation) -> str:
     """CSV with one row a mean: of each condition, run and measure, with its interval and bounds."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["condition", "qrels", "rank", "run_tag", "measure", "mean", "low", "high", "lowest", "highest", "queries"]
-    )
+    columns = ["condition", "qrels", "rank", "run_tag", "measure", "mean", "low", "high", "lowest", "highest"]
+    further = robust_report.COLUMNS if evaluation.clusters else []
+    writer.writerow([*columns, "queries", *further])
     for condition in evaluation.conditions:
+        robust = robust_report.values(condition)
         for row in condition.board.rows:
             for name, mean in row.measures.items():
                 ends = mean_bounds(condition, name, row.run_tag) or (None, None)
-                values = (mean.mean, mean.interval.low, mean.interval.high, *ends)
+                values = [mean.mean, mean.interval.low, mean.interval.high, *ends, condition.board.queries]
+                values += robust.get((row.run_tag, name), [None] * len(further))
                 who = [condition.name, condition.source.name, row.rank, row.run_tag, name]
-                writer.writerow([*who, *("" if value is None else value for value in values), condition.board.queries])
+                writer.writerow([*who, *("" if value is None else value for value in values)])
     return out.getvalue()
 
 
 def by_query(evaluation: Evaluation) -> str:
-    """CSV with a row for each condition, run and judged query, and a column for each measure."""
+    """CSV with a row for each condition, run and judged query, and a column for each measure; with --robust
+    also one for the query's cluster."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["condition", "qrels", "run_tag", "query_id", "missing", *evaluation.measures])
+    clusters = evaluation.clusters
+    cluster = [CLUSTER_ID] if clusters else []
+    writer.writerow(["condition", "qrels", "run_tag", "query_id", "missing", *evaluation.measures, *cluster])
     for condition in evaluation.conditions:
         scores = condition.scores
         values = np.moveaxis(scores.values, 1, 2).tolist()
         for run, run_tag in enumerate(scores.run_tags):
             for query, query_id in enumerate(scores.query_ids):
                 row = [condition.name, condition.source.name, run_tag, query_id, int(scores.missing[run, query])]
-                writer.writerow([*row, *values[run][query]])
+                of = [clusters.of.get(query_id) or ""] if clusters else []
+                writer.writerow([*row, *values[run][query], *of])
     return out.getvalue()
 
 
@@ -171,8 +179,17 @@ def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) ->
             evaluation.measures[0]: [_comparison(one) for one in condition.comparisons],
         },
         "against_baseline": {name: [_comparison(one) for one in found] for name, found in condition.against.items()},
-        **_pool_quality(condition.quality),
+        **_further(evaluation, condition),
     }
+
+
+def _further(evaluation: Evaluation, condition: Condition) -> dict[str, Any]:
+    quality = _pool_quality(condition.quality)
+    if evaluation.clusters is None:
+        return quality
+    robust = robust_report.as_data(condition)
+    undefined = {**quality.pop("undefined", {}), **robust.pop("undefined", {})}
+    return {**quality, **robust, **({"undefined": undefined} if undefined else {})}
 
 
 def _mean(found: Mean) -> dict[str, Any]:

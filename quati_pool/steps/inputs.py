@@ -52,7 +52,7 @@ def load_queries(config: PoolConfig) -> Queries:
     """
     settings = config.queries
     path = config.folder / settings.path
-    queries = read_queries(path, settings.query_id, settings.query, settings.narrative)
+    queries = read_queries(path, settings.query_id, settings.query, settings.narrative, settings.cluster_id)
     if settings.ids is not None:
         known = {query.query_id for query in queries}
         for query_id in settings.ids:

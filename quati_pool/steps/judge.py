@@ -16,12 +16,13 @@ from quati_pool.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artefacts import digest
 from quati_pool.judging.base import Judge, Pair, Program
-from quati_pool.judging.budget import Budget
-from quati_pool.judging.llm import Asking, LlmJudge
-from quati_pool.judging.running import Landed, Run
+from quati_pool.judging.llm import Answer, Asking, LlmJudge, Task
 from quati_pool.judging.verdict import Verdict
+from quati_pool.llm.budget import Budget
 from quati_pool.llm.client import Counters, Event
+from quati_pool.llm.running import Run
 from quati_pool.records import FAILURES, State
+from quati_pool.steps.asking import check_price, run_through
 from quati_pool.steps.labelers import Grading, broken_judge, judge_definition
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pending import Pending, program_answer
@@ -262,13 +263,10 @@ class _Work:
 
     def ask(self, judge: LlmJudge) -> None:
         price = judge.price()
-        if self.options.budget is not None and self.options.budget <= 0:
-            raise ConfigError("--budget is nothing; name US dollars above 0")
-        if self.options.budget is not None and price is None:
-            raise ConfigError(
-                f"--budget needs the price of {judge.parameters.model}, which is not known; "
-                "name a file with it under prices: in pool.yaml, or leave --budget out"
-            )
+        if self.options.budget is not None:
+            if self.options.budget <= 0:
+                raise ConfigError("--budget is nothing; name US dollars above 0")
+            check_price(price, judge.parameters.model)
         calls = self.calls = Calls()
         budget = Budget(self.options.budget)
 
@@ -290,10 +288,7 @@ class _Work:
                 yield asking
 
         run = Run(self.pending.tasks(), connect, self._write, judge.parameters.concurrency, self.options.limit)
-        run.start()
-        while not self._waited(run):
-            if self.stop.is_set():
-                run.stop()
+        run_through(run, self.stop, self.listener, self._progress)
         self.error = run.error
         if run.interrupted:
             self.ended = "interrupted"
@@ -302,21 +297,7 @@ class _Work:
         elif run.limited:
             self.ended = "limit"
 
-    def _waited(self, run: Run) -> bool:
-        """Waits for a moment; Ctrl-C stops the run, and once more drops what is in flight."""
-        try:
-            done = run.wait(0.2)
-            self._progress()
-            return done
-        except KeyboardInterrupt:
-            if run.stopped:
-                run.cancel()
-            else:
-                self.listener.say("finishing what is in flight; Ctrl-C again drops it")
-                run.stop()
-            return False
-
-    def _write(self, landed: Sequence[Landed]) -> None:
+    def _write(self, landed: Sequence[tuple[Task, Sequence[Answer]]]) -> None:
         entries = [entry for task, answers in landed for entry in self.pending.entries(task, answers, self.endpoint)]
         self.store.append(entries)
         for task, answers in landed:

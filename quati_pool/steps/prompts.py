@@ -10,8 +10,9 @@ from pathlib import Path
 
 from quati_pool.bundled import bundled
 from quati_pool.errors import InputError, QuatiPoolError
-from quati_pool.judging.prompts import Message, Prompt, load_prompt, prompt_files, read_prompt
+from quati_pool.judging.prompts import Prompt, load_prompt, prompt_files, read_prompt
 from quati_pool.judging.quati_files import find_quati_files, prompt_yaml
+from quati_pool.text.prompt_parts import Message
 
 
 @dataclass(frozen=True)

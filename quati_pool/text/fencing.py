@@ -12,10 +12,13 @@ import unicodedata
 from functools import cache
 
 FIELDS = ("query", "passage", "narrative")
-"""The fields that are fenced; a mark of any of them is neutralised in all of them."""
+"""The fields that judges are shown; a mark of any of them is neutralised in all of them."""
+
+ANSWERING_FIELDS = ("question", "text", "options", "candidates")
+"""Those of the prompts that ask for an answer, a family of their own in the same way."""
 
 FENCING_VERSION = 1
-"""Part of a prompt's hash: raise it with every change of what is sent."""
+"""Part of a judge prompt's hash: raise it with every change of what is sent."""
 
 # Brackets that a reader may take for "<"; an entity is read as one by models that saw much HTML.
 _BRACKETS = "<＜﹤‹❮〈⟨〈˂ᐸ≺«"
@@ -33,10 +36,13 @@ _STROKES = r"\\/／⁄∕╱⧸＼"
 # Letters of other scripts that look like those of the field names.
 _LOOK_ALIKES = {
     "a": "аαɑΑА",
+    "c": "сϲⅽСϹ",
+    "d": "ԁⅾժ",
     "e": "еεҽΕЕ℮",
     "g": "ɡցԍ",
     "i": "іιıΙІӏⅼlL|1",
     "n": "ոпηΝ",
+    "o": "оοօОΟ0",
     "p": "рρΡР",
     "q": "ԛգႳ",
     "r": "гᴦⲅ",
@@ -44,6 +50,7 @@ _LOOK_ALIKES = {
     "t": "тτΤТ",
     "u": "υսμ",
     "v": "νѵⅴ",
+    "x": "хχⅹХΧ×",
     "y": "уүγΥУ",
 }
 _LATIN = (
@@ -52,10 +59,14 @@ _LATIN = (
 )  # fmt: skip
 
 
+def _family(field: str) -> tuple[str, ...]:
+    return FIELDS if field in FIELDS else ANSWERING_FIELDS
+
+
 @cache
-def _alike() -> dict[str, str]:
+def _alike(fields: tuple[str, ...]) -> dict[str, str]:
     """For each letter, the characters that read as it: other cases, widths, styles, accents, scripts."""
-    found = {letter: letter + letter.upper() + _LOOK_ALIKES.get(letter, "") for letter in set("".join(FIELDS))}
+    found = {letter: letter + letter.upper() + _LOOK_ALIKES.get(letter, "") for letter in set("".join(fields))}
     for code in _LATIN:
         base = unicodedata.normalize("NFKD", chr(code))[:1].lower()
         if base in found:
@@ -64,10 +75,10 @@ def _alike() -> dict[str, str]:
 
 
 @cache
-def _mark() -> re.Pattern[str]:
-    alike = _alike()
+def _mark(fields: tuple[str, ...]) -> re.Pattern[str]:
+    alike = _alike(fields)
     gap = f"[{_PASSED_OVER}]*+"
-    names = (gap.join(f"[{re.escape(alike[letter])}]" for letter in field) for field in FIELDS)
+    names = (gap.join(f"[{re.escape(alike[letter])}]" for letter in field) for field in fields)
     opener = f"[{re.escape(_BRACKETS)}&](?:(?<!&)|{_ENTITY})"
     # Possessive, over classes that share no character: the time stays linear on any text.
     return re.compile(f"{opener}(?=[{_PASSED_OVER}{_STROKES}]*+(?:{'|'.join(names)}))")
@@ -85,22 +96,29 @@ def sendable(text: str) -> str:
     return text
 
 
-def neutralised(text: str) -> str:
-    """``text`` with one backslash inside whatever could be read as a fence mark."""
+def shortened(text: str, most: int) -> str:
+    """``text`` in one line of at most ``most`` characters."""
+    line = " ".join(sendable(text[: 4 * most]).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def neutralised(text: str, fields: tuple[str, ...] = FIELDS) -> str:
+    """``text`` with one backslash inside whatever could be read as a fence mark of ``fields``."""
     if not any(opener in text for opener in _OPENERS):
         return text
-    return _mark().sub(r"\g<0>\\", text)
+    return _mark(fields).sub(r"\g<0>\\", text)
 
 
-def recovered(text: str) -> str:
+def recovered(text: str, fields: tuple[str, ...] = FIELDS) -> str:
     """What ``neutralised`` made ``text`` from."""
     kept, end = [], 0
-    for found in _mark().finditer(text):
+    for found in _mark(fields).finditer(text):
         kept.append(text[end : found.end()])
         end = found.end() + 1
     return "".join([*kept, text[end:]])
 
 
 def fenced(field: str, text: str) -> str:
-    """``text`` between the marks of ``field`` (one of FIELDS), each on a line of its own."""
-    return f"<{field}>\n{neutralised(text)}\n</{field}>"
+    """``text`` between the marks of ``field`` (one of a family), each on a line of its own; marks of its family
+    are neutralised in it."""
+    return f"<{field}>\n{neutralised(text, _family(field))}\n</{field}>"

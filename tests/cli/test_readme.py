@@ -9,10 +9,14 @@ import pytest
 
 from quati_pool.cli.main import app
 from quati_pool.errors import MissingExtraError
-from quati_pool.registry import EXPORTS
+from quati_pool.registry import BENCHMARKS, EXPORTS
+from quati_pool.render.tables import to_text
 from quati_pool.retrieval.bm25 import Bm25
+from quati_pool.steps.benchmarks.bench import BenchOptions, bench
+from quati_pool.steps.benchmarks.report import tables as bench_tables
 from quati_pool.steps.demo import demo, tables
 from quati_pool.steps.listener import Listener
+from tests.shared_data import shared
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
@@ -50,3 +54,22 @@ def test_the_readme_names_every_command() -> None:
     assert len(names) > 8
     for name in names:
         assert f"| `quati-pool {name}" in README
+
+
+def test_the_readme_says_of_every_benchmark_what_is_reproduced() -> None:
+    for name in BENCHMARKS.names():
+        [paragraph] = [part for part in README.split("\n\n") if part.startswith(f"**`{name}`**")]
+        paragraph = " ".join(paragraph.split())
+        benchmark = BENCHMARKS.get(name)
+        assert f"({benchmark.title}," in paragraph
+        assert f"({benchmark.source})" in paragraph
+        assert "Reproduced: " in paragraph or "To the digit" in paragraph
+        assert "Not reproduced: " in paragraph
+        for task in benchmark.tasks:
+            assert f"`{task}`" in paragraph or f"quati-pool bench {name} {task}" in README
+
+
+def test_the_readme_shows_what_bench_prints(tmp_path: Path) -> None:
+    result = bench("pira", "mrc", shared("pira"), BenchOptions(folder=tmp_path), Listener())
+    for line in to_text(bench_tables(result)[0]).splitlines():
+        assert f"    {line}\n" in README

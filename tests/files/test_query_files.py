@@ -239,6 +239,103 @@ def test_named_topic_fields(tmp_path: Path) -> None:
     ]
 
 
+CLUSTERED = [
+    Query("1", "a", None, "Q42 of the south"),
+    Query("2", "b", "why", "7"),
+    Query("3", "c", None, "007"),
+    Query("4", "d"),
+]
+
+
+@pytest.mark.parametrize("name", ["q.tsv", "q.csv", "q.jsonl"])
+@pytest.mark.parametrize("column", ["cluster_id", "group"])
+def test_clusters_are_any_text_and_some_queries_are_in_none(tmp_path: Path, name: str, column: str) -> None:
+    table = [["query_id", "query", column, "narrative"]]
+    table += [[query.query_id, query.query, query.cluster_id or "", query.narrative or ""] for query in CLUSTERED]
+    records = [
+        {"query_id": query.query_id, "query": query.query, "narrative": query.narrative, column: query.cluster_id}
+        for query in CLUSTERED[:3]
+    ]
+    records.append({"query_id": "4", "query": "d"})
+    text = {"q.tsv": tsv(table), "q.csv": as_csv(table), "q.jsonl": "\n".join(map(json.dumps, records))}[name]
+    path = written(tmp_path, name, text)
+    assert read_queries(path, cluster_id=column) == CLUSTERED
+    if column != "cluster_id":
+        assert {query.cluster_id for query in read_queries(path)} == {None}
+
+
+def test_topics_have_no_clusters(tmp_path: Path) -> None:
+    text = "<top><num>1</num><title>a</title><cluster_id>x</cluster_id></top>"
+    assert read_queries(written(tmp_path, "q.trec", text)) == [Query("1", "a")]
+
+
+CONTROL = "expected a text without control characters"
+BAD_CLUSTERS = [
+    (
+        "q.tsv",
+        "query_id\tquery\tcluster_id\n1\ta\t x\n",
+        ":2: cluster_id ' x' begins or ends with white space; expected none there",
+    ),
+    (
+        "q.tsv",
+        "query_id\tquery\tcluster_id\n1\ta\tx\x1b[1m\n",
+        f":2: cluster_id 'x\\x1b[1m' holds the character U+001B; {CONTROL}",
+    ),
+    (
+        "q.csv",
+        'query_id,query,cluster_id\n1,a,\n2,b,"x\ny"\n',
+        f":3: cluster_id 'x\\ny' holds the character U+000A; {CONTROL}",
+    ),
+    (
+        "q.csv",
+        "query_id,query,cluster_id\n1,a,x\u200b\n",
+        f":2: cluster_id 'x\\u200b' holds the character U+200B; {CONTROL}",
+    ),
+    ("q.csv", "query_id,cluster_id,query,cluster_id\n", ":1: column 'cluster_id' occurs twice; expected it once"),
+    (
+        "q.jsonl",
+        '{"query_id": "1", "query": "a", "cluster_id": 7}',
+        ':1: cluster_id is the number 7; expected a string: write "7"',
+    ),
+    ("q.jsonl", '{"query_id": "1", "query": "a", "cluster_id": ["7"]}', ":1: cluster_id is a list; expected a string"),
+    (
+        "q.jsonl",
+        '{"query_id": "1", "query": "a", "cluster_id": true}',
+        ":1: cluster_id is true or false; expected a string",
+    ),
+    (
+        "q.jsonl",
+        '{"query_id": "1", "query": "a", "cluster_id": "\\ud800"}',
+        ":1: cluster_id holds half a surrogate pair; write the whole character",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "error"), BAD_CLUSTERS)
+def test_a_broken_cluster_is_refused(tmp_path: Path, name: str, text: str, error: str) -> None:
+    path = written(tmp_path, name, text)
+    with pytest.raises(InputError) as caught:
+        read_queries(path)
+    assert str(caught.value) == f"{path}{error}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q.tsv", "1\ta\n"),
+        ("q.csv", "query_id,query,cluster_id\n1,a,x\n"),
+        ("q.jsonl", '{"query_id": "1", "query": "a"}'),
+        ("q.trec", TOPIC),
+    ],
+)
+def test_a_column_that_is_named_holds_a_cluster_at_least_once(tmp_path: Path, name: str, text: str) -> None:
+    path = written(tmp_path, name, text)
+    with pytest.raises(InputError) as caught:
+        read_queries(path, cluster_id="group")
+    expected = "no query has a cluster_id in the column 'group'; expected one at least"
+    assert str(caught.value) == f"{path}: {expected}: add it, or set cluster_id to the right column"
+
+
 def test_vaswani() -> None:
     queries = read_queries(shared("vaswani/query-text.trec"))
     assert len(queries) == 93

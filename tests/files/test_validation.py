@@ -180,6 +180,22 @@ def test_queries(tmp_path: Path) -> None:
     assert report.warnings == ["empty queries: 1; they retrieve nothing"]
 
 
+def test_queries_in_clusters(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = ["1,a,x y", "2,b,x y", "3,c,", "4,d,7"]
+    path.write_text("\n".join(["query_id,query,cluster_id", *rows]), encoding="utf-8")
+    report = validate_file(path, "queries")
+    assert report.ok
+    assert report.summary == {"queries": 4, "empty": 0, "narratives": 0, "clusters": 2, "without_a_cluster": 1}
+    path.write_text("\n".join(["query_id,query,cluster_id", *rows, "5,e,x ", "6,f,\x07"]), encoding="utf-8")
+    report = validate_file(path)
+    assert [str(error) for error in report.errors] == [
+        f"{path}:6: cluster_id 'x ' begins or ends with white space; expected none there",
+        f"{path}:7: cluster_id '\\x07' holds the character U+0007; expected a text without control characters",
+    ]
+    assert report.summary["queries"] == 4
+
+
 def test_a_corpus_with_repeated_ids(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"doc_id": ["a", "b", "a", "c", "a"], "text": ["12", "", "1234", "", ""]}), path)

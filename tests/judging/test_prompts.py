@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quati_pool.errors import ConfigError, InputError
-from quati_pool.judging.prompts import LONGEST_ECHO, Prompt, bundled_prompts, load_prompt, read_prompt
+from quati_pool.judging.prompts import Prompt, bundled_prompts, load_prompt, read_prompt
 from quati_pool.judging.verdict import read_verdict
 from quati_pool.records import State
 from quati_pool.text.fencing import recovered
+from quati_pool.text.prompt_parts import LONGEST_ECHO
 from tests.judging.write_golden import GOLDEN, hostile_pair
 
 BUNDLED = {prompt.id: prompt for prompt in bundled_prompts()}

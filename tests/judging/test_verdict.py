@@ -10,8 +10,9 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from quati_pool.judging.verdict import Reading, Verdict, folded, judge_choice, read_verdict
+from quati_pool.judging.verdict import Reading, Verdict, judge_choice, read_verdict
 from quati_pool.records import State
+from quati_pool.text.json_objects import folded
 from tests.judging.readings import EN, PT, SCALE
 
 

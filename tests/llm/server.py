@@ -28,6 +28,11 @@ in its user messages, or else its last user message; a request that asks again w
 written as JSON under the keys of the request's schema: a text key gets the reason, the other one the grade,
 on the scale of its ``enum``. Without a schema the keys are ``Razão`` and ``Pontuação``, the scale 0 to 3.
 
+**An answer** is given instead where the schema's only key is ``answer`` or ``answers`` (a string or strings, of an
+``enum`` or free). It is that of the last marker ``[[answer: …]]`` in the user messages (several: ``[[answer: 2, 7]]``;
+none: ``[[answer: ]]``), or else ``answer_of`` or ``answers_of`` the last user message that shows a question. Without
+a schema, an answer is given where there is such a marker and the system message names the key.
+
 ``/v1/files`` and ``/v1/batches`` work too: a batch is ``in_progress`` for ``polls`` retrievals, then its calls are
 served as above. ``/control/script`` and ``/control/log`` are what ``ServerProcess`` talks to.
 """
@@ -57,6 +62,8 @@ from aiohttp import web
 
 PROBE = 'Answer with the JSON object {"answer": 1} and nothing else.'
 """What ``quati_pool.llm.client`` asks first; repeated here, as the server's process does not import the package."""
+
+ANSWER_MARKER = re.compile(r"\[\[answer: ?([^\]]*)\]\]")
 
 MARKER = re.compile(r"\[\[serve: ([^\]]*)\]\]")
 
@@ -106,6 +113,19 @@ WAYS = (*STATUSES, *TEXTS, *BROKEN)
 def grade_of(pair: str, seed: int | None = None, index: int = 0, scale: Sequence[int] = (0, 1, 2, 3)) -> int:
     """The grade that the server gives to a pair; ``index`` is that of the choice among ``n``."""
     return scale[_hash("grade", pair, seed, index) % len(scale)]
+
+
+def answer_of(message: str, labels: Sequence[str] = ()) -> str:
+    """What the server answers to a message by default: one of the labels, or where there are none a text."""
+    place = _hash("answer", message)
+    return labels[place % len(labels)] if labels else f"answer {place % 1000}"
+
+
+def answers_of(message: str, labels: Sequence[str] = ()) -> list[str]:
+    """Those that the server gives by default where several are asked for: some of the labels, or two texts."""
+    if not labels:
+        return [answer_of(f"{message}{number}") for number in (1, 2)]
+    return [label for label in labels if _hash("answers", message, label) % 2]
 
 
 def way_of(pair: str, call: int, shares: dict[str, float], seed: int = 0, default: str = "well") -> str:
@@ -487,9 +507,47 @@ def completion(body: dict[str, Any], pair: str, way: str) -> dict[str, Any]:
     }
 
 
+def answering_form(body: dict[str, Any]) -> tuple[str, Sequence[str]] | None:
+    """The key and labels of the answer that a request asks for; None where it asks for a grade."""
+    form = body.get("response_format") or {}
+    properties = form.get("json_schema", {}).get("schema", {}).get("properties")
+    if not properties:
+        system = " ".join(message["content"] for message in body["messages"] if message["role"] == "system")
+        keys = [key for key in ("answers", "answer") if f'{{"{key}": ' in system and _marked(body) is not None]
+        return (keys[0], ()) if keys else None
+    if list(properties) == ["answer"] and properties["answer"]["type"] == "string":
+        return "answer", properties["answer"].get("enum", ())
+    if list(properties) == ["answers"] and properties["answers"]["type"] == "array":
+        return "answers", properties["answers"]["items"].get("enum", ())
+    return None
+
+
+def _marked(body: dict[str, Any]) -> str | None:
+    for message in reversed(body["messages"]):
+        found = ANSWER_MARKER.findall(message["content"]) if message["role"] == "user" else []
+        if found:
+            return str(found[-1]).strip()
+    return None
+
+
+def _answer(body: dict[str, Any], key: str, labels: Sequence[str]) -> str | list[str]:
+    marked = _marked(body)
+    if marked is not None:
+        return marked if key == "answer" else [part.strip() for part in marked.split(",") if part.strip()]
+    texts = [message["content"] for message in body["messages"] if message["role"] == "user"]
+    shown = next((text for text in reversed(texts) if "<question>" in text or "<options>" in text), texts[-1])
+    return answer_of(shown, labels) if key == "answer" else answers_of(shown, labels)
+
+
 def _choice(body: dict[str, Any], way: str, pair: str, index: int) -> dict[str, Any]:
-    reason_key, grade_key, scale = form_of(body)
-    grade = grade_of(pair, body.get("seed"), index, scale)
+    asked = answering_form(body)
+    grade: Any
+    if asked is None:
+        reason_key, grade_key, scale = form_of(body)
+        grade = grade_of(pair, body.get("seed"), index, scale)
+    else:
+        reason_key, grade_key, scale = "", asked[0], ()
+        grade = _answer(body, *asked)
 
     def answer(value: Any) -> str:
         keys = {reason_key: _REASON, grade_key: value} if reason_key else {grade_key: value}
@@ -506,7 +564,8 @@ def _choice(body: dict[str, Any], way: str, pair: str, index: int) -> dict[str, 
     elif way == "prose":
         text = f"Numa escala de 0 a 3, este trecho responde em parte. {grade_key}: {grade}"
     elif way == "two_objects":
-        text = answer(scale[(scale.index(grade) + 1) % len(scale)]) + "\n\nPensando melhor:\n\n" + answer(grade)
+        other = scale[(scale.index(grade) + 1) % len(scale)] if scale else "another"
+        text = answer(other) + "\n\nPensando melhor:\n\n" + answer(grade)
     elif way == "fenced":
         text = f"```json\n{answer(grade)}\n```"
     elif way == "wrong_keys":

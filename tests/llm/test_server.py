@@ -15,7 +15,7 @@ import pytest
 from quati_pool.llm.client import Client
 from quati_pool.llm.faults import CallError, FatalError
 from tests.llm.calling import request, with_client
-from tests.llm.server import STATUSES, ServerProcess, grade_of, way_of
+from tests.llm.server import STATUSES, ServerProcess, answer_of, answers_of, completion, grade_of, way_of
 
 T = TypeVar("T")
 
@@ -153,3 +153,36 @@ def test_what_it_is_told_to_refuse_it_refuses(server: ServerProcess) -> None:
         with_client(server, lambda client: client.complete(request("p")))
     with pytest.raises(AssertionError, match="no such way: weel"):
         server.script(default="weel")
+
+
+def answered(schema: dict[str, Any] | None, *texts: str, system: str = "Reply {}") -> Any:
+    body: dict[str, Any] = {"model": "fake-1"}
+    body["messages"] = [{"role": "system", "content": system}, *({"role": "user", "content": text} for text in texts)]
+    if schema is not None:
+        form = {"name": "answer", "schema": {"type": "object", "properties": schema}}
+        body["response_format"] = {"type": "json_schema", "json_schema": form}
+    return json.loads(completion(body, texts[-1], "well")["choices"][0]["message"]["content"])
+
+
+def test_answers_are_given_in_the_form_of_the_schema_and_by_the_question() -> None:
+    one, free = {"type": "string", "enum": ["A", "B", "C"]}, {"type": "string"}
+    questions = [f"<question>\n{number}\n</question>" for number in range(30)]
+    picked = [answered({"answer": one}, question)["answer"] for question in questions]
+    assert picked == [answer_of(question, "ABC") for question in questions]
+    assert set(picked) == {"A", "B", "C"}
+    # Asked again within a conversation, it answers the same.
+    assert answered({"answer": one}, questions[0], "again!") == {"answer": picked[0]}
+    assert answered({"answer": free}, questions[0]) == {"answer": answer_of(questions[0])}
+    several = [answered({"answers": {"type": "array", "items": one}}, question)["answers"] for question in questions]
+    assert several == [answers_of(question, "ABC") for question in questions]
+    assert {len(labels) for labels in several} == {0, 1, 2, 3}
+    assert len(answered({"answers": {"type": "array", "items": free}}, questions[0])["answers"]) == 2
+
+
+def test_a_marker_says_what_is_answered() -> None:
+    one, many = {"answer": {"type": "string"}}, {"answers": {"type": "array", "items": {"type": "string"}}}
+    assert answered(one, "[[answer: Porto Alegre]] where?", "again!") == {"answer": "Porto Alegre"}
+    assert answered(many, "which? [[answer: 2, 7]]") == {"answers": ["2", "7"]}
+    assert answered(many, "which? [[answer: ]]") == {"answers": []}
+    assert answered(None, "[[answer: B]] who?", system='Reply {"answer": "…"}') == {"answer": "B"}
+    assert answered(None, "[[answer: B]] who?", system='Reply {"answers": ["…"]}') == {"answers": ["B"]}

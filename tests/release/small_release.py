@@ -67,6 +67,7 @@ def release_of(
     texts: Mapping[str, str] | None = None,
     extra_pairs: Sequence[tuple[str, str]] = (),
     narratives: Mapping[str, str] | None = None,
+    clusters: Mapping[str, str] | None = None,
     **changes: Any,
 ) -> Release:
     """A release whose corpus and pool hold every graded document, with the texts given or made up."""
@@ -80,7 +81,10 @@ def release_of(
     query_ids = list(dict.fromkeys(pair[0] for pair in pairs))
     doc_ids = dict.fromkeys(pair[1] for pair in pairs)
     passages = {**{doc_id: f"the text of {doc_id}" for doc_id in doc_ids}, **(texts or {})}
-    queries = [Query(query_id, f"what is {query_id}?", (narratives or {}).get(query_id)) for query_id in query_ids]
+    queries = [
+        Query(query_id, f"what is {query_id}?", (narratives or {}).get(query_id), (clusters or {}).get(query_id))
+        for query_id in query_ids
+    ]
     told = {query.query_id: query.query for query in queries}
     rows: list[PoolPair] = [
         {

@@ -87,6 +87,13 @@ def test_the_layout_is_beirs(tmp_path: Path) -> None:
     assert files["corpus.jsonl"].startswith(b'{"_id": "d1", "title": "", "text": "the text of d1"}\n')
 
 
+def test_a_querys_cluster_is_metadata(tmp_path: Path) -> None:
+    release = release_of(tmp_path, {"gpt": {("q1", "d1"): 3, ("q2", "d1"): 0}}, clusters={"q1": "far north"})
+    exported(release, tmp_path / "out")
+    rows = (tmp_path / "out" / "queries.jsonl").read_bytes().splitlines()
+    assert [json.loads(row)["metadata"] for row in rows] == [{"cluster_id": "far north"}, {}]
+
+
 def test_an_ungraded_pair_has_no_row_and_a_passage_stays(tmp_path: Path) -> None:
     release = release_of(tmp_path, {"gpt": {("q1", "d1"): 0}}, extra_pairs=[("q1", "d2"), ("q2", "d1")])
     exported(release, tmp_path / "out")

@@ -84,6 +84,14 @@ def passages(folder: Path) -> dict[str, str]:
     return found
 
 
+def test_clusters_of_queries_read_back_equal(tmp_path: Path) -> None:
+    release = whole(tmp_path, clusters={"q2": "far north"}, narratives={"q1": "why"})
+    exported(release, tmp_path / "out")
+    queries = read_queries(tmp_path / "out" / "queries.jsonl")
+    assert queries == list(release.queries)
+    assert [query.cluster_id for query in queries] == [None, "far north"]
+
+
 def test_everything_is_in_it_and_reads_back_equal(tmp_path: Path) -> None:
     release = whole(tmp_path)
     counts = exported(release, tmp_path / "out")

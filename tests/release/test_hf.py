@@ -56,6 +56,15 @@ def test_hard_ids_and_hostile_passages_read_back_equal(tmp_path: Path) -> None:
     assert verify(tmp_path / "out") == []
 
 
+def test_clusters_of_queries_are_a_column_where_there_are_any(tmp_path: Path) -> None:
+    grades = {"gpt": {("q1", "d1"): 3, ("q2", "d1"): 0}}
+    for name, clusters, expected in (("none", {}, None), ("some", {"q1": "far north"}, ["far north", None])):
+        exported(release_of(tmp_path / name, grades, clusters=clusters), tmp_path / name / "out")
+        (path,) = (tmp_path / name / "out" / "queries").glob("*.parquet")
+        columns = pq.read_table(path).to_pydict()
+        assert columns.get("cluster_id") == expected
+
+
 @pytest.mark.parametrize("labeler", ["__x", "a+b", "josé", "7", "test", "corpus"])
 def test_a_labelers_name_is_its_configuration(tmp_path: Path, labeler: str) -> None:
     exported(

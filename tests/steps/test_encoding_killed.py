@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import importlib
+import json
 import random
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import torch
 
 from quati_pool.retrieval.shards import Shards
 from quati_pool.workspace import Workspace
 from tests.steps.small_collection import (
+    ROOT,
     built,
-    command,
     environment,
     leftovers,
     wait_for,
@@ -103,26 +106,42 @@ def has_a_shard(folder: Path) -> bool:
 @pytest.fixture(scope="module")
 def killed(inputs: Path) -> dict[str, Path]:
     """For each system a copy of the workspace, in which the build of its run was killed once a first shard was
-    there. They start at the same time, as a process takes seconds before it encodes."""
+    there. They start at the same time, of one process that has imported torch for all of them."""
     folders = {run_tag: Path(shutil.copytree(inputs, inputs.with_name(run_tag))) for run_tag in TOTAL}
+    commands = [
+        {"arguments": ["build", "-c", str(folder / "pool.yaml"), "--only", run_tag], "log": str(folder / "stderr")}
+        for run_tag, folder in folders.items()
+    ]
+    starting = [sys.executable, "-m", "tests.steps.forked_builds"]
     threads = environment(OMP_NUM_THREADS="1", HF_HUB_OFFLINE="1")
-    with ExitStack() as stack:
-        building = {}
-        for run_tag, folder in folders.items():
-            arguments = command("build", "-c", folder / "pool.yaml", "--only", run_tag)
-            log = stack.enter_context((folder / "stderr").open("wb"))
-            building[run_tag] = stack.enter_context(subprocess.Popen(arguments, env=threads, stderr=log))
-            stack.callback(building[run_tag].kill)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(starting, env=threads, cwd=ROOT, **pipes) as driver, ExitStack() as stack:
+        stack.callback(driver.kill)
+
+        def answer(line: str) -> list[int]:
+            assert driver.stdin is not None
+            assert driver.stdout is not None
+            driver.stdin.write(line + "\n")
+            driver.stdin.flush()
+            numbers: list[int] = json.loads(driver.stdout.readline())
+            return numbers
+
+        building = dict(zip(folders, map(psutil.Process, answer(json.dumps(commands))), strict=True))
+        for process in building.values():
+            stack.callback(process.kill)
 
         def all_killed() -> bool:
-            for run_tag, process in building.items():
-                if process.poll() is None and has_a_shard(folders[run_tag]):
-                    process.kill()
-            return all(process.poll() is not None for process in building.values())
+            ended = {run_tag for run_tag, process in building.items() if process.status() == psutil.STATUS_ZOMBIE}
+            for run_tag in building.keys() - ended:
+                if has_a_shard(folders[run_tag]):
+                    building[run_tag].kill()
+            return len(ended) == len(building)
 
         wait_for(all_killed, "first shards", 300)
-    for run_tag, process in building.items():
-        assert process.returncode == -9, (folders[run_tag] / "stderr").read_text(encoding="utf-8")
+        statuses = dict(zip(building, answer(""), strict=True))
+        stack.pop_all()
+    for run_tag, status in statuses.items():
+        assert status == -9, (folders[run_tag] / "stderr").read_text(encoding="utf-8")
     return folders
 
 

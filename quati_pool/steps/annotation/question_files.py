@@ -97,7 +97,7 @@ def _there(config: PoolConfig, path: Path) -> list[Query]:
     if not path.exists() or (path.is_file() and not path.stat().st_size):
         return []
     settings = _settings(config, path)
-    return read_queries(path, settings.query_id, settings.query, settings.narrative)
+    return read_queries(path, settings.query_id, settings.query, settings.narrative, settings.cluster_id)
 
 
 def _settings(config: PoolConfig, path: Path) -> QueriesConfig:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.judging.templates import Template, braces_doubled
+from quati_pool.text.templates import Template, braces_doubled
 
 
 @given(st.text(), st.text(), st.text())

@@ -2,7 +2,7 @@
 app can all start it; a reader that stays a chunk ahead; a writer that makes every answer durable.
 
 A worker takes the next task only once its last answer is committed, so a process that is killed loses
-what was in flight and the one commit under way, however large the pool.
+what was in flight and the one commit under way, however many tasks there are.
 """
 
 from __future__ import annotations
@@ -14,16 +14,43 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from queue import SimpleQueue
+from typing import Generic, Protocol, TypeVar
 
-from quati_pool.judging.llm import Answer, Asking, Task
+from quati_pool.errors import QuatiPoolError
+from quati_pool.llm.budget import Budget
 
 # Workers for each call that may be in flight: those beyond wait for a retry, or for a commit.
 _WORKERS = 4
 
-Landed = tuple[Task, list[Answer]]
+T = TypeVar("T")
+A = TypeVar("A")
+T_contra = TypeVar("T_contra", contravariant=True)
+A_co = TypeVar("A_co", covariant=True)
 
 
-class Run:
+class Stoppable(Protocol):
+    """A client: ``stop`` lets what is in flight finish and begins nothing new; any thread may call it."""
+
+    def stop(self) -> None: ...
+
+
+class Asker(Protocol[T_contra, A_co]):
+    """What all calls of one run share. ``error`` says why no call can succeed any more."""
+
+    @property
+    def client(self) -> Stoppable: ...
+
+    @property
+    def budget(self) -> Budget: ...
+
+    @property
+    def error(self) -> QuatiPoolError | None: ...
+
+    async def ask(self, task: T_contra) -> Sequence[A_co]:
+        """The answers to a task; none where the run was stopped, its budget is spent or ``error`` came between."""
+
+
+class Run(Generic[T, A]):
     """Asks about all tasks of ``source`` once ``start`` is called.
 
     ``source`` gives chunks of tasks and is read in a thread of its own; ``write`` makes answers durable
@@ -33,9 +60,9 @@ class Run:
 
     def __init__(
         self,
-        source: Iterator[list[Task]],
-        connect: Callable[[], AbstractAsyncContextManager[Asking]],
-        write: Callable[[Sequence[Landed]], None],
+        source: Iterator[list[T]],
+        connect: Callable[[], AbstractAsyncContextManager[Asker[T, A]]],
+        write: Callable[[Sequence[tuple[T, Sequence[A]]]], None],
         concurrency: int,
         limit: int | None = None,
     ) -> None:
@@ -44,18 +71,18 @@ class Run:
         self._write = write
         self._workers = _WORKERS * concurrency
         self._left = limit
-        self.asking: Asking | None = None
+        self.asking: Asker[T, A] | None = None
         self.error: BaseException | None = None
         self.stopped = False
         self.interrupted = False
         self._connecting = False
         self._done = threading.Event()
-        self._tasks: deque[Task] = deque()
-        self._answers: SimpleQueue[tuple[Landed, asyncio.Future[None]] | None] = SimpleQueue()
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="pool-reader")
+        self._tasks: deque[T] = deque()
+        self._answers: SimpleQueue[tuple[tuple[T, Sequence[A]], asyncio.Future[None]] | None] = SimpleQueue()
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="task-reader")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
-        self._thread = threading.Thread(target=self._in_thread, name="judge", daemon=True)
+        self._thread = threading.Thread(target=self._in_thread, name="asking", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -127,7 +154,7 @@ class Run:
         async with self._connect() as self.asking:
             if self.stopped:
                 return
-            writer = threading.Thread(target=self._writing, name="label-writer", daemon=True)
+            writer = threading.Thread(target=self._writing, name="answer-writer", daemon=True)
             writer.start()
             try:
                 async with asyncio.TaskGroup() as group:
@@ -139,7 +166,7 @@ class Run:
                 self._answers.put(None)
                 await self._loop.run_in_executor(None, writer.join)
 
-    async def _work(self, asking: Asking) -> None:
+    async def _work(self, asking: Asker[T, A]) -> None:
         """One worker: the next task, its answers, their commit, until there is nothing more to do."""
         assert self._loop is not None
         while True:
@@ -161,7 +188,7 @@ class Run:
             if self.error is not None or asking.budget.exhausted:
                 self._stop()
 
-    async def _take(self) -> Task | None:
+    async def _take(self) -> T | None:
         if not self._tasks:
             async with self._more:
                 if not self._tasks:
@@ -172,7 +199,7 @@ class Run:
             self._left -= 1
         return self._tasks.popleft()
 
-    def _read(self) -> asyncio.Future[list[Task] | None]:
+    def _read(self) -> asyncio.Future[list[T] | None]:
         loop = asyncio.get_running_loop()
         return loop.run_in_executor(self._reader, next, self._source, None)
 

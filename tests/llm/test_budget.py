@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from quati_pool.judging.budget import Budget
+from quati_pool.llm.budget import Budget
 
 
 def test_without_a_limit_nothing_waits_and_all_is_counted() -> None:

@@ -1,0 +1,129 @@
+"""Candidate sets for multiple choice: the answers of a split that are nearest to a text, the right ones among them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import string
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+K = 5
+
+Int = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float64]
+
+# Texts ranked at a time: each takes two rows of numbers, one for every distinct answer.
+_BLOCK = 512
+# Cosines that differ by less are equal: the order in which a product is summed moves the last digits.
+_DIGITS = 12
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+class Answered(NamedTuple):
+    """A question, the text it was asked about, and its right answer."""
+
+    question_id: str
+    text: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class CandidateSet:
+    """A question's options in the order shown; ``rank`` is its right answer's place, from 1, among all
+    distinct answers before any was put in."""
+
+    options: tuple[str, ...]
+    rank: int
+
+
+def plain(text: str) -> str:
+    """Lower-cased, without punctuation, white space evened out: as the release matched its labels to answers.
+    Answers that are equal so are one answer. A text of nothing but punctuation stays as it is."""
+    return " ".join(text.lower().translate(_PUNCTUATION).split()) or text
+
+
+def candidate_sets(questions: Sequence[Answered], k: int = K, seed: int = 0) -> dict[str, CandidateSet]:
+    """The set of each question, by id (Pirozelli et al., Benchmarks for Pirá 2.0, Data Intelligence 6, 2024:
+    multiple choice).
+
+    For each text the distinct answers of all questions are ranked by TF-IDF cosine with the text
+    (scikit-learn's defaults, fitted on the distinct texts and answers), equal ones by their characters. The
+    text's questions share one set: their own right answers, then the best of the others until there are
+    ``k``; no two of a set are one answer (``plain``). Where a text has more than ``k`` right answers they
+    are taken in groups of ``k``, best first, and each group has a set of its own: a set never grows beyond
+    ``k``. It is smaller only where there are fewer than ``k`` answers in all. Each question's options are
+    shuffled by ``seed`` and its id, so that the order of ``questions`` never matters.
+
+    Raises ValueError where ``k`` or the answers are fewer than two, and where an id occurs twice.
+    """
+    answers = sorted({question.answer for question in questions})
+    if k < 2 or len(set(map(plain, answers))) < 2:
+        raise ValueError(f"k is {k}, and the distinct answers are {len(answers)}; expected two or more of both")
+    by_text: dict[str, list[Answered]] = {}
+    for question in questions:
+        by_text.setdefault(question.text, []).append(question)
+    places = {answer: place for place, answer in enumerate(answers)}
+    sets: dict[str, CandidateSet] = {}
+    texts = sorted(by_text)
+    for text, order in zip(texts, _orders(texts, answers), strict=True):
+        ranks = np.empty_like(order)
+        ranks[order] = np.arange(1, len(order) + 1)
+        rank_of = {question.answer: int(ranks[places[question.answer]]) for question in by_text[text]}
+        shared = _shared(sorted(rank_of, key=rank_of.__getitem__), (answers[place] for place in order), k)
+        for question_id, _, answer in by_text[text]:
+            if question_id in sets:
+                raise ValueError(f"two questions have the id {question_id}; expected an id for each")
+            own = plain(answer)
+            options = [answer if plain(option) == own else option for option in shared[own]]
+            sets[question_id] = CandidateSet(_shuffled(seed, question_id, options), rank_of[answer])
+    return {question.question_id: sets[question.question_id] for question in questions}
+
+
+def _shared(right: Sequence[str], ranked: Iterable[str], k: int) -> dict[str, list[str]]:
+    """The set of each right answer of one text, by its plain form; ``ranked`` are all answers, best first."""
+    distinct: dict[str, str] = {}
+    for answer in right:
+        distinct.setdefault(plain(answer), answer)
+    best: dict[str, str] = {}
+    for answer in ranked:
+        # So many hold enough for every group: a group of n has at most n of them already.
+        if len(best) == k:
+            break
+        best.setdefault(plain(answer), answer)
+    sets = {}
+    forms = list(distinct)
+    for start in range(0, len(forms), k):
+        group = {form: distinct[form] for form in forms[start : start + k]}
+        options = list((group | {form: best[form] for form in best if form not in group}).values())[:k]
+        sets.update(dict.fromkeys(group, options))
+    return sets
+
+
+def _orders(texts: Sequence[str], answers: Sequence[str]) -> Iterator[Int]:
+    """For each text the places of all answers, nearest first."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer()
+    try:
+        vectorizer.fit([*texts, *answers])
+    except ValueError:  # not one word in all of them
+        for _ in texts:
+            yield np.arange(len(answers))
+        return
+    of_answers = vectorizer.transform(answers).T.tocsr()
+    for start in range(0, len(texts), _BLOCK):
+        cosines: Values = (vectorizer.transform(texts[start : start + _BLOCK]) @ of_answers).toarray()
+        # Answers stand in the order of their characters, which a stable sort keeps among equals.
+        yield from np.argsort(-np.round(cosines, _DIGITS), axis=1, kind="stable")
+
+
+def _shuffled(seed: int, question_id: str, options: Sequence[str]) -> tuple[str, ...]:
+    def drawn(option: str) -> bytes:
+        return hashlib.blake2b(json.dumps([seed, question_id, option]).encode(), digest_size=16).digest()
+
+    return tuple(sorted(options, key=drawn))

@@ -1,0 +1,119 @@
+"""``quati-pool bench``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: quati-pool bench pira ir --data pira --lang pt")(bench)
+
+
+def bench(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A benchmark; `list` shows all of them.")],
+    task: Annotated[
+        str | None, typer.Argument(metavar="TASK", help="One of its tasks; after `list`, the one benchmark to show.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="The folder that holds the released files.")
+    ] = None,
+    split: Annotated[
+        list[str] | None, typer.Option("--split", help="train, validation or test (repeatable); all by default.")
+    ] = None,
+    lang: Annotated[list[str] | None, typer.Option("--lang", help="pt or en (repeatable); all by default.")] = None,
+    setting: Annotated[
+        list[str] | None, typer.Option("--setting", help="A setting of the task (repeatable); all by default.")
+    ] = None,
+    systems: Annotated[
+        Path | None,
+        typer.Option(
+            "--systems", metavar="FILE", help="A pool.yaml whose systems search; --judge is one of its judges."
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None, typer.Option("--judge", metavar="NAME", help="The judge (judge: llm) whose model answers too.")
+    ] = None,
+    predictions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictions", metavar="[NAME=]FILE", help="Answers of your own, JSON {id: answer} (repeatable)."
+        ),
+    ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option("--over", metavar="SYSTEM", help="Whose passages the model reads (repeatable); the first's."),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="WORKSPACE", help="Write the collection as a workspace; run nothing."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything that is drawn.")] = 0,
+    budget: Annotated[
+        float | None, typer.Option("--budget", metavar="USD", help="Stop asking before this is spent.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="Where runs, answers and reports are kept.  [bench/NAME]"),
+    ] = None,
+    how: FormatOption = Format.table,
+) -> None:
+    """Run a task of a question-answering benchmark on its released files.
+
+    Retrieval tasks rank systems (six or more that need no model; --systems brings others), answering tasks
+    measure programs, predictions and, with --judge, a language model. One row for each split, language and
+    setting that the folder holds.
+    """
+    if name == "list":
+        _list(task, how)
+        return
+    if task is None:
+        raise typer.BadParameter(f"name a task; quati-pool bench list {name} shows them", param_hint="TASK")
+    if data is None:
+        raise typer.BadParameter("name the folder with the released files", param_hint="--data")
+    from quati_pool.steps.benchmarks import report
+    from quati_pool.steps.benchmarks.bench import BenchOptions
+    from quati_pool.steps.benchmarks.bench import bench as step
+
+    options = BenchOptions(
+        folder=output or Path("bench") / name,
+        splits=split or (),
+        languages=lang or (),
+        settings=setting or (),
+        systems=systems,
+        judge=judge,
+        predictions=_named(predictions or ()),
+        over=over or (),
+        to=to,
+        seed=seed,
+        budget=budget,
+    )
+    with ConsoleListener() as listener:
+        result = step(name, task, data, options, listener)
+        report.write(result, options.folder, listener)
+    show(report.tables(result), report.as_data(result), how)
+    if result.error is not None:
+        raise result.error
+
+
+def _list(name: str | None, how: Format) -> None:
+    from quati_pool.steps.benchmarks import listing
+
+    found = listing.benchmarks(name)
+    show(listing.tables(found), listing.as_data(found), how)
+
+
+def _named(given: list[str] | tuple[str, ...]) -> list[tuple[str, Path]]:
+    """Each predictions file with its system's name: the file's own where none is given."""
+    named = []
+    for text in given:
+        name, equals, path = text.partition("=")
+        named.append((name, Path(path)) if equals else (Path(text).name.split(".")[0], Path(text)))
+    twice = next((name for name, _ in named if [other for other, _ in named].count(name) > 1), None)
+    if twice is not None:
+        raise typer.BadParameter(f"two files are called {twice!r}; give one as NAME=FILE", param_hint="--predictions")
+    return named

@@ -1,0 +1,153 @@
+"""How runs fare on the worst query of each cluster of related ones, beside their means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.evaluation.leaderboard import order
+from quati_pool.evaluation.ranks import ranks, rounded
+from quati_pool.evaluation.scores import Scores
+from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities
+from quati_pool.stats.clusters import cluster_minima, cluster_sizes
+from quati_pool.stats.rank_correlation import kendall_tau
+
+Values = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+class Estimate(NamedTuple):
+    """A figure and its bootstrap interval over clusters."""
+
+    value: float
+    interval: Interval
+
+
+class Robustness(NamedTuple):
+    """A run's mean of a measure over the queries of clusters, its mean over clusters of each one's lowest
+    value, and how far the second lies below the first: negative where large clusters fare worse than small ones."""
+
+    mean: Estimate
+    minimum: Estimate
+    drop: Estimate
+
+
+@dataclass(frozen=True)
+class RobustRow:
+    """A run's measures by name over all clusters, and over those of at least two queries (none where there is
+    no such cluster); its ranks by the first measure's cluster minimum and by its mean."""
+
+    run_tag: str
+    rank: int
+    rank_by_mean: int
+    measures: dict[str, Robustness]
+    of_several: dict[str, Robustness]
+
+
+@dataclass(frozen=True)
+class Robust:
+    """Runs, best first, by the mean over clusters of the first measure's lowest value.
+
+    ``queries`` counts the judged queries in ``clusters``, ``single`` the clusters that have one alone, which add
+    nothing to robustness; ``without_cluster`` the judged queries left out, ``unknown`` those of them that the
+    queries file lacks. ``tau``: by measure, Kendall's τ-b between the runs' orders by mean and by cluster
+    minimum, or why it is undefined.
+    """
+
+    measures: tuple[str, ...]
+    rows: tuple[RobustRow, ...]
+    queries: int
+    clusters: int
+    single: int
+    without_cluster: int
+    unknown: int
+    tau: dict[str, float | str]
+
+
+def robust(scores: Scores, cluster_ids: Mapping[str, str | None], draws: int = DRAWS, seed: int = 0) -> Robust | None:
+    """For each run and measure the mean over clusters of the lowest value of each cluster's judged queries
+    (Zhong et al., RoMQA, arXiv 2210.14353, on robustness), with 95 % bootstrap intervals over clusters.
+
+    ``cluster_ids`` gives the cluster_id of every known query_id, None for a query in no cluster, which is left
+    out. None where no judged query has one.
+    """
+    unknown = sum(query_id not in cluster_ids for query_id in scores.query_ids)
+    found = [cluster_ids.get(query_id) for query_id in scores.query_ids]
+    kept = np.array([cluster_id is not None for cluster_id in found], dtype=bool)
+    if not kept.any():
+        return None
+    codes = {cluster_id: code for code, cluster_id in enumerate(dict.fromkeys(one for one in found if one is not None))}
+    cluster = np.array([codes[one] for one in found if one is not None], dtype=np.int64)
+    values = scores.values[:, :, kept]
+    sizes = cluster_sizes(cluster)
+    whole = _robustness(scores, values, cluster, draws, seed)
+    several = sizes[cluster] > 1
+    part = _robustness(scores, values[:, :, several], cluster[several], draws, seed) if several.any() else None
+    means, minima = values.mean(axis=2), cluster_minima(values, cluster).mean(axis=2)
+    by_minimum, by_mean = ranks(minima[:, 0]), ranks(means[:, 0])
+    rows = tuple(
+        RobustRow(
+            scores.run_tags[run],
+            int(by_minimum[run]),
+            int(by_mean[run]),
+            whole[run],
+            {} if part is None else part[run],
+        )
+        for run in order(scores.run_tags, minima[:, 0])
+    )
+    return Robust(
+        scores.measures,
+        rows,
+        int(kept.sum()),
+        len(codes),
+        int((sizes == 1).sum()),
+        int((~kept).sum()),
+        unknown,
+        {name: _tau(means[:, place], minima[:, place]) for place, name in enumerate(scores.measures)},
+    )
+
+
+def _robustness(scores: Scores, values: Values, cluster: Codes, draws: int, seed: int) -> list[dict[str, Robustness]]:
+    """Each run's measures; ``values`` of shape (runs, measures, queries), ``cluster`` of shape (queries,)."""
+    runs, measures, queries = values.shape
+    flat = values.reshape(runs * measures, queries)
+    minima = cluster_minima(flat, cluster)
+    clusters = minima.shape[1]
+    member = np.unique(cluster, return_inverse=True)[1]
+    sums = np.stack([np.bincount(member, weights=row, minlength=clusters) for row in flat])
+    sizes = cluster_sizes(cluster)
+    drawn_means, drawn_minima = [np.empty((0, len(flat)))], [np.empty((0, len(flat)))]
+    for block in multiplicities(clusters, draws, seed):
+        drawn_means.append(block @ sums.T / (block @ sizes)[:, None])
+        drawn_minima.append(block @ minima.T / clusters)
+    mean, minimum = np.concatenate(drawn_means), np.concatenate(drawn_minima)
+    value_mean, value_minimum = flat.mean(axis=1), minima.mean(axis=1)
+    # The two are added up in different orders: clusters of one query drop by 0, not by a last bit.
+    value_drop, drop = rounded(value_mean - value_minimum) + 0.0, rounded(mean - minimum) + 0.0
+
+    def estimate(value: float, drawn: Values) -> Estimate:
+        # One cluster is the same in every draw, which is no certainty.
+        return Estimate(float(value), interval(drawn if clusters > 1 else drawn[:0]))
+
+    made = [
+        Robustness(
+            estimate(value_mean[at], mean[:, at]),
+            estimate(value_minimum[at], minimum[:, at]),
+            estimate(value_drop[at], drop[:, at]),
+        )
+        for at in range(runs * measures)
+    ]
+    return [{name: made[run * measures + place] for place, name in enumerate(scores.measures)} for run in range(runs)]
+
+
+def _tau(means: Values, minima: Values) -> float | str:
+    if len(means) < 2:
+        return "fewer than two systems"
+    tied = [name for name, values in (("mean", means), ("cluster minimum", minima)) if np.ptp(rounded(values)) == 0]
+    if tied:
+        return f"all systems are tied by {' and by '.join(tied)}"
+    return float(kendall_tau(rounded(minima)[None], rounded(means)[None])[0])

@@ -1,0 +1,86 @@
+"""JSON objects wherever they stand in what a model wrote, and its keys as they are compared."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from functools import lru_cache
+from typing import NamedTuple
+
+_SPACES = re.compile(r"[ \t\n\r]*")
+# Numbers stay as they are written.
+_JSON = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
+
+
+class Member(NamedTuple):
+    """A key of a JSON object, its value (numbers as they are written), and where the value stands in the text."""
+
+    key: str
+    value: object
+    start: int
+    end: int
+
+
+def folded(key: str) -> str:
+    """A key as it is compared: NFC, without regard to case and to the width of white space. Accents
+    count: a prompt declares ``Pontuacao`` as an alias where it wants it read."""
+    return _folded(key) if len(key) <= 64 else _folded.__wrapped__(key)
+
+
+@lru_cache(maxsize=1024)
+def _folded(key: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", key).casefold().split())
+
+
+def json_objects(text: str) -> tuple[list[list[Member]], str, bool]:
+    """The JSON objects of a text, in its order; the text with NULs in their places; and whether an object
+    begins that cannot be read, in which case none counts: where its strings end is anyone's guess.
+
+    Linear in the text: an object is passed over as a whole, and the first broken one ends the search.
+    Raises RecursionError on deep nesting.
+    """
+    objects: list[list[Member]] = []
+    outside: list[str] = []
+    done, opening = 0, text.find("{")
+    while opening >= 0:
+        at = _after_spaces(text, opening + 1)
+        end = opening + 1
+        if text[at : at + 1] == "'":
+            return [], text, True
+        if text[at : at + 1] == '"':
+            try:
+                members, end = _members(text, at)
+            except ValueError:
+                return [], text, True
+            objects.append(members)
+            outside += [text[done:opening], "\0" * (end - opening)]
+            done = end
+        opening = text.find("{", end)
+    return objects, "".join([*outside, text[done:]]), False
+
+
+def _members(text: str, at: int) -> tuple[list[Member], int]:
+    """The members of the object whose first key stands at ``at``, and where the object ends."""
+    members = []
+    while text[at : at + 1] == '"':
+        key, at = _JSON.raw_decode(text, at)
+        at = _after_spaces(text, at)
+        if text[at : at + 1] != ":":
+            break
+        start = _after_spaces(text, at + 1)
+        value, end = _JSON.raw_decode(text, start)
+        members.append(Member(key, value, start, end))
+        at = _after_spaces(text, end)
+        if text[at : at + 1] == "}":
+            return members, at + 1
+        if text[at : at + 1] != ",":
+            break
+        at = _after_spaces(text, at + 1)
+    raise ValueError
+
+
+def _after_spaces(text: str, at: int) -> int:
+    found = _SPACES.match(text, at)
+    assert found
+    return found.end()

@@ -1,0 +1,77 @@
+"""What all prompt files are made of: their kinds of text, their templates' checks, and how a model is asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from quati_pool.text.fencing import sendable
+from quati_pool.text.templates import Template
+from quati_pool.yaml_file import Place, YamlFile
+
+Message = dict[str, str]
+
+LONGEST_ECHO = 4000
+"""How many characters of an unreadable answer the model is shown again: the first and the last half."""
+
+
+def whole(text: str) -> str:
+    """The text itself; raises ValueError where it holds half a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("holds half a surrogate pair; write the whole character") from None
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not whole(text).strip():
+        raise ValueError("is empty; write a text")
+    return text
+
+
+def _one_line(text: str) -> str:
+    if not whole(text).strip() or not text.isprintable():
+        raise ValueError("expected one line of text")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]
+Line = Annotated[str, AfterValidator(_one_line)]
+
+
+def checked_template(
+    reader: YamlFile,
+    place: Place,
+    text: str,
+    known: Collection[str],
+    needed: Collection[str] = (),
+    once: bool = False,
+) -> Template:
+    """The template; raises InputError at ``place`` where it names another variable than the ``known`` ones,
+    lacks one that is ``needed``, or, with ``once``, has one twice."""
+    try:
+        template = Template(text, known)
+    except ValueError as error:
+        raise reader.error(place, str(error)) from None
+    for name in sorted(known):
+        times = template.count(name)
+        if name in needed and not times:
+            raise reader.error(place, f"lacks {{{name}}}; put it where the {name} belongs")
+        if times > 1 and once:
+            raise reader.error(place, f"has {{{name}}} {times} times; keep one")
+    return template
+
+
+def asked_again(again: Template, answer: str, problem: str) -> list[Message]:
+    """What follows the messages when ``answer`` could not be read: the answer, cut in its middle where it is
+    very long, and ``again`` with the cause as a turn of the user."""
+    if len(answer) > LONGEST_ECHO:
+        half = LONGEST_ECHO // 2
+        answer = f"{answer[:half]} […] {answer[-half:]}"
+    # Some servers refuse an empty turn, others two turns of the user in a row.
+    echo = sendable(answer) if answer.strip() else "…"
+    note = again.fill({"problem": sendable(problem)})
+    return [{"role": "assistant", "content": echo}, {"role": "user", "content": note}]

@@ -1,0 +1,96 @@
+"""Pirá's retrieval task on its validation split: success@k by ir_measures, and the commands in its workspace."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from unittest import mock
+
+import ir_measures
+import pytest
+
+from quati_pool.benchmarks.base import Case
+from quati_pool.registry import BENCHMARKS
+from quati_pool.steps.benchmarks.collections import write_workspace
+from quati_pool.steps.benchmarks.retrieval import Curve, Retrieved, retrieve
+from quati_pool.steps.benchmarks.systems_file import SystemsFile
+from quati_pool.steps.listener import Listener
+from tests.collections.oracle import measures
+from tests.shared_data import shared
+from tests.steps.small_collection import run_cli, sketch
+
+SYSTEMS = """\
+name: one
+corpus: {path: nowhere.jsonl}
+queries: {path: nowhere.jsonl}
+systems:
+  bm25s: {retriever: bm25s, language: pt}
+"""
+CASE = Case("validation", "pt", "translated-texts")
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Retrieved]:
+    folder = tmp_path_factory.mktemp("pira")
+    (folder / "pool.yaml").write_text(SYSTEMS)
+    task = BENCHMARKS.get("pira").tasks["ir"]
+    collection = task.collection(shared("pira/validation.csv").parent, CASE)
+    systems = SystemsFile.read(folder / "pool.yaml")
+    path = write_workspace(folder / "ws", "pira", collection, systems, 0, Listener(), benchmark=BENCHMARKS.get("pira"))
+    with mock.patch("quati_pool.steps.diversity_report.heat_map", sketch):
+        return path.parent, retrieve(path, collection, task, CASE, Listener())
+
+
+def curve(found: Retrieved) -> Curve:
+    assert found.curve is not None
+    return found.curve
+
+
+def test_success_is_that_of_a_count_over_the_files(searched: tuple[Path, Retrieved]) -> None:
+    folder, found = searched
+    rows = [line.split() for line in (folder / "gold.qrels").read_text().splitlines()]
+    relevant = {query_id: doc_id for query_id, _, doc_id, _ in rows}
+    assert (len(relevant), len(set(relevant.values()))) == (225, 181)
+    best: dict[str, int] = {}
+    for line in gzip.decompress((folder / "runs" / "bm25s.trec.gz").read_bytes()).decode().splitlines():
+        query_id, _, doc_id, rank, _, _ = line.split()
+        if relevant[query_id] == doc_id:
+            best[query_id] = int(rank)
+    counted = [sum(rank <= k for rank in best.values()) / 225 for k in range(1, 101)]
+    assert curve(found).systems["bm25s"].tolist() == pytest.approx(counted)
+
+
+def test_success_and_ndcg_are_those_of_ir_measures(searched: tuple[Path, Retrieved]) -> None:
+    folder, found = searched
+    wanted = [ir_measures.Success @ k for k in (1, 2, 5, 10, 37, 100)]
+    qrels = list(ir_measures.read_trec_qrels(str(folder / "gold.qrels")))
+    with gzip.open(folder / "runs" / "bm25s.trec.gz", "rt") as file:
+        run = list(ir_measures.read_trec_run(file))
+    theirs = ir_measures.calc_aggregate(wanted, qrels, run)
+    for measure, value in theirs.items():
+        assert curve(found).systems["bm25s"][measure["cutoff"] - 1] == pytest.approx(value)
+    (row,) = found.rows
+    assert row.n == 225
+    assert row.measures["nDCG@10"] == pytest.approx(measures(folder, "bm25s")["nDCG@10"])
+
+
+def test_a_random_order_is_the_papers_line(searched: tuple[Path, Retrieved]) -> None:
+    assert curve(searched[1]).random.tolist() == pytest.approx([k / 181 for k in range(1, 101)])
+
+
+@pytest.mark.slow
+def test_bench_to_a_workspace_then_build_and_evaluate_end_with_six_systems_and_more(tmp_path: Path) -> None:
+    data = shared("pira/validation.csv").parent
+    for arguments in (
+        ("bench", "pira", "ir", "--data", data, "--lang", "pt", "--to", tmp_path / "WS"),
+        ("build", "-c", tmp_path / "WS" / "pool.yaml"),
+    ):
+        done = run_cli(*arguments, timeout=600)
+        assert done.returncode == 0, done.stderr
+    evaluated = run_cli("evaluate", "-c", tmp_path / "WS" / "pool.yaml", "--format", "json", timeout=600)
+    assert evaluated.returncode == 0, evaluated.stderr
+    (gold,) = json.loads(evaluated.stdout)["qrels"]
+    assert (gold["labeler"], gold["pairs"]) == ("gold", 225)
+    assert len(gold["runs"]) >= 8
+    assert {"nDCG@10", "Success@1", "Success@5", "Success@10", "R@100", "RR@10"} == set(gold["runs"][0]["measures"])

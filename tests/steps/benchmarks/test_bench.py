@@ -1,0 +1,113 @@
+"""Which cases are run, who answers them, and which options are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from quati_pool.benchmarks.base import Case
+from quati_pool.errors import ConfigError
+from quati_pool.registry import BENCHMARKS
+from quati_pool.steps.benchmarks.bench import BenchOptions, BenchResult, bench
+from quati_pool.steps.listener import Listener
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch):
+    monkeypatch.setitem(BENCHMARKS._builtin, "small", "tests.steps.benchmarks.small_benchmark:Small")
+
+
+def run(tmp_path: Path, task: str, **options) -> BenchResult:
+    return bench("small", task, tmp_path, BenchOptions(folder=tmp_path / "work", **options), Listener())
+
+
+def refused(tmp_path: Path, task: str, **options) -> str:
+    with pytest.raises(ConfigError) as caught:
+        run(tmp_path, task, **options)
+    return str(caught.value)
+
+
+def test_every_case_has_a_row_of_every_program(tmp_path):
+    result = run(tmp_path, "capitals")
+    assert [(row.system, row.case, row.measures["accuracy"]) for row in result.rows] == [
+        ("paris", Case("validation", "en"), 25.0),
+        ("paris", Case("validation", "en", "capitals-only"), 25.0),
+        ("paris", Case("validation", "pt"), 25.0),
+        ("paris", Case("test", "en"), 25.0),
+    ]
+    assert result.notes == ["four questions"]
+    assert result.error is None
+
+
+@pytest.mark.parametrize(
+    ("options", "cases"),
+    [
+        ({"splits": ["dev"], "languages": ["pt"]}, ["validation pt"]),
+        ({"splits": ["test"]}, ["test en"]),
+        ({"settings": ["capitals-only"]}, ["validation en capitals-only"]),
+        ({"splits": ["test", "validation"], "languages": ["pt", "en"]}, None),
+    ],
+    ids=["dev is validation", "split", "setting", "all"],
+)
+def test_options_choose_cases(tmp_path, options, cases):
+    rows = run(tmp_path, "capitals", **options).rows
+    found = [" ".join(filter(None, row.case)) for row in rows]
+    assert found == (cases or ["validation en", "validation en capitals-only", "validation pt", "test en"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"splits": ["train"]}, "--split train: the folder holds no such case; there is: validation, test"),
+        ({"languages": ["es"]}, "--lang es: the folder holds no such case; there is: en, pt"),
+        ({"settings": ["x"]}, "--setting x: the folder holds no such case; there is: capitals-only"),
+        (
+            {"splits": ["test"], "languages": ["pt"]},
+            "no case is all that was asked for; there are: validation en; validation en capitals-only; "
+            "validation pt; test en",
+        ),
+        ({"to": Path("ws")}, "--to means nothing to small capitals as it is asked for; drop it"),
+        ({"over": ["bm25s"]}, "--over means nothing to small capitals as it is asked for; drop it"),
+        ({"budget": 1.0}, "--budget means nothing to small capitals as it is asked for; drop it"),
+        ({"systems": Path("pool.yaml")}, "--systems means nothing to small capitals as it is asked for; drop it"),
+    ],
+    ids=["split", "language", "setting", "none", "to", "over", "budget", "systems"],
+)
+def test_what_does_not_fit_is_refused(tmp_path, options, message):
+    assert refused(tmp_path, "capitals", **options) == message
+
+
+@pytest.mark.parametrize("option", ["judge", "predictions"])
+def test_a_retrieval_task_without_readers_takes_no_answers(tmp_path, option):
+    value = {"judge": "gpt", "predictions": [("mine", tmp_path / "mine.json")]}[option]
+    message = refused(tmp_path, "sentences", **{option: value})
+    assert message == f"--{option} means nothing to small sentences as it is asked for; drop it"
+
+
+def test_an_unknown_task_or_benchmark_gets_a_suggestion(tmp_path):
+    assert refused(tmp_path, "capital") == "small has no task 'capital'; did you mean 'capitals'?"
+    with pytest.raises(ConfigError, match=r"there is no benchmark 'smal'; did you mean 'small'\?"):
+        bench("smal", "capitals", tmp_path, BenchOptions(folder=tmp_path), Listener())
+
+
+def test_a_folder_that_is_not_there_is_named_with_the_source(tmp_path):
+    with pytest.raises(ConfigError, match=r"nowhere is no folder; name with --data .* https://example.org/capitals"):
+        bench("small", "capitals", tmp_path / "nowhere", BenchOptions(folder=tmp_path), Listener())
+
+
+def test_predictions_answer_one_case_and_its_first_setting(tmp_path):
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps({"fr": "Paris", "pe": "Lima", "jp": "Tokyo"}), encoding="utf-8")
+    given = {"predictions": [("mine", path)]}
+    assert refused(tmp_path, "capitals", **given) == (
+        "--predictions answer one case, and there are validation en; validation pt; test en; "
+        "name one by --split, --lang, --setting"
+    )
+    result = run(tmp_path, "capitals", splits=["validation"], languages=["en"], **given)
+    # Three of four are right; the fourth counts as empty, and so as wrong.
+    assert [(row.case.setting, row.measures["accuracy"]) for row in result.rows if row.system == "mine"] == [("", 75.0)]
+    assert "mine: 1 of 4 questions have no prediction in mine.json and count as empty" in result.notes
+    named = run(tmp_path, "capitals", settings=["capitals-only"], **given)
+    assert [row.case.setting for row in named.rows if row.system == "mine"] == ["capitals-only"]
