@@ -7,6 +7,8 @@ Question Answering", Findings of EMNLP 2022, arXiv 2210.14353, and the evaluatio
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -74,8 +76,8 @@ def compared(answers: Iterable[str], gold: frozenset[str]) -> Parts:
 def distinct(value: Any) -> tuple[str, ...]:
     """A list of texts, best first, each once. Raises ValueError for anything else."""
     if not isinstance(value, (list, tuple)):
-        kind = "null" if value is None else f"of type {type(value).__name__}"
-        raise ValueError(f"the answer is {kind}; expected a list of texts, best first")
+        written = quoted(json.dumps(value, ensure_ascii=False))
+        raise ValueError(f"the answer is {written}, no list; expected a list of texts, best first")
     for place, text in enumerate(value, 1):
         if not isinstance(text, str):
             raise ValueError(f"answer {place} of the list is {quoted(str(text))}, no text; expected a list of texts")
@@ -105,7 +107,7 @@ class Measured:
     measures: Mapping[str, float | None]
     undefined: Mapping[str, str]
     clusters: int
-    alone: int
+    single: int
     """How many clusters have one question."""
 
 
@@ -127,7 +129,7 @@ def _over(columns: Sequence[Sequence[float]], keys: Sequence[Key]) -> Measured:
     values: Values = 100 * np.array(columns, dtype=np.float64).T
     codes: dict[str, int] = {}
     clusters = np.array([codes.setdefault(key.cluster_id, len(codes)) for key in keys], dtype=np.int64)
-    minima, sizes = cluster_minima(values, clusters).mean(axis=1), cluster_sizes(clusters)
+    minima, sizes = cluster_minima(values, clusters), cluster_sizes(clusters)
     held = {
         True: np.array([not _empty(key.candidates) for key in keys]),
         False: np.array([not _empty(key.complete) for key in keys]),
@@ -137,11 +139,16 @@ def _over(columns: Sequence[Sequence[float]], keys: Sequence[Key]) -> Measured:
     for place, name in enumerate(MEASURES):
         of_candidates = place < len(_PARTS)
         kept = held[of_candidates] if _PARTS[place % len(_PARTS)] in _MEANS_WITHOUT_EMPTY else np.ones(len(keys), bool)
-        measures[name] = float(values[place, kept].mean()) if kept.any() else None
-        measures[f"cluster_min {name}"] = float(minima[place])
+        measures[name] = _mean(values[place, kept]) if kept.any() else None
+        measures[f"cluster_min {name}"] = _mean(minima[place])
         if not kept.any():
             undefined[name] = NO_RIGHT_CANDIDATE if of_candidates else NO_COMPLETE_ANSWER
     return Measured(measures, undefined, len(sizes), int((sizes == 1).sum()))
+
+
+def _mean(values: Values) -> float:
+    """The same to the last bit in whatever order the questions stand."""
+    return math.fsum(values) / len(values)
 
 
 def _empty(gold: frozenset[str]) -> bool:
@@ -179,5 +186,5 @@ def set_row(
         found.undefined,
         len(absent),
         bounds,
-        extra={"clusters": found.clusters, "alone": found.alone},
+        extra={"clusters": found.clusters, "single_query_clusters": found.single},
     )

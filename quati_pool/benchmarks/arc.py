@@ -25,10 +25,8 @@ _FILES = QuestionFiles(
         for split, name in (("train", "Train"), ("validation", "Dev"), ("test", "Test"))
         for level in ("Easy", "Challenge")
     },
+    settings={"easy": "the easy set", "challenge": "questions that simple retrieval and co-occurrence got wrong"},
 )
-
-
-_LEVELS = {"easy": "the easy set", "challenge": "questions that simple retrieval and co-occurrence got wrong"}
 
 
 class Arc(Benchmark):
@@ -48,4 +46,4 @@ class Arc(Benchmark):
         "Answering? Try ARC, the AI2 Reasoning Challenge. 2018, arXiv 1803.05457"
     )
     source = SOURCE
-    tasks: ClassVar[Mapping[str, Task]] = {"expectations": Expectations(_FILES, _LEVELS)}
+    tasks: ClassVar[Mapping[str, Task]] = {"expectations": Expectations(_FILES)}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,6 +24,9 @@ from quati_pool.text.json_objects import Member, folded, json_objects
 from quati_pool.text.prompt_parts import Line, Message, Text, asked_again, checked_template
 from quati_pool.text.templates import Template
 from quati_pool.yaml_file import Model, YamlFile
+
+READING_VERSION = 1
+"""Part of what is asked: raise it with every change of what counts as an answer."""
 
 # What may stand around a label that is the whole answer: white space, quotes, Markdown.
 _BARE = " \t\r\n\"'`*_“”„‘’«»"
@@ -143,8 +146,9 @@ class Asked:
         """All that is sent, and how it is read."""
         return {
             "messages": [dict(message) for message in self.messages],
-            "form": [self.form.kind, list(self.form.labels)],
+            "form": asdict(self.form),
             "again": self.again,
+            "reading": READING_VERSION,
         }
 
     def reask(self, answer: str, problem: str) -> list[Message]:

@@ -133,6 +133,10 @@ class Task(ABC):
     def cases(self, data: Path) -> list[Case]:
         """What the folder holds, in the order of the rows; raises MissingDataError where that is nothing."""
 
+    def files(self, data: Path, case: Case) -> Sequence[Path]:
+        """The files in the folder that a case is read from, for the record of what figures come from."""
+        return ()
+
 
 class RetrievalTask(Task):
     """A task whose systems are retrievers."""

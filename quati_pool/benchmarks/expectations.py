@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.benchmarks.base import AnswerTask, Case, Row
+from quati_pool.benchmarks.loaders import CaseLoader, LoaderTask
 from quati_pool.benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam, accuracy_row, drawn
 from quati_pool.stats.bootstrap import DRAWS, interval, multiplicities
+from quati_pool.text.counted import counted
 
 Values = npt.NDArray[np.float64]
 
@@ -107,7 +109,6 @@ class ExpectationExam(MultipleChoiceExam):
         questions: Sequence[MultipleChoice],
         seed: int,
         *,
-        language: str | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         keyed = [question for question in questions if question.gold is not None]
@@ -118,7 +119,7 @@ class ExpectationExam(MultipleChoiceExam):
         }
         asked = [made for pairs in self._settings.values() for _, made in pairs]
         told = [*notes, *_unkeyed(case, len(questions) - len(keyed)), *_inapplicable(case, keyed, self._settings)]
-        super().__init__(case, asked, seed, language=language, fitted_on=keyed, notes=told)
+        super().__init__(case, asked, seed, fitted_on=keyed, notes=told)
 
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
         """One row a setting that applies, ``original`` first: accuracy and chance in percent.
@@ -132,9 +133,8 @@ class ExpectationExam(MultipleChoiceExam):
         """
         first = self._row(system, ORIGINAL, answers)
         rows = [self._compared(system, setting, answers) for setting in SETTINGS if self._settings[setting.name]]
-        verdicts = _verdicts(rows)
-        extra = {**_NOTHING_EXPECTED, "expectations": verdicts}
-        return [replace(first, extra=extra, notes=(_told(self.case, verdicts),)), *rows]
+        extra = {**_NOTHING_EXPECTED, "expectations": _verdicts(rows)}
+        return [replace(first, extra=extra), *rows]
 
     def files(self) -> Mapping[str, bytes]:
         """For each question its settings and the label of the option that was replaced: what is needed to
@@ -160,6 +160,7 @@ class ExpectationExam(MultipleChoiceExam):
     def _compared(self, system: str, setting: Setting, answers: Mapping[str, Any]) -> Row:
         row = self._row(system, setting.name, answers)
         pairs = [(one, made) for one, made in self._settings[setting.name] if made.id in answers]
+        pairs.sort(key=lambda pair: pair[1].id)  # the draws are of places: the file's order must not move them
         if setting.expected == NOT_BELOW:
             pairs = [(one, made) for one, made in pairs if one.id in answers]
             over = "original"
@@ -249,21 +250,14 @@ def _verdicts(rows: Sequence[Row]) -> dict[str, str]:
     return made
 
 
-def _told(case: Case, verdicts: Mapping[str, str]) -> str:
-    by_verdict: dict[str, list[str]] = {}
-    for expectation, verdict in verdicts.items():
-        by_verdict.setdefault(verdict, []).append(expectation)
-    order = ("fails", "holds", "undecided", "undefined", "does not apply")
-    parts = [f"{verdict}: {', '.join(by_verdict[verdict])}" for verdict in order if verdict in by_verdict]
-    return f"{_named(case)} – {'; '.join(parts)}"
-
-
 def _named(case: Case) -> str:
     return " ".join(filter(None, [case.split, case.setting]))
 
 
 def _unkeyed(case: Case, count: int) -> list[str]:
-    return [f"{_named(case)}: {count:,} questions without a released answer are left out"] if count else []
+    if not count:
+        return []
+    return [f"{_named(case)}: {counted(count, 'question', 'questions')} without a released answer left out"]
 
 
 def _inapplicable(
@@ -303,17 +297,14 @@ class Loaded(NamedTuple):
     notes: Iterable[str] = ()
 
 
-class Loader(Protocol):
-    """What reads a benchmark's released files."""
-
-    def cases(self, data: Path) -> list[Case]:
-        """The cases with released answers; raises MissingDataError where there are none."""
+class Loader(CaseLoader, Protocol):
+    """What reads a benchmark's released questions; its cases are those with released answers."""
 
     def load(self, data: Path, case: Case) -> Loaded:
         """The questions of one case."""
 
 
-class Expectations(AnswerTask):
+class Expectations(LoaderTask[Loader], AnswerTask):
     """The three expectations, over the questions that ``loader`` reads.
 
     A row's setting is the perturbation, behind the case's own setting where it has one:
@@ -325,18 +316,6 @@ class Expectations(AnswerTask):
         "monotonicity, sanity and reading: accuracy on questions with a wrong option made less likely, "
         "and without options, question or contexts"
     )
-
-    def __init__(self, loader: Loader, settings: Mapping[str, str] | None = None) -> None:
-        self._loader = loader
-        self._settings = settings or {}
-
-    def settings(self) -> Mapping[str, str]:
-        """Those of the questions, by what the benchmark calls its parts."""
-        return self._settings
-
-    def cases(self, data: Path) -> list[Case]:
-        """What the folder holds with released answers."""
-        return self._loader.cases(data)
 
     def exam(self, data: Path, case: Case, seed: int) -> ExpectationExam:
         """The case's questions in every setting."""

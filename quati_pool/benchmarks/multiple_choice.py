@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,9 +82,7 @@ class MultipleChoiceExam(Exam):
     cosine of question and option together with the option's context (or the shared one); where no context
     holds text, of option and question. Each distinct text of ``fitted_on`` (default: these questions) is
     one document of the frequencies. Equal cosines, all of them zero included, are decided by the lowest
-    hash of id and label, which favours no position.
-
-    ``language`` is the prompt's (default: the case's).
+    hash of id and label, which favours no position. The prompt is in the case's language.
     """
 
     EMPTY: ClassVar[Any] = ""
@@ -94,7 +93,6 @@ class MultipleChoiceExam(Exam):
         questions: Sequence[MultipleChoice],
         seed: int,
         *,
-        language: str | None = None,
         fitted_on: Sequence[MultipleChoice] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
@@ -107,7 +105,6 @@ class MultipleChoiceExam(Exam):
             raise QuatiPoolError(f"two questions have the id {quoted(counts.most_common(1)[0][0])}; rename one of them")
         self.ids = tuple(self.by_id)
         self._seed = seed
-        self._language = language or case.language
         self._fitted_on = questions if fitted_on is None else fitted_on
 
     def programs(self) -> Mapping[str, Mapping[str, str]]:
@@ -119,7 +116,7 @@ class MultipleChoiceExam(Exam):
         question = self.by_id[question_id]
         options = listed(question.options, question.labels)
         fields = {"question": question.question, "text": _text(question), "options": options}
-        return load_answer_prompt(f"choose-{self._language}").asked(fields, Form("choice", question.labels))
+        return load_answer_prompt(f"choose-{self.case.language}").asked(fields, Form("choice", question.labels))
 
     def prediction(self, question_id: str, value: Any) -> str:
         """A label of the question's options, or an empty string, which is no answer and counts as wrong."""
@@ -165,7 +162,7 @@ def accuracy_row(
         return Row(system, case, 0, dict.fromkeys(undefined), undefined, absent, bounds, extra=extra)
     measures = {
         "accuracy": 100 * right / len(answered),
-        "chance": 100 * float(np.mean([question.chance for question in answered])),
+        "chance": 100 * math.fsum(question.chance for question in answered) / len(answered),
     }
     bounds = {"accuracy": (100 * right / len(keyed), 100 * (right + absent) / len(keyed))} if absent else {}
     return Row(system, case, len(answered), measures, unanswered=absent, bounds=bounds, extra=extra)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,7 +10,6 @@ from quati_pool.benchmarks.base import Benchmark, Case, Task
 from quati_pool.benchmarks.expectations import Expectations
 from quati_pool.benchmarks.option_contexts import Contexts, FactFiles
 from quati_pool.benchmarks.question_files import QuestionFiles
-from quati_pool.files.lines import read_lines
 
 SOURCE = "https://allenai.org/data/open-book-qa"
 _SPLITS = (("train", "train"), ("validation", "dev"), ("test", "test"))
@@ -41,13 +40,10 @@ _WITH_FACTS = QuestionFiles(
 )
 
 
-def _book(data: Path) -> Iterator[str]:
-    """The facts of ``openbook.txt``, where the folder holds it."""
-    path = next(
-        (data / place for place in (*_places("Main/openbook.txt"), "openbook.txt") if (data / place).is_file()), None
-    )
-    if path is not None:
-        yield from (text for _, text in read_lines(path))
+def _book(data: Path) -> list[Path]:
+    """``openbook.txt``, where the folder holds it."""
+    places = (*_places("Main/openbook.txt"), "openbook.txt")
+    return [data / place for place in places if (data / place).is_file()][:1]
 
 
 class OpenBookQa(Benchmark):

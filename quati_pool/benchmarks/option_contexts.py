@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from quati_pool.benchmarks.base import Case, Collection, MissingDataError, RetrievalTask, Topic
+from quati_pool.benchmarks.loaders import CaseLoader, LoaderTask
 from quati_pool.benchmarks.multiple_choice import MultipleChoice
 from quati_pool.benchmarks.question_files import QuestionFiles, Record, read_questions
+from quati_pool.files.lines import read_lines
+from quati_pool.text.counted import counted
 
 UNJUDGED = (
     "one query an option; only the query of the right option has relevant texts, those of the other options "
@@ -32,34 +35,20 @@ class Texts(NamedTuple):
     notes: Iterable[str] = ()
 
 
-class TextLoader(Protocol):
-    """What reads the texts of a benchmark's released files."""
-
-    def cases(self, data: Path) -> list[Case]:
-        """The cases whose questions have such texts; raises MissingDataError where there are none."""
+class TextLoader(CaseLoader, Protocol):
+    """What reads the texts of a benchmark's released files; its cases are those whose questions have some."""
 
     def texts(self, data: Path, case: Case) -> Texts:
         """The texts and the questions of one case."""
 
 
-class Contexts(RetrievalTask):
-    """Texts for each option: the query ``<id>-<label>`` is question and option, its cluster the question's
-    id; the texts of the question are relevant (1) to the query of its right option."""
+class Contexts(LoaderTask[TextLoader], RetrievalTask):
+    """Texts for each option: the query ``<id>-<label>`` is question and option; the texts of the question are
+    relevant (1) to the query of its right option. As that is the one judged query of a question, there are
+    no clusters."""
 
     name = "contexts"
     summary = "retrieval of a context for each option: a query is question and option"
-
-    def __init__(self, loader: TextLoader, settings: Mapping[str, str] | None = None) -> None:
-        self._loader = loader
-        self._settings = settings or {}
-
-    def settings(self) -> Mapping[str, str]:
-        """Those of the questions, by what the benchmark calls its parts."""
-        return self._settings
-
-    def cases(self, data: Path) -> list[Case]:
-        """What the folder holds."""
-        return self._loader.cases(data)
 
     def collection(self, data: Path, case: Case) -> Collection:
         """The folder's texts, a query for each option, and the qrels of the right ones."""
@@ -68,14 +57,15 @@ class Contexts(RetrievalTask):
         for question, doc_ids in texts.questions:
             for label, option in zip(question.labels, question.options, strict=True):
                 query_id = f"{question.id}-{label}"
-                queries.append(Topic(query_id, f"{question.question} {option}".strip(), question.id))
+                queries.append(Topic(query_id, f"{question.question} {option}".strip()))
                 if label == question.gold:
                     qrels += [(query_id, doc_id, 1) for doc_id in dict.fromkeys(doc_ids)]
         bare = sum(not doc_ids or question.gold is None for question, doc_ids in texts.questions)
         notes = [UNJUDGED, *texts.notes]
         if bare:
             where = f"{case.split} {case.setting}".strip()
-            notes.append(f"{where}: {bare:,} questions have no text or no released answer, and no query judged")
+            having = counted(bare, "question has", "questions have")
+            notes.append(f"{where}: {having} no text or no released answer, and no judged query")
         return Collection(texts.passages, queries, qrels, case.language, notes=notes)
 
 
@@ -103,17 +93,18 @@ class Facts:
 
 
 class FactFiles:
-    """The facts that are released in the fields ``fields`` of question files; ``more`` gives further facts of
-    the folder, which stand before them in the corpus."""
+    """The facts that are released in the fields ``fields`` of question files; ``more`` finds further files of
+    the folder, of one fact a line, which stand before them in the corpus."""
 
     def __init__(
         self,
         files: QuestionFiles,
         fields: Sequence[str],
-        more: Callable[[Path], Iterable[str]] = lambda data: (),
+        more: Callable[[Path], Sequence[Path]] = lambda data: (),
         notes: Sequence[str] = (),
     ) -> None:
         self._files = files
+        self.settings = files.settings
         self._fields = fields
         self._more = more
         self._notes = notes
@@ -128,11 +119,16 @@ class FactFiles:
             )
         return found
 
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """All files that have facts, as the corpus is theirs."""
+        return [*self._more(data), *self._files.there(data).values()]
+
     def texts(self, data: Path, case: Case) -> Texts:
         """The facts of all files of the folder, and the questions of one case."""
         facts = Facts()
-        for fact in self._more(data):
-            facts.add(fact)
+        for path in self._more(data):
+            for _, fact in read_lines(path):
+                facts.add(fact)
         questions: dict[Case, list[Grounded]] = {}
         for of, records in self._records(data).items():
             questions[of] = [

@@ -17,6 +17,7 @@ from quati_pool.benchmarks.multiple_choice import MultipleChoice
 from quati_pool.errors import InputError
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import RowError, check_id, quoted
+from quati_pool.text.counted import counted
 
 _MODEL = '{"id", "question": {"stem", "choices": [{"text", "label"}, …]}, "answerKey"}'
 
@@ -30,11 +31,15 @@ class Record(NamedTuple):
 
 class QuestionFiles:
     """The files of one benchmark: for each case the places, relative to the folder, where its file may lie;
-    the first that is there is read. ``source`` says where they are released."""
+    the first that is there is read. ``source`` says where they are released, ``settings`` what those of the
+    cases mean."""
 
-    def __init__(self, title: str, source: str, places: Mapping[Case, Sequence[str]]) -> None:
+    def __init__(
+        self, title: str, source: str, places: Mapping[Case, Sequence[str]], settings: Mapping[str, str] | None = None
+    ) -> None:
         self._title = title
         self.source = source
+        self.settings = settings or {}
         self._places = places
 
     def there(self, data: Path) -> dict[Case, Path]:
@@ -45,9 +50,10 @@ class QuestionFiles:
             if path is not None:
                 found[case] = path
         if not found:
-            names = ", ".join(places[0] for places in self._places.values())
+            first, *others = [places[0] for places in self._places.values()]
             raise MissingDataError(
-                f"{data} holds no file of {self._title} ({names}); get them from {self.source} and name their folder"
+                f"{data} holds no file of {self._title} ({first} or {counted(len(others), 'other', 'others')}); "
+                f"get them from {self.source} and name their folder"
             )
         return found
 
@@ -62,6 +68,10 @@ class QuestionFiles:
                 f"get the other splits of {self._title} from {self.source}"
             )
         return keyed
+
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """The one file of a case."""
+        return [path for of, path in self.there(data).items() if of == case]
 
     def load(self, data: Path, case: Case) -> Loaded:
         """The questions of one case, and notes on empty options and on files without answers."""
@@ -93,7 +103,7 @@ def read_questions(path: Path, facts: Sequence[str] = ()) -> list[Record]:
             raise InputError(path, line, f"id {quoted(one.question.id)} stands on line {first} too; expected it once")
         found.append(one)
     if not found:
-        raise InputError(path, None, f"holds no question; expected one object a line: {_MODEL}")
+        raise _no_question(path)
     return found
 
 
@@ -154,7 +164,18 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
 
 
 def _has_answers(path: Path) -> bool:
-    return any(record.get("answerKey") for _, record in _objects(path))
+    empty = True
+    for _, record in _objects(path):
+        if record.get("answerKey"):
+            return True
+        empty = False
+    if empty:
+        raise _no_question(path)
+    return False
+
+
+def _no_question(path: Path) -> InputError:
+    return InputError(path, None, f"holds no question; expected one object a line: {_MODEL}")
 
 
 def _record(record: Mapping[str, object], facts: Sequence[str]) -> Record:

@@ -14,6 +14,7 @@ from quati_pool.benchmarks.question_files import as_list, as_string, empty_optio
 from quati_pool.errors import InputError
 from quati_pool.files.lines import read_bytes
 from quati_pool.files.problems import RowError, check_id, quoted
+from quati_pool.text.counted import counted
 
 SOURCE = "https://www.cs.cmu.edu/~glai1/data/race/"
 LABELS = "ABCDEFGHIJ"
@@ -55,8 +56,12 @@ def _article(record: dict[str, object]) -> Article:
     names = ("questions", "options", "answers")
     questions, options, answers = (as_list(record.get(name), name) for name in names)
     if not len(questions) == len(options) == len(answers):
-        counts = f"{len(questions)} questions, {len(options)} lists of options and {len(answers)} answers"
-        raise RowError(f"has {counts}; expected as many of each")
+        counts = [
+            counted(len(questions), "question", "questions"),
+            counted(len(options), "list of options", "lists of options"),
+            counted(len(answers), "answer", "answers"),
+        ]
+        raise RowError(f"has {', '.join(counts)}; expected as many of each")
     made = []
     for number, (question, choices, answer) in enumerate(zip(questions, options, answers, strict=True), 1):
         texts = tuple(as_string(choice, f"an option of question {number}") for choice in as_list(choices, "options"))
@@ -81,6 +86,11 @@ def _article(record: dict[str, object]) -> Article:
 class _Files:
     """What reads the folders ``{train,dev,test}/{middle,high}``."""
 
+    settings: ClassVar[Mapping[str, str]] = {
+        "middle": "examinations of middle schools",
+        "high": "examinations of high schools",
+    }
+
     def cases(self, data: Path) -> list[Case]:
         """Each split and level that has an article."""
         found = [Case(split, "en", level) for split in _FOLDERS for level in LEVELS if any(_paths(data, split, level))]
@@ -90,6 +100,10 @@ class _Files:
                 "and name the folder that holds train, dev and test"
             )
         return found
+
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """One file an article."""
+        return list(_paths(data, case.split, case.setting))
 
     def load(self, data: Path, case: Case) -> Loaded:
         """The questions of one case, with their article as the context that the options share."""
@@ -124,14 +138,16 @@ def _paths(data: Path, split: str, level: str) -> Iterator[Path]:
     for root in _ROOTS:
         folder = data / root / _FOLDERS[split] / level
         if folder.is_dir():
-            yield from sorted(folder.glob("*.txt"))
+            # A Mac leaves ._1.txt beside 1.txt, which is no article.
+            yield from sorted(path for path in folder.glob("*.txt") if not path.name.startswith("."))
             return
 
 
-_FILES = _Files()
+class _AllFiles(_Files):
+    """The same for ``texts``, whose corpus is of all of them."""
 
-
-_SCHOOLS = {"middle": "examinations of middle schools", "high": "examinations of high schools"}
+    def files(self, data: Path, case: Case) -> list[Path]:
+        return [path for split in _FOLDERS for level in LEVELS for path in _paths(data, split, level)]
 
 
 class Race(Benchmark):
@@ -147,6 +163,6 @@ class Race(Benchmark):
     )
     source = SOURCE
     tasks: ClassVar[Mapping[str, Task]] = {
-        "expectations": Expectations(_FILES, _SCHOOLS),
-        "contexts": Contexts(_FILES, _SCHOOLS),
+        "expectations": Expectations(_Files()),
+        "contexts": Contexts(_AllFiles()),
     }

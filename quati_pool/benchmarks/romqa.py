@@ -35,6 +35,7 @@ from quati_pool.benchmarks.romqa_files import SOURCE, Found, Question, find, giv
 from quati_pool.errors import InputError
 from quati_pool.files.problems import quoted
 from quati_pool.records import id_problem
+from quati_pool.text.counted import counted
 
 RETRIEVED = "retrieved"
 
@@ -65,6 +66,11 @@ class _AnswerSets(AnswerTask):
             for setting in self._settings(split, path, files)
         ]
 
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """The split's and, in the few-shot setting, that of the examples."""
+        answered = self._files(data).answered
+        return [answered[case.split], *([answered["train"]] if case.setting == FEW_SHOT else [])]
+
     def exam(self, data: Path, case: Case, seed: int) -> Exam:
         files = self._files(data)
         path = files.answered[case.split]
@@ -88,7 +94,8 @@ class _AnswerSets(AnswerTask):
         cut = shown.cut(questions)
         if cut:
             limits = f"descriptions after {LONGEST_DESCRIPTION} characters, other texts after {LONGEST_TEXT:,}"
-            notes.append(f"{case.split}: {cut:,} texts are longer than a model is shown ({limits})")
+            longer = counted(cut, "text is", "texts are")
+            notes.append(f"{case.split}: {longer} longer than a model is shown ({limits})")
         return AnswerSetExam(case, questions, shown, self.first, examples, notes)
 
     def settings(self) -> Mapping[str, str]:
@@ -156,6 +163,10 @@ class EvidenceTask(RetrievalTask):
     def cases(self, data: Path) -> list[Case]:
         return [Case(split, "en") for split in _first_of(data, ("gold",)).answered]
 
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """All with answers, as the corpus is of their evidence."""
+        return list(_first_of(data, ("gold",)).answered.values())
+
     def collection(self, data: Path, case: Case) -> Collection:
         files = _first_of(data, ("gold",))
         texts: dict[str, str] = {}
@@ -188,10 +199,9 @@ class EvidenceTask(RetrievalTask):
         notes += [
             f"{other.name} has no answers; its evidence is not in the corpus" for other in files.unanswered.values()
         ]
-        if dropped:
-            notes.append(f"{case.split}: {dropped:,} questions have no complete answer and are left out")
-        if bare:
-            notes.append(f"{case.split}: {bare:,} questions have no evidence of an answer and are left out")
+        for count, lacking in ((dropped, "complete answer"), (bare, "evidence of an answer")):
+            if count:
+                notes.append(f"{case.split}: {counted(count, 'question', 'questions')} without {lacking} left out")
         return Collection(sorted(texts.items()), queries, qrels, "en", notes=notes)
 
 

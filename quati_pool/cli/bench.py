@@ -96,6 +96,9 @@ def bench(
         result = step(name, task, data, options, listener)
         report.write(result, options.folder, listener)
     show(report.tables(result), report.as_data(result), how)
+    if result.interrupted:
+        typer.echo(f"quati-pool: {result.error}", err=True)
+        raise typer.Exit(130)
     if result.error is not None:
         raise result.error
 
@@ -113,6 +116,8 @@ def _named(given: list[str] | tuple[str, ...]) -> list[tuple[str, Path]]:
     for text in given:
         name, equals, path = text.partition("=")
         named.append((name, Path(path)) if equals else (Path(text).name.split(".")[0], Path(text)))
+    if any(not name.strip() for name, _ in named):
+        raise typer.BadParameter("a file has no name; give it as NAME=FILE", param_hint="--predictions")
     twice = next((name for name, _ in named if [other for other, _ in named].count(name) > 1), None)
     if twice is not None:
         raise typer.BadParameter(f"two files are called {twice!r}; give one as NAME=FILE", param_hint="--predictions")

@@ -20,6 +20,7 @@ from quati_pool.stats.bootstrap import Interval
 from quati_pool.steps import robust_report
 from quati_pool.steps.diversity_report import grade_table
 from quati_pool.steps.evaluate import Condition, Evaluation, PoolQuality, mean_bounds
+from quati_pool.text.counted import counted
 
 _COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
 TESTS = {"t": "paired t", "wilcoxon": "Wilcoxon", "randomisation": "randomisation"}
@@ -346,7 +347,7 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
     ]
     columns = [Column("Rank"), Column("System"), Column("Group"), *(Column(name, 4) for name in evaluation.measures)]
     notes = [
-        f"Means over {_counted(board.queries, 'judged query', 'judged queries')}, {board.without_relevant:,} without "
+        f"Means over {counted(board.queries, 'judged query', 'judged queries')}, {board.without_relevant:,} without "
         "a relevant pair; "
         "a query that a run lacks counts 0.",
         f"Systems that share a group cannot be told apart by {evaluation.measures[0]} "
@@ -357,23 +358,19 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
         notes.append(f"Queries of a run that are not judged count nowhere: {told}.")
     if source.ungraded:
         states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
-        lacking = _counted(source.ungraded, "pair has", "pairs have")
+        lacking = counted(source.ungraded, "pair has", "pairs have")
         notes.append(f"{lacking} no grade by {source.name} ({states}): unjudged, as far as runs return them.")
     twice = sum(one.labeler == source.name for one in evaluation.gathered.duplicates)
     if twice:
-        repeating = _counted(twice, "row repeats another and does", "rows repeat others and do")
+        repeating = counted(twice, "row repeats another and does", "rows repeat others and do")
         notes.append(f"{repeating} not count.")
     if condition.run_set.absent:
         absent = ", ".join(f"{run_tag} ({why})" for run_tag, why in condition.run_set.absent.items())
         notes.append(f"Without {absent}.")
     if isinstance(condition.quality, str) and condition.run_set.pool_depths is not None:
         notes.append(f"No system is left out in turn: {condition.quality}.")
-    title = f"Leaderboard under {condition.name}, {_counted(len(source.qrels), 'graded pair', 'graded pairs')}"
+    title = f"Leaderboard under {condition.name}, {counted(len(source.qrels), 'graded pair', 'graded pairs')}"
     return Table(title, [*columns, Column("Queries missing")], rows, " ".join(notes))
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
 
 
 def _intervals(evaluation: Evaluation, condition: Condition) -> Table:
@@ -421,7 +418,7 @@ def _compared(
     columns = [Column("System"), Column("and"), Column(f"Difference in {name}", 4), Column("p", 4, positive=True)]
     columns += [Column("p, Holm", 4, positive=True), Column("Significant")]
     settings = evaluation.settings
-    family = _counted(len(found), "comparison", "comparisons")
+    family = counted(len(found), "comparison", "comparisons")
     note = f"{TESTS[settings.test].capitalize()} test over queries, two-sided; Holm over {family}."
     undefined = {one.undefined for one in found if one.undefined}
     if undefined:
@@ -497,7 +494,7 @@ def _swaps(evaluation: Evaluation) -> list[Table]:
         for name in (a.name, b.name):
             columns += [Column(f"Difference under {name}", 4), Column("p, Holm", 4, positive=True)]
         note = (
-            f"Better under {a.name}, worse under {b.name}, over the {_counted(found.common, 'query', 'queries')} that "
+            f"Better under {a.name}, worse under {b.name}, over the {counted(found.common, 'query', 'queries')} that "
             f"both judge; {TESTS[found.test]} test, Holm over all {found.pairs:,} pairs of systems."
         )
         made.append(

@@ -9,6 +9,7 @@ from quati_pool.evaluation.robust import Estimate, Robust, Robustness, RobustRow
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.stats.bootstrap import Interval
 from quati_pool.steps.evaluate import Clusters, Condition, Evaluation
+from quati_pool.text.counted import counted
 
 COLUMNS = [f"{figure}{end}" for figure in ("cluster_minimum", "drop") for end in ("", "_low", "_high")]
 _SINGLE = "no cluster has two judged queries"
@@ -92,18 +93,18 @@ def _first(evaluation: Evaluation, condition: Condition, found: Robust, clusters
     ]
     columns = [Column("Rank"), Column("System"), Column("Rank by mean"), *_columns(name)]
     note = (
-        f"The mean over {_counted(found.clusters, 'cluster', 'clusters')} ({clusters.column} in {clusters.path.name}) "
+        f"The mean over {counted(found.clusters, 'cluster', 'clusters')} ({clusters.column} in {clusters.path.name}) "
         f"of each one's lowest {name}, and how far it lies below the mean over their "
-        f"{_counted(found.queries, 'judged query', 'judged queries')}."
+        f"{counted(found.queries, 'judged query', 'judged queries')}."
     )
     if found.single and not several:
         note += " Each cluster has one judged query only: this tells nothing of robustness."
     elif found.single:
-        has = _counted(found.single, "cluster has", "clusters have")
+        has = counted(found.single, "cluster has", "clusters have")
         note += f" {has} one judged query only, which adds nothing to robustness."
     if found.without_cluster:
         unknown = f", {found.unknown:,} of them not in that file" if found.unknown else ""
-        lacking = _counted(found.without_cluster, "judged query has", "judged queries have")
+        lacking = counted(found.without_cluster, "judged query has", "judged queries have")
         note += (
             f" {lacking} no {clusters.column} and {'is' if found.without_cluster == 1 else 'are'} left out{unknown}."
         )
@@ -114,7 +115,7 @@ def _first(evaluation: Evaluation, condition: Condition, found: Robust, clusters
 def _of_several(evaluation: Evaluation, condition: Condition, found: Robust) -> Table:
     name, several = found.measures[0], found.clusters - found.single
     rows: list[list[Cell]] = [[row.run_tag, *_figures(row.of_several[name])] for row in found.rows]
-    note = f"Over {_counted(several, 'cluster', 'clusters')} of at least two judged queries."
+    note = f"Over {counted(several, 'cluster', 'clusters')} of at least two judged queries."
     title = f"Robustness by {name} under {condition.name}, without clusters of one query"
     return Table(title, [Column("System"), *_columns(name)], rows, note + _intervals(evaluation, several))
 
@@ -155,7 +156,3 @@ def _tau(found: float | str) -> str:
 
 def _ends(found: Interval) -> tuple[float, float] | None:
     return None if found.low is None or found.high is None else (found.low, found.high)
-
-
-def _counted(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from quati_pool.config import load_config
 from quati_pool.registry import BENCHMARKS
-from quati_pool.steps.benchmarks.collections import write_workspace
+from quati_pool.steps.benchmarks.collections import Source, write_workspace
 from quati_pool.steps.benchmarks.retrieval import retrieve
 from quati_pool.steps.build import build
 from quati_pool.steps.listener import Listener
@@ -55,7 +55,7 @@ def bench() -> None:
     for case in task.cases(DATA / "pira"):
         with tempfile.TemporaryDirectory() as temporary:
             collection = task.collection(DATA / "pira", case)
-            path = write_workspace(Path(temporary), "pira-ir", collection, None, 0, Listener(), benchmark=benchmark)
+            path = write_workspace(Path(temporary), Source("pira-ir", benchmark), collection, None, 0, Listener())
             found = retrieve(path, collection, task, case, Listener())
         print(f"\n| {' '.join(filter(None, case))} | {' | '.join(BENCH_COLUMNS)} |\n|---|---:|---:|---:|---:|")
         for row in found.rows:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from quati_pool.config import load_config
+from quati_pool.files.artefacts import file_digest
+from quati_pool.steps.benchmarks.answers import Answers, Ending
 from tests.cli.conftest import Cli
 from tests.llm.server import ServerProcess
 from tests.qa_benchmarks.pira_rows import row, write_split
@@ -58,6 +60,14 @@ def test_a_collection_names_its_licence_and_source(cli: Cli) -> None:
     assert config.release.license == "CC BY 4.0"
     assert config.release.url == "https://github.com/C4AI/Pira"
     assert config.release.languages == ["en"]
+    mark = json.loads(Path("WS/benchmark.json").read_text(encoding="utf-8"))
+    assert mark["made_from"] == {"validation.csv": file_digest(pira() / "validation.csv")}
+
+
+def test_a_setting_that_is_not_written_is_told(cli: Cli) -> None:
+    done = cli("bench", "pira", "ir", "--data", pira(), "--lang", "pt", "--to", "WS", "--format", "json")
+    told = "validation pt translated-questions is not written: name it with --setting translated-questions"
+    assert told in json.loads(done.out)["notes"]
 
 
 @pytest.mark.parametrize("how", ["table", "json", "markdown", "latex", "csv"])
@@ -74,6 +84,31 @@ def test_lists_in_every_format(cli: Cli, how: str) -> None:
     assert "2309.10945" in cli("bench", "list", "pira", "--format", how).out
 
 
+def write_pool(url: str) -> None:
+    settings = {
+        "name": "models",
+        "corpus": {"path": "none.jsonl"},
+        "queries": {"path": "none.tsv"},
+        "systems": {"bm25s": {"retriever": "bm25s", "language": "en"}},
+        "judges": {"gpt": {"model": "gpt-4o-mini", "prompt": "quati-en", "base_url": url}},
+    }
+    Path("models.yaml").write_text(json.dumps(settings), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("ended", "status"), [("interrupted", 130), ("budget", 1)])
+def test_what_ends_the_asking_is_told_beside_the_other_rows(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, ended: Ending, status: int
+) -> None:
+    write_pool("http://127.0.0.1:9/v1")
+    monkeypatch.setattr("quati_pool.steps.benchmarks.bench.ask", lambda *_: Answers(ended=ended))
+    arguments = ("bench", "pira", "mrc", "--data", pira(), "--lang", "en", "--judge", "gpt", "--systems", "models.yaml")
+    done = cli(*arguments, "--format", "json")
+    assert (done.status, list(rows_of(done.out))) == (status, [("human", "validation", "en", None)])
+    told = done.err.splitlines()[-1]
+    assert told.startswith("quati-pool: gpt was asked 0 of 225 questions of validation en (")
+    assert json.loads(done.out)["notes"] == [told.removeprefix("quati-pool: ")]
+
+
 def test_a_model_answers_and_is_not_asked_twice(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     write_split(
         tmp_path / "data",
@@ -85,15 +120,7 @@ def test_a_model_answers_and_is_not_asked_twice(tmp_path: Path, cli: Cli, monkey
     )
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     with ServerProcess() as server:
-        pool = {"gpt": {"model": "gpt-4o-mini", "prompt": "quati-en", "base_url": server.url}}
-        settings = {
-            "name": "models",
-            "corpus": {"path": "none.jsonl"},
-            "queries": {"path": "none.tsv"},
-            "systems": {"bm25s": {"retriever": "bm25s", "language": "en"}},
-            "judges": pool,
-        }
-        Path("models.yaml").write_text(json.dumps(settings), encoding="utf-8")
+        write_pool(server.url)
         arguments = ("bench", "pira", "cgqa", "--data", "data", "--lang", "en", "--judge", "gpt")
         done = cli(*arguments, "--systems", "models.yaml", "--format", "json")
         assert done.status == 0, done.err
@@ -116,8 +143,22 @@ def test_a_model_answers_and_is_not_asked_twice(tmp_path: Path, cli: Cli, monkey
         (("race", "expectations", "--data", "."), 1, "https://www.cs.cmu.edu/~glai1/data/race/"),
         (("list", "pirra"), 1, "did you mean 'pira'?"),
         (("pira", "mrc", "--data", ".", "--predictions", "a.json", "--predictions", "b/a.json"), 2, "NAME=FILE"),
+        (("pira", "mrc", "--data", ".", "--predictions", "=a.json"), 2, "a file has no name"),
+        (("pira", "mrc", "--data", ".", "--judge", "gpt"), 1, "pool.yaml is no file; name the pool.yaml"),
     ],
-    ids=["no data", "no task", "benchmark", "task", "pira files", "romqa files", "race files", "list", "same name"],
+    ids=[
+        "no data",
+        "no task",
+        "benchmark",
+        "task",
+        "pira files",
+        "romqa files",
+        "race files",
+        "list",
+        "same name",
+        "no name",
+        "pool",
+    ],
 )
 def test_faults_are_one_line(cli: Cli, arguments: tuple[str, ...], status: int, message: str) -> None:
     done = cli("bench", *arguments)

@@ -12,7 +12,7 @@ import pytest
 
 from quati_pool.benchmarks.base import Case
 from quati_pool.registry import BENCHMARKS
-from quati_pool.steps.benchmarks.collections import write_workspace
+from quati_pool.steps.benchmarks.collections import Source, write_workspace
 from quati_pool.steps.benchmarks.retrieval import Curve, Retrieved, retrieve
 from quati_pool.steps.benchmarks.systems_file import SystemsFile
 from quati_pool.steps.listener import Listener
@@ -34,10 +34,11 @@ CASE = Case("validation", "pt", "translated-texts")
 def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Retrieved]:
     folder = tmp_path_factory.mktemp("pira")
     (folder / "pool.yaml").write_text(SYSTEMS)
-    task = BENCHMARKS.get("pira").tasks["ir"]
+    benchmark = BENCHMARKS.get("pira")
+    task = benchmark.tasks["ir"]
     collection = task.collection(shared("pira/validation.csv").parent, CASE)
     systems = SystemsFile.read(folder / "pool.yaml")
-    path = write_workspace(folder / "ws", "pira", collection, systems, 0, Listener(), benchmark=BENCHMARKS.get("pira"))
+    path = write_workspace(folder / "ws", Source("pira", benchmark), collection, systems, 0, Listener())
     with mock.patch("quati_pool.steps.diversity_report.heat_map", sketch):
         return path.parent, retrieve(path, collection, task, CASE, Listener())
 

@@ -345,10 +345,10 @@ def test_a_finished_answer_is_read(reason: str | None) -> None:
         "Pontuação:2,  ", "-", " -", "-\u2013 ", "*", "\u200b", "x-", "Pontuação: 2\nF-",
     ],
 )  # fmt: skip
-def test_hostile_answers_of_300_kb_end(piece: str) -> None:
+def test_hostile_answers_of_100_kb_end(piece: str) -> None:
     """Would take minutes or overflow the stack, were the reading not linear and its depth not bounded."""
-    many = piece * (300_000 // len(piece))
-    for text in (many, piece + " " * 300_000 + piece, "Pontuação:" + piece * 60_000, f"x{many}Pontuação: 2"):
+    many = piece * (100_000 // len(piece))
+    for text in (many, piece + " " * 100_000 + piece, "Pontuação:" + piece * 20_000, f"x{many}Pontuação: 2"):
         verdict = read_verdict(text, PT)
         assert verdict.status in (State.ok, State.unparsed, State.off_scale)
 
@@ -461,7 +461,7 @@ AROUND = "".join(character for character in map(chr, range(0x3001)) if character
 KEYS = ("pontuação", "pontuacao")
 
 
-@settings(max_examples=3000)
+@settings(max_examples=1500)
 @given(st.lists(st.one_of(PIECES, PIECES, PIECES, st.characters(codec="utf-8")), max_size=25).map("".join))
 def test_no_answer_gives_a_grade_that_was_not_written_as_the_verdict(text: str) -> None:
     written_as_the_verdict(text, read_verdict(text, PT))

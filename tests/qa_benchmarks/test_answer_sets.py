@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from fractions import Fraction
 
@@ -83,7 +84,7 @@ def test_every_measure_equals_the_figure_derived_by_hand() -> None:
     assert row.measures == pytest.approx({name: 100 * value for name, value in EXPECTED.items()})
     assert list(row.measures)[:2] == ["cluster_min F1", "F1"]
     assert (row.n, row.unanswered, row.bounds, row.undefined) == (5, 0, {}, {})
-    assert row.extra == {"clusters": 3, "alone": 1}
+    assert row.extra == {"clusters": 3, "single_query_clusters": 1}
 
 
 def test_complete_answers_are_measured_over_the_first_k_and_p_at_k_divides_by_the_answers_given() -> None:
@@ -140,11 +141,21 @@ def test_bounds_are_what_the_unanswered_could_make_of_every_measure() -> None:
 def test_predictions_are_lists_of_texts_of_which_repeated_ones_count_once() -> None:
     assert distinct(["b", "a", "b", ""]) == ("b", "a", "")
     assert distinct([]) == ()
-    for value in ("a", 3, None, {"a": 1}):
-        with pytest.raises(ValueError, match="expected a list of texts, best first"):
+    for value, written in (("a", '"a"'), (3, "3"), (None, "null"), ({"a": 1}, '{"a": 1}')):
+        with pytest.raises(ValueError, match=re.escape(f"is '{written}', no list; expected a list of texts, best")):
             distinct(value)
     with pytest.raises(ValueError, match="answer 2 of the list is '3', no text"):
         distinct(["a", 3])
+
+
+def test_neither_the_order_of_the_questions_nor_that_of_the_clusters_changes_a_figure() -> None:
+    names = [f"q{place}" for place in range(200)]
+    keys = {
+        name: Key(name[-1], frozenset("abcdefg"[: place % 7]), frozenset("abc")) for place, name in enumerate(names)
+    }
+    given_answers = {name: tuple("bcgxyz"[: 1 + place % 6]) for place, name in enumerate(names)}
+    row = set_row("x", CASE, keys, given_answers, [])
+    assert set_row("x", CASE, {name: keys[name] for name in reversed(names)}, given_answers, []) == row
 
 
 NAMES = st.sampled_from(["", *"abcdef"])

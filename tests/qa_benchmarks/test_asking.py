@@ -22,6 +22,7 @@ from quati_pool.benchmarks.asking import (
     load_answer_prompt,
     read_answer_prompt,
 )
+from quati_pool.benchmarks.romqa_exam import CandidateForm
 from quati_pool.bundled import bundled
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artefacts import digest
@@ -250,8 +251,11 @@ def test_a_definition_changes_with_whatever_is_sent_or_read() -> None:
         made(messages=[{"role": "user", "content": "Q"}]),
         made(form=Form("choice", ("A", "C", "B"))),
         made(again="{problem}"),
+        # Names that look the same where white space becomes one space, and are others where answers are compared.
+        made(form=CandidateForm("choices", ("1",), ("a b",))),
+        made(form=CandidateForm("choices", ("1",), ("a  b",))),
     ]
-    assert len({made(), *others}) == 4
+    assert len({made(), *others}) == 6
     assert made() == made()
 
 

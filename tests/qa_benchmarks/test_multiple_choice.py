@@ -221,7 +221,7 @@ def test_a_draw_is_one_of_the_labels_and_the_same_in_any_order() -> None:
 
 
 def asked(question: MultipleChoice, language: str = "en") -> str:
-    made = MultipleChoiceExam(CASE, [question], seed=0, language=language).asked(question.id)
+    made = MultipleChoiceExam(CASE._replace(language=language), [question], seed=0).asked(question.id)
     assert made.form.kind == "choice"
     assert made.form.labels == question.labels
     return made.messages[-1]["content"]

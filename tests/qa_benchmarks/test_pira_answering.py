@@ -103,16 +103,21 @@ def test_only_machine_reading_has_people_s_answers(tmp_path: Path) -> None:
     assert MachineReading().exam(tmp_path, EN, 0).programs() == {}
 
 
-def test_a_question_or_text_that_is_empty_is_refused_by_line_and_an_answer_left_out(tmp_path: Path) -> None:
-    write_split(tmp_path, "test", [row("A1"), row("A2", abstract=""), row("A3", answer_en_origin=" ")])
-    with pytest.raises(InputError, match=r"test\.csv:3: abstract of id_qa 'A2' is empty"):
-        MachineReading().exam(tmp_path, EN, 0)
+def test_a_row_without_question_text_or_answer_is_left_out_and_counted(tmp_path: Path) -> None:
+    write_split(tmp_path, "test", [row("A1"), row("A2", abstract=" \t"), row("A3", answer_en_origin=" ")])
+    reading = MachineReading().exam(tmp_path, EN, 0)
+    assert reading.ids == ["A1"]
+    assert reading.notes == [
+        "test en: 1 of 3 questions are left out, their question or text is empty in test.csv",
+        "test en: 1 of 2 questions have no expected answer in the file and are left out",
+    ]
     closed = ClosedAnswering().exam(tmp_path, EN, 0)
     assert closed.ids == ["A1", "A2"]
     assert closed.notes == ["test en: 1 of 3 questions have no expected answer in the file and are left out"]
     write_split(tmp_path, "test", [row("A1", question_en_origin="")])
-    with pytest.raises(InputError, match=r"test\.csv:2: question_en_origin of id_qa 'A1' is empty"):
+    with pytest.raises(InputError, match=r"test\.csv: the question of every row is empty; .*C4AI/Pira"):
         ClosedAnswering().exam(tmp_path, EN, 0)
+    assert ClosedAnswering().exam(tmp_path, PT, 0).ids == ["A1"]
 
 
 def test_the_measures_are_over_the_answered_and_the_bounds_over_all() -> None:

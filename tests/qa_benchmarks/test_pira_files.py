@@ -22,7 +22,7 @@ from tests.shared_data import shared
 
 def test_the_released_validation_file_is_read_whole() -> None:
     path = shared("pira/validation.csv")
-    questions = read_questions(path, filled=("question_pt_origin", "abstract_translated_pt"))
+    questions = read_questions(path, "question_pt_origin", "abstract_translated_pt")
     assert len(questions) == 225
     assert len({one.text["en"] for one in questions}) == len({one.text["pt"] for one in questions}) == 181
     assert sum(bool(one.validated["en"]) for one in questions) == 215
@@ -58,7 +58,7 @@ def test_missing_columns_are_named_with_where_the_file_is_released(tmp_path: Pat
     with pytest.raises(InputError, match=r"test\.csv:1: no columns 'abstract', 'at_labels'; .*C4AI/Pira"):
         require_columns(path, "id_qa", "abstract", "at_labels")
     with pytest.raises(InputError, match=rf"test\.csv:1: no column 'abstract'; .*{SOURCE}"):
-        read_questions(path, filled=("abstract",))
+        read_questions(path, "abstract")
     assert read_questions(path)[0].text == {"en": "", "pt": "pt: Tides rise and fall."}
     no_id = write_split(tmp_path, "train", [row("A1")], without=("id_qa",))
     with pytest.raises(InputError, match="no column 'id_qa'"):
@@ -93,14 +93,6 @@ def test_the_paraphrases_of_a_train_file_are_read(tmp_path: Path) -> None:
     (only,) = read_questions(path)
     assert only.automatic == {"en": ("Which?",), "pt": ("a", "b")}
     assert only.paraphrase == {"en": "", "pt": "Qual?"}
-
-
-@pytest.mark.parametrize("column", ["question_en_origin", "abstract"])
-def test_an_empty_cell_that_is_needed_is_refused_by_line(tmp_path: Path, column: str) -> None:
-    path = write_split(tmp_path, "test", [row("A1"), row("A2", **{column: " \t"})])
-    with pytest.raises(InputError, match=rf"test\.csv:3: {column} of id_qa 'A2' is empty; "):
-        read_questions(path, filled=(column,))
-    assert len(read_questions(path)) == 2
 
 
 def test_an_id_that_stands_twice_is_refused_with_both_lines(tmp_path: Path) -> None:

@@ -119,14 +119,21 @@ def test_a_file_without_the_translated_texts_is_left_out_and_said(tmp_path: Path
     assert len(TextRetrieval().collection(tmp_path, EN).passages) == 2
 
 
-def test_a_question_without_a_text_is_refused_and_one_of_another_split_adds_none(tmp_path: Path) -> None:
+def test_a_question_without_a_text_is_left_out_and_told_and_a_text_without_a_question_is_searched(
+    tmp_path: Path,
+) -> None:
     write_split(tmp_path, "train", [row("A1", "one"), row("A2", abstract=" ")])
-    write_split(tmp_path, "test", [row("A3", "two")])
-    assert len(TextRetrieval().collection(tmp_path, EN).passages) == 2
-    with pytest.raises(InputError, match=r"train\.csv:3: abstract of id_qa 'A2' is empty"):
-        TextRetrieval().collection(tmp_path, Case("train", "en"))
+    write_split(tmp_path, "test", [row("A3", "two"), row("A4", "three", question_en_origin=" ")])
+    test = TextRetrieval().collection(tmp_path, EN)
+    assert {text for _, text in test.passages} == {"one", "two", "three"}
+    assert [one.query_id for one in test.queries] == ["A3"]
+    assert test.qrels == [("A3", text_id("two"), 1)]
+    assert test.notes[1:] == ["test en: 1 of 2 questions are left out, their question or text is empty in test.csv"]
+    train = PassageRetrieval().collection(tmp_path, Case("train", "en"))
+    assert [one.query_id for one in train.queries] == ["A1"]
+    assert any(note.startswith("train en: 1 of 2 questions are left out") for note in train.notes)
     write_split(tmp_path, "test", [row("A3", question_en_origin="")])
-    with pytest.raises(InputError, match=r"test\.csv:2: question_en_origin of id_qa 'A3' is empty"):
+    with pytest.raises(InputError, match=r"test\.csv: the question or text of every row is empty"):
         PassageRetrieval().collection(tmp_path, EN)
 
 
@@ -163,7 +170,9 @@ def test_a_reader_is_asked_over_the_best_k_passages_in_the_question_s_language(t
     assert "O que de A1?" in user
     assert "1) first\n2) second lines\n" in user
     assert "third" not in user
-    assert any("for 2 questions no passage was found" in note for note in exam.notes)
+    assert (
+        "test pt translated-questions: 2 questions are asked without a passage, as no passage was found" in exam.notes
+    )
     assert "first" not in exam.asked("A2").messages[-1]["content"]
     (row_,) = exam.rows("model", {"A1": "a maré", "A2": "maré"})
     assert row_.measures == pytest.approx({"F1": 100 * (1 + 2 / 3) / 2, "EM": 50})

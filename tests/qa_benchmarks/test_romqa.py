@@ -148,7 +148,7 @@ def test_predict_all_against_figures_derived_by_hand(tmp_path: Path) -> None:
     made = exam("closed", tmp_path)
     (row,) = made.rows("predict-all", made.programs()["predict-all"])
     found = row.measures
-    assert (row.n, row.extra) == (3, {"clusters": 2, "alone": 1})
+    assert (row.n, row.extra) == (3, {"clusters": 2, "single_query_clusters": 1})
     assert found["F1"] == pytest.approx(100 * (0.8 + 2 / 3) / 2)
     assert found["cluster_min F1"] == pytest.approx(100 * (2 / 3 + 0) / 2)
     assert found["P@10"] == pytest.approx(100 * (2 / 3 + 1 / 2) / 3)
@@ -223,7 +223,7 @@ def test_a_closed_model_sees_numbered_candidates_and_answers_by_number(tmp_path:
     assert "\n9)" not in shown
     assert shown.count("</candidates>") == 1
     assert len(shown) < 1000
-    assert any("1 texts are longer" in note for note in made.notes)
+    assert any("1 text is longer" in note for note in made.notes)
     # The name is the one of the file; a number is never taken for a name.
     assert asked.form.read('{"answers": ["1"]}') == (hostile,)
     with pytest.raises(Unreadable):
@@ -315,8 +315,8 @@ def test_evidence_is_a_collection_of_distinct_texts_with_those_of_answers_releva
     assert set(made.qrels) == {(query, corpus[text], 1) for query, text in {*relevant, ("two", "Shared text.")}}
     assert made.language == "en"
     notes = " ".join(made.notes)
-    assert "1 questions have no complete answer" in notes
-    assert "1 questions have no evidence of an answer" in notes
+    assert "validation: 1 question without complete answer left out" in notes
+    assert "validation: 1 question without evidence of an answer left out" in notes
 
 
 def test_doc_ids_stay_whatever_other_files_there_are_and_other_splits_join_the_corpus(tmp_path: Path) -> None:

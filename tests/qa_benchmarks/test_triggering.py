@@ -225,6 +225,22 @@ def naive_bayes(train: Sequence[Triggered], question: str) -> str:
     return max(sorted(found), key=found.__getitem__)
 
 
+def test_a_row_says_what_its_f1_is_and_where_every_answer_is_the_same(tmp_path: Path) -> None:
+    write_split(tmp_path, "test", [row("A1"), row("A2", question_meaningful="1.0", at_labels="0.0")])
+    exam = AnswerTriggering().exam(tmp_path, Case("test", "en"), 0)
+    (same,) = exam.rows("majority", {"A1": "yes", "A2": "yes"})
+    # Of the class yes 2/3, of the class no 0; one question of each.
+    assert same.measures == pytest.approx({"F1": 100 / 3, "accuracy": 50})
+    assert [note.partition(",")[0] for note in same.notes] == [
+        "F1 is the mean of both classes' F1",
+        "every answer is yes",
+    ]
+    (differing,) = exam.rows("model", {"A1": "yes", "A2": "no"})
+    assert len(differing.notes) == 1
+    (none,) = exam.rows("silent", {"A1": "", "A2": ""})
+    assert none.notes[-1] == "every answer is empty"
+
+
 def test_naive_bayes_answers_as_one_written_by_the_book() -> None:
     chance = random.Random(5)
     pools = {"yes": "tide sea wave rise fall coast oil", "no": "rock sea oil rig well gas coast"}

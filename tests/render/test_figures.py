@@ -288,6 +288,14 @@ def test_lines_end_in_the_order_of_their_legend_and_gaps_are_allowed() -> None:
     assert lines({}, "x", "y", "T").render("png")
 
 
+def test_a_logarithmic_axis_has_ticks_at_one_two_and_five_and_takes_a_single_value() -> None:
+    found = shown(lines({"run": (range(1, 101), np.linspace(0.5, 1, 100))}, "k", "success@k", "Curve", log=True))
+    assert [text for text in found if text in {"1", "2", "5", "10", "20", "50", "100", "60"}][:7] == [
+        "1", "2", "5", "10", "20", "50", "100",
+    ]  # fmt: skip
+    assert "1" in shown(lines({"run": ([1], [0.5])}, "k", "success@k", "Point", log=True))
+
+
 def test_a_series_with_more_x_than_y_is_refused() -> None:
     with pytest.raises(ValueError, match="the series pool has 2 x values and 1 y values"):
         lines({"pool": ([1, 2], [1])}, "x", "y", "T")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from quati_pool.benchmarks.asking import AnswerPrompt, Asked, Form, listed, load_answer_prompt
 from quati_pool.benchmarks.base import AnswerTask, Case, Exam, Row
-from quati_pool.benchmarks.pira.files import ANSWER
+from quati_pool.benchmarks.pira.files import ANSWER, released
 from quati_pool.benchmarks.pira.routes import Route, case_rows, cases_of, route_of
 from quati_pool.benchmarks.token_overlap import exact_match, token_f1, tokens
 
@@ -111,12 +111,14 @@ class _Answering(AnswerTask):
     def cases(self, data: Path) -> list[Case]:
         return cases_of(data, self.routes, [(ANSWER[route.language],) for route in self.routes])
 
+    def files(self, data: Path, case: Case) -> list[Path]:
+        return [released(data, f"{case.split}.csv")]
+
     def exam(self, data: Path, case: Case, seed: int) -> WordsExam:
-        """The split's questions. Raises InputError, with the line, for an empty question and, where texts are
-        read, for a question without one."""
+        """The split's questions, but for those that are empty or, where texts are read, without one."""
         route = route_of(self.routes, case)
         language = route.language
-        rows = case_rows(data, case.split, route.columns, (ANSWER[language],))
+        rows, notes = case_rows(data, case, route, ANSWER[language])
         return WordsExam(
             case,
             [
@@ -129,6 +131,7 @@ class _Answering(AnswerTask):
                 )
                 for row in rows
             ],
+            notes,
         )
 
 

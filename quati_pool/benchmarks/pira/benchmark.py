@@ -21,8 +21,8 @@ class Pira(Benchmark):
     summary = "questions about the ocean and the Brazilian coast, in English and Portuguese"
     license = "CC BY 4.0"
     citation = (
-        "Benchmarks for Pirá 2.0, a Reading Comprehension Dataset about the Ocean, the Brazilian Coast, and Climate"
-        " Change. Data Intelligence 6(1), 2024. arXiv:2309.10945"
+        "Pirozelli et al. Benchmarks for Pirá 2.0, a Reading Comprehension Dataset about the Ocean, the Brazilian"
+        " Coast, and Climate Change. Data Intelligence 6(1), 2024, arXiv 2309.10945"
     )
     source = SOURCE
     tasks: ClassVar[Mapping[str, Task]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -129,13 +129,13 @@ def require_columns(path: Path, *names: str) -> None:
         raise InputError(path, 1, f"no {word} {listed}; take the file of Pirá 2.0 from {RELEASED}")
 
 
-def read_questions(path: Path, filled: Sequence[str] = (), present: Sequence[str] = ()) -> list[PiraQuestion]:
+def read_questions(path: Path, *present: str) -> list[PiraQuestion]:
     """All rows of a split's file, in its order.
 
-    Raises InputError for a ``filled`` or ``present`` column that is absent and, with the line, for an empty
-    cell of a ``filled`` one, for an id that is none or occurs twice, for broken CSV and for what is not UTF-8.
+    Raises InputError for a ``present`` column that is absent and, with the line, for an id that is none or
+    occurs twice, for broken CSV and for what is not UTF-8.
     """
-    require_columns(path, _ID, *filled, *present)
+    require_columns(path, _ID, *present)
     # The reader checks as an id what it is told is one.
     fields = [Field("query_id", _ID), *(Field(name, name, required=False) for name in _OPTIONAL)]
     lines: dict[str, int] = {}
@@ -147,10 +147,6 @@ def read_questions(path: Path, filled: Sequence[str] = (), present: Sequence[str
             fault = f"{_ID} {quoted(query_id)} stands on line {lines[query_id]} already; expected each once"
             raise InputError(path, line, fault)
         lines[query_id] = line
-        for name in filled:
-            if not row[name]:
-                fault = f"{name} of {_ID} {quoted(query_id)} is empty; fill it, or leave out the row"
-                raise InputError(path, line, fault)
         questions.append(_question(path, line, row))
     if not questions:
         raise InputError(path, None, f"holds no questions; copy it again from {RELEASED}")

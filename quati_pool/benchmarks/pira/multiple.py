@@ -8,7 +8,7 @@ import string
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -83,6 +83,13 @@ class MultipleChoiceTask(AnswerTask):
                     require_columns(path, QUESTION["en"], ANSWER["en"], TEXT["en"])
             raise missing(data, *(f"{start}{split}.csv" for start in ("MCQA-", "") for split in SPLITS))
         return cases
+
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """That of the sets, or that which they are built from and the released sets they are compared with."""
+        if case.setting.startswith(AS_RELEASED):
+            return [released(data, f"MCQA-{case.split}.csv")]
+        theirs = _released_beside(data, case)
+        return [released(data, f"{case.split}.csv"), *([] if theirs is None else [theirs])]
 
     def exam(self, data: Path, case: Case, seed: int) -> Exam:
         """Raises InputError, with the line, for what cannot be a question with options."""
@@ -163,11 +170,16 @@ class BuiltExam(MultipleChoiceExam):
 class _ReleasedSets:
     """Reads the released sets for the expectations."""
 
+    settings: ClassVar[Mapping[str, str]] = {}
+
     def cases(self, data: Path) -> list[Case]:
         cases = [Case(split, "en") for split in SPLITS if find(data, f"MCQA-{split}.csv") is not None]
         if not cases:
             raise missing(data, *(f"MCQA-{split}.csv" for split in SPLITS))
         return cases
+
+    def files(self, data: Path, case: Case) -> list[Path]:
+        return [released(data, f"MCQA-{case.split}.csv")]
 
     def load(self, data: Path, case: Case) -> Loaded:
         return Loaded(*read_sets(released(data, f"MCQA-{case.split}.csv")))
@@ -285,6 +297,11 @@ def _right(question: MultipleChoice) -> str:
     return question.options[question.labels.index(question.gold)]
 
 
+def _released_beside(data: Path, case: Case) -> Path | None:
+    """The released sets of a split, which are English."""
+    return find(data, f"MCQA-{case.split}.csv") if case.language == "en" else None
+
+
 def _built(data: Path, case: Case, seed: int) -> BuiltExam:
     path, language = released(data, f"{case.split}.csv"), case.language
     require_columns(path, QUESTION[language], ANSWER[language], TEXT[language])
@@ -310,6 +327,6 @@ def _built(data: Path, case: Case, seed: int) -> BuiltExam:
         gold = labels[options.index(row.answer[language])]
         context = (row.text[language],)
         questions.append(MultipleChoice(row.query_id, row.question[language], options, labels, gold, context))
-    theirs = find(data, f"MCQA-{case.split}.csv") if language == "en" else None
+    theirs = _released_beside(data, case)
     of_release = None if theirs is None else read_sets(theirs).questions
     return BuiltExam(case, questions, sets, of_release, seed, notes)

@@ -24,6 +24,7 @@ from quati_pool.benchmarks.pira.files import (
     split_files,
 )
 from quati_pool.benchmarks.pira.routes import Route, case_rows, cases_of, route_of
+from quati_pool.text.counted import counted
 
 PASSAGE_WORDS = 100
 TRANSLATED_TEXTS, TRANSLATED_QUESTIONS = "translated-texts", "translated-questions"
@@ -61,20 +62,24 @@ class _Retrieval(RetrievalTask):
     def cases(self, data: Path) -> list[Case]:
         return cases_of(data, ROUTES)
 
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """Those of all splits, as the corpus is of their texts."""
+        return list(split_files(data).values())
+
     def _searched(self, data: Path, case: Case) -> _Searched:
-        """Raises InputError, with the line, for a question of the split that is empty or has no text. A row of
-        another split without a text adds none."""
-        language = route_of(ROUTES, case).text or ""
-        questions = case_rows(data, case.split, route_of(ROUTES, case).columns)
+        """A question without a text, or a text without a question, is left out of the questions and told."""
+        route = route_of(ROUTES, case)
+        language = route.text or ""
+        questions, left_out = case_rows(data, case, route)
         texts: dict[str, str] = {}
         every: list[PiraQuestion] = []
         without = []
         files = split_files(data)
-        for split, path in files.items():
+        for path in files.values():
             if not has_columns(path, TEXT[language]):
                 without.append(path.name)
                 continue
-            rows = questions if split == case.split else read_questions(path)
+            rows = read_questions(path)
             every += rows
             for row in rows:
                 if row.text[language]:
@@ -84,6 +89,7 @@ class _Retrieval(RetrievalTask):
             _corpus_note(language, len(texts), used),
             *(f"{name} has no column {TEXT[language]}: its texts are not in the corpus" for name in without),
             *_sharing_notes(every),
+            *left_out,
         ]
         return _Searched(questions, texts, notes)
 
@@ -104,16 +110,12 @@ def _sharing_notes(rows: Sequence[PiraQuestion]) -> list[str]:
     differ = "the two corpora differ"
     notes = []
     if several[0]:
-        notes.append(f"{_texts(several[0], 'English', 'has', 'have')} more than one Portuguese translation: {differ}")
+        texts_have = counted(several[0], "English text has", "English texts have")
+        notes.append(f"{texts_have} more than one Portuguese translation: {differ}")
     if several[1]:
-        notes.append(
-            f"{_texts(several[1], 'Portuguese', 'translates', 'translate')} more than one English text: {differ}"
-        )
+        texts_translate = counted(several[1], "Portuguese text translates", "Portuguese texts translate")
+        notes.append(f"{texts_translate} more than one English text: {differ}")
     return notes
-
-
-def _texts(count: int, language: str, one: str, more: str) -> str:
-    return f"{count:,} {language} " + (f"text {one}" if count == 1 else f"texts {more}")
 
 
 class TextRetrieval(_Retrieval):
@@ -182,7 +184,7 @@ class PassageRetrieval(_Retrieval):
         language = case.language
         route = route_of(ROUTES, case)
         asked = Route(language, case.setting, route.text)
-        rows = case_rows(data, case.split, asked.columns, (ANSWER[language],))
+        rows, notes = case_rows(data, case, asked, ANSWER[language])
         questions = [
             WordsQuestion(
                 row.query_id,
@@ -194,5 +196,7 @@ class PassageRetrieval(_Retrieval):
         ]
         bare = sum(not one.texts for one in questions)
         which = " ".join(filter(None, case))
-        notes = [f"{which}: for {bare:,} questions no passage was found: they are asked without one"] if bare else []
+        if bare:
+            found = counted(bare, "question is", "questions are")
+            notes.append(f"{which}: {found} asked without a passage, as no passage was found")
         return WordsExam(case, questions, notes, {"k": k})

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from quati_pool.benchmarks.base import Case
 from quati_pool.benchmarks.pira.files import (
     QUESTION,
+    RELEASED,
     TEXT,
     TRANSLATED_QUESTION,
     PiraQuestion,
@@ -18,7 +19,7 @@ from quati_pool.benchmarks.pira.files import (
     require_columns,
     split_files,
 )
-from quati_pool.errors import ConfigError
+from quati_pool.errors import ConfigError, InputError
 
 
 class Route(NamedTuple):
@@ -36,11 +37,15 @@ class Route(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What a file must hold, filled in every row."""
+        """What a file must hold."""
         return (self.question_column, *(() if self.text is None else (TEXT[self.text],)))
 
     def question(self, row: PiraQuestion) -> str:
         return row.translated_question if self.translated else row.question[self.language]
+
+    def complete(self, row: PiraQuestion) -> bool:
+        """Whether the row has all that the route reads."""
+        return bool(self.question(row) and (self.text is None or row.text[self.text]))
 
 
 def cases_of(data: Path, routes: Sequence[Route], further: Sequence[Sequence[str]] = ()) -> list[Case]:
@@ -74,9 +79,28 @@ def route_of(routes: Sequence[Route], case: Case) -> Route:
     raise ConfigError(f"Pirá has no case {' '.join(filter(None, case[1:]))!r} of this task; there are: {known}")
 
 
-def case_rows(data: Path, split: str, filled: Sequence[str], present: Sequence[str] = ()) -> list[PiraQuestion]:
-    """The rows of a split's file, as ``read_questions`` has them; MissingDataError where it is not there."""
-    path = split_files(data).get(split)
+def case_rows(data: Path, case: Case, route: Route, *present: str) -> tuple[list[PiraQuestion], list[str]]:
+    """The rows of the split's file that ``complete_rows`` leaves, and its notes; MissingDataError where the file
+    is not there, and whatever ``read_questions`` raises."""
+    path = split_files(data).get(case.split)
     if path is None:
-        raise missing(data, f"{split}.csv")
-    return read_questions(path, filled, present)
+        raise missing(data, f"{case.split}.csv")
+    return complete_rows(path, read_questions(path, *route.columns, *present), route, case)
+
+
+def complete_rows(
+    path: Path, rows: Sequence[PiraQuestion], route: Route, case: Case
+) -> tuple[list[PiraQuestion], list[str]]:
+    """The rows that have a question and the text it is asked about, and a note on those left out.
+
+    Raises InputError where none has.
+    """
+    kept = [row for row in rows if route.complete(row)]
+    what = "question" if route.text is None else "question or text"
+    if not kept:
+        raise InputError(path, None, f"the {what} of every row is empty; copy it again from {RELEASED}")
+    if len(kept) == len(rows):
+        return kept, []
+    which = " ".join(filter(None, case))
+    left_out = f"{len(rows) - len(kept):,} of {len(rows):,} questions are left out"
+    return kept, [f"{which}: {left_out}, their {what} is empty in {path.name}"]

@@ -38,6 +38,7 @@ FOLDS = 10
 
 YES, NO = "yes", "no"
 _WRITTEN = {"1": YES, "1.0": YES, "0": NO, "0.0": NO}
+_WEIGHTED = "F1 is the mean of both classes' F1, weighted by how many questions are of each"
 _GRADES = {"1": NO, "2": NO, "3": "", "4": YES, "5": YES}
 
 
@@ -85,6 +86,11 @@ class AnswerTriggering(AnswerTask):
                 Case(split, language, setting) for language in languages for setting in _settings(trained_on, language)
             ]
         return cases
+
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """The split's and, where there is one, that which programs are trained on."""
+        train = _train_file(data, case.split)
+        return [released(data, f"{case.split}.csv"), *([] if train is None else [train])]
 
     def exam(self, data: Path, case: Case, seed: int) -> TriggeringExam:
         """Raises InputError, with the line, for a label that is none or contradicts the assessment."""
@@ -166,7 +172,11 @@ class TriggeringExam(Exam):
             undefined = dict.fromkeys(("F1", "accuracy"), "no question was answered")
             return [Row(system, self.case, 0, dict.fromkeys(undefined), undefined, absent, bounds)]
         measures = _measures([q.label for q in answered], [answers[q.query_id] for q in answered])
-        return [Row(system, self.case, len(answered), measures, unanswered=absent, bounds=bounds)]
+        notes = [_WEIGHTED]
+        given = {answers[q.query_id] for q in answered}
+        if len(given) == 1:
+            notes.append(f"every answer is {given.pop() or 'empty'}")
+        return [Row(system, self.case, len(answered), measures, unanswered=absent, bounds=bounds, notes=tuple(notes))]
 
     @cached_property
     def _prompt(self) -> AnswerPrompt:

@@ -23,9 +23,10 @@ _STROKES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _FEW_POINTS = 25
 
 
-def lines(series: Series, x_label: str, y_label: str, title: str) -> Drawing:
+def lines(series: Series, x_label: str, y_label: str, title: str, *, log: bool = False) -> Drawing:
     """One line a series, by its name: the x values and the y values. An undefined y (None, NaN) leaves a
-    gap. The y axis starts at 0 unless a value is negative."""
+    gap. The y axis starts at 0 unless a value is negative. ``log``: the x axis, of values above 0, is
+    logarithmic, for lines that part early and meet late."""
     points = {name: (np.array(x, float), np.array(y, float)) for name, (x, y) in series.items()}
     for name, (x, y) in points.items():
         if len(x) != len(y):
@@ -35,6 +36,8 @@ def lines(series: Series, x_label: str, y_label: str, title: str) -> Drawing:
     width = 5.8 + (inches(shown) + 0.5 if many else 0)
 
     def draw(canvas: Canvas) -> None:
+        from matplotlib.ticker import LogLocator, NullFormatter
+
         axes = canvas.add_subplot()
         for i, (x, y) in enumerate(points.values()):
             axes.plot(
@@ -54,6 +57,10 @@ def lines(series: Series, x_label: str, y_label: str, title: str) -> Drawing:
         axes.set_title(wrapped(title, 5.8))
         axes.grid(axis="y")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        if log:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
         if many:
             # In the order in which the lines end.

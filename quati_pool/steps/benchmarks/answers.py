@@ -34,6 +34,8 @@ from quati_pool.steps.listener import Listener
 REASK = 2
 """How often an unreadable answer is asked for again."""
 
+_UNREADABLE = (State.unparsed, State.truncated)
+
 Ending = Literal["budget", "interrupted"]
 
 # Questions whose messages are made at a time.
@@ -90,8 +92,9 @@ class Answers:
 
     A question in neither was not asked: ``ended`` or ``error`` says why. ``asked`` questions were asked in this
     run, ``reused`` ones had been before, or are the same as another. ``cost`` (US dollars, of this run) leaves
-    out ``unknown`` calls whose cost is not known; ``tokens`` counts input, cached, output and reasoning;
-    ``seconds`` is the time that the run took.
+    out ``unknown`` calls whose cost is not known; ``spent`` is what the run took from its budget, which takes
+    some of these at their highest. ``tokens`` counts input, cached, output and reasoning; ``seconds`` is the
+    time that the run took.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -100,6 +103,7 @@ class Answers:
     reused: int = 0
     calls: int = 0
     cost: float = 0.0
+    spent: float = 0.0
     unknown: int = 0
     tokens: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
@@ -128,7 +132,8 @@ def ask(
 
     The same messages to the same model (all that changes its answers; nothing of how they are got) are asked
     once, whichever question they belong to. Refusals and answers that stay unreadable are kept as what the
-    model says; calls that failed are made again by the next run. One process at a time writes the journal: a
+    model says; calls that failed, and unreadable answers that the end of a run left no time to ask for again,
+    are made again by the next run. One process at a time writes the journal: a
     second waits, and finds the work done. ``stop``, set from another thread, ends the run as Ctrl-C does.
 
     What goes wrong on the way is ``error``: what is answered by then is kept. Raises QuatiPoolError where
@@ -178,7 +183,7 @@ class _Asking(Caller):
         schema = task.asked.form.schema()
         tries: list[Called] = []
         made: _Answer | None = None
-        while made is None or (made.state in (State.unparsed, State.truncated) and len(tries) <= REASK):
+        while made is None or (made.state in _UNREADABLE and len(tries) <= REASK):
             again = task.asked.reask(made.text or "", made.problem or "") if made else []
             called = await self.call(Request([*messages, *again], schema, seed=self._seed))
             if called is None:
@@ -225,7 +230,7 @@ class _Work:
         self.pending = {question_id: request for request, question_id in first.items()}
         """The questions to ask, each with its request; of several with the same one, the first."""
         self._before = len(self.requests) - len(self.pending)
-        self._failed: dict[str, str] = {}
+        self._lost: set[str] = set()
         self._landed = 0
         self._failures = 0
 
@@ -237,7 +242,7 @@ class _Work:
 
     def _finished(self, request: str) -> bool:
         entry = self.journal.entries.get(request)
-        return entry is not None and entry["state"] != State.failed
+        return entry is not None and _final(entry)
 
     def ask(self, budget: Budget, stop: threading.Event) -> None:
         answerer, answers, price = self.answerer, self.answers, self.answerer.price
@@ -259,6 +264,7 @@ class _Work:
 
         run = Run(self._tasks(), connect, self._write, answerer.parameters.concurrency)
         run_through(run, stop, self.listener, self._progress)
+        answers.spent = budget.spent
         answers.error = run.error
         if run.interrupted:
             answers.ended = "interrupted"
@@ -271,8 +277,7 @@ class _Work:
         answers.asked = self._landed
         for question_id, request in self.requests.items():
             entry = self.journal.entries.get(request)
-            # A call that failed in an earlier run was not made again in this one.
-            if entry is None or (entry["state"] == State.failed and request not in self._failed):
+            if entry is None or not (_final(entry) or request in self._lost):
                 continue
             answers.reused += question_id not in self.pending
             if entry["state"] == State.ok:
@@ -294,7 +299,8 @@ class _Work:
                 self._landed += 1
                 if answer.state is not State.ok:
                     self._failures += 1
-                    self._failed[task.request] = answer.state
+                if answer.state is State.failed:
+                    self._lost.add(task.request)
                 for called in answer.tries:
                     self.answers.count(called.cost, _usage(called))
 
@@ -337,6 +343,14 @@ class _Work:
         ]
         label = " ".join(filter(None, (self.answerer.name, *self.exam.case)))
         self.listener.progress(label, self._before + self._landed, len(self.requests), ", ".join(filter(None, parts)))
+
+
+def _final(entry: Entry) -> bool:
+    """Whether a line is an answer, or what stands for one: not a call that failed, nor an unreadable answer that
+    was not asked for as often as it should be."""
+    if entry["state"] in _UNREADABLE:
+        return bool(entry.get("tries", 0) > REASK)
+    return bool(entry["state"] != State.failed)
 
 
 def _usage(called: Called) -> dict[str, int]:

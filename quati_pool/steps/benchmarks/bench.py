@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from quati_pool.benchmarks.base import AnswerTask, Benchmark, Case, Exam, RetrievalTask, Row, Task
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.files.artefacts import file_digest
 from quati_pool.registry import BENCHMARKS, nearest
 from quati_pool.steps.benchmarks.answers import Answerer, ask, chosen_answerer
-from quati_pool.steps.benchmarks.collections import write_workspace
+from quati_pool.steps.benchmarks.collections import Source, write_workspace
 from quati_pool.steps.benchmarks.predictions import read_predictions
+from quati_pool.steps.benchmarks.provenance import Inputs
 from quati_pool.steps.benchmarks.retrieval import Curve, retrieve
 from quati_pool.steps.benchmarks.systems_file import SystemsFile
 from quati_pool.steps.listener import Listener
+
+# Where a judge is looked for, unless --systems names a file.
+_CONFIG = Path("pool.yaml")
 
 # What other benchmarks call the same.
 _SPLITS = {"dev": "validation", "val": "validation"}
@@ -46,7 +52,9 @@ class BenchOptions:
 @dataclass(eq=False)
 class BenchResult:
     """The rows of all cases. ``workspaces``: the collections that were written, with ``to`` instead of rows;
-    ``files``: what exams keep, by name; ``error``: what ended the asking before every question was answered."""
+    ``files``: what exams keep, by name; ``inputs``: the hash of each file that was read, by its path in the data
+    folder, or by the option that named it; ``models``: the model of the judge; ``error``: what ended the asking
+    before every question was answered, and ``interrupted`` whether that was Ctrl-C."""
 
     benchmark: type[Benchmark]
     task: Task
@@ -57,7 +65,10 @@ class BenchResult:
     notes: list[str] = field(default_factory=list)
     workspaces: list[Path] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
     error: QuatiPoolError | None = None
+    interrupted: bool = False
 
     def note(self, *lines: str) -> None:
         """Keeps each line once."""
@@ -83,14 +94,23 @@ def bench(
     _refuse_misfits(name, task, options)
     if not data.is_dir():
         raise ConfigError(f"{data} is no folder; name with --data the one that holds the files of {benchmark.source}")
+    config = options.systems or _CONFIG
+    if (options.systems or options.judge) and not config.is_file():
+        raise ConfigError(f"{config} is no file; name the pool.yaml of the systems and judges by --systems")
     cases = _chosen(task.cases(data), options)
     result = BenchResult(benchmark, task, data, options)
-    answerer = chosen_answerer(options.systems or Path("pool.yaml"), options.judge) if options.judge else None
+    answerer = chosen_answerer(config, options.judge) if options.judge else None
+    if answerer is not None:
+        result.models[answerer.name] = answerer.parameters.model
     work = _Work(result, answerer, listener, stop)
     if isinstance(task, RetrievalTask):
         systems = SystemsFile.read(options.systems) if options.systems else None
         if options.to is not None:
-            _write(result, task, _first_settings(cases, options), options.to, systems, listener)
+            written = _first_settings(cases, options)
+            _write(result, task, written, options.to, systems, listener)
+            for case in cases:
+                if case not in written:
+                    result.note(f"{' '.join(case)} is not written: name it with --setting {case.setting}")
         else:
             for case in cases:
                 work.search(task, case, systems)
@@ -100,7 +120,20 @@ def bench(
             work.examine(task.exam(data, case, options.seed), options.predictions if case == predicted else ())
         if not result.rows and result.error is None:
             result.note(f"no program answers {name} {task_name}: name a model by --judge, or answers by --predictions")
+    # Last: who reads a file says better what is wrong with it.
+    result.inputs = _inputs(task, cases, data, options)
     return result
+
+
+def _inputs(task: Task, cases: Sequence[Case], data: Path, options: BenchOptions) -> dict[str, str]:
+    """The hashes of all files that are read."""
+    read = Inputs(data)
+    for case in cases:
+        read.add(task.files(data, case))
+    given = {f"--predictions {name}": path for name, path in options.predictions}
+    if options.systems is not None or options.judge is not None:
+        given["--systems"] = options.systems or _CONFIG
+    return {**read.named(), **{option: file_digest(path) for option, path in given.items()}}
 
 
 def place(task: Task, case: Case) -> str:
@@ -180,12 +213,17 @@ def _write(
     for case in cases:
         collection = task.collection(result.data, case)
         folder = to if len(cases) == 1 else to / "-".join(filter(None, case))
-        name = f"{result.benchmark.name}-{place(task, case)}"
-        written = write_workspace(
-            folder, name, collection, systems, result.options.seed, listener, benchmark=result.benchmark, keep=True
-        )
+        source = _source(result, task, case)
+        written = write_workspace(folder, source, collection, systems, result.options.seed, listener, keep=True)
         result.workspaces.append(written)
         result.note(*collection.notes)
+
+
+def _source(result: BenchResult, task: Task, case: Case) -> Source:
+    """What a case's collection is called, and where it is from."""
+    read = Inputs(result.data)
+    read.add(task.files(result.data, case))
+    return Source(f"{result.benchmark.name}-{place(task, case)}", result.benchmark, read.named())
 
 
 @dataclass
@@ -203,31 +241,31 @@ class _Work:
         result, options = self.result, self.result.options
         collection = task.collection(result.data, case)
         result.note(*collection.notes)
-        name = f"{result.benchmark.name}-{place(task, case)}"
         folder = options.folder / "collections" / place(task, case)
-        config = write_workspace(
-            folder, name, collection, systems, options.seed, self.listener, benchmark=result.benchmark
-        )
+        source = _source(result, task, case)
+        config = write_workspace(folder, source, collection, systems, options.seed, self.listener)
         reads = task.readers if self.answerer else ()
         found = retrieve(config, collection, task, case, self.listener, options.over if reads else None)
         result.rows += found.rows
-        result.note(*found.notes)
         result.note(*found.notes)
         if found.curve is not None:
             result.curves.append(found.curve)
         for run_tag, passages in found.passages.items():
             for k in reads:
                 exam = task.reading(result.data, case, k, {query: texts[:k] for query, texts in passages.items()})
-                result.note(*exam.notes)
+                result.note(*(f"{run_tag}@{k}, {note}" for note in exam.notes))
                 self._ask(exam, f"{options.judge} over {run_tag}@{k}")
 
     def examine(self, exam: Exam, predictions: Sequence[tuple[str, Path]]) -> None:
         """The rows of programs, predictions and the model on one case."""
         result = self.result
         result.note(*exam.notes)
-        for system, answers in exam.programs().items():
+        programs = exam.programs()
+        for system, answers in programs.items():
             result.rows += exam.rows(system, answers)
         for system, path in predictions:
+            if system in programs or system == result.options.judge:
+                raise ConfigError(f"--predictions {system}: another row is called so; give the file as NAME=FILE")
             answers, missing = read_predictions(path, exam)
             if missing:
                 lacking = f"{len(missing):,} of {len(exam.ids):,} questions"
@@ -246,22 +284,31 @@ class _Work:
         journal = options.folder / "answers" / f"{options.judge}.jsonl"
         left = None if options.budget is None else options.budget - self.spent
         answers = ask(exam, self.answerer, journal, self.listener, left, self.stop)
-        self.spent += answers.cost
+        self.spent += answers.spent
+        if not isinstance(answers.error, (QuatiPoolError, OSError, type(None))):
+            raise answers.error  # a fault of ours
         done = len(answers.values) + len(answers.failed)
         if answers.ended is not None or answers.error is not None or done < len(exam.ids):
-            why = answers.error or answers.ended or "it is not known why"
+            ended = {"budget": f"the budget of US$ {options.budget} is spent", "interrupted": "stopped"}
+            why = answers.error or ended.get(answers.ended or "", "it is not known why")
+            result.interrupted = answers.ended == "interrupted"
             result.error = QuatiPoolError(
                 f"{options.judge} was asked {done:,} of {len(exam.ids):,} questions of "
                 f"{' '.join(filter(None, exam.case))} ({why}); run the same command again: what is answered is kept"
             )
+            result.note(str(result.error))
             return
-        result.note(*_failures(system, answers.failed))
+        result.note(*_failures(system, exam, answers.failed))
         result.rows += exam.rows(system, answers.values)
 
 
-def _failures(system: str, failed: Mapping[str, str]) -> list[str]:
+def _failures(system: str, exam: Exam, failed: Mapping[str, str]) -> list[str]:
+    """How many questions have no answer, by why, with the first few."""
     if not failed:
         return []
+    states = Counter(why.partition(":")[0] for why in failed.values()).most_common()
+    counts = ", ".join(f"{count:,} {state}" for state, count in states)
     shown = "; ".join(f"{question_id}: {why}" for question_id, why in list(failed.items())[:3])
-    more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
-    return [f"{system}: {len(failed):,} questions have no answer ({shown}{more})"]
+    more = "; …" if len(failed) > 3 else ""
+    lacking = f"{len(failed):,} of {len(exam.ids):,} questions have no answer"
+    return [f"{system}, {' '.join(filter(None, exam.case))}: {lacking}: {counts} ({shown}{more})"]

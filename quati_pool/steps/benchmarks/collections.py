@@ -6,10 +6,11 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from quati_pool import __version__
 from quati_pool.benchmarks.base import Benchmark, Collection
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artefacts import file_digest, locked, sync
@@ -53,15 +54,22 @@ release:                      # what exports say of the collection
 """
 
 
+class Source(NamedTuple):
+    """What a collection is called, the benchmark that it is of, and the hash of each file that it was made from."""
+
+    name: str
+    benchmark: type[Benchmark]
+    files: Mapping[str, str] = {}
+
+
 def write_workspace(
     folder: Path,
-    name: str,
+    source: Source,
     collection: Collection,
     systems: SystemsFile | None,
     seed: int,
     listener: Listener,
     *,
-    benchmark: type[Benchmark],
     keep: bool = False,
 ) -> Path:
     """Writes corpus, queries, qrels and pool.yaml of a collection into ``folder``; gives the path of pool.yaml.
@@ -72,6 +80,7 @@ def write_workspace(
 
     Raises QuatiPoolError for a folder that holds anything else, and for a collection that cannot be one.
     """
+    name = source.name
     _check(name, collection)
     files: dict[str, Callable[[], Iterable[str]]] = {
         "corpus.jsonl": lambda: _passages(collection),
@@ -88,13 +97,14 @@ def write_workspace(
     _refuse_folder(folder, mark, keep)
     with locked(Workspace(folder).lock("collection"), listener.say, str(folder)):
         _refuse_folder(folder, mark, keep)
-        if _read_mark(folder) != mark:
-            _write(folder / _MARK, [json.dumps(mark, indent=1, ensure_ascii=False) + "\n"])
+        if not _is_marked(folder, mark):
+            whole = {**mark, "tool": f"quati-pool {__version__}", "made_from": dict(source.files)}
+            _write(folder / _MARK, [json.dumps(whole, indent=1, ensure_ascii=False) + "\n"])
         for (file, lines), count in zip(files.items(), counts.items(), strict=True):
             _settle(folder / file, digests[file], lines, keep, listener, f"{count[1]:,} {count[0]}")
         settings = folder / "pool.yaml"
         block, without = (systems.block(), None) if systems else default_systems(collection.language)
-        text = _settings(name, collection, systems, block, seed, benchmark)
+        text = _settings(source, collection, systems, block, seed)
         if _settle(settings, _digest([text]), lambda: [text], keep, listener) and without:
             listener.say(without)
     return settings
@@ -133,7 +143,7 @@ def _refuse_folder(folder: Path, mark: dict[str, Any], keep: bool) -> None:
         if others:
             what = "is not empty and holds no collection of a benchmark"
             raise QuatiPoolError(f"{folder} {what}; name another folder")
-    elif keep and found != mark:
+    elif keep and not _is_marked(folder, mark):
         was = found.get("collection")
         told = "the same collection of other files" if was == mark["collection"] else f"another collection ({was})"
         raise QuatiPoolError(f"{folder} holds {told}, which stays as it is; name another folder")
@@ -144,6 +154,12 @@ def _refuse_folder(folder: Path, mark: dict[str, Any], keep: bool) -> None:
                     f"{folder / file} is of another collection than the data has now, and {folder / 'labels.db'} "
                     "may hold labels of it; move that folder away, or name another with -o"
                 )
+
+
+def _is_marked(folder: Path, mark: dict[str, Any]) -> bool:
+    """Whether the folder holds just this collection, whatever made it."""
+    found = _read_mark(folder) or {}
+    return {key: found.get(key) for key in mark} == mark
 
 
 def _read_mark(folder: Path) -> dict[str, Any] | None:
@@ -188,9 +204,8 @@ def _check(name: str, collection: Collection) -> None:
         raise QuatiPoolError(f"{name}: judges the query {min(strangers)!r}, which is none of its queries; drop it")
 
 
-def _settings(
-    name: str, collection: Collection, given: SystemsFile | None, systems: str, seed: int, benchmark: type[Benchmark]
-) -> str:
+def _settings(source: Source, collection: Collection, given: SystemsFile | None, systems: str, seed: int) -> str:
+    name, benchmark, _ = source
     release = {
         "title": f"{benchmark.title}, {name}",
         "languages": [collection.language],

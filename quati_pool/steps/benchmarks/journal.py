@@ -17,6 +17,7 @@ from quati_pool.errors import InputError
 from quati_pool.files.artefacts import lock_beside, locked, sync
 from quati_pool.records import State
 from quati_pool.steps.listener import Listener
+from quati_pool.text.fencing import sendable
 
 Entry = Mapping[str, Any]
 
@@ -40,7 +41,8 @@ class Journal:
 
     def append(self, entries: Sequence[Entry]) -> None:
         """Returns once the lines are on disk. Raises OSError, which leaves the journal as it was."""
-        data = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries).encode()
+        # A server can spell half a surrogate pair, which UTF-8 cannot hold.
+        data = "".join(sendable(json.dumps(entry, ensure_ascii=False)) + "\n" for entry in entries).encode()
         try:
             written = 0
             while written < len(data):
@@ -99,4 +101,4 @@ def _entry(line: bytes) -> dict[str, Any] | None:
         return None
     if entry.get("state") not in State.__members__ or (entry["state"] == State.ok) != ("value" in entry):
         return None
-    return entry
+    return entry if isinstance(entry.get("tries", 0), int) else None

@@ -49,8 +49,8 @@ def benchmarks(name: str | None = None) -> list[BenchmarkListing]:
 
 
 def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
-    """What the benchmarks are, their tasks, and where their files come from."""
-    return [
+    """What the benchmarks are, their tasks with their settings, and where the files come from; no table is empty."""
+    made = [
         Table(
             "Benchmarks",
             [Column("Name"), Column("Title"), Column("What it is")],
@@ -84,6 +84,7 @@ def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
             ],
         ),
     ]
+    return [table for table in made if table.rows]
 
 
 def as_data(found: Sequence[BenchmarkListing]) -> dict[str, Any]:

@@ -23,8 +23,8 @@ def pictures(result: BenchResult) -> list[Picture]:
         # A system of that name keeps its line.
         last = f"{RANDOM} (expected)" if RANDOM in curve.systems else RANDOM
         series = {name: (list(ranks), values) for name, values in (*curve.systems.items(), (last, curve.random))}
-        drawing = figures.lines(series, "k", "success@k", about)
-        caption = f"Share of the queries with a relevant text among the first k. {about}."
+        drawing = figures.lines(series, "k (logarithmic)", "success@k", about, log=True)
+        caption = f"Share of the queries with a relevant document among the first k. {about}."
         tenth = min(10, len(ranks))
         told = ", ".join(f"{name} {values[tenth - 1]:.4f}" for name, (_, values) in series.items())
         case = [curve.case.split, curve.case.language, *filter(None, [curve.case.setting])]

@@ -15,7 +15,7 @@ from quati_pool.benchmarks.base import Case, Row
 from quati_pool.render.document import Document, Figure, Paragraph, Section
 from quati_pool.render.markdown import markdown
 from quati_pool.render.tables import Cell, Column, Table, csv_file, latex_file, to_json
-from quati_pool.steps.benchmarks.pictures import RANDOM, pictures
+from quati_pool.steps.benchmarks.pictures import RANDOM, in_words, pictures
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pictures import files
 from quati_pool.steps.report_files import report_folder, save
@@ -58,6 +58,8 @@ def as_data(result: BenchResult) -> dict[str, Any]:
         "citation": result.benchmark.citation,
         "source": result.benchmark.source,
         "seed": result.options.seed,
+        "inputs": dict(result.inputs),
+        "models": dict(result.models),
         "rows": [_row(row) for row in result.rows],
         "notes": list(result.notes),
         "curves": [
@@ -108,7 +110,8 @@ def write(result: BenchResult, folder: Path, listener: Listener) -> None:
         f"{task}-tables.csv": csv_file(tables(result, None, None)),
         **images,
     }
-    save(None, reports, {**result.files, **content}, {"seed": result.options.seed}, listener, f"bench {task}")
+    settings = {"seed": result.options.seed, "inputs": result.inputs, "models": result.models}
+    save(None, reports, {**result.files, **content}, settings, listener, f"bench {task}")
 
 
 def _document(result: BenchResult, figures: Sequence[Figure]) -> Document:
@@ -242,7 +245,7 @@ def _curves(result: BenchResult) -> Table:
     for k in (k for k in CURVE_POINTS if k <= max(len(curve.random) for curve in result.curves)):
         cells = [float(values[k - 1]) if k <= len(values) else None for _, values in rows]
         content.append(_Content(Column("success@1" if k == 1 else f"@{k}", 4), cells))
-    note = "Share of the queries with a relevant text among the first k."
+    note = "Share of the queries with a relevant document among the first k."
     [table] = _pages("Success within the first k", [row for row, _ in rows], content, note, None)
     return table
 
@@ -314,7 +317,8 @@ def _extra_column(name: str, cells: Iterable[Any], decimals: int) -> Column:
 
 
 def _words(name: str) -> str:
-    return name[:1].upper() + name[1:].replace("_", " ")
+    """``name`` as a heading; a letter such as k stays."""
+    return name if len(name) == 1 else name[:1].upper() + name[1:].replace("_", " ")
 
 
 def _decimals(name: str, values: Sequence[float | None]) -> int | None:
@@ -333,28 +337,36 @@ def _in_percent(names: Sequence[str]) -> str:
 
 def _undefined(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[str]]:
     """Each reason, and which figures of which systems are undefined for it."""
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         values = {**row.extra, **row.measures}
         for name in names:
-            if values[name] is not None or not (name in row.measures or name in row.undefined):
-                continue
-            who = f"{name} of {row.system}"
-            others = found.setdefault(row.undefined.get(name, "no reason was given"), [])
-            if who not in others:
-                others.append(who)
-    return found
+            if values[name] is None and (name in row.measures or name in row.undefined):
+                found.setdefault((row.undefined.get(name, "no reason was given"), name), []).append(row)
+    told: dict[str, list[str]] = {}
+    for (why, name), about in found.items():
+        of = [name] if len(about) == len(rows) > 1 else [f"{name} of {who}" for who in _whom(about, rows)]
+        told.setdefault(why, []).extend(of)
+    return told
 
 
 def _told(rows: Sequence[Row]) -> dict[str, list[str]]:
     """Each note, and which systems it is about."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Row]] = {}
     for row in rows:
         for note in row.notes:
-            others = found.setdefault(note, [])
-            if row.system not in others:
-                others.append(row.system)
-    return found
+            found.setdefault(note, []).append(row)
+    return {note: _whom(about, rows) for note, about in found.items()}
+
+
+def _whom(about: Sequence[Row], rows: Sequence[Row]) -> list[str]:
+    """The systems of the rows ``about``, with the case where only some of a system's ``rows`` are among them."""
+    found = []
+    for row in about:
+        others = sum(one.system == row.system for one in rows)
+        whole = sum(one.system == row.system for one in about) == others
+        found.append(row.system if whole else f"{row.system} ({in_words(row.case)})")
+    return list(dict.fromkeys(found))
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -204,7 +204,7 @@ def _cluster_minima(
     minima = {row.run_tag: row.measures[_FIRST].minimum.value for row in found.rows}
     for run_tag, by_name in zip(scores.run_tags, measures, strict=True):
         by_name[name] = None if _FIRST in undefined else minima[run_tag]
-    return {"clusters": found.clusters, "alone": found.single}
+    return {"clusters": found.clusters, "single_query_clusters": found.single}
 
 
 def _notes(config: PoolConfig, collection: Collection) -> list[str]:

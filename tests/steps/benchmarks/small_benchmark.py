@@ -52,6 +52,9 @@ class Capitals(AnswerTask):
     def cases(self, data: Path) -> list[Case]:
         return CASES
 
+    def files(self, data: Path, case: Case) -> list[Path]:
+        return [path for path in [data / f"{case.split}.txt"] if path.exists()]
+
     def exam(self, data: Path, case: Case, seed: int) -> Exam:
         return CapitalsExam(case)
 

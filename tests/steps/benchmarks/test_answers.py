@@ -253,6 +253,30 @@ def test_a_budget_is_never_broken_and_what_it_bought_is_kept(server: ServerProce
     assert 0 < probes < booked
 
 
+def test_an_unreadable_answer_that_no_budget_was_left_to_ask_for_again_is_asked_again_by_the_next_run(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    answerer = chosen_answerer(pool(tmp_path, prices="prices.yaml"), "fake")
+    exam = Choices({"a": "[[serve: prose, well]] [[answer: C]] who?"})
+    # One call may cost 0.1 for its 100 tokens of output and some 0.01 of input; the first costs some 0.03.
+    made = run(exam, answerer, tmp_path, budget=0.115)
+    assert (made.ended, made.values, made.failed, calls(server)) == ("budget", {}, {}, 1)
+    assert [line["state"] for line in journal(tmp_path)] == ["unparsed"]
+    again = run(exam, answerer, tmp_path)
+    assert (again.ended, again.values, again.failed, calls(server)) == (None, {"a": "C"}, {}, 2)
+
+
+def test_what_a_server_does_not_tell_is_taken_from_the_budget_at_its_highest(
+    server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quati_pool.llm.answers._usage", lambda _: None)
+    answerer = chosen_answerer(pool(tmp_path, prices="prices.yaml"), "fake")
+    made = run(many(2), answerer, tmp_path, budget=1.0)
+    assert (made.cost, made.unknown) == (0.0, 3)
+    # Two calls of at most 100 tokens of output at 1000 dollars a million, and their input.
+    assert 0.2 < made.spent < 0.25
+
+
 def test_a_budget_needs_a_price(server: ServerProcess, answerer: Answerer, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^--budget needs the price of fake-1, which is not known; "):
         run(many(1), answerer, tmp_path, budget=1.0)
@@ -342,6 +366,14 @@ def test_after_a_cut_only_what_is_missing_is_asked(server: ServerProcess, answer
         assert again.values == whole.values
         assert calls(server) == sum(end > cut for end in ends)
         assert len(path.read_bytes().splitlines()) == 6
+
+
+def test_half_a_surrogate_pair_in_an_answer_is_kept_as_the_replacement_character(tmp_path: Path) -> None:
+    path = tmp_path / "fake.jsonl"
+    with Journal(path) as kept:
+        kept.append([{"request": "x", "id": "a", "state": "unparsed", "text": "a\ud800b", "tries": 3}])
+    with Journal(path) as kept:
+        assert kept.entries["x"]["text"] == "a\ufffdb"
 
 
 def test_a_line_that_is_none_of_a_journal_is_refused_with_its_number(answerer: Answerer, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from quati_pool.files.qrels import read_qrels
 from quati_pool.files.queries import read_queries
 from quati_pool.registry import RETRIEVERS
 from quati_pool.steps.benchmarks import collections
-from quati_pool.steps.benchmarks.collections import write_workspace
+from quati_pool.steps.benchmarks.collections import Source, write_workspace
 from quati_pool.steps.benchmarks.systems_file import SystemsFile, _flow
 from quati_pool.steps.listener import Listener
 from tests.steps.benchmarks.small_benchmark import Small
@@ -51,9 +51,8 @@ def _without_lucene(monkeypatch: pytest.MonkeyPatch) -> None:
 def write(folder: Path, collection: Collection = SMALL, *, keep: bool = True, **others: Any) -> Heard:
     heard = Heard()
     given = {"name": "small", "systems": None, "seed": 7, **others}
-    write_workspace(
-        folder, given["name"], collection, given["systems"], given["seed"], heard, benchmark=Small, keep=keep
-    )
+    source = Source(given["name"], Small)
+    write_workspace(folder, source, collection, given["systems"], given["seed"], heard, keep=keep)
     return heard
 
 
@@ -325,4 +324,4 @@ def test_a_listener_hears_what_was_written(tmp_path: Path) -> None:
         "gold.qrels: written, 3 judgements",
         "pool.yaml: written",
     ]
-    write_workspace(tmp_path / "quiet", "small", SMALL, None, 0, Listener(), benchmark=Small)
+    write_workspace(tmp_path / "quiet", Source("small", Small), SMALL, None, 0, Listener())

@@ -108,6 +108,11 @@ def test_ours_are_listed_with_license_source_citation_and_tasks() -> None:
         assert all(task.summary for task in one.tasks)
 
 
+def test_a_benchmark_without_settings_has_no_table_of_them() -> None:
+    shown = listing.tables(listing.benchmarks("openbookqa"))
+    assert [table.title for table in shown] == ["Benchmarks", "Tasks", "Files"]
+
+
 def test_every_setting_of_a_released_file_is_told_in_words() -> None:
     data = shared("pira/validation.csv").parent
     for task in BENCHMARKS.get("pira").tasks.values():

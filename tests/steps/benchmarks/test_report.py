@@ -108,7 +108,7 @@ def test_an_undefined_measure_is_a_dash_with_its_reason_below() -> None:
     rows = [Row(name, EN, 0, {"F1": None, "EM": None}, {"F1": why, "EM": why}) for name in ("a", "b")]
     [table] = tables(result(*rows, Row("c", EN, 1, {"F1": 0.0, "EM": None}, {"EM": "it has none"})))
     assert [row[-2:] for row in table.shown()] == [["–", "–"], ["–", "–"], ["0.00", "–"]]
-    assert "– F1 of a, EM of a, F1 of b, EM of b: no question has an answer." in table.note
+    assert "– F1 of a, F1 of b, EM of a, EM of b: no question has an answer." in table.note
     assert "– EM of c: it has none." in table.note
 
 
@@ -118,6 +118,16 @@ def test_what_unanswered_questions_leave_open_is_a_table_of_its_own() -> None:
     assert "n are the questions that were answered" in measured.note
     assert headings(bounds) == ["System", "Language", "Split", "Unanswered", "accuracy"]
     assert bounds.shown() == [["a", "en", "validation", "1", "25.00 to 50.00"]]
+
+
+def test_what_is_undefined_in_every_row_names_no_system_and_what_is_in_some_cases_names_these() -> None:
+    why = "the runs end at rank 5"
+    rows = [Row(name, EN, 1, {"nDCG@10": None}, {"nDCG@10": why}) for name in ("a", "b")]
+    [table] = tables(result(*rows))
+    assert table.note == f"– nDCG@10: {why}."
+    other = Row("a", PT, 1, {"nDCG@10": 1.0}, notes=("few questions",))
+    [table] = tables(result(rows[0], other))
+    assert table.note == f"– nDCG@10 of a (en, validation): {why}. a (pt, validation): few questions."
 
 
 def test_a_note_of_several_systems_stands_once() -> None:
@@ -144,7 +154,7 @@ def test_further_keys_are_columns_and_those_that_say_nothing_of_a_row_are_empty(
         ["not below original", "-1.25", "-2.00 to 0.50", "no"],
         ["not above chance", "–", "", ""],
     ]
-    assert "– difference of a: every answer is empty." in table.note
+    assert "– difference of a (en, validation): every answer is empty." in table.note
 
 
 def test_a_further_key_that_holds_names_is_a_table() -> None:
@@ -301,7 +311,7 @@ def test_files_are_written_with_what_they_were_made_of(written: Path) -> None:
     assert {f"{name}.meta.json" for name in names} <= set(files)
     assert files["sets.jsonl"] == b"{}\n"
     assert json.loads(files["capitals.json"]) == as_data(whole())
-    assert json.loads(files["capitals.json.meta.json"])["key"]["settings"] == {"seed": 7}
+    assert json.loads(files["capitals.json.meta.json"])["key"]["settings"] == {"seed": 7, "inputs": {}, "models": {}}
 
 
 def test_the_markdown_file_names_license_and_source_and_shows_the_picture(written: Path) -> None:

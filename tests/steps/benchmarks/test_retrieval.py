@@ -14,7 +14,7 @@ import pytrec_eval
 
 from quati_pool.benchmarks.base import Case, Collection, RetrievalTask, Topic
 from quati_pool.errors import ConfigError
-from quati_pool.steps.benchmarks.collections import write_workspace
+from quati_pool.steps.benchmarks.collections import Source, write_workspace
 from quati_pool.steps.benchmarks.retrieval import Retrieved, retrieve
 from quati_pool.steps.benchmarks.systems_file import SystemsFile
 from tests.steps.benchmarks.small_benchmark import Small
@@ -82,7 +82,7 @@ def made(folder: Path, collection: Collection, settings: str, over: Sequence[str
     (folder / "pool.yaml").write_text(settings, encoding="utf-8")
     systems = SystemsFile.read(folder / "pool.yaml")
     heard = Heard()
-    path = write_workspace(folder / "ws", "small", collection, systems, 0, heard, benchmark=Small)
+    path = write_workspace(folder / "ws", Source("small", Small), collection, systems, 0, heard)
     with mock.patch("quati_pool.steps.diversity_report.heat_map", sketch):
         return Made(path.parent, retrieve(path, collection, TASK, CASE, heard, over), heard)
 
@@ -189,7 +189,7 @@ def test_the_worst_query_of_each_cluster(whole: Made) -> None:
         values = by_query(rankings(whole.folder, run_tag), grades(), "ndcg_cut_10")
         expected = (min(values["q1"], values["q2"], values["7"]) + values["007"]) / 2
         assert measures["cluster_min nDCG@10"] == pytest.approx(expected), run_tag
-    assert all(row.extra == {"clusters": 2, "alone": 1} for row in whole.found.rows)
+    assert all(row.extra == {"clusters": 2, "single_query_clusters": 1} for row in whole.found.rows)
 
 
 def test_a_system_that_finds_nothing_counts_0_and_says_so(whole: Made) -> None:
