@@ -157,6 +157,15 @@ class Run:
         return len(self.query)
 
     @classmethod
+    def empty(cls, run_tag: str, queries: Ids | None = None, docs: Ids | None = None) -> Run:
+        """A run that found nothing, over these vocabularies or over empty ones."""
+        none = np.empty(0, dtype=np.int64)
+        nothing = Ids([])
+        return cls.ranked(
+            run_tag, nothing if queries is None else queries, nothing if docs is None else docs, none, none, none
+        )
+
+    @classmethod
     def ranked(
         cls,
         run_tag: str,

@@ -144,16 +144,21 @@ class RetrievalTask(Task):
     measures: ClassVar[tuple[str, ...]] = ("nDCG@10",)
     curve: ClassVar[bool] = False
     """Whether success@k is drawn for k = 1…100, beside that of a random order."""
-    readers: ClassVar[tuple[int, ...]] = ()
-    """How many of the best passages a model reads to answer; none where it is not asked to."""
 
     @abstractmethod
     def collection(self, data: Path, case: Case) -> Collection:
         """The case's corpus, queries and qrels."""
 
+
+class ReadingTask(RetrievalTask):
+    """A retrieval task whose queries a model answers over what a system finds."""
+
+    readers: ClassVar[tuple[int, ...]]
+    """How many of the best passages are read, one exam for each."""
+
+    @abstractmethod
     def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> Exam:
         """The exam of answering each query over the texts of its ``k`` best passages."""
-        raise NotImplementedError
 
 
 class AnswerTask(Task):

@@ -16,7 +16,7 @@ from quati_pool.benchmarks.expectations import Loaded
 from quati_pool.benchmarks.multiple_choice import MultipleChoice
 from quati_pool.errors import InputError
 from quati_pool.files.lines import read_lines
-from quati_pool.files.problems import RowError, check_id, quoted
+from quati_pool.files.problems import RowError, check_id, quoted, surrogate_problem
 from quati_pool.text.counted import counted
 
 _MODEL = '{"id", "question": {"stem", "choices": [{"text", "label"}, …]}, "answerKey"}'
@@ -139,10 +139,9 @@ def as_string(value: object, name: str) -> str:
     """A string that UTF-8 can hold; raises RowError."""
     if not isinstance(value, str):
         raise RowError(f"{name} is {_kind(value)}; expected a string")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise RowError(f"{name} holds half a surrogate pair; write the whole character") from None
+    problem = surrogate_problem(value)
+    if problem:
+        raise RowError(f"{name} {problem}")
     return value
 
 

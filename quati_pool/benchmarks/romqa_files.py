@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from quati_pool.benchmarks.base import MissingDataError
 from quati_pool.errors import InputError
 from quati_pool.files.lines import read_bytes
-from quati_pool.files.problems import quoted
+from quati_pool.files.problems import quoted, surrogate_problem
 
 T = TypeVar("T")
 
@@ -249,8 +249,7 @@ def _text(entry: Any, key: str) -> str:
 def _whole(key: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{key} is no text; expected a string")
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise ValueError(f"{key} holds half a surrogate pair; write the whole character") from None
+    problem = surrogate_problem(value)
+    if problem:
+        raise ValueError(f"{key} {problem}")
     return value

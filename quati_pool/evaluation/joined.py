@@ -32,6 +32,12 @@ class Rows:
         return Rows(self.query[kept], self.rank[kept], self.judgement[kept], self.unjudged_queries)
 
 
+def answering(run: Run, qrels: Qrels) -> Run:
+    """The run, or an empty one where all it found is for queries that nobody judged."""
+    asked = qrels.queries.encode(run.queries.decode(np.unique(run.query)))
+    return run if np.isin(asked, qrels.query).any() else Run.empty(run.run_tag, run.queries, run.docs)
+
+
 class Judgements:
     """Qrels by query, in order of first appearance.
 

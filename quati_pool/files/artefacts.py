@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -26,6 +26,8 @@ from quati_pool import __version__
 
 _CUT_SHORT = re.compile(r"\d+ requested and \d+ written")
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
+
+T = TypeVar("T")
 
 Key = Mapping[str, Any]
 Counts = Mapping[str, Any]
@@ -85,19 +87,26 @@ def _changed(path: Path, meta: dict[str, Any]) -> str | None:
 def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
     """Makes a file through ``fill``, which writes to the path it is given and returns counts."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The suffix stays last: writers choose gzip and picture formats by it.
-    partial = path.with_name(f".partial-{path.name}")
     with _naming(path):
-        try:
-            counts = fill(partial)
-            sync(partial)
-            os.replace(partial, path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-        sync(path.parent)
+        counts = put_file(path, fill)
         _write_sidecar(path, key, provenance, counts)
     return counts
+
+
+def put_file(path: Path, fill: Callable[[Path], T]) -> T:
+    """Puts a file in its place through ``fill``, which writes to the path it is given: whole, or not at all and
+    the one that was there stays. Gives what ``fill`` gives."""
+    # The suffix stays last: writers choose gzip and picture formats by it.
+    partial = path.with_name(f".partial-{path.name}")
+    try:
+        made = fill(partial)
+        sync(partial)
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    sync(path.parent)
+    return made
 
 
 def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
@@ -218,15 +227,8 @@ def _write_sidecar(path: Path, key: Key, provenance: Mapping[str, Any], counts: 
         "counts": counts,
         "content": _content(path),
     }
-    partial = path.with_name(f".partial-{sidecar(path).name}")
-    try:
-        partial.write_text(json.dumps(meta, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        sync(partial)
-        os.replace(partial, sidecar(path))
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    sync(path.parent)
+    text = json.dumps(meta, indent=1, ensure_ascii=False) + "\n"
+    put_file(sidecar(path), lambda partial: partial.write_text(text, encoding="utf-8"))
 
 
 def _content(path: Path) -> dict[str, Any]:

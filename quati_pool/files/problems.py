@@ -48,6 +48,15 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+def surrogate_problem(text: str) -> str | None:
+    """Why ``text`` cannot be written, as only half a character can hinder it; None where it can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "holds half a surrogate pair; write the whole character"
+    return None
+
+
 def id_error(name: str, value: str, problem: str) -> str:
     """The message for an id that ``records.id_problem`` finds fault with."""
     if not value:

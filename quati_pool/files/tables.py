@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 from quati_pool.errors import InputError
 from quati_pool.files.formats import TableFormat
 from quati_pool.files.lines import read_lines
-from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
+from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted, surrogate_problem
 
 _decode_json = json.JSONDecoder().decode
 # The module's own limit, 131,072 characters a cell, is below what a long page holds.
@@ -149,10 +149,9 @@ def _object(text: str) -> dict[str, object]:
 
 def _refuse_surrogates(fields: Sequence[Field], values: Sequence[object]) -> None:
     for field, value in zip(fields, values, strict=True):
-        try:
-            str(value).encode()
-        except UnicodeEncodeError:
-            raise RowError(f"{field.column} holds half a surrogate pair; write the whole character") from None
+        problem = surrogate_problem(str(value))
+        if problem:
+            raise RowError(f"{field.column} {problem}")
 
 
 def _csv(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:

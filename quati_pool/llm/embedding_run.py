@@ -21,6 +21,7 @@ import numpy.typing as npt
 from quati_pool.llm.client import Client
 from quati_pool.llm.embeddings import EmbeddingRequest, size, surely_fitted
 from quati_pool.llm.faults import CallError, Stopped
+from quati_pool.llm.loop import loop_error
 from quati_pool.llm.tokens import estimate
 
 # Workers for each call that may be in flight: those beyond wait for a retry, or for a write.
@@ -163,14 +164,9 @@ class _Run(Generic[B]):
             self.loop.call_soon_threadsafe(_resolve, future)
 
     def _in_thread(self) -> None:
-        try:
-            asyncio.run(self._all())
-        except asyncio.CancelledError:
-            pass
-        except BaseException as error:
-            self.error = self.error or error
-        finally:
-            self.landed.put(None)
+        error = loop_error(self._all)
+        self.error = self.error or error
+        self.landed.put(None)
 
     async def _all(self) -> None:
         self.loop = asyncio.get_running_loop()

@@ -18,6 +18,7 @@ from typing import Generic, Protocol, TypeVar
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.llm.budget import Budget
+from quati_pool.llm.loop import loop_error
 
 # Workers for each call that may be in flight: those beyond wait for a retry, or for a commit.
 _WORKERS = 4
@@ -123,15 +124,10 @@ class Run(Generic[T, A]):
             self._main.cancel()
 
     def _in_thread(self) -> None:
-        try:
-            asyncio.run(self._all())
-        except asyncio.CancelledError:
-            pass
-        except BaseException as error:
-            self.error = self.error or error
-        finally:
-            self._reader.shutdown()
-            self._done.set()
+        error = loop_error(self._all)
+        self.error = self.error or error
+        self._reader.shutdown()
+        self._done.set()
 
     async def _all(self) -> None:
         self._loop = asyncio.get_running_loop()

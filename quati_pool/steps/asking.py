@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from quati_pool.errors import ConfigError
+from quati_pool.llm.budget import Budget
+from quati_pool.llm.client import Client
 from quati_pool.llm.prices import Price
 from quati_pool.llm.running import Run
 from quati_pool.steps.listener import Listener
+
+
+def check_budget(budget: float | None) -> None:
+    """Raises ConfigError for a budget that buys nothing."""
+    if budget is not None and budget <= 0:
+        raise ConfigError("--budget is nothing; name US dollars above 0")
+
+
+async def prepare(client: Client, schema: Mapping[str, Any], price: Price | None, budget: Budget) -> list[float | None]:
+    """Prepares a client for answers of this form; gives the cost of each call that took, None where it is not
+    known, and books those known to the budget."""
+    await client.prepare(schema)
+    costs = [price.cost(probe.usage) if price and probe.usage else None for probe in client.probes]
+    budget.spent = sum(cost for cost in costs if cost is not None)
+    return costs
 
 
 def check_price(price: Price | None, model: str) -> None:

@@ -14,7 +14,7 @@ from quati_pool.config import MEASURES, PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.between_qrels import RankingComparison, compare_rankings
 from quati_pool.evaluation.bounds import ndcg_bounds
-from quati_pool.evaluation.joined import Joined
+from quati_pool.evaluation.joined import Joined, answering
 from quati_pool.evaluation.leaderboard import Conditions, Leaderboard, leaderboard, systems_by_condition
 from quati_pool.evaluation.measures import parse_measures
 from quati_pool.evaluation.reusability import (
@@ -283,20 +283,8 @@ def _answering(run_set: RunSet, qrels: Qrels) -> list[Run]:
     empty one, as it is no run for other queries where others of its workspace answer these."""
     if not run_set.of_workspace:
         return run_set.runs
-    judged = qrels.queries.decode(np.unique(qrels.query)).to_pylist()
-    empty = [not set(judged).intersection(_query_ids(run)) for run in run_set.runs]
-    if all(empty):
-        return run_set.runs
-    none = np.empty(0, dtype=np.int64)
-    return [
-        Run.ranked(run.run_tag, run.queries, run.docs, none, none, none.astype(np.float64)) if nothing else run
-        for run, nothing in zip(run_set.runs, empty, strict=True)
-    ]
-
-
-def _query_ids(run: Run) -> list[str]:
-    found: list[str] = run.queries.decode(np.unique(run.query)).to_pylist()
-    return found
+    found = [answering(run, qrels) for run in run_set.runs]
+    return found if any(map(len, found)) else run_set.runs
 
 
 def _ranking(a: Condition, b: Condition, first: str, settings: Settings, seed: int) -> RankingComparison:

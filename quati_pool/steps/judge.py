@@ -22,7 +22,7 @@ from quati_pool.llm.budget import Budget
 from quati_pool.llm.client import Counters, Event
 from quati_pool.llm.running import Run
 from quati_pool.records import FAILURES, State
-from quati_pool.steps.asking import check_price, run_through
+from quati_pool.steps.asking import check_budget, check_price, prepare, run_through
 from quati_pool.steps.labelers import Grading, broken_judge, judge_definition
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pending import Pending, program_answer
@@ -263,9 +263,8 @@ class _Work:
 
     def ask(self, judge: LlmJudge) -> None:
         price = judge.price()
+        check_budget(self.options.budget)
         if self.options.budget is not None:
-            if self.options.budget <= 0:
-                raise ConfigError("--budget is nothing; name US dollars above 0")
             check_price(price, judge.parameters.model)
         calls = self.calls = Calls()
         budget = Budget(self.options.budget)
@@ -278,10 +277,8 @@ class _Work:
         async def connect() -> AsyncIterator[Asking]:
             async with judge.client(heard) as client:
                 self.counters = client.counters
-                await client.prepare(judge.prompt.schema())
-                for probe in client.probes:
-                    calls.probe(price.cost(probe.usage) if price and probe.usage else None)
-                budget.spent = calls.cost
+                for cost in await prepare(client, judge.prompt.schema(), price, budget):
+                    calls.probe(cost)
                 asking = Asking(judge, client, price, budget, self.options.reask)
                 self.endpoint = client.endpoint_name
                 self.listener.say(f"{self.pending.name}: asking {self.endpoint}, answers as {client.output}")

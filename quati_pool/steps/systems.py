@@ -12,7 +12,7 @@ from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverS
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artefacts import Counts, read_counts, stale
 from quati_pool.files.runs import read_run, write_run
-from quati_pool.records import Ids, Run
+from quati_pool.records import Run
 from quati_pool.registry import RETRIEVERS
 from quati_pool.steps.growing import BuildContext
 from quati_pool.steps.inputs import Corpus, Queries
@@ -90,8 +90,7 @@ class Systems:
         names = self.keys.corpora_of(run_tag)
         docs = self.corpora[next(iter(names))].store.ids if len(names) == 1 else None
         if read_counts(path)["documents"] == 0:
-            nothing = np.empty(0, dtype=np.int64)
-            return Run.ranked(run_tag, self.queries.ids, docs or Ids([]), nothing, nothing, nothing)
+            return Run.empty(run_tag, self.queries.ids, docs)
         run = read_run(path, run_tag=run_tag)
         return run.over(self.queries.ids, docs or run.docs)
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from quati_pool.files.problems import surrogate_problem
 from quati_pool.text.fencing import sendable
 from quati_pool.text.templates import Template
 from quati_pool.yaml_file import Place, YamlFile
@@ -19,10 +20,9 @@ LONGEST_ECHO = 4000
 
 def whole(text: str) -> str:
     """The text itself; raises ValueError where it holds half a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("holds half a surrogate pair; write the whole character") from None
+    problem = surrogate_problem(text)
+    if problem:
+        raise ValueError(problem)
     return text
 
 

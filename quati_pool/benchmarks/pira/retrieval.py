@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quati_pool.benchmarks.base import SPLITS, Case, Collection, RetrievalTask, Topic
+from quati_pool.benchmarks.base import SPLITS, Case, Collection, ReadingTask, RetrievalTask, Topic
 from quati_pool.benchmarks.passages import cut
 from quati_pool.benchmarks.pira.answering import WordsExam, WordsQuestion
 from quati_pool.benchmarks.pira.files import (
@@ -137,7 +137,7 @@ class TextRetrieval(_Retrieval):
         )
 
 
-class PassageRetrieval(_Retrieval):
+class PassageRetrieval(_Retrieval, ReadingTask):
     """The texts cut into passages of 100 words; every passage of a question's own text is relevant (1).
 
     The cut is at the word count exactly. The paper's preprocessor respects sentence ends, so its passages

@@ -11,7 +11,7 @@ from pathlib import Path
 from quati_pool.files.formats import data_suffix
 from quati_pool.files.label_files.label_file import KEYS
 from quati_pool.files.lines import read_lines
-from quati_pool.files.problems import STRICT, Problems, RowError, quoted
+from quati_pool.files.problems import STRICT, Problems, RowError, quoted, surrogate_problem
 from quati_pool.files.tables import Field, checker
 
 Record = dict[str, object]
@@ -157,11 +157,9 @@ class PairKeys:
         if check is None:
             check = self._checks[key, name] = checker([Field(key, name)])
         (text,) = check([value])
-        if not text.isascii():
-            try:
-                text.encode()
-            except UnicodeEncodeError:
-                raise RowError(f"{name} holds half a surrogate pair; write the whole character") from None
+        problem = None if text.isascii() else surrogate_problem(text)
+        if problem:
+            raise RowError(f"{name} {problem}")
         return text
 
 

@@ -27,7 +27,7 @@ from quati_pool.llm.prices import Price
 from quati_pool.llm.running import Run
 from quati_pool.records import State
 from quati_pool.registry import nearest
-from quati_pool.steps.asking import check_price, run_through
+from quati_pool.steps.asking import check_price, prepare, run_through
 from quati_pool.steps.benchmarks.journal import Entry, Journal, opened
 from quati_pool.steps.listener import Listener
 
@@ -255,10 +255,8 @@ class _Work:
             first = next(iter(self.pending))
             async with client_for(answerer.parameters, self._heard) as client:
                 self.counters = client.counters
-                await client.prepare(self.exam.asked(first).form.schema())
-                for probe in client.probes:
-                    answers.count(price.cost(probe.usage) if price and probe.usage else None, None)
-                budget.spent = answers.cost
+                for cost in await prepare(client, self.exam.asked(first).form.schema(), price, budget):
+                    answers.count(cost, None)
                 self._say(f"{answerer.name}: asking {client.endpoint_name}, answers as {client.output}")
                 yield _Asking(client, price, budget, answerer.parameters.seed)
 

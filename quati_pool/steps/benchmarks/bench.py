@@ -8,10 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from quati_pool.benchmarks.base import AnswerTask, Benchmark, Case, Exam, RetrievalTask, Row, Task
+from quati_pool.benchmarks.base import (
+    AnswerTask,
+    Benchmark,
+    Case,
+    Collection,
+    Exam,
+    ReadingTask,
+    RetrievalTask,
+    Row,
+    Task,
+)
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artefacts import file_digest
 from quati_pool.registry import BENCHMARKS, nearest
+from quati_pool.steps.asking import check_budget
 from quati_pool.steps.benchmarks.answers import Answerer, ask, chosen_answerer
 from quati_pool.steps.benchmarks.collections import Source, write_workspace
 from quati_pool.steps.benchmarks.predictions import read_predictions
@@ -102,12 +113,12 @@ def bench(
     answerer = chosen_answerer(config, options.judge) if options.judge else None
     if answerer is not None:
         result.models[answerer.name] = answerer.parameters.model
-    work = _Work(result, answerer, listener, stop)
+    work = _Work(result, answerer, listener, stop, Inputs(data))
     if isinstance(task, RetrievalTask):
         systems = SystemsFile.read(options.systems) if options.systems else None
         if options.to is not None:
             written = _first_settings(cases, options)
-            _write(result, task, written, options.to, systems, listener)
+            work.write(task, written, options.to, systems)
             for case in cases:
                 if case not in written:
                     result.note(f"{' '.join(case)} is not written: name it with --setting {case.setting}")
@@ -121,15 +132,14 @@ def bench(
         if not result.rows and result.error is None:
             result.note(f"no program answers {name} {task_name}: name a model by --judge, or answers by --predictions")
     # Last: who reads a file says better what is wrong with it.
-    result.inputs = _inputs(task, cases, data, options)
+    result.inputs = _inputs(work.inputs, task, cases, options)
     return result
 
 
-def _inputs(task: Task, cases: Sequence[Case], data: Path, options: BenchOptions) -> dict[str, str]:
+def _inputs(read: Inputs, task: Task, cases: Sequence[Case], options: BenchOptions) -> dict[str, str]:
     """The hashes of all files that are read."""
-    read = Inputs(data)
     for case in cases:
-        read.add(task.files(data, case))
+        read.add(task.files(read.data, case))
     given = {f"--predictions {name}": path for name, path in options.predictions}
     if options.systems is not None or options.judge is not None:
         given["--systems"] = options.systems or _CONFIG
@@ -143,7 +153,7 @@ def place(task: Task, case: Case) -> str:
 
 def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
     retrieval = isinstance(task, RetrievalTask)
-    reads = isinstance(task, RetrievalTask) and bool(task.readers)
+    reads = isinstance(task, ReadingTask)
     asks = reads or isinstance(task, AnswerTask)
     misfits = {
         "--to": options.to is not None and not retrieval,
@@ -156,8 +166,7 @@ def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
     for option, misfit in misfits.items():
         if misfit:
             raise ConfigError(f"{option} means nothing to {name} {task.name} as it is asked for; drop it")
-    if options.budget is not None and options.budget <= 0:
-        raise ConfigError("--budget is nothing; name US dollars above 0")
+    check_budget(options.budget)
     if options.to is not None and options.judge is not None:
         raise ConfigError("--to writes a collection and asks nobody; drop --judge, or --to")
 
@@ -206,26 +215,6 @@ def _predicted(cases: Sequence[Case], options: BenchOptions) -> Case | None:
     return among[0]
 
 
-def _write(
-    result: BenchResult, task: RetrievalTask, cases: Sequence[Case], to: Path, systems: SystemsFile | None,
-    listener: Listener,
-) -> None:  # fmt: skip
-    for case in cases:
-        collection = task.collection(result.data, case)
-        folder = to if len(cases) == 1 else to / "-".join(filter(None, case))
-        source = _source(result, task, case)
-        written = write_workspace(folder, source, collection, systems, result.options.seed, listener, keep=True)
-        result.workspaces.append(written)
-        result.note(*collection.notes)
-
-
-def _source(result: BenchResult, task: Task, case: Case) -> Source:
-    """What a case's collection is called, and where it is from."""
-    read = Inputs(result.data)
-    read.add(task.files(result.data, case))
-    return Source(f"{result.benchmark.name}-{place(task, case)}", result.benchmark, read.named())
-
-
 @dataclass
 class _Work:
     """What all cases of one command share."""
@@ -234,24 +223,43 @@ class _Work:
     answerer: Answerer | None
     listener: Listener
     stop: threading.Event | None
+    inputs: Inputs
     spent: float = 0.0
+
+    def write(self, task: RetrievalTask, cases: Sequence[Case], to: Path, systems: SystemsFile | None) -> None:
+        """Each case's collection as a workspace of the user's: one in the folder ``to``, several in folders in it."""
+        for case in cases:
+            folder = to if len(cases) == 1 else to / "-".join(filter(None, case))
+            _, written = self._workspace(folder, task, case, systems, keep=True)
+            self.result.workspaces.append(written)
+
+    def _workspace(
+        self, folder: Path, task: RetrievalTask, case: Case, systems: SystemsFile | None, *, keep: bool
+    ) -> tuple[Collection, Path]:
+        """A case's collection, and the pool.yaml of its workspace."""
+        result, data = self.result, self.inputs.data
+        collection = task.collection(data, case)
+        result.note(*collection.notes)
+        files = self.inputs.add(task.files(data, case))
+        source = Source(f"{result.benchmark.name}-{place(task, case)}", result.benchmark, files)
+        config = write_workspace(folder, source, collection, systems, result.options.seed, self.listener, keep=keep)
+        return collection, config
 
     def search(self, task: RetrievalTask, case: Case, systems: SystemsFile | None) -> None:
         """The rows of every system of one collection, and of a model that reads what they find."""
         result, options = self.result, self.result.options
-        collection = task.collection(result.data, case)
-        result.note(*collection.notes)
         folder = options.folder / "collections" / place(task, case)
-        source = _source(result, task, case)
-        config = write_workspace(folder, source, collection, systems, options.seed, self.listener)
-        reads = task.readers if self.answerer else ()
-        found = retrieve(config, collection, task, case, self.listener, options.over if reads else None)
+        collection, config = self._workspace(folder, task, case, systems, keep=False)
+        asks = isinstance(task, ReadingTask) and self.answerer is not None
+        found = retrieve(config, collection, task, case, self.listener, options.over if asks else None)
         result.rows += found.rows
         result.note(*found.notes)
         if found.curve is not None:
             result.curves.append(found.curve)
+        if not isinstance(task, ReadingTask):
+            return
         for run_tag, passages in found.passages.items():
-            for k in reads:
+            for k in task.readers:
                 exam = task.reading(result.data, case, k, {query: texts[:k] for query, texts in passages.items()})
                 result.note(*(f"{run_tag}@{k}, {note}" for note in exam.notes))
                 self._ask(exam, f"{options.judge} over {run_tag}@{k}")

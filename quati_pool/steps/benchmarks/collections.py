@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 from quati_pool import __version__
 from quati_pool.benchmarks.base import Benchmark, Collection
 from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artefacts import file_digest, locked, sync
+from quati_pool.files.artefacts import file_digest, locked, put_file
 from quati_pool.files.problems import id_error
 from quati_pool.records import id_problem
 from quati_pool.steps.benchmarks.systems_file import POOL_DEPTH, RUN_DEPTH, SystemsFile, default_systems
@@ -259,14 +258,10 @@ def _digest(lines: Iterable[str]) -> str:
 
 def _write(path: Path, lines: Iterable[str]) -> None:
     """A file that is there whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".partial-{path.name}")
-    try:
+
+    def fill(partial: Path) -> None:
         with partial.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(lines)
-        sync(partial)
-        os.replace(partial, path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    sync(path.parent)
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    put_file(path, fill)

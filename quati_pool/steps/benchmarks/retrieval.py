@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.benchmarks.base import Case, Collection, RetrievalTask, Row
+from quati_pool.benchmarks.base import Case, Collection, ReadingTask, RetrievalTask, Row
 from quati_pool.config import PoolConfig, load_config
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.joined import Joined
+from quati_pool.evaluation.joined import Joined, answering
 from quati_pool.evaluation.measures import resolve
 from quati_pool.evaluation.robust import robust
 from quati_pool.evaluation.scores import Scores, score
 from quati_pool.evaluation.success import first_relevant, random_success, success
 from quati_pool.files.artefacts import read_counts
 from quati_pool.files.runs import read_run
-from quati_pool.records import Ids, Qrels, Run
+from quati_pool.records import Ids, Run
 from quati_pool.registry import nearest
 from quati_pool.steps.benchmarks.systems_file import foreign_languages
 from quati_pool.steps.build import build
@@ -79,7 +79,7 @@ def retrieve(
     build(config_path, listener)
     runs = {run_tag: _run(config, run_tag) for run_tag in config.systems}
     qrels = qrels_of(collection.qrels)
-    joined = Joined([_answering(run, qrels) for run in runs.values()], qrels)
+    joined = Joined([answering(run, qrels) for run in runs.values()], qrels)
     level = _Level(joined, config.run_depth, task.measures)
     measures, undefined = level.measures()
     if collection.units is not None:
@@ -96,7 +96,7 @@ def retrieve(
     ]
     curve = _curve(level, collection, case) if task.curve else None
     text = dict(collection.passages) if readers else {}
-    deepest = max(task.readers, default=0)
+    deepest = max(task.readers) if isinstance(task, ReadingTask) else 0
     passages = {tag: _texts(runs[tag], collection, text, deepest) for tag in readers}
     return Retrieved(rows, curve, passages, _notes(config, collection))
 
@@ -153,20 +153,8 @@ def _readers(config: PoolConfig, over: Sequence[str] | None) -> list[str]:
 def _run(config: PoolConfig, run_tag: str) -> Run:
     path = Workspace(config.folder).run(run_tag)
     if read_counts(path)["documents"] == 0:
-        return _nothing(run_tag)
+        return Run.empty(run_tag)
     return read_run(path, run_tag)
-
-
-def _answering(run: Run, qrels: Qrels) -> Run:
-    """The run; an empty one where all it found is for queries that nobody judged, which is no mistake here."""
-    judged = set(qrels.queries.values.to_pylist())
-    found = run.queries.decode(np.unique(run.query)).to_pylist()
-    return run if judged.intersection(found) else _nothing(run.run_tag)
-
-
-def _nothing(run_tag: str) -> Run:
-    none = np.empty(0, dtype=np.int64)
-    return Run.ranked(run_tag, Ids([]), Ids([]), none, none, none.astype(np.float64))
 
 
 def _by_text(runs: Sequence[Run], collection: Collection, units: Mapping[str, str]) -> Joined:

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from quati_pool.benchmarks.base import Collection, Topic
 from quati_pool.config import load_config
 from quati_pool.errors import ConfigError, InputError, MissingExtraError, QuatiPoolError
+from quati_pool.files import artefacts
 from quati_pool.files.corpus import read_passages
 from quati_pool.files.qrels import read_qrels
 from quati_pool.files.queries import read_queries
 from quati_pool.registry import RETRIEVERS
-from quati_pool.steps.benchmarks import collections
 from quati_pool.steps.benchmarks.collections import Source, write_workspace
 from quati_pool.steps.benchmarks.systems_file import SystemsFile, _flow
 from quati_pool.steps.listener import Listener
@@ -185,7 +185,7 @@ class Killed(BaseException):
 def dying(at: int, before: bool) -> Callable[[Path, Path], None]:
     """os.replace, whose process dies at its ``at``-th call, before it or after it."""
     calls = 0
-    real = collections.os.replace
+    real = artefacts.os.replace
 
     def replaces(source: Path, target: Path) -> None:
         nonlocal calls
@@ -209,7 +209,7 @@ def test_killed_at_any_file_the_same_command_finishes(
     write(tmp_path / "whole")
     folder = tmp_path / "killed"
     with monkeypatch.context() as patched:
-        patched.setattr(collections.os, "replace", dying(at, before))
+        patched.setattr(artefacts.os, "replace", dying(at, before))
         with pytest.raises(Killed):
             write(folder, keep=keep)
     # What a process leaves that has no time to clear up.

@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 import pytrec_eval
 
-from quati_pool.benchmarks.base import Case, Collection, RetrievalTask, Topic
+from quati_pool.benchmarks.base import Case, Collection, Exam, ReadingTask, Topic
 from quati_pool.errors import ConfigError
 from quati_pool.steps.benchmarks.collections import Source, write_workspace
 from quati_pool.steps.benchmarks.retrieval import Retrieved, retrieve
@@ -42,7 +42,7 @@ run_depth: 30
 """
 
 
-class Found(RetrievalTask):
+class Found(ReadingTask):
     name = "found"
     summary = "of the tests"
     measures: ClassVar[tuple[str, ...]] = ("nDCG@10", "R@20")
@@ -62,6 +62,9 @@ class Found(RetrievalTask):
         ]
         queries = [Topic(query_id, query, CLUSTERS.get(query_id, "")) for query_id, query in QUERIES.items()]
         return Collection(list(TEXTS.items()), queries, [*qrels, ("q1", "gone", 1)], "en", UNITS)
+
+    def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> Exam:
+        raise AssertionError("retrieving asks nobody")
 
 
 TASK = Found()
