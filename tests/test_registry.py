@@ -11,6 +11,7 @@ import pytest
 
 from quati_pool.errors import ConfigError
 from quati_pool.registry import BENCHMARKS, FUSIONS, RERANKERS, RETRIEVERS, Registry, nearest
+from tests.plugin_package import write_dist_info
 
 PLUGIN = """
 from quati_pool.retrieval.fusion import CombSum
@@ -54,10 +55,7 @@ print(json.dumps({f"{c.kind} {c.name}": [c.summary, c.problem] for c in componen
 @pytest.fixture
 def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that holds an installed package with plug-ins, good and broken, put before all others."""
-    info = tmp_path / "elsewhere-3.1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 3.1\n")
-    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    write_dist_info(tmp_path, "elsewhere", "3.1", ENTRY_POINTS)
     (tmp_path / "elsewhere.py").write_text(PLUGIN)
     (tmp_path / "crashes.py").write_text("1 / 0\n")
     (tmp_path / "leaves.py").write_text("raise SystemExit('bye')\n")
@@ -195,10 +193,7 @@ def test_plugins_of_one_class_name_share_neither_index_nor_run(tmp_path: Path) -
         (site / name).mkdir(parents=True)
         (site / name / "__init__.py").touch()
         (site / name / "retriever.py").write_text(SAME_NAME.format(package=name))
-        info = site / f"{name}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[quati_pool.retrievers]\n{name} = {name}.retriever:Finds\n")
+        write_dist_info(site, name, "1.0", f"[quati_pool.retrievers]\n{name} = {name}.retriever:Finds\n")
     (home / "c.jsonl").write_text('{"doc_id": "d", "text": "a"}\n')
     (home / "q.tsv").write_text("q\ta\n")
     script = f"import sys; sys.path[:0] = [{str(site)!r}, {str(Path(__file__).parents[1])!r}]\n{TWO_BUILDS}"

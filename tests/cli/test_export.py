@@ -24,6 +24,7 @@ from quati_pool.steps.build import build
 from quati_pool.steps.judge import judge
 from quati_pool.steps.listener import Listener
 from tests.cli.conftest import Cli, Done
+from tests.plugin_package import write_dist_info
 from tests.release.small_release import HARD_IDS, by_query, contents
 from tests.release.test_beir import loaded as loaded_by_beir
 from tests.release.test_hf import grades_of
@@ -613,10 +614,7 @@ ENTRY_POINTS = (
 def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An installed package with formats, one sound and two broken, and one that has the name of one of ours."""
     site = tmp_path / "site"
-    info = site / "elsewhere-3.1.dist-info"
-    info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: elsewhere\nVersion: 3.1\n")
-    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    write_dist_info(site, "elsewhere", "3.1", ENTRY_POINTS)
     (site / "elsewhere_formats.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(site)
     vars(EXPORTS).pop("_plugins", None)

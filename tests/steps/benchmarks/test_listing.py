@@ -11,6 +11,7 @@ from quati_pool.errors import ConfigError
 from quati_pool.registry import BENCHMARKS, Registry
 from quati_pool.render.tables import to_text
 from quati_pool.steps.benchmarks import listing
+from tests.plugin_package import write_dist_info
 from tests.shared_data import shared
 
 PLUGIN = """
@@ -38,10 +39,7 @@ SMALL = "tests.steps.benchmarks.small_benchmark:Small"
 @pytest.fixture
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Registry:
     """The registry with one benchmark of ours and three plug-ins, two of them broken."""
-    info = tmp_path / "another-2.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: another\nVersion: 2.0\n")
-    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    write_dist_info(tmp_path, "another", "2.0", ENTRY_POINTS)
     (tmp_path / "another.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
     registry = Registry("benchmarks", {"small": SMALL})
