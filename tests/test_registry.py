@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quati_pool.errors import ConfigError
-from quati_pool.registry import BENCHMARKS, FUSIONS, RERANKERS, RETRIEVERS, Registry, nearest
+from quati_pool.registry import BENCHMARKS, FUSIONS, PREPARATIONS, RERANKERS, RETRIEVERS, Registry, nearest
 from tests.plugin_package import write_dist_info
 
 PLUGIN = """
@@ -63,7 +63,9 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("registry", [RETRIEVERS, RERANKERS, FUSIONS, BENCHMARKS], ids=lambda registry: registry.kind)
+@pytest.mark.parametrize(
+    "registry", [RETRIEVERS, RERANKERS, FUSIONS, BENCHMARKS, PREPARATIONS], ids=lambda registry: registry.kind
+)
 def test_every_name_of_ours_is_there(registry: Registry) -> None:
     assert registry.names()
     for name in registry.names():

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.cli.engine_options import AddressOption, EngineName, check_address
+from quati_pool.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from quati_pool.engines.base import Engine
+
 
 ConfigOption = Annotated[Path, typer.Option("--config", "-c", help="The collection's pool.yaml.")]
 
@@ -30,6 +38,14 @@ def build(
     force: Annotated[
         bool, typer.Option("--force", help="Make everything anew, or what --only names, though nothing changed.")
     ] = False,
+    engine: Annotated[
+        EngineName | None,
+        typer.Option(help="Encode dense, splade and colbert by workers: processes, or a Ray cluster (extra: ray)."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Workers of the engine, each with the model; by default one a core.")
+    ] = None,
+    address: AddressOption = None,
     planned: Annotated[
         bool, typer.Option("--plan", help="Say what every system will need and what is there; run and write nothing.")
     ] = False,
@@ -38,24 +54,42 @@ def build(
     """Run all systems, pool their results to the depth, and say how diverse the pool is.
 
     Writes runs/, pool.jsonl.gz and reports/ beside the pool.yaml. What is finished and unchanged is
-    reused; a build that was killed is finished by running it again.
+    reused; a build that was killed is finished by running it again, with an engine or without.
     """
+    if workers is not None and engine is None:
+        raise typer.BadParameter("is the number of an engine's workers; add --engine local", param_hint="--workers")
+    check_address(engine, address)
     if planned:
-        if qrels or force:
+        if qrels or force or engine:
             raise typer.BadParameter(
-                "runs nothing, so --qrels and --force mean nothing; drop them", param_hint="--plan"
+                "runs nothing, so --qrels, --force and --engine mean nothing; drop them", param_hint="--plan"
             )
         _plan(config, only or (), how)
         return
     from quati_pool.steps import build as step
     from quati_pool.steps.diversity_report import as_data, tables
 
+    opener = _opener(engine, workers, address)
     with ConsoleListener() as listener:
-        result = step.build(config, listener, qrels=qrels, force=force, only=only or ())
+        result = step.build(config, listener, qrels=qrels, force=force, only=only or (), workers=opener)
     if result is not None:
         show(tables(result), as_data(result), how)
     elif how is Format.json:
         show([], {"systems": [], "pool": None}, how)
+
+
+def _opener(engine: EngineName | None, workers: int | None, address: str | None) -> Callable[[], Engine] | None:
+    """What opens the engine asked for, which happens when there is work for it.
+
+    Raises MissingExtraError at once.
+    """
+    if engine is None:
+        return None
+    from quati_pool.engines.opening import open_engine
+
+    if engine is EngineName.ray and find_spec("ray") is None:
+        raise MissingExtraError("the engine ray", "ray", "ray")
+    return partial(open_engine, engine.value, workers, address)
 
 
 def _plan(config: Path, only: Sequence[str], how: Format) -> None:

@@ -25,6 +25,7 @@ from quati_pool.cli import (
     import_labels,
     judge,
     labels,
+    prepare,
     prompts,
     questions,
     report,
@@ -59,8 +60,8 @@ def _options(
 
 
 for group in (
-    workspaces, build, judge, batch, labels, assessors, assign, annotate, import_labels, questions, agree, evaluate,
-    report, export, bench, prompts, validate, components,
+    workspaces, prepare, build, judge, batch, labels, assessors, assign, annotate, import_labels, questions, agree,
+    evaluate, report, export, bench, prompts, validate, components,
 ):  # fmt: skip
     group.register(app)
 

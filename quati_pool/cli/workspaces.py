@@ -22,14 +22,22 @@ def init(
     paper: Annotated[
         bool, typer.Option("--paper", help="With all systems of the Quati paper, on its 1M and 10M passages.")
     ] = False,
+    pages: Annotated[
+        bool, typer.Option("--pages", help="A prepare.yaml instead, with sample pages that it makes a corpus of.")
+    ] = False,
 ) -> None:
-    """Make a workspace: a folder with a commented pool.yaml."""
-    from quati_pool.steps.init import init as step
+    """Make a workspace: a folder with a commented pool.yaml, or prepare.yaml."""
+    if paper and pages:
+        raise typer.BadParameter("--paper has a prepare.yaml of its own; drop one of them", param_hint="--pages")
+    from quati_pool.steps import init as step
 
-    path = step(folder, paper=paper)
-    if paper:
+    path = (step.init_pages(folder) if pages else step.init(folder, paper=paper))[-1]
+    if pages:
+        typer.echo(f"wrote {path} and some pages; run: quati-pool prepare -c {path}; then put your own pages there")
+    elif paper:
         typer.echo(
-            f"wrote {path}: what it needs is said at its top; to see what it takes: quati-pool build --plan -c {path}"
+            f"wrote {path}, and prepare.yaml for its corpora: what each needs is said at its top; "
+            f"to see what it takes: quati-pool build --plan -c {path}"
         )
     else:
         typer.echo(f"wrote {path}: name your corpus and queries in it, then run: quati-pool build -c {path}")

@@ -46,11 +46,14 @@ def read_bytes(path: Path) -> bytes:
 
 
 @contextmanager
-def output(path: Path) -> Iterator[BinaryIO]:
-    """A stream that writes ``path``, packed if it ends in .gz, the same bytes whenever it is written."""
+def output(path: Path, level: int = 6) -> Iterator[BinaryIO]:
+    """A stream that writes ``path``, packed if it ends in .gz, the same bytes whenever it is written.
+
+    ``level``, from 1 (fast) to 9 (small), is gzip's.
+    """
     with path.open("wb") as raw:
         if path.suffix == ".gz":
-            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed:
+            with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=level) as packed:
                 yield cast("BinaryIO", packed)
         else:
             yield raw

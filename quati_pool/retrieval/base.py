@@ -23,6 +23,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
 from quati_pool.corpus.store import CorpusStore
+from quati_pool.engines.base import Engine
 from quati_pool.files.artefacts import Counts, digest, file_digest
 from quati_pool.records import Query, Run
 from quati_pool.retrieval.planning import Estimate, Work
@@ -65,11 +66,13 @@ class Site:
 
 @dataclass
 class Context:
-    """What components of one build share: where progress and notes go, engines that are started once, and
-    folders for long work, which the build keeps in the workspace and which here last as long as the context."""
+    """What components of one build share: where progress and notes go, engines that are started once, folders
+    for long work, which the build keeps in the workspace and which here last as long as the context, and what
+    opens an engine whose workers encode a corpus; None where this process does."""
 
     progress: Progress = lambda done, total: None
     note: Callable[[str], None] = lambda line: None
+    workers: Callable[[], Engine] | None = None
     _engines: dict[type, Any] = field(default_factory=dict)
     _exit: ExitStack = field(default_factory=ExitStack)
     _place: Path | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.config import PoolConfig, load_config
+from quati_pool.engines.base import Engine
 from quati_pool.errors import ConfigError, MissingExtraError
 from quati_pool.files.artefacts import Counts, digest, file_digest
 from quati_pool.files.pools import PoolPair, write_pool
@@ -50,12 +51,15 @@ def build(
     qrels: Path | None = None,
     force: bool = False,
     only: Sequence[str] = (),
+    workers: Callable[[], Engine] | None = None,
 ) -> BuildResult | None:
     """Brings a workspace up to date: corpus stores, indexes, runs, pool, reports.
 
     ``only`` makes the runs of the systems named and what they are made from; the pool follows where
     all other runs are current, otherwise None is returned and the pool left as it was. ``force``
-    makes everything anew (with ``only``: the indexes and runs of the systems named).
+    makes everything anew (with ``only``: the indexes and runs of the systems named). Where
+    corpora are to be encoded, ``workers`` opens the engine that does it, to the same numbers as this process
+    does where it is None.
     """
     config = load_config(config_path)
     for run_tag in only:
@@ -76,7 +80,8 @@ def build(
     prepare(keys, workspace, wanted, forced, listener.say)
     corpora = {name: open_corpus(config, name, maker, force=everything) for name in fingerprints}
     extra = load_extra(config, queries, list(corpora.values()))
-    with BuildContext(note=listener.say, maker=maker, corpora=list(corpora.values())) as context:
+    stores = list(corpora.values())
+    with BuildContext(note=listener.say, workers=workers, maker=maker, corpora=stores) as context:
         systems = Systems(config, queries, corpora, keys, maker, context, forced)
         for run_tag in sorted(wanted, key=lambda tag: not systems.reads_files(tag)):
             systems.run(run_tag)

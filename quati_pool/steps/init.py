@@ -1,11 +1,14 @@
-"""``quati-pool init``: a workspace with a ``pool.yaml`` that explains itself."""
+"""``quati-pool init``: a workspace with a ``pool.yaml`` or a ``prepare.yaml`` that explains itself."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from quati_pool.bundled import bundled
 from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artefacts import put_file
 
 TEMPLATE = """\
 # A collection for quati-pool. Paths are relative to this file; unknown keys are refused.
@@ -47,20 +50,38 @@ measures: [nDCG@10, nDCG@20, "R(rel=2)@100", "RR(rel=2)@10", "Judged@10"]   # ir
 """
 
 
-def init(folder: Path, *, paper: bool = False) -> Path:
+def init(folder: Path, *, paper: bool = False) -> list[Path]:
     """Writes ``pool.yaml`` into ``folder``, which is made where it is not there; ``paper`` takes the one with
-    all systems of the Quati paper.
+    all systems of the Quati paper, and the ``prepare.yaml`` of its two corpora.
 
     Raises QuatiPoolError where there is one already.
     """
-    path, partial = folder / "pool.yaml", folder / ".partial-pool.yaml"
-    if path.exists():
-        raise QuatiPoolError(f"{path} is there already; edit it, or choose another folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    made = (bundled("data/quati-paper") / "pool.yaml").read_text("utf-8") if paper else _template(folder)
-    partial.write_text(made, encoding="utf-8")
-    partial.replace(path)
-    return path
+    if not paper:
+        return _put(folder, {"pool.yaml": _template(folder)})
+    place = bundled("data/quati-paper")
+    return _put(folder, {name: (place / name).read_text("utf-8") for name in ("prepare.yaml", "pool.yaml")})
+
+
+def init_pages(folder: Path) -> list[Path]:
+    """Writes a ``prepare.yaml`` and a file of sample pages that it turns into a corpus.
+
+    Raises QuatiPoolError where there is one of them already.
+    """
+    place = bundled("data/sample")
+    pages = (place / "pages.jsonl").read_text("utf-8")
+    return _put(folder, {"pages/sample.jsonl": pages, "prepare.yaml": (place / "prepare.yaml").read_text("utf-8")})
+
+
+def _put(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Writes files by name, all or, where one is there already, none; the last one is the one to look at."""
+    paths = [folder / name for name in files]
+    for path in paths:
+        if path.exists():
+            raise QuatiPoolError(f"{path} is there already; edit it, or choose another folder")
+    for path, text in zip(paths, files.values(), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        put_file(path, partial(Path.write_text, data=text, encoding="utf-8"))
+    return paths
 
 
 def _template(folder: Path) -> str:

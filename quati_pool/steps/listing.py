@@ -8,7 +8,7 @@ from typing import Any, get_args
 from pydantic_core import PydanticUndefined
 
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.registry import FUSIONS, JUDGES, RERANKERS, RETRIEVERS, Registry
+from quati_pool.registry import FUSIONS, JUDGES, PREPARATIONS, RERANKERS, RETRIEVERS, Registry
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,16 @@ class ComponentListing:
 
 def components() -> list[ComponentListing]:
     """Every retriever, reranker, fusion and judge; a broken plug-in is listed with its error."""
-    return [
-        _listing(registry, name) for registry in (RETRIEVERS, RERANKERS, FUSIONS, JUDGES) for name in registry.names()
-    ]
+    return _listed(RETRIEVERS, RERANKERS, FUSIONS, JUDGES)
+
+
+def preparation_steps() -> list[ComponentListing]:
+    """Every step of preparation, in the same way."""
+    return _listed(PREPARATIONS)
+
+
+def _listed(*registries: Registry) -> list[ComponentListing]:
+    return [_listing(registry, name) for registry in registries for name in registry.names()]
 
 
 def _listing(registry: Registry, name: str) -> ComponentListing:

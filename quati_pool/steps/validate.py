@@ -1,4 +1,4 @@
-"""``quati-pool validate``: files of the user's, and the ``pool.yaml`` that names them."""
+"""``quati-pool validate``: files of the user's, and the ``pool.yaml`` and ``prepare.yaml`` that name them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,42 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.config import load_config
-from quati_pool.errors import ConfigError, InputError
+from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.validation import ValidationReport, validate_file
+from quati_pool.preparation.base import Sink
+from quati_pool.preparation.config import load_prepare_config
+from quati_pool.yaml_file import YamlFile
 
 
 def validate(path: Path, kind: str | None, **options: Any) -> ValidationReport:
     """Checks a file as ``kind`` or as what it looks like; ``options`` are those of ``validate_file``.
 
-    A YAML file is a ``pool.yaml``: its first fault is told, as what follows from a fault is not known.
+    A YAML file is a ``prepare.yaml`` where it lists steps, else a ``pool.yaml``: its first fault is told, as what
+    follows from a fault is not known.
     """
     if kind != "config" and (kind or path.suffix not in (".yaml", ".yml")):
         chosen: Any = kind
         return validate_file(path, chosen, **options)
     try:
-        config = load_config(path)
+        counts = _preparation(path) if _lists_steps(path) else _collection(path)
     except InputError as error:
         return ValidationReport(path, "config", [error], 0, [], {})
-    except ConfigError as error:  # a plug-in that cannot be loaded
+    except QuatiPoolError as error:  # a plug-in that cannot be loaded, a step that cannot be carried out
         return ValidationReport(path, "config", [InputError(path, None, str(error))], 0, [], {})
-    counts = {"systems": len(config.systems), "corpora": len(config.corpora), "judges": len(config.judges)}
     return ValidationReport(path, "config", [], 0, [], counts)
+
+
+def _lists_steps(path: Path) -> bool:
+    data = YamlFile(path).data
+    return isinstance(data, dict) and "steps" in data
+
+
+def _collection(path: Path) -> dict[str, int]:
+    config = load_config(path)
+    return {"systems": len(config.systems), "corpora": len(config.corpora), "judges": len(config.judges)}
+
+
+def _preparation(path: Path) -> dict[str, int]:
+    config = load_prepare_config(path)
+    written = sum(isinstance(step, Sink) for step in config.made())
+    return {"steps": len(config.steps), "corpora": written}

@@ -42,9 +42,10 @@ def app(config: Path) -> Iterator[Served]:
         yield started
 
 
-def press(page: Page, key: str) -> None:
-    """Presses a key that ends the question, and waits for the next one or the end."""
-    before = question(page)
+def press(page: Page, key: str, before: str | None = None) -> None:
+    """Presses a key that ends the question, and waits for the next one or the end. ``before`` is the question where
+    it was just waited for."""
+    before = before or question(page)
     page.keyboard.press(key)
     page.wait_for_function(
         "before => document.querySelector('.end') || "
@@ -179,12 +180,12 @@ def test_hostile_passages_do_nothing(browser: Browser, tmp_path: Path) -> None:
         sign_in(page, app, code_for(config, ":red[<i>]"))
         shown = []
         for _ in texts:
-            question(page)
+            asked = question(page)
             shown.append(page.locator(".passage").evaluate("element => element.textContent"))
             assert page.locator(".passage *:not(mark):not(.hidden-character)").count() == 0
             assert page.evaluate("document.documentElement.scrollWidth") <= 1280
             page.locator(".passage").hover()
-            press(page, "1")
+            press(page, "1", asked)
         assert page.get_by_role("button", name=":red[<i>]").is_visible()
         clean(record, app)
     plain = {text for text in texts if text.isascii() and text.isprintable()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,10 @@ class Stage:
         )
 
 
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+@contextmanager
+def staged(folder: Path) -> Iterator[Stage]:
     rows = [{**pair(*ids, text), "query": QUERIES[ids[0]]} for ids, text in PASSAGES.items()]
-    config = collection(tmp_path, rows)
+    config = collection(folder, rows)
     with Desk.open(config) as desk:
         for name, grades in GRADES.items():
             for ids, relevance in grades.items():
@@ -68,7 +69,21 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         assigned(desk, ("ana", "bia"))
     ana, lia = code_for(config, "ana"), code_for(config, "lia", "lead")
     with served(config) as app:
-        yield Stage(app, tmp_path, ana, lia)
+        yield Stage(app, folder, ana, lia)
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """For tests that only look."""
+    with staged(tmp_path_factory.mktemp("lead")) as shown:
+        yield shown
+
+
+@pytest.fixture
+def own_stage(tmp_path: Path) -> Iterator[Stage]:
+    """For a test that changes what is there."""
+    with staged(tmp_path) as shown:
+        yield shown
 
 
 def dispute(page: Page, text: str) -> Any:
@@ -76,11 +91,11 @@ def dispute(page: Page, text: str) -> Any:
     return page.locator("[class*='st-key-dispute-']").filter(has_text=text)
 
 
-def test_a_lead_decides_changes_her_mind_and_marks_for_practice(browser: Browser, stage: Stage) -> None:
+def test_a_lead_decides_changes_her_mind_and_marks_for_practice(browser: Browser, own_stage: Stage) -> None:
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, stage.app, stage.lia)
-        page.goto(f"{stage.app.address}/review")
+        sign_in(page, own_stage.app, own_stage.lia)
+        page.goto(f"{own_stage.app.address}/review")
         box = dispute(page, "inaugurada")
         expect(box.get_by_text("ana", exact=True)).to_be_visible()
         box.get_by_label("Comment, stored with the decision").fill("the date is there")
@@ -91,7 +106,7 @@ def test_a_lead_decides_changes_her_mind_and_marks_for_practice(browser: Browser
         expect(box.get_by_text("lia decided: 1 Relevant")).to_be_visible()
         box.get_by_role("button", name="Take the decision back").click()
         expect(box.get_by_text("lia decided")).to_have_count(0)
-        assert stage.decisions == [
+        assert own_stage.decisions == [
             ("q0", "d1", "ok", 3, "the date is there"),
             ("q0", "d1", "ok", 1, "the date is there"),
             ("q0", "d1", "retracted", None, None),
@@ -102,7 +117,7 @@ def test_a_lead_decides_changes_her_mind_and_marks_for_practice(browser: Browser
         page.get_by_label("Explanation, shown after the answer").fill("It names the day.")
         page.get_by_role("button", name="Mark for practice").click()
         expect(page.get_by_text("Assessors practise on this pair first.")).to_be_visible()
-        assert stage.rows("SELECT query_id, doc_id, relevance, explanation, by FROM training") == [
+        assert own_stage.rows("SELECT query_id, doc_id, relevance, explanation, by FROM training") == [
             ("q0", "d1", 3, "It names the day.", "lia")
         ]
         assert record.errors == []
@@ -154,24 +169,24 @@ def test_an_assessor_reaches_no_page_of_leads_by_address(browser: Browser, stage
         assert (answer.status, "q0" in answer.text()) == (403, False)
 
 
-def test_a_session_revoked_a_moment_ago_shows_and_changes_nothing(browser: Browser, stage: Stage) -> None:
+def test_a_session_revoked_a_moment_ago_shows_and_changes_nothing(browser: Browser, own_stage: Stage) -> None:
     with visitor(browser) as (context, record):
         page = record.page
-        sign_in(page, stage.app, stage.lia)
-        page.goto(f"{stage.app.address}/review")
+        sign_in(page, own_stage.app, own_stage.lia)
+        page.goto(f"{own_stage.app.address}/review")
         box = dispute(page, "inaugurada")
         expect(box.get_by_role("button", name="3 Perfectly relevant")).to_be_enabled()
-        with Desk.open(stage.folder / "pool.yaml") as desk:
+        with Desk.open(own_stage.folder / "pool.yaml") as desk:
             People(desk.store, desk.config.name).revoke("lia")
         # The page is still drawn; a press on it writes nothing, and takes it away.
         box.get_by_role("button", name="3 Perfectly relevant").click()
         expect(page.get_by_text("Your session has ended")).to_be_visible()
         expect(page.get_by_text("inaugurada")).to_have_count(0)
-        assert stage.decisions == []
-        answer = context.request.get(f"{stage.app.address}/download/qrels?labeler=bia")
+        assert own_stage.decisions == []
+        answer = context.request.get(f"{own_stage.app.address}/download/qrels?labeler=bia")
         assert (answer.status, "q0" in answer.text()) == (401, False)
-        page.goto(f"{stage.app.address}/dashboard")
-        page.wait_for_url(f"{stage.app.address}/sign-in")
+        page.goto(f"{own_stage.app.address}/dashboard")
+        page.wait_for_url(f"{own_stage.app.address}/sign-in")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])

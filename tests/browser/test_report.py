@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
 
-from quati_pool.steps.demo import demo
 from quati_pool.steps.evaluate import Settings
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.report import report
@@ -17,9 +17,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("report") / "demo"
-    demo(folder, Listener())
+def page(finished_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(shutil.copytree(finished_demo, tmp_path_factory.mktemp("report") / "demo"))
     return report(folder / "pool.yaml", Listener(), Settings(draws=50))
 
 

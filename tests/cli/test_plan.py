@@ -65,11 +65,13 @@ def test_the_table_says_what_is_there(tiny: Path, cli: Cli) -> None:
     assert "its store" in done.out
 
 
-@pytest.mark.parametrize("other", [["--force"], ["--qrels", "gold.qrels"]], ids=["force", "qrels"])
+@pytest.mark.parametrize(
+    "other", [["--force"], ["--qrels", "gold.qrels"], ["--engine", "local"]], ids=lambda options: options[0]
+)
 def test_what_means_nothing_beside_plan_is_bad_usage(tiny: Path, cli: Cli, other: list[str]) -> None:
     done = cli("build", "--plan", *other)
     assert (done.status, done.out) == (2, "")
-    assert "--qrels and --force mean nothing" in done.err
+    assert "--qrels, --force and --engine mean" in done.err
 
 
 def test_only_limits_the_plan(tiny: Path, cli: Cli) -> None:

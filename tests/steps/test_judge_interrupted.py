@@ -187,7 +187,7 @@ def test_control_c_finishes_what_is_in_flight(server: ServerProcess, tmp_path: P
     asked = [entry["id"] for entry in server.log() if entry["id"] != PROBE]
     assert 40 <= committed(tmp_path) == len(asked) < 1000
     assert f"{1000 - len(asked)} pairs are still to be asked; run the same command again" in err
-    assert finished(config, "judge")[0] == 0
+    assert finished(config, "judge", "--concurrency", CONCURRENCY)[0] == 0
     assert Counter(entry["id"] for entry in server.log() if entry["id"] != PROBE).most_common(1)[0][1] == 1
 
 

@@ -6,15 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.steps.demo import demo
-from quati_pool.steps.listener import Listener
 from tests.render.test_latex import compiled
 
 
 @pytest.mark.slow
-def test_every_latex_file_of_the_demo_compiles(tmp_path: Path) -> None:
-    demo(tmp_path / "demo", Listener())
-    files = sorted((tmp_path / "demo" / "reports").glob("*.tex"))
+def test_every_latex_file_of_the_demo_compiles(finished_demo: Path, tmp_path: Path) -> None:
+    files = sorted((finished_demo / "reports").glob("*.tex"))
     assert [file.name for file in files] == ["agreement.tex", "diversity.tex", "evaluation.tex"]
     for file in files:
         folder = tmp_path / file.stem

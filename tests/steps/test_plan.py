@@ -316,7 +316,7 @@ def test_data_has_a_reason_for_every_null(tiny: Path) -> None:
 def paper(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     from quati_pool.steps.init import init
 
-    path = init(tmp_path_factory.mktemp("paper"), paper=True)
+    path = init(tmp_path_factory.mktemp("paper"), paper=True)[-1]
     before = contents(path.parent)
     found = plan(path)
     assert contents(path.parent) == before

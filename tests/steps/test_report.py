@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from quati_pool.errors import InputError
 from quati_pool.judging.llm import LlmParameters
 from quati_pool.steps import agree_report, evaluate_report
 from quati_pool.steps.agree import agree
-from quati_pool.steps.demo import demo
 from quati_pool.steps.evaluate import Settings, evaluate
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.report import _compact, read, report
@@ -25,10 +25,9 @@ FEW = Settings(draws=50)
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(finished_demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A demo workspace with its report."""
-    folder = tmp_path_factory.mktemp("report") / "demo"
-    demo(folder, Listener())
+    folder = Path(shutil.copytree(finished_demo, tmp_path_factory.mktemp("report") / "demo"))
     report(folder / "pool.yaml", Listener(), FEW)
     return folder
 

@@ -4,6 +4,7 @@ Each function gives a ``Drawing``, which renders, writes or embeds itself.
 """
 
 from quati_pool.render.figures.drawing import MOST_SVG_MARKS, Drawing, embedding_format
+from quati_pool.render.figures.funnel import funnel
 from quati_pool.render.figures.lines import lines
 from quati_pool.render.figures.matrices import confusion_matrix, heat_map
 from quati_pool.render.figures.rankings import intervals, rank_change
@@ -14,6 +15,7 @@ __all__ = [
     "Drawing",
     "confusion_matrix",
     "embedding_format",
+    "funnel",
     "heat_map",
     "intervals",
     "lines",

@@ -20,8 +20,8 @@ from quati_pool.retrieval import base
 from quati_pool.retrieval.bi_encoder.dense_plan import estimate_dense
 from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters, e5_prompts, settings_of
 from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.encoders.encoded import CorpusEncoding, Encoded
-from quati_pool.retrieval.encoders.encoding import Encoder, Matrix, require_finite
+from quati_pool.retrieval.encoders.encoded import CorpusEncoding
+from quati_pool.retrieval.encoders.encoding import Encoded, Encoder, Matrix, require_finite
 from quati_pool.retrieval.encoders.reading import limit_tokens
 from quati_pool.retrieval.planning import Estimate, Work
 from quati_pool.retrieval.vector_index import vector_search

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError
 from quati_pool.records import Int
 from quati_pool.retrieval import base
-from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.encoders.encoding import TextEncoder, pieces
+from quati_pool.retrieval.encoders import models, shard_tasks
+from quati_pool.retrieval.encoders.encoding import Encoded, TextEncoder, pieces
 from quati_pool.retrieval.encoders.repeats import equal_before, with_repeats
 from quati_pool.retrieval.shards import Shards
 
@@ -26,13 +26,6 @@ E = TypeVar("E", bound=TextEncoder)
 # Multiplications and additions of a shard on a CPU: about two minutes of two slow cores.
 _SHARD_FLOPS = 1.2e13
 _SHARD_TOKENS = 256
-
-
-class Encoded(NamedTuple):
-    """What a model makes of texts: arrays with a row a text, or, with ``counts``, so many rows each."""
-
-    arrays: Mapping[str, npt.NDArray[Any]]
-    counts: Int | None = None
 
 
 class CorpusEncoding(base.Component, Generic[E]):
@@ -45,6 +38,8 @@ class CorpusEncoding(base.Component, Generic[E]):
     most: ClassVar[int]
     """Passages of a shard, at most."""
     parameters: models.ModelParameters
+    placed: Path | None = None
+    """Where the model lies, for a worker that need not look for it."""
 
     @classmethod
     def require(cls) -> None:
@@ -62,6 +57,8 @@ class CorpusEncoding(base.Component, Generic[E]):
     def folder(self) -> Path:
         """Where the model lies; its weights are not read. Raises as ``models.locate``, and ModelError for a model
         of another kind."""
+        if self.placed is not None:
+            return self.placed
         unread = replace(self.site, digest=lambda path: "")
         local = models.locate(unread, self.parameters.model, self.parameters.revision)
         models.require_kind(local, self.parameters.model, self.kind, self.name)
@@ -110,30 +107,61 @@ class CorpusEncoding(base.Component, Generic[E]):
         ordinals, places = np.unique(docs, return_inverse=True)
         return self.encoded(corpus, context, None if len(ordinals) == len(corpus) else ordinals), places
 
+    def shard_size(self, encoder: E) -> int:
+        """Passages of a shard, at most, on the encoder's device."""
+        return shard_passages(encoder, self.most)
+
+    def made_of(
+        self, encoder: E, corpus: CorpusStore, ordinals: Int, texts: list[str], progress: Callable[[int], None]
+    ) -> Encoded:
+        """What is made of the passages ``ordinals``, at least one, which are ``texts``. Raises as ``encode``."""
+        return self.encode(encoder, texts, lambda row: str(corpus.ids.decode(ordinals[[row]])[0].as_py()), progress)
+
     def _fill(self, folder: Path, corpus: CorpusStore, ordinals: Int, context: base.Context) -> dict[str, int]:
         """Goes on encoding the passages ``ordinals`` into the shards of ``folder``."""
         shards = Shards(folder)
-        if shards.passages >= len(ordinals):
-            return {"passages": shards.passages}
+        if shards.passages < len(ordinals):
+            encoding = self._here if context.workers is None else self._by_workers
+            with closing(encoding(shards, corpus, ordinals, context)) as finished:
+                for sources, made in finished:
+                    shards.append(len(sources), **with_repeats(shards, *(made or _nothing(shards)), sources))
+            context.progress(shards.passages, len(ordinals))
+        shard_tasks.clear(folder)
+        return {"passages": shards.passages}
+
+    def _here(
+        self, shards: Shards, corpus: CorpusStore, ordinals: Int, context: base.Context
+    ) -> Generator[tuple[Int, Encoded | None]]:
+        """The next shards: for each of its passages the first with the same text, and what is made of those that
+        are the first; None where none is."""
+        shard_tasks.clear(shards.folder)
         encoder = self.load(self.folder(), context.note)
         first = equal_before(corpus, ordinals)
-        for some, texts in pieces(corpus, ordinals, shards.passages, shard_passages(encoder, self.most)):
-            start = shards.passages
+        start = shards.passages
+        for some, texts in pieces(corpus, ordinals, start, self.shard_size(encoder)):
             context.progress(start, len(ordinals))
             sources = first[start : start + len(some)]
             fresh = np.flatnonzero(sources == start + np.arange(len(some)))
+            made = None
             if len(fresh):
-                made = self.encode(
+                made = self.made_of(
                     encoder,
+                    corpus,
+                    some[fresh],
                     [texts[row] for row in fresh],
-                    _namer(corpus, some[fresh]),
                     lambda done, start=start: context.progress(start + done, len(ordinals)),  # type: ignore[misc]
                 )
-            else:
-                made = _nothing(shards)
-            shards.append(len(some), **with_repeats(shards, *made, sources))
-        context.progress(shards.passages, len(ordinals))
-        return {"passages": shards.passages}
+            yield sources, made
+            start += len(some)
+
+    def _by_workers(
+        self, shards: Shards, corpus: CorpusStore, ordinals: Int, context: base.Context
+    ) -> Generator[tuple[Int, Encoded | None]]:
+        """The same, made by the workers of an engine, which end with it: each holds a model."""
+        assert context.workers is not None
+        with context.workers() as engine:
+            first = equal_before(corpus, ordinals)
+            yield from shard_tasks.encoded_by_workers(self, corpus, shards, ordinals, first, engine, context)
 
 
 def shard_passages(encoder: TextEncoder, most: int) -> int:
@@ -148,7 +176,3 @@ def _nothing(shards: Shards) -> Encoded:
     """What is made of no text, as what the shards hold."""
     arrays = {name: shards.array(name)[:0] for name in shards.names if name != "ends"}
     return Encoded(arrays, np.empty(0, dtype=np.int64) if "ends" in shards.names else None)
-
-
-def _namer(corpus: CorpusStore, ordinals: Int) -> Callable[[int], str]:
-    return lambda row: str(corpus.ids.decode(ordinals[[row]])[0].as_py())

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,13 @@ def token_batches(lengths: Int, budget: int) -> list[Int]:
         batches.append(order[start:end])
         start = end
     return batches
+
+
+class Encoded(NamedTuple):
+    """What a model makes of texts: arrays with a row a text, or, with ``counts``, so many rows each."""
+
+    arrays: Mapping[str, npt.NDArray[Any]]
+    counts: Int | None = None
 
 
 class Halving:

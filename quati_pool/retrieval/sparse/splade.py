@@ -19,7 +19,8 @@ from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.records import Query
 from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.encoders.encoded import CorpusEncoding, Encoded
+from quati_pool.retrieval.encoders.encoded import CorpusEncoding
+from quati_pool.retrieval.encoders.encoding import Encoded
 from quati_pool.retrieval.encoders.reading import limit_tokens
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
 from quati_pool.retrieval.planning import Estimate, Work

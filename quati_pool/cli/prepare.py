@@ -1,0 +1,77 @@
+"""``quati-pool prepare``."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.cli.engine_options import AddressOption, EngineName, check_address
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog="Example: quati-pool prepare -c prepare.yaml --workers 8")(prepare)
+
+
+def prepare(
+    config: Annotated[Path, typer.Option("--config", "-c", help="The list of steps.")] = Path("prepare.yaml"),
+    engine: Annotated[
+        EngineName, typer.Option("--engine", help="Processes of this machine, or Ray (extra [ray]).")
+    ] = EngineName.local,
+    address: AddressOption = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Tasks at a time; one a core by default.")
+    ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option("--explain", metavar="RULE", help="Show what a rule dropped last time, and run nothing."),
+    ] = None,
+    steps: Annotated[
+        bool, typer.Option("--steps", help="List the steps and their parameters, and run nothing.")
+    ] = False,
+    how: FormatOption = Format.table,
+) -> None:
+    """Make a corpus from pages: read, filter, cut into passages, drop duplicates, sample, write.
+
+    Writes the corpora that the steps name, and reports/prepare-NAME.*: how many pages and passages every step
+    and reason dropped, with examples. Finished shards are kept under cache/preparation: a command that was
+    killed goes on where it was.
+    """
+    if steps:
+        _list(how)
+        return
+    if explain is not None:
+        from quati_pool.steps.preparation.report import explained
+
+        show(*explained(config, explain), how)
+        return
+    from quati_pool.engines.opening import open_engine
+    from quati_pool.steps.preparation import report
+    from quati_pool.steps.preparation.prepare import prepare as step
+
+    check_address(engine, address)
+    with ConsoleListener() as listener:
+        result = step(config, lambda: open_engine(engine.value, workers, address), listener)
+        report.write(result, listener)
+    show(report.tables(result), report.as_data(result), how)
+
+
+def _list(how: Format) -> None:
+    from quati_pool.render.tables import Column, Table
+    from quati_pool.steps.listing import preparation_steps
+
+    found = preparation_steps()
+    names = Table(
+        "Steps",
+        [Column("Name"), Column("What it does"), Column("Here")],
+        [[item.name, item.summary, item.problem or "ready"] for item in found],
+    )
+    parameters = Table(
+        "Parameters",
+        [Column("Step"), Column("Parameter"), Column("Default"), Column("Meaning")],
+        [[item.name, p.name, p.default, p.description] for item in found for p in item.parameters],
+    )
+    show([names, parameters], {"steps": [dataclasses.asdict(item) for item in found]}, how)

@@ -1,0 +1,60 @@
+"""Connected components of many rows, whose links come a file at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quati_pool.records import Int
+
+_BLOCK = 1 << 20
+
+
+def stars(pairs: Int) -> Int:
+    """The components that pairs of rows make, each as links from its first row to every other: shape (m, 2) of
+    (first, other), by other; ``pairs`` of shape (n, 2) in any order."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ids, codes = np.unique(pairs, return_inverse=True)
+    codes = codes.reshape(pairs.shape)
+    links = coo_array((np.ones(len(codes), dtype=np.int8), (codes[:, 0], codes[:, 1])), shape=(len(ids), len(ids)))
+    _, labels = connected_components(links, directed=False)
+    _, firsts = np.unique(labels, return_index=True)
+    roots = ids[firsts[labels]]
+    others = roots != ids
+    return np.stack([roots[others], ids[others]], axis=1)
+
+
+class Components:
+    """The components of rows 0 to ``rows`` - 1 under all links so far, known by their first rows; 8 bytes a row.
+
+    A forest whose trees point to earlier rows (union-find, Galler and Fischer 1964), so that what links say does
+    not depend on the order in which they come.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self._earlier = np.arange(rows, dtype=np.int64)
+
+    def join(self, pairs: Int) -> None:
+        """Takes links of shape (n, 2)."""
+        roots = self._roots(pairs)
+        self._earlier[pairs] = roots
+        joined = stars(roots)
+        self._earlier[joined[:, 1]] = joined[:, 0]
+
+    def stars(self) -> Int:
+        """All components, as the function ``stars`` gives them."""
+        found = [np.empty((0, 2), dtype=np.int64)]
+        for start in range(0, len(self._earlier), _BLOCK):
+            rows = np.arange(start, min(start + _BLOCK, len(self._earlier)))
+            others = rows[self._earlier[rows] != rows]
+            found.append(np.stack([self._roots(others), others], axis=1))
+        return np.concatenate(found)
+
+    def _roots(self, rows: Int) -> Int:
+        roots: Int = self._earlier[rows]
+        while True:
+            earlier = self._earlier[roots]
+            if np.array_equal(earlier, roots):
+                return roots
+            roots = earlier

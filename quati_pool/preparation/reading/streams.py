@@ -1,0 +1,210 @@
+"""Files as streams of bytes, unpacked by suffix. A packed file that is damaged gives all that comes before."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+import pyarrow as pa
+
+from quati_pool.errors import InputError
+from quati_pool.preparation.base import Part
+from quati_pool.preparation.reading.page import BrokenError
+
+_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_BLOCK = 1 << 16
+_CAREFUL = 64
+
+
+class Stream(Protocol):
+    """Bytes in order. ``read`` gives none only at the end, and raises BrokenError where what follows is damaged;
+    ``tell`` counts what it gave, ``position`` the bytes of the file that this took."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+    def tell(self) -> int: ...
+
+    def position(self) -> int: ...
+
+
+class PlainStream:
+    """A file's bytes from ``start`` to before ``end``."""
+
+    def __init__(self, file: BinaryIO, start: int, end: int | None) -> None:
+        self._file = file
+        self._end = end
+        self._start = self._at = start
+        file.seek(start)
+
+    def read(self, size: int, /) -> bytes:
+        if self._end is not None:
+            size = min(size, self._end - self._at)
+        data = self._file.read(size)
+        self._at += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self._at - self._start
+
+    def position(self) -> int:
+        return self._at - self._start
+
+
+class GzipStream:
+    """What a gzip file holds, in all its members. Zeros that pad it are passed over, as gzip does."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._packed = b""
+        self._taken = self._given = 0
+        self._member: zlib._Decompress | None = None
+        self._fault: BrokenError | None = None
+
+    def read(self, size: int, /) -> bytes:
+        while self._fault is None:
+            if not self._packed:
+                self._packed = self._file.read(_BLOCK)
+                self._taken += len(self._packed)
+            if not self._packed and self._member is None:
+                return b""
+            if self._member is None and not self._begin():
+                continue
+            data = self._unpacked(size)
+            if data:
+                self._given += len(data)
+                return data
+        raise self._fault
+
+    def _begin(self) -> bool:
+        """Whether a member begins here."""
+        if self._given or self._taken > len(self._packed):
+            self._packed = self._packed.lstrip(b"\0")
+        if not self._packed:
+            return False
+        if not self._packed.startswith(_GZIP[: len(self._packed)]):
+            self._fault = BrokenError("holds something that is not gzip")
+            return False
+        self._member = zlib.decompressobj(wbits=31)
+        return True
+
+    def _unpacked(self, size: int) -> bytes:
+        assert self._member is not None
+        ended = not self._packed
+        before = self._member.copy()
+        try:
+            data = self._member.decompress(self._packed, size)
+        except zlib.error:
+            self._fault = BrokenError("is damaged")
+            return _rescued(before, self._packed, size)
+        if self._member.eof:
+            self._packed = self._member.unused_data
+            self._member = None
+        else:
+            self._packed = self._member.unconsumed_tail
+            if ended and not data:
+                self._fault = BrokenError("is cut off")
+        return data
+
+    def tell(self) -> int:
+        return self._given
+
+    def position(self) -> int:
+        return self._taken - len(self._packed)
+
+
+def _rescued(member: zlib._Decompress, packed: bytes, size: int) -> bytes:
+    """What comes before the damage: zlib gives nothing of a stretch that holds some, so it gets short ones."""
+    found: list[bytes] = []
+    for start in range(0, len(packed), _CAREFUL):
+        before = member.copy()
+        stretch = packed[start : start + _CAREFUL]
+        try:
+            found.append(member.decompress(stretch))
+        except zlib.error:
+            for place in range(len(stretch)):
+                try:
+                    found.append(before.decompress(stretch[place : place + 1]))
+                except zlib.error:
+                    break
+            break
+    return b"".join(found)
+
+
+class ZstdStream:
+    """What a zstd file holds."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._given = 0
+        self._unpacker = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd")
+
+    def read(self, size: int, /) -> bytes:
+        try:
+            data: bytes = self._unpacker.read(size)
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise BrokenError("is cut off" if "Truncated" in str(error) else "is damaged") from error
+        self._given += len(data)
+        return data
+
+    def tell(self) -> int:
+        return self._given
+
+    def position(self) -> int:
+        return self._file.tell()
+
+
+def packing(path: str | Path) -> str:
+    """``.gz`` or ``.zst`` where the name ends so, else nothing."""
+    suffix = Path(path).suffix.lower()
+    return suffix if suffix in (".gz", ".zst") else ""
+
+
+@contextmanager
+def raw_file(path: Path, part: Part | None = None) -> Iterator[BinaryIO]:
+    """The file itself. Raises InputError where it is not there, cannot be read or is not as ``part`` found it."""
+    try:
+        with path.open("rb") as file:
+            if part is not None:
+                _check_same(path, file, part)
+            yield file
+    except FileNotFoundError as error:
+        raise InputError(path, None, "there is no such file; check the path") from error
+    except PermissionError as error:
+        raise InputError(path, None, "may not be read; change its permissions") from error
+    except IsADirectoryError as error:
+        raise InputError(path, None, "is a folder; expected a file") from error
+
+
+@contextmanager
+def opened(path: Path, part: Part | None = None) -> Iterator[Stream]:
+    """The bytes of a part, or of a file, unpacked. Raises InputError as ``raw_file`` does, and for a file that its
+    suffix belies."""
+    with raw_file(path, part) as file:
+        begin = file.read(4)
+        file.seek(0)
+        packed = packing(path)
+        if packed and begin and not begin.startswith(_GZIP if packed == ".gz" else _ZSTD):
+            name = "gzip" if packed == ".gz" else "zstd"
+            raise InputError(
+                path, None, f"is not {name}; copy it again, or take {packed} off its name if it is unpacked"
+            )
+        if not packed and begin.startswith(_GZIP):
+            raise InputError(path, None, "is packed by gzip; end its name in .gz, or unpack it")
+        if packed == ".gz":
+            yield GzipStream(file)
+        elif packed and begin:
+            yield ZstdStream(file)
+        else:
+            yield PlainStream(file, part.start if part else 0, part.end if part else None)
+
+
+def _check_same(path: Path, file: BinaryIO, part: Part) -> None:
+    status = os.fstat(file.fileno())
+    if (status.st_size, status.st_mtime_ns) != (part.size, part.modified):
+        raise InputError(path, None, "was changed while it was being read; run the command again")

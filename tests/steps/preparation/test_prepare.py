@@ -1,0 +1,207 @@
+"""The whole of ``quati-pool prepare``: what it drops, what it writes, and that nothing depends on how it ran."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quati_pool.engines.base import Engine
+from quati_pool.engines.opening import open_engine
+from quati_pool.errors import InputError
+from quati_pool.files.corpus import expand_paths, read_passages
+from quati_pool.steps.listener import Listener
+from quati_pool.steps.preparation import report
+from quati_pool.steps.preparation.prepare import Funnel, prepare
+from tests.serial_engine import SerialEngine
+from tests.steps.preparation.planted import Planted, make_pile, write_pile
+
+LINES, PLANTED = make_pile()
+
+
+class Heard(Listener):
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def outcome(folder: Path) -> dict[str, str]:
+    """The hashes of all that a preparation gives, unpacked, without sidecars."""
+    found = {}
+    for place in ("all", "half", "corpus", "reports"):
+        for path in sorted((folder / place).glob("*")):
+            if path.name.startswith(".") or path.name.endswith(".meta.json"):
+                continue
+            data = path.read_bytes()
+            found[f"{place}/{path.name}"] = hashlib.sha256(
+                gzip.decompress(data) if path.suffix == ".gz" else data
+            ).hexdigest()
+    return found
+
+
+def run(config: Path, engine: Engine | None = None) -> Funnel:
+    result = prepare(config, lambda: engine or SerialEngine(), Listener())
+    report.write(result, Listener())
+    return result
+
+
+def dropped(result: Funnel) -> dict[str, dict[str, int]]:
+    return {
+        link.label: dict(count.dropped)
+        for link, count in zip(result.links, result.counts, strict=True)
+        if count.dropped
+    }
+
+
+def expected(planted: Planted) -> dict[str, dict[str, int]]:
+    found = {step: {reason: len(ids) for reason, ids in reasons.items()} for step, reasons in planted.drops.items()}
+    return {"read": dict(planted.unreadable), **found}
+
+
+def written(folder: Path) -> dict[str, str]:
+    return {
+        doc_id: content
+        for batch in read_passages(expand_paths(folder, "*"))
+        for doc_id, content in zip(batch.doc_ids, batch.texts, strict=True)
+    }
+
+
+@pytest.fixture(scope="module", params=["local", "ray"])
+def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Funnel]:
+    folder = tmp_path_factory.mktemp(request.param)
+    return folder, run(write_pile(folder, LINES), open_engine(request.param, 2))
+
+
+@pytest.fixture(scope="module")
+def serial(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Funnel]:
+    folder = tmp_path_factory.mktemp("serial")
+    return folder, run(write_pile(folder, LINES))
+
+
+@pytest.mark.slow
+def test_exactly_the_planted_pages_are_dropped_each_for_its_reason(ran: tuple[Path, Funnel]) -> None:
+    folder, result = ran
+    found = dropped(result)
+    half = found.pop("sample")
+    assert found == expected(PLANTED)
+    kept = written(folder / "all")
+    single = {f"{doc_id}_0" for doc_id in PLANTED.kept}
+    several = {doc_id for doc_id in kept if doc_id.rpartition("_")[0] in set(PLANTED.long)}
+    assert set(kept) == single | several
+    assert {doc_id.rpartition("_")[0] for doc_id in several} == set(PLANTED.long)
+    sampled = written(folder / "half")
+    assert sampled.items() <= kept.items()
+    assert len(sampled) == len(kept) - half["not in the sample"]
+    # A share of a half of 1,800: within five standard deviations.
+    assert abs(len(sampled) - len(kept) / 2) < 5 * (len(kept) / 4) ** 0.5
+
+
+@pytest.mark.slow
+def test_both_engines_give_the_same_bytes_as_no_engine(ran: tuple[Path, Funnel], serial: tuple[Path, Funnel]) -> None:
+    assert outcome(ran[0]) == outcome(serial[0])
+    assert len(outcome(ran[0])) >= 8
+
+
+def test_every_step_takes_what_the_one_before_it_left(serial: tuple[Path, Funnel]) -> None:
+    _, result = serial
+    for link, count, after in zip(result.links, result.counts, result.counts[1:], strict=False):
+        assert after.rows_in == count.rows_out, link.label
+        assert after.pages_in == count.pages_out
+        assert after.characters_in == count.characters_out
+        if link.label not in ("segment", "read"):
+            assert count.rows_in - sum(count.dropped.values()) == count.rows_out
+    assert result.counts[0].rows_in == len(LINES)
+
+
+def test_examples_name_page_and_measure(serial: tuple[Path, Funnel]) -> None:
+    folder, _ = serial
+    tables, data = report.explained(folder / "prepare.yaml", "quality:too-few-words")
+    [found] = data.values()
+    planted = PLANTED.drops["quality"]["too few words"]
+    assert {example["doc_id"] for example in found["examples"]} == {f"{doc_id}_0" for doc_id in planted}
+    assert all(example["measured"].endswith("at least 50") for example in found["examples"])
+    assert all(example["place"].startswith("pages/") for example in found["examples"])
+    assert tables[0].title == "quality: too few words (7 dropped)"
+
+
+def test_what_was_kept_in_a_duplicates_place_is_recorded(serial: tuple[Path, Funnel]) -> None:
+    folder, _ = serial
+    with gzip.open(folder / "reports" / "prepare-planted-dropped.jsonl.gz", "rt", encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    by_step: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        by_step.setdefault(line["step"], []).append(line)
+    assert set(by_step) == {"repeated-ids", "duplicates", "near-duplicates"}
+    for step in ("duplicates", "near-duplicates"):
+        [ids] = PLANTED.drops[step].values()
+        assert {line["doc_id"] for line in by_step[step]} == {f"{doc_id}_0" for doc_id in ids}
+        assert all(line["kept"].removesuffix("_0") in PLANTED.kept for line in by_step[step])
+    assert all(line["similarity"] >= 0.8 for line in by_step["near-duplicates"])
+    for line in by_step["repeated-ids"]:
+        assert line["doc_id"] == line["kept"]
+        assert line["place"] != line["kept_place"]
+
+
+def test_the_cut_in_shards_changes_nothing(
+    serial: tuple[Path, Funnel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from quati_pool.preparation.reading import sharding
+
+    monkeypatch.setattr(sharding, "BYTES", 60_000)
+    engine = SerialEngine()
+    run(write_pile(tmp_path, LINES), engine)
+    assert len(engine.ran) > 60
+    assert outcome(tmp_path) == outcome(serial[0])
+
+
+def test_a_finished_preparation_is_not_done_again(serial: tuple[Path, Funnel], tmp_path: Path) -> None:
+    config = write_pile(tmp_path, LINES[:300])
+    first = run(config)
+    before = outcome(tmp_path)
+    engine = SerialEngine()
+    second = run(config, engine)
+    assert {type(task).__name__ for task in engine.ran} == {"WriteTask"}
+    assert report.as_data(first) == report.as_data(second)
+    assert outcome(tmp_path) == before
+
+
+def test_another_last_step_leaves_the_first_ones_as_they_are(tmp_path: Path) -> None:
+    config = write_pile(tmp_path, LINES[:300])
+    run(config)
+    config.write_text(config.read_text().replace("share: 0.5", "n: 20"))
+    engine = SerialEngine()
+    result = run(config, engine)
+    # What the sample looks at, and what is left of it.
+    assert {task.phase for task in engine.ran if type(task).__name__ == "ShardTask"} == {4, 5}
+    assert [each.rows for each in result.written][1] == 20
+    assert len(written(tmp_path / "half")) == 20
+
+
+def test_a_smaller_corpus_leaves_no_file_of_the_larger_one(tmp_path: Path) -> None:
+    config = write_pile(tmp_path, LINES[:300])
+    config.write_text(config.read_text().replace("{to: all}", "{to: all, rows: 10}"))
+    (tmp_path / "all").mkdir()
+    (tmp_path / "all" / "notes.txt").write_text("mine")
+    run(config)
+    files = len(list((tmp_path / "all").glob("*.jsonl.gz")))
+    config.write_text(config.read_text().replace("drop_tlds: [pt]", "drop_tlds: [pt, br]"))
+    run(config)
+    assert files > 10
+    assert len(list((tmp_path / "all").glob("*.jsonl.gz"))) == 1
+    assert (tmp_path / "all" / "notes.txt").read_text() == "mine"
+
+
+def test_an_empty_pile_is_refused_and_one_page_is_not(tmp_path: Path) -> None:
+    config = write_pile(tmp_path, [], files=1)
+    with pytest.raises(InputError, match="no page could be read"):
+        run(config)
+    good = next(line for line in LINES if f'"doc_id": "{PLANTED.kept[0]}"'.encode() in line)
+    (tmp_path / "pages" / "0.jsonl").write_bytes(good)
+    run(config)
+    assert list(written(tmp_path / "all")) == [f"{PLANTED.kept[0]}_0"]
