@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -58,6 +58,18 @@ def _explained(fault: ErrorDetails) -> str:
         elif value is not None and not isinstance(value, (dict, list)):
             hint = " (put it in quotes)"
     return f"expected {expected.format(**context)}, not {'nothing' if value is None else repr(value)}{hint}"
+
+
+def _keys_at(model: type[BaseModel], place: Place) -> set[str]:
+    """The keys that the model nested at ``place`` knows; none where a union leaves that open."""
+    for part in place:
+        field = model.model_fields.get(part)
+        kinds = [field.annotation, *get_args(field.annotation)] if field else []
+        models = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)]
+        if len(models) != 1:
+            return set()
+        model = models[0]
+    return {field.alias or name for name, field in model.model_fields.items()}
 
 
 def checked_parameters(model: type[M], data: Mapping[str, Any], where: str) -> M:
@@ -123,12 +135,15 @@ class YamlFile:
                 yield (*place, position), value.start_mark.line + 1
                 yield from self._walk((*place, position), value, loader)
 
+    def line(self, place: Place) -> int:
+        """The line of a key, or of the nearest one around it that is there."""
+        while place not in self._lines:
+            place = place[:-1]
+        return self._lines[place]
+
     def error(self, place: Place, message: str) -> InputError:
-        known = place
-        while known not in self._lines:
-            known = known[:-1]
         name = ".".join(map(str, place))
-        return InputError(self.path, self._lines[known], f"{name}: {message}" if name else message)
+        return InputError(self.path, self.line(place), f"{name}: {message}" if name else message)
 
     def refuse_unknown(self, place: Place, data: Mapping[Any, Any], known: set[str]) -> None:
         for key in data:
@@ -154,4 +169,7 @@ class YamlFile:
                 at = (*at, part) if (*at, part) in self._lines else at
             if fault["type"] == "missing":
                 raise self.error(place, f"the key {fault['loc'][-1]!r} is missing; add it") from None
+            if fault["type"] == "extra_forbidden":
+                hint = nearest(str(fault["loc"][-1]), _keys_at(model, fault["loc"][:-1]))
+                raise self.error(at, f"unknown key; {hint}") from None
             raise self.error(at or fault["loc"][:1], _explained(fault)) from None

@@ -58,8 +58,9 @@ class RayEngine(Engine):
             raise MissingExtraError("the engine ray", "ray", "ray")
         if address is not None:
             _check_reachable(address)
-        self._lock = threading.Lock()
         self._numbers = itertools.count()
+        # Not one lock: while the leader is sent a large task, its answers must be taken, or both wait for ever.
+        self._sending, self._noting = threading.Lock(), threading.Lock()
         self._runs: dict[int, _Answers] = {}
         self._closed = False
         self._leader = Child(serve, _leader_environment(address))
@@ -103,7 +104,9 @@ class RayEngine(Engine):
                     call = pack_call(function, tasks[place])
                     number = next(self._numbers)
                     running[number] = place
-                    self._send(number, call, answers)
+                    with self._noting:
+                        self._runs[number] = answers
+                    self._send(number, call)
                 number, answer = answers.next()
                 place = running.pop(number)
                 if isinstance(answer, Lost):
@@ -123,7 +126,7 @@ class RayEngine(Engine):
         if self._closed:
             return
         self._closed = True
-        with self._lock:
+        with self._noting:
             for answers in self._runs.values():
                 answers.put(stopped())
         self._leader.finish()
@@ -133,11 +136,10 @@ class RayEngine(Engine):
             self._reader.join()
         self._leader.close()
 
-    def _send(self, number: int, call: bytes | None, answers: _Answers) -> None:
-        with self._lock:
+    def _send(self, number: int, call: bytes | None) -> None:
+        with self._sending:
             if self._closed:
                 raise stopped()
-            self._runs[number] = answers
             try:
                 self._leader.send(pickle.dumps((number, call)))
             except ChildEnded as end:
@@ -148,11 +150,11 @@ class RayEngine(Engine):
         try:
             while True:
                 number, answer = pickle.loads(self._leader.receive())
-                with self._lock:
+                with self._noting:
                     answers = self._runs.pop(number)
                 answers.put((number, answer))
         except ChildEnded as end:
-            with self._lock:
+            with self._noting:
                 for answers in self._runs.values():
                     answers.put(_ray_ended(end))
 
@@ -160,7 +162,7 @@ class RayEngine(Engine):
         """Stops what a run has begun, and waits until it has stopped."""
         with contextlib.suppress(EngineError):
             for number in running:
-                self._send(number, None, answers)
+                self._send(number, None)
             answers.drop(set(running))
 
 

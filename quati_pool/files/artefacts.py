@@ -87,7 +87,7 @@ def _changed(path: Path, meta: dict[str, Any]) -> str | None:
 def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
     """Makes a file through ``fill``, which writes to the path it is given and returns counts."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _naming(path):
+    with naming(path):
         counts = put_file(path, fill)
         _write_sidecar(path, key, provenance, counts)
     return counts
@@ -114,7 +114,7 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, old = path.with_name(f".partial-{path.name}"), path.with_name(f".old-{path.name}")
     clear_partials(path)
-    with _naming(path):
+    with naming(path):
         partial.mkdir()
         try:
             counts = fill(partial)
@@ -137,7 +137,7 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
 def grow_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
     """Finishes a folder through ``fill``, which goes on with what lies there and syncs what it writes: such a
     folder outlives whatever ends the process, and its sidecar comes when all is done."""
-    with _naming(path):
+    with naming(path):
         path.mkdir(parents=True, exist_ok=True)
         sidecar(path).unlink(missing_ok=True)
         counts = fill(path)
@@ -148,7 +148,7 @@ def grow_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Calla
 
 
 @contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def naming(path: Path) -> Iterator[None]:
     """Gives a failed write the artefact's name, where it comes with none.
 
     numpy tells the reason as little as the name: "9 requested and 5 written".

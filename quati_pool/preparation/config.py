@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +15,11 @@ from quati_pool.yaml_file import Model, YamlFile
 
 
 class StepConfig(Model):
-    """One step: its name in the registry, and the label by which reports know it."""
+    """One step: its name in the registry, the label by which reports know it, and the line where it stands."""
 
     step: str
     label: str
+    line: int
     parameters: Any = None
 
 
@@ -35,19 +37,26 @@ class PrepareConfig(Model):
         return self.path.parent
 
     def made(self) -> list[Step]:
-        """The steps themselves. Raises MissingExtraError, ConfigError for what cannot be carried out."""
+        """The steps themselves. Raises MissingExtraError, and InputError for what cannot be carried out."""
         site = Site(self.folder, self.seed)
         steps = []
+        written: set[str] = set()
         for config in self.steps:
             kind: type[Step] = PREPARATIONS.get(config.step)
             kind.require()
             step = kind(config.parameters, site)
-            step.check()
+            try:
+                step.check()
+            except ConfigError as error:
+                raise InputError(self.path, config.line, str(error)) from error
+            if isinstance(step, Sink):
+                folder = os.path.normpath(self.folder / step.folder)
+                if folder in written:
+                    raise InputError(
+                        self.path, config.line, f"two steps write to {step.folder}; give each a folder of its own"
+                    )
+                written.add(folder)
             steps.append(step)
-        folders = [step.folder for step in steps if isinstance(step, Sink)]
-        for folder in folders:
-            if folders.count(folder) > 1:
-                raise InputError(self.path, None, f"two steps write to {folder}; give each a folder of its own")
         return steps
 
 
@@ -65,12 +74,15 @@ def load_prepare_config(path: Path) -> PrepareConfig:
     steps = data.get("steps")
     if not isinstance(steps, list) or not steps:
         raise reader.error(("steps",), "expected a list of steps, such as  - read: {path: pages/*.jsonl.gz}")
+    if isinstance(data.get("name"), str):
+        # Reports are called so.
+        reader.text_key(("name",), data["name"])
     read = [_step(reader, ("steps", place), item) for place, item in enumerate(steps)]
     _check_order(reader, [name for name, _ in read])
     labels = _labels([name for name, _ in read])
     made = [
-        StepConfig(step=name, label=label, parameters=parameters)
-        for (name, parameters), label in zip(read, labels, strict=True)
+        StepConfig(step=name, label=label, line=reader.line(("steps", place)), parameters=parameters)
+        for place, ((name, parameters), label) in enumerate(zip(read, labels, strict=True))
     ]
     return reader.model((), PrepareConfig, {**data, "steps": made, "path": path})
 

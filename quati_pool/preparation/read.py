@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from quati_pool.errors import ConfigError, MissingExtraError
+from quati_pool.errors import ConfigError, InputError, MissingExtraError
 from quati_pool.preparation.base import Parameters, Part, Reading, Shard, Source
 from quati_pool.preparation.batch import WHOLE, Batch
 from quati_pool.preparation.reading.fields import CLUEWEB22, Fields
@@ -26,10 +26,24 @@ _PAGES, _CHARACTERS = 256, 2_000_000
 _PACKAGES = {"fastwarc": "fastwarc", "resiliparse": "resiliparse"}
 
 
+def _listed(path: object) -> object:
+    return [path] if isinstance(path, str) else path
+
+
+def _pattern(path: str) -> str:
+    if not path.strip() or "\0" in path:
+        raise ValueError(f"expected a file, a pattern or a folder, not {path!r}")
+    return path
+
+
 class ReadParameters(Parameters):
     path: Annotated[
-        str | Annotated[list[str], Field(min_length=1)],
-        Field(description="files, patterns such as pages/**/*.jsonl.gz, and folders; read in the order of their names"),
+        list[Annotated[str, AfterValidator(_pattern)]],
+        BeforeValidator(_listed),
+        Field(
+            min_length=1,
+            description="files, patterns such as pages/**/*.jsonl.gz, and folders; read in the order of their names",
+        ),
     ]
     format: Annotated[
         Format | None,
@@ -63,32 +77,39 @@ class Read(Source):
     def reasons(self) -> tuple[str, ...]:
         return REASONS
 
-    @property
-    def _patterns(self) -> list[str]:
-        path = self.parameters.path
-        return [path] if isinstance(path, str) else path
-
     def check(self) -> None:
         kind = self.parameters.format
         if "fields" in self.parameters.model_fields_set and kind in ("text", "warc", "clueweb22"):
             raise ConfigError(f"read: the format {kind} has no fields to choose from; leave out fields")
-        kinds = {kind} if kind else {format_of(pattern) for pattern in self._patterns}
+        kinds = {kind} if kind else {format_of(pattern) for pattern in self.parameters.path}
         if "warc" in kinds:
             _require_warc()
 
     def key(self) -> dict[str, Any]:
-        kind = self.parameters.format or find(self.site.folder, self._patterns, None).format
+        kind = self.parameters.format or find(self.site.folder, self.parameters.path, None).format
         return {name: version(name) for name in _PACKAGES} if kind == "warc" else {}
 
     def shards(self) -> list[Shard]:
-        found = find(self.site.folder, self._patterns, self.parameters.format)
+        found = find(self.site.folder, self.parameters.path, self.parameters.format)
         if found.format == "warc":
             _require_warc()
+        if found.format in ("jsonl", "parquet") and self.parameters.fields.doc_id is None:
+            self._check_names(found.names)
         return shards_of(self.site.folder, found.names, found.format)
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        """Raises InputError where pages of two files would get the same ids."""
+        root = fixed_root(self.site.folder, self.parameters.path)
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(without_suffixes(file_id(root, self.site.folder / name)), name)
+            if other != name:
+                message = f"its pages would get the same ids as those of {other}; rename one, or take it out of path"
+                raise InputError(self.site.folder / name, None, message)
 
     def pages(self, shard: Shard, reading: Reading) -> Iterator[Batch]:
         """Raises InputError for a file that is not what the configuration says."""
-        root = fixed_root(self.site.folder, self._patterns)
+        root = fixed_root(self.site.folder, self.parameters.path)
         gathered = _Gathered()
         before = 0
         for file, part in enumerate(shard.parts):

@@ -11,9 +11,8 @@ import xxhash
 from quati_pool.preparation.base import Array, Bench, Comparison, Drops
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
-from quati_pool.preparation.first_of_equals import equal_rows
+from quati_pool.preparation.first_of_equals import equal_rows, located
 from quati_pool.preparation.keys import KeyFiles, read_keys
-from quati_pool.records import Int
 
 
 class RepeatedIds(Comparison):
@@ -47,15 +46,13 @@ class RepeatedIds(Comparison):
                     firsts.append(np.zeros(1, dtype=np.int64))
             pages.append(folder)
         found = equal_rows(pages, [len(first) - 1 for first in firsts], bench)
-        dropped: list[tuple[Int, Int, Int, Int]] = []
-        for shard, page, kept_shard, kept_page in zip(
-            found.shard.tolist(), found.row.tolist(), found.kept_shard.tolist(), found.kept_row.tolist(), strict=True
-        ):
-            row = np.arange(firsts[shard][page], firsts[shard][page + 1])
-            whole = np.ones(len(row), dtype=np.int64)
-            dropped.append((whole * shard, row, whole * kept_shard, whole * firsts[kept_shard][kept_page]))
-        if not dropped:
-            none = np.empty(0, dtype=np.int64)
-            return Drops.of(none, none)
-        shard_of, row_of, kept_shard_of, kept_row_of = (np.concatenate(column) for column in zip(*dropped, strict=True))
-        return Drops.of(shard_of, row_of, 1, kept_shard_of, kept_row_of)
+        # Rows are counted over all shards: a page reaches from its first row to the next page's, or the shard's end.
+        pages_before = np.cumsum([0, *(len(first) for first in firsts)])
+        rows_before = np.cumsum([0, *rows])
+        starts = np.concatenate([first + before for first, before in zip(firsts, rows_before, strict=False)])
+        dropped = pages_before[found.shard] + found.row
+        counts = starts[dropped + 1] - starts[dropped]
+        inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        dropped_shard, dropped_row = located(np.repeat(starts[dropped], counts) + inside, rows)
+        kept_shard, kept_row = located(starts[pages_before[found.kept_shard] + found.kept_row], rows)
+        return Drops.of(dropped_shard, dropped_row, 1, np.repeat(kept_shard, counts), np.repeat(kept_row, counts))

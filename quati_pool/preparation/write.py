@@ -74,6 +74,9 @@ class Write(Sink):
             raise ConfigError(
                 f"write: to: {to!r} is not a folder of its own; name one beside prepare.yaml, such as  to: corpus"
             )
+        for own in ("cache", "reports"):
+            if folder.resolve().is_relative_to((self.site.folder / own).resolve()):
+                raise ConfigError(f"write: to: {to!r} lies where the tool keeps its own files; name another folder")
         for place in (folder, *folder.parents):
             if place.exists() and not place.is_dir():
                 raise ConfigError(f"write: to: {place} is a file; name a folder for the passages, or move that file")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from quati_pool.errors import ConfigError, MissingExtraError
@@ -61,12 +62,23 @@ def _listing(registry: Registry, name: str) -> ComponentListing:
 
 
 def _parameter(name: str, info: Any) -> Parameter:
-    if info.default is PydanticUndefined:
-        default = "required"
-    elif info.default is None:
-        default = "none"
-    else:
-        default = str(info.default).lower() if isinstance(info.default, bool) else str(info.default)
+    value = info.get_default(call_default_factory=True)
+    default = "required" if value is PydanticUndefined else _shown(value)
     choices = [choice for choice in get_args(info.annotation) if isinstance(choice, str)]
     among = f" ({', '.join(choices)})" if choices else ""
     return Parameter(name, default, f"{info.description or ''}{among}")
+
+
+def _shown(value: Any) -> str:
+    """A default as YAML would have it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, BaseModel):
+        value = value.model_dump(exclude_none=True)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_shown(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_shown, value)) + "]"
+    return str(value)

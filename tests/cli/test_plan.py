@@ -88,7 +88,8 @@ def test_the_papers_config_is_planned_offline_without_models_key_and_corpus(
     done = cli("init", path.parent, "--paper")
     assert done == (
         0,
-        f"wrote {path}: what it needs is said at its top; to see what it takes: quati-pool build --plan -c {path}\n",
+        f"wrote {path}, and prepare.yaml for its corpora: what each needs is said at its top; "
+            f"to see what it takes: quati-pool build --plan -c {path}\n",
         "",
     )
     done = cli("build", "--plan", "-c", path)

@@ -9,13 +9,17 @@ import pytest
 
 from quati_pool.cli.main import app
 from quati_pool.errors import MissingExtraError
-from quati_pool.registry import BENCHMARKS, EXPORTS
+from quati_pool.registry import BENCHMARKS, EXPORTS, PREPARATIONS
 from quati_pool.render.tables import to_text
 from quati_pool.retrieval.bm25 import Bm25
 from quati_pool.steps.benchmarks.bench import BenchOptions, bench
 from quati_pool.steps.benchmarks.report import tables as bench_tables
 from quati_pool.steps.demo import demo, tables
+from quati_pool.steps.init import init_pages
 from quati_pool.steps.listener import Listener
+from quati_pool.steps.preparation.prepare import prepare
+from quati_pool.steps.preparation.report import tables as prepare_tables
+from tests.serial_engine import SerialEngine
 from tests.shared_data import shared
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -73,3 +77,15 @@ def test_the_readme_shows_what_bench_prints(tmp_path: Path) -> None:
     result = bench("pira", "mrc", shared("pira"), BenchOptions(folder=tmp_path), Listener())
     for line in to_text(bench_tables(result)[0]).splitlines():
         assert f"    {line}\n" in README
+
+
+def test_the_readme_names_every_step_of_preparation() -> None:
+    for name in PREPARATIONS.names():
+        assert f"| `{name}` |" in README
+
+
+def test_the_readme_shows_what_prepare_prints(tmp_path: Path) -> None:
+    result = prepare(init_pages(tmp_path)[-1], SerialEngine, Listener())
+    for table in prepare_tables(result):
+        for line in to_text(table).splitlines():
+            assert f"    {line}\n" in README

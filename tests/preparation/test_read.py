@@ -8,6 +8,8 @@ import random
 import tracemalloc
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from quati_pool.errors import ConfigError, InputError
@@ -315,6 +317,47 @@ def test_a_line_of_100_mb_is_dropped_without_being_held(tmp_path: Path, name: st
     assert (found.ids, found.why) == (["d1", "d2"], [(2, "too long")])
     assert found.refused[0][3].startswith('100,000,030 bytes; at most 1,000,000: {"doc_id": "long", "text": "')
     assert peak < 8_000_000
+
+
+def test_a_field_that_was_named_and_is_nowhere_is_told(tmp_path: Path) -> None:
+    rows = [*pages(range(1000)), page(1000, uri="u", lang="pt")]
+    write(tmp_path / "a.jsonl", jsonl(*rows))
+    write(tmp_path / "b.jsonl", jsonl({"doc_id": "b", "text": "b", "uri": None}))
+    told = "has no field 'uri' but 'doc_id', 'url', 'text'; did you mean 'url'? name it by  fields: {url: …}"
+    assert read(tmp_path, "?.jsonl", fields={"url": "uri"}).notes == [
+        f"a.jsonl: up to line 1,000 it {told}; without it pages have no url"
+    ]
+    assert read(tmp_path, "?.jsonl").notes == []
+    table = pa.table({name: [row[name] for row in rows] for name in ("doc_id", "url", "text")})
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=100)
+    assert read(tmp_path, "a.parquet", fields={"url": "uri"}).notes == [
+        f"a.parquet: {told}; without it pages have no url"
+    ]
+    assert read(tmp_path, "a.parquet").notes == []
+
+
+def test_a_file_that_links_lead_to_is_read_once(tmp_path: Path) -> None:
+    write(tmp_path / "p/a.jsonl", jsonl(page(1)))
+    (tmp_path / "p/b.jsonl").symlink_to(tmp_path / "p/a.jsonl")
+    (tmp_path / "p/again").symlink_to(tmp_path / "p")
+    assert [row.path for row in read(tmp_path, ["p", "./p/../p/*.jsonl", str(tmp_path / "p")]).pages] == ["p/a.jsonl"]
+
+
+def test_files_whose_pages_would_get_the_same_ids_are_refused(tmp_path: Path) -> None:
+    for name in ("p/a.jsonl", "p/b.jsonl", "q/a.ndjson.gz"):
+        data = jsonl({"text": name})
+        write(tmp_path / name, gzip.compress(data) if name.endswith(".gz") else data)
+    assert read(tmp_path, ["p", "q"], fields={"doc_id": None}).ids == ["p/a-1", "p/b-1", "q/a-1"]
+    (tmp_path / "p/a.json").write_bytes(jsonl({"text": "other"}))
+    with pytest.raises(InputError, match=r"p/a\.jsonl: its pages would get the same ids as those of p/a\.json; rename"):
+        read(tmp_path, "p", fields={"doc_id": None})
+
+
+@pytest.mark.parametrize("path", ["", " ", "a\0b", [""], []], ids=range(5))
+def test_a_path_of_nothing_is_refused(path: str | list[str]) -> None:
+    # An empty pattern once stood for all files of the machine.
+    with pytest.raises(ValueError, match="path"):
+        ReadParameters(path=path)
 
 
 def test_batches_end_at_many_pages_or_many_characters(tmp_path: Path) -> None:

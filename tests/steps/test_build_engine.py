@@ -6,19 +6,17 @@ import random
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 import torch
 
 from quati_pool.engines.base import Engine
-from quati_pool.engines.local import LocalEngine
 from quati_pool.retrieval.shards import Shards
 from quati_pool.workspace import Workspace
+from tests.serial_engine import SerialEngine
 from tests.steps.small_collection import (
     ROOT,
     built,
@@ -58,27 +56,16 @@ def test_an_engine_is_not_started_where_nothing_is_to_be_encoded(tmp_path: Path)
     assert result is not None
 
 
-class Counting(LocalEngine):
-    """Tells how many tasks each run has."""
-
-    def __init__(self, counts: list[int]) -> None:
-        super().__init__(2)
-        self.counts = counts
-
-    def run(self, function: Any, tasks: Sequence[Any], *options: Any) -> Iterator[tuple[int, Any]]:
-        self.counts.append(len(tasks))
-        return super().run(function, tasks, *options)
-
-
 def parts(folder: Path) -> list[Path]:
     """Shards that workers finished and that were not appended yet."""
     return list((folder / "cache" / "encodings").glob("*/parts/[0-9]*-[0-9]*.npz"))
 
 
-def has_a_shard(folder: Path) -> bool:
-    # A journal is there a moment before its first line is.
+def finished(folder: Path) -> int:
+    """How many shards are, appended or not."""
+    # A journal is there a moment before its first line is; a part, a moment after it was appended.
     journals = (folder / "cache" / "encodings").glob("*/shards.jsonl")
-    return bool(parts(folder)) or any(b"\n" in file.read_bytes() for file in journals)
+    return max(len(parts(folder)), sum(file.read_bytes().count(b"\n") for file in journals))
 
 
 @pytest.mark.slow
@@ -100,7 +87,11 @@ def test_a_build_killed_with_its_workers_is_finished_by_the_next_to_the_bytes_of
     with subprocess.Popen(command(*arguments), env=environment(), cwd=ROOT, stderr=subprocess.PIPE) as driver:
         workers: list[psutil.Process] = []
         try:
-            wait_for(lambda: has_a_shard(folder) or driver.poll() is not None, "a first shard", 300)
+            wait_for(lambda: finished(folder) >= 1 or driver.poll() is not None, "a first shard", 300)
+            workers = psutil.Process(driver.pid).children(recursive=True)
+            # The other takes its task, if no new one is there before.
+            workers[0].kill()
+            wait_for(lambda: finished(folder) >= 2 or driver.poll() is not None, "a second shard", 300)
             workers = psutil.Process(driver.pid).children(recursive=True)
         finally:
             driver.kill()
@@ -115,10 +106,10 @@ def test_a_build_killed_with_its_workers_is_finished_by_the_next_to_the_bytes_of
     assert 0 < appended.shards + len(waiting) < 4
     assert appended.passages == appended.shards * SHARD
 
-    counts: list[int] = []
-    _, heard = built(path, workers=partial(Counting, counts))
+    engine = SerialEngine()
+    _, heard = built(path, workers=lambda: engine)
     # How large shards are, and then those alone that nobody had finished.
-    assert counts == [1, 4 - appended.shards - len(waiting)]
+    assert len(engine.ran) == 1 + 4 - appended.shards - len(waiting)
     if appended.shards:
         told = f"encoding {work.name}: goes on after {appended.passages:,} passages in {appended.shards:,} shards"
         assert told in heard.lines

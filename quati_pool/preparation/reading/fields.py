@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -85,6 +85,28 @@ def check_names(path: Path, names: Iterable[str], fields: Fields) -> None:
         raise InputError(path, None, _missing("text", " or ".join(map(repr, fields.texts)), known))
     if fields.doc_id is not None and fields.doc_id not in known:
         raise InputError(path, None, _missing("doc_id", repr(fields.doc_id), known))
+
+
+class Named:
+    """The fields that pages may be without but that the user named: whether rows have them."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._unseen = {part for part in ("url", "language") if part in fields.model_fields_set}
+        self._fields = fields
+        self._names: dict[str, None] = {}
+
+    def see(self, names: Iterable[str]) -> None:
+        """Takes the names that a row or a file has."""
+        if self._unseen:
+            self._names |= dict.fromkeys(names)
+            self._unseen -= {part for part in self._unseen if getattr(self._fields, part) in self._names}
+
+    def tell(self, note: Callable[[str], None], where: str = "") -> None:
+        """Notes those that no row had so far; then asks no more."""
+        for part in sorted(self._unseen) if self._names else ():
+            missing = _missing(part, repr(getattr(self._fields, part)), list(self._names))
+            note(f"{where}{missing}; without it pages have no {part}")
+        self._unseen = set()
 
 
 def not_ids(field: str) -> str:

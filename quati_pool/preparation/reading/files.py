@@ -41,8 +41,8 @@ def format_of(name: str | Path) -> Format | None:
 
 
 def find(folder: Path, patterns: Sequence[str], wanted: Format | None) -> Found:
-    """The files of the patterns, sorted by name, each once. Of a folder these are all files, however deep, whose
-    suffix tells the format.
+    """The files of the patterns, sorted by name, each once, whatever links lead to it. Of a folder these are all
+    files, however deep, whose suffix tells the format.
 
     Raises InputError where there are none, where a name tells no format and none is given, and where files of
     several formats are mixed.
@@ -52,7 +52,7 @@ def find(folder: Path, patterns: Sequence[str], wanted: Format | None) -> Found:
         for path in _expanded(folder, pattern, wanted):
             name = str(path) if Path(pattern).is_absolute() else os.path.relpath(path, folder)
             _check_name(name)
-            found.setdefault(os.path.abspath(path), name)
+            found.setdefault(os.path.realpath(path), name)
     names = sorted(found.values(), key=lambda name: PurePath(name).parts)
     return Found(names, wanted or _common_format(folder, names))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.errors import InputError
-from quati_pool.preparation.reading.fields import HEAD, Fields, check_rows, page_of
+from quati_pool.preparation.reading.fields import HEAD, Fields, Named, check_rows, page_of
 from quati_pool.preparation.reading.lines import LongLine, bounded_lines
 from quati_pool.preparation.reading.page import (
     NOT_JSON,
@@ -35,15 +35,18 @@ def read_jsonl(place: Place, fields: Fields) -> Iterator[Page]:
     part = place.part
     with opened(place.path, part) as stream:
         found, doubtful = 0, part.start == 0
+        named = Named(fields if doubtful else Fields())
         line = part.line - 1
         for line, raw in enumerate(bounded_lines(stream.read, place.limit), part.line):
             if doubtful and line > HEAD:
                 _check_head(place.path, fields, place.limit, found)
                 doubtful = False
+                named.tell(place.note, f"up to line {HEAD:,} it ")
             try:
                 values = _object(place.path, line, raw, place.limit)
                 if values is None:
                     continue
+                named.see(values)
                 page = page_of(values, fields, line, place.name)
             except RefusedError as refused:
                 place.refuse(line, refused)
@@ -54,6 +57,7 @@ def read_jsonl(place: Place, fields: Fields) -> Iterator[Page]:
         place.done = stream.position()
         if doubtful and line:
             _check_head(place.path, fields, place.limit, found)
+            named.tell(place.note, f"up to line {line:,} it ")
 
 
 def _object(path: Path, line: int, raw: bytes | LongLine, limit: int) -> dict[str, Any] | None:

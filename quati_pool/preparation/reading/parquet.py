@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from quati_pool.errors import InputError
-from quati_pool.preparation.reading.fields import Fields, check_names, not_ids, page_of
+from quati_pool.preparation.reading.fields import Fields, Named, check_names, not_ids, page_of
 from quati_pool.preparation.reading.page import NOT_UTF8, TOO_LONG, BrokenError, Page, Place, RefusedError, excerpt
 from quati_pool.preparation.reading.streams import raw_file
 
@@ -27,6 +27,10 @@ def read_parquet(place: Place, fields: Fields) -> Iterator[Page]:
     """
     with raw_file(place.path, place.part) as raw, parquet_file(place.path, raw) as file:
         columns = _columns(place.path, file.schema_arrow, fields)
+        if not place.part.start:
+            named = Named(fields)
+            named.see(file.schema_arrow.names)
+            named.tell(place.note)
         sizes = group_sizes(file.metadata)
         end = place.part.end or len(sizes)
         row = 1 + sum(file.metadata.row_group(group).num_rows for group in range(place.part.start))
@@ -66,7 +70,7 @@ def group_sizes(metadata: pq.FileMetaData) -> list[int]:
 
 
 def _columns(path: Path, schema: pa.Schema, fields: Fields) -> list[str]:
-    """The columns to read, of which url and language may be absent where nobody named them."""
+    """The columns to read, of which url and language may be absent."""
     check_names(path, schema.names, fields)
     wanted = [*fields.texts, fields.url, fields.language, *([fields.doc_id] if fields.doc_id is not None else [])]
     columns = []

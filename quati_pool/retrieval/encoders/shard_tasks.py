@@ -44,7 +44,8 @@ _COUNTS, _ARRAY = "counts", "array."
 @dataclass(frozen=True)
 class Job:
     """What all tasks of one encoding share. ``model`` and ``corpus`` are folders, ``parts`` is where shards are
-    left; ``versions`` are those of the libraries that the numbers depend on."""
+    left; ``versions`` are those of the libraries that the numbers depend on. ``threads`` are those of a worker, None
+    where the user set them by OMP_NUM_THREADS, which workers are given."""
 
     kind: type[CorpusEncoding[Any]]
     parameters: models.ModelParameters
@@ -52,7 +53,7 @@ class Job:
     corpus: Path
     parts: Path
     versions: Mapping[str, str]
-    threads: int
+    threads: int | None
 
 
 class Task(NamedTuple):
@@ -85,7 +86,7 @@ def encoded_by_workers(
     """
     parts = shards.folder.absolute() / _PARTS
     parts.mkdir(parents=True, exist_ok=True)
-    threads = max(usable_cores() // engine.workers, 1)
+    threads = None if "OMP_NUM_THREADS" in os.environ else max(usable_cores() // engine.workers, 1)
     model, store = component.folder().absolute(), corpus.folder.absolute()
     job = Job(type(component), component.parameters, model, store, parts, models.engines(), threads)
     [(_, size)] = engine.run(shard_size, [job], lambda job: f"loading {job.parameters.model}")
@@ -237,9 +238,10 @@ def _open(job: Job) -> _Opened:
             for found in (models.engines(), job.versions)
         )
         raise ConfigError(f"{socket.gethostname()} has {theirs}, and not {ours}; install the same versions everywhere")
-    if "OMP_NUM_THREADS" not in os.environ:
+    if job.threads is not None:
         import torch
 
+        # Whatever OMP_NUM_THREADS is here: Ray sets it to 1.
         torch.set_num_threads(job.threads)
     parameters = job.parameters.model_copy(update={"device": _device(job.parameters)})
     component = job.kind(parameters)

@@ -77,6 +77,11 @@ def _key(settings: StepConfig, step: Step) -> dict[str, Any]:
     }
 
 
+def steps_key(links: Sequence[Link]) -> str:
+    """What tells whether a worker made the same steps, of lists with the same content, as the driver."""
+    return digest([[link.label, link.key] for link in links])
+
+
 def phases(links: Sequence[Link], shards: Sequence[str]) -> list[Phase]:
     """The phases over shards with these keys. A phase's key holds all that changes what its tasks make of a shard:
     the first's only the steps, so that a file more leaves finished shards as they are; a later one's all

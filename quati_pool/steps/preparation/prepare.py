@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +23,9 @@ from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artefacts import digest, locked, sidecar
 from quati_pool.preparation.base import Bench, Comparison, Drops, Shard, Sink, Source
 from quati_pool.preparation.config import PrepareConfig, load_prepare_config
+from quati_pool.records import Int
 from quati_pool.steps.listener import Listener
-from quati_pool.steps.preparation.chain import Link, Phase, chain, phases
+from quati_pool.steps.preparation.chain import Link, Phase, chain, phases, steps_key
 from quati_pool.steps.preparation.tally import Count
 from quati_pool.steps.preparation.tasks import (
     DROPPED,
@@ -102,12 +103,13 @@ class _Preparation:
     ) -> None:
         self._config = config
         self._links = links
+        self._steps = steps_key(links)
         self._shards = shards
         self._engine = engine
         self._listener = listener
         self._place = config.folder / "cache" / "preparation"
         self._counts: dict[str, Count] = {}
-        self._notes: list[str] = []
+        self._notes: dict[str, None] = {}
         self._inputs: dict[str, str] = {}
         self._dropped: list[Path] = []
         self._written: list[Written] = []
@@ -152,7 +154,7 @@ class _Preparation:
 
     def _note(self, line: str) -> None:
         if line not in self._notes:
-            self._notes.append(line)
+            self._notes[line] = None
             if len(self._notes) <= _NOTES:
                 self._listener.say(line)
 
@@ -176,7 +178,7 @@ class _Preparation:
         if len(todo) < len(shards):
             self._listener.say(f"{label}: {len(shards) - len(todo):,} of {_shards(len(shards))} finished before")
         tasks = [
-            ShardTask(self._config, phase.number, number, shards[number], folder / keys[number], before)
+            ShardTask(self._config, self._steps, phase.number, number, shards[number], folder / keys[number], before)
             for number in todo
         ]
         running = set(todo)
@@ -217,27 +219,31 @@ class _Preparation:
         step = phase.end.step
         assert isinstance(step, Comparison)
         done = folder / f"drops-{digest(list(keys))[:16]}"
+        work = folder / f"work-{digest(list(keys))[:16]}"
         if not done.exists():
-            work = folder / f"work-{digest(list(keys))[:16]}"
             work.mkdir(exist_ok=True)
+
+            def run(function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
+                results = [None] * len(arguments)
+                label = f"{phase.number + 1}. {phase.end.label}: {function.__name__.strip('_').replace('_', ' ')}"
+                found = self._engine.run(function, arguments, lambda argument: label)
+                for finished, (position, result) in enumerate(found, 1):
+                    results[position] = result
+                    self._listener.progress(label, finished, len(arguments))
+                return results
+
             started = time.monotonic()
-            drops = step.decide([folder / key / KEYS for key in keys], rows, Bench(work, self._run))
+            drops = step.decide([folder / key / KEYS for key in keys], rows, Bench(work, run))
             _check(phase.end.label, drops, rows)
             save_drops(done, drops)
-            shutil.rmtree(work, ignore_errors=True)
             seconds = time.monotonic() - started
             self._listener.say(
                 f"{phase.end.label}: {sum(rows):,} rows compared in {seconds:.1f} s, {len(drops):,} to drop"
             )
+        shutil.rmtree(work, ignore_errors=True)
         for note in step.outcome(sum(rows), len(load_drops(done))):
             self._note(f"{phase.end.label}: {note}")
         return done
-
-    def _run(self, function: Callable[[Any], Any], arguments: Sequence[Any]) -> list[Any]:
-        results = [None] * len(arguments)
-        for position, result in self._engine.run(function, arguments, lambda argument: function.__name__):
-            results[position] = result
-        return results
 
     def _write(self, phase: Phase, keys: Sequence[str], rows: Sequence[int], here: Before) -> None:
         """Writes the files of a Sink, and removes those of ours that are not of it any more."""
@@ -264,6 +270,7 @@ class _Preparation:
             tasks.append(
                 WriteTask(
                     self._config,
+                    self._steps,
                     self._links.index(phase.end),
                     tuple(stretches),
                     path,
@@ -273,11 +280,7 @@ class _Preparation:
             )
         for done, _ in enumerate(self._engine.run(write_rows, tasks, lambda task: str(task.path)), 1):
             self._listener.progress(f"{phase.number + 1}. files of {phase.end.label}", done, len(tasks))
-        wanted = {task.path.name for task in tasks}
-        for path in sorted(target.iterdir()):
-            if path.name not in wanted and sidecar(path).exists():
-                sidecar(path).unlink()
-                path.unlink()
+        _remove_others(target, {task.path for task in tasks})
         self._written.append(Written(phase.end.label, step.folder, len(tasks), total))
 
     def _input_digest(self) -> str:
@@ -292,11 +295,27 @@ class _Preparation:
             self._links,
             counts,
             self._written,
-            self._notes,
+            list(self._notes),
             self._dropped,
             dict(sorted(self._inputs.items())),
             digest([key, self._input_digest()]),
         )
+
+
+def _remove_others(folder: Path, wanted: Collection[Path]) -> None:
+    """Removes the files of a corpus that was written there before. The sidecar goes last: it tells, where the command
+    is killed in between, that the file is one of them."""
+    for beside in sorted(folder.glob(sidecar(Path("*")).name)):
+        path = beside.with_name(beside.name.removesuffix(".meta.json"))
+        if path not in wanted and _is_of_a_corpus(beside):
+            path.unlink(missing_ok=True)
+            beside.unlink()
+
+
+def _is_of_a_corpus(beside: Path) -> bool:
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        return "write" in json.loads(beside.read_text(encoding="utf-8"))["key"]
+    return False
 
 
 def _shards(count: int) -> str:
@@ -318,5 +337,18 @@ def _ticked(folder: Path) -> int:
 def _check(label: str, drops: Drops, rows: Sequence[int]) -> None:
     """Raises QuatiPoolError for drops that would take the wrong rows, of a step from elsewhere, say."""
     ascending = (np.diff(drops.shard) > 0) | ((np.diff(drops.shard) == 0) & (np.diff(drops.row) > 0))
-    if not ascending.all() or (len(drops) and (drops.row >= np.asarray(rows)[drops.shard]).any()):
+    kept = drops.kept_shard >= 0
+    if not (
+        ascending.all()
+        and _are_rows(drops.shard, drops.row, rows)
+        and _are_rows(drops.kept_shard[kept], drops.kept_row[kept], rows)
+    ):
         raise QuatiPoolError(f"the step {label} drops rows out of order, or that there are not; mend that step")
+
+
+def _are_rows(shard: Int, row: Int, rows: Sequence[int]) -> bool:
+    if not len(shard):
+        return True
+    if shard.min() < 0 or shard.max() >= len(rows) or row.min() < 0:
+        return False
+    return bool((row < np.asarray(rows)[shard]).all())

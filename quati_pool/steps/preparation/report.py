@@ -190,6 +190,8 @@ def explained(path: Path, rule: str) -> tuple[list[Table], dict[str, Any]]:
         known: dict[str, Any] = json.loads(report.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise QuatiPoolError(f"{report} is not there yet; run: quati-pool prepare -c {path}") from None
+    except ValueError:
+        raise QuatiPoolError(f"{report} was spoilt; run again: quati-pool prepare -c {path}") from None
     wanted = rule.strip().lower()
     found = {
         name: each

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quati_pool.files.artefacts import file_digest, put_file, stale, sync, write_file
+from quati_pool.errors import InputError
+from quati_pool.files.artefacts import file_digest, naming, put_file, stale, sync, write_file
 from quati_pool.preparation.base import Comparison, Cutter, Drops, Filter, Reading, Shard, Sink, Source
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.config import PrepareConfig
 from quati_pool.preparation.keys import KeyFiles
 from quati_pool.records import Int
-from quati_pool.steps.preparation.chain import Link, Phase, chain, phases
+from quati_pool.steps.preparation.chain import Link, Phase, chain, phases, steps_key
 from quati_pool.steps.preparation.rows import IdLookup, Rows, RowWriter, save_left
 from quati_pool.steps.preparation.tally import Count, Example, example_order, tally_drops
 
@@ -47,9 +48,11 @@ class Before(NamedTuple):
 
 
 class ShardTask(NamedTuple):
-    """Phase ``phase`` of shard ``number``, into ``folder``; ``before`` is None for the first phase."""
+    """Phase ``phase`` of shard ``number``, into ``folder``; ``before`` is None for the first phase, ``steps`` the key
+    of all steps."""
 
     config: PrepareConfig
+    steps: str
     phase: int
     number: int
     shard: Shard
@@ -61,6 +64,7 @@ class WriteTask(NamedTuple):
     """A file of rows: of each shard from which to before which of those left."""
 
     config: PrepareConfig
+    steps: str
     place: int
     stretches: tuple[tuple[Rows, int, int], ...]
     path: Path
@@ -68,15 +72,18 @@ class WriteTask(NamedTuple):
     provenance: dict[str, Any]
 
 
-_made: dict[str, list[Link]] = {}
+_made: dict[tuple[Path, str], list[Link]] = {}
 
 
-def _links(config: PrepareConfig) -> list[Link]:
-    """The steps, made once a process: some load models."""
-    known = f"{config.path} {config.model_dump_json()}"
+def _links(config: PrepareConfig, steps: str) -> list[Link]:
+    """The steps, made once a process: some load models. Raises InputError where they are not those of that key."""
+    known = config.path, steps
     if known not in _made:
         _made.clear()
-        _made[known] = chain(config)
+        links = chain(config)
+        if steps_key(links) != steps:
+            raise InputError(config.path, None, "a list that it names was changed meanwhile; run the command again")
+        _made[known] = links
     return _made[known]
 
 
@@ -84,15 +91,17 @@ def run_shard(task: ShardTask) -> None:
     """Makes the folder of a shard's phase. Raises QuatiPoolError as the steps do."""
     if task.folder.exists():
         return
-    phase = phases(_links(task.config), [])[task.phase]
+    links = _links(task.config, task.steps)
+    phase = phases(links, [])[task.phase]
     partial = task.folder.with_name(f".partial-{task.folder.name}-{os.getpid()}")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     try:
-        _ShardWork(task, phase, _links(task.config)[0], partial).run()
-        for file in sorted(partial.rglob("*")):
-            sync(file)
-        sync(partial)
+        with naming(task.folder):
+            _ShardWork(task, phase, links[0], partial).run()
+            for file in sorted(partial.rglob("*")):
+                sync(file)
+            sync(partial)
         try:
             os.rename(partial, task.folder)
         except OSError:
@@ -360,9 +369,10 @@ def save_drops(folder: Path, drops: Drops) -> None:
     partial = folder.with_name(f".partial-{folder.name}")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    for name in _DROP_COLUMNS:
-        np.save(partial / f"{name}.npy", getattr(drops, name))
-        sync(partial / f"{name}.npy")
+    with naming(folder):
+        for name in _DROP_COLUMNS:
+            np.save(partial / f"{name}.npy", getattr(drops, name))
+            sync(partial / f"{name}.npy")
     os.rename(partial, folder)
     sync(folder.parent)
 
@@ -373,7 +383,7 @@ def load_drops(folder: Path) -> Drops:
 
 def write_rows(task: WriteTask) -> None:
     """Writes one file of a Sink with its sidecar, unless it is there as it should be."""
-    link = _links(task.config)[task.place]
+    link = _links(task.config, task.steps)[task.place]
     step = link.step
     assert isinstance(step, Sink)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import torch
 from small_stores import contents, store
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.engines.local import LocalEngine
+from quati_pool.engines.base import Engine, pack_call, perform, unpack_outcome
 from quati_pool.engines.opening import open_engine
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.retrieval.base import Context
@@ -32,6 +31,7 @@ from tests.retrieval.encoders.small_shards import (
     SmallSplade,
     encoded_ordinals,
 )
+from tests.serial_engine import SerialEngine
 from tests.tiny_models import dense, multivector, sparse
 
 # In shards of four: the fourth repeats texts of others and of its own only, the third one text of the first.
@@ -46,13 +46,20 @@ TEXTS = [
 FIRST_OF_THEIR_TEXT = [n for n, text in enumerate(TEXTS) if text not in TEXTS[:n]]
 
 
-class Staying(LocalEngine):
-    """Keeps its workers when an encoding ends, so that torch is imported once for all tests."""
+class Backwards(SerialEngine):
+    """Does tasks as a worker does, with all that travels pickled, but in this process, and the last one first, so
+    that every shard has to wait. Processes are started where they are what is tested: each imports torch."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
+    def run(
+        self,
+        function: Callable[[Any], Any],
+        tasks: Sequence[Any],
+        name: Callable[[Any], str],
+        idle: Callable[[], None] = lambda: None,
+    ) -> Iterator[tuple[int, Any]]:
+        for position in reversed(range(len(tasks))):
+            idle()
+            yield position, unpack_outcome(perform(pack_call(function, tasks[position])))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -68,10 +75,9 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def engine(_one_thread: None) -> Iterator[LocalEngine]:
-    staying = Staying(2)
-    yield staying
-    staying.close()
+def engine() -> Iterator[Engine]:
+    yield Backwards()
+    shard_tasks._opened.clear()
 
 
 @pytest.fixture(scope="module")
@@ -105,11 +111,11 @@ def here(retriever: Any, corpus: CorpusStore) -> dict[str, bytes]:
     return files
 
 
-def by(engine: LocalEngine, **options: Any) -> Context:
+def by(engine: Engine, **options: Any) -> Context:
     return Context(workers=lambda: engine, **options)
 
 
-def bytes_by(engine: LocalEngine, retriever: Any, corpus: CorpusStore, **options: Any) -> dict[str, bytes]:
+def bytes_by(engine: Engine, retriever: Any, corpus: CorpusStore, **options: Any) -> dict[str, bytes]:
     """What encoding by workers writes."""
     context = by(engine, **options)
     return contents(retriever.encoded(corpus, context).folder)
@@ -120,8 +126,8 @@ def flat(shards: list[list[int]]) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ["dense", "splade", "colbert"])
-def test_workers_write_the_bytes_of_one_process_and_encode_a_text_once(
-    name: str, made: dict[str, Path], corpus: CorpusStore, engine: LocalEngine
+def test_shards_of_workers_in_any_order_come_to_the_bytes_of_one_process_and_a_text_is_encoded_once(
+    name: str, made: dict[str, Path], corpus: CorpusStore, engine: Engine
 ) -> None:
     retriever = component(name, made)
     expected = here(retriever, corpus)
@@ -131,14 +137,14 @@ def test_workers_write_the_bytes_of_one_process_and_encode_a_text_once(
     shards = encoded_ordinals(corpus)
     assert sorted(flat(shards)) == FIRST_OF_THEIR_TEXT
     # Five shards in all that hold a new text, of six.
-    assert sorted(map(min, shards)) == [0, 4, 8, 16, 20]
+    assert list(map(min, shards)) == [20, 16, 8, 4, 0]
     # The shard without a new text is done from the beginning.
     assert (seen[0], seen[-1]) == ((4, len(TEXTS)), (len(TEXTS), len(TEXTS)))
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
 
 
 def test_the_reranker_has_the_passages_of_its_run_encoded(
-    made: dict[str, Path], corpus: CorpusStore, engine: LocalEngine
+    made: dict[str, Path], corpus: CorpusStore, engine: Engine
 ) -> None:
     reranker = DenseReranker(EncodingParameters(model=str(made["dense"])))
     docs = np.array([17, 2, 2, 6, 1])
@@ -169,7 +175,7 @@ def killed(made: dict[str, Path], corpus: CorpusStore) -> tuple[Context, Path, d
 
 
 def test_shards_that_waited_for_an_earlier_one_are_not_encoded_again(
-    made: dict[str, Path], corpus: CorpusStore, engine: LocalEngine, killed: tuple[Context, Path, dict[str, bytes]]
+    made: dict[str, Path], corpus: CorpusStore, engine: Engine, killed: tuple[Context, Path, dict[str, bytes]]
 ) -> None:
     context, folder, expected = killed
     # Of the third the disk kept half; and there are leavings of another size of shards.
@@ -189,7 +195,7 @@ def test_a_run_goes_on_in_one_process_and_leaves_nothing_beside_the_arrays(
     assert contents(folder) == expected
 
 
-def test_what_several_workers_say_is_said_once(made: dict[str, Path], corpus: CorpusStore, engine: LocalEngine) -> None:
+def test_what_several_workers_say_is_said_once(made: dict[str, Path], corpus: CorpusStore, engine: Engine) -> None:
     heard: list[str] = []
     Noting(component("dense", made).parameters).encoded(corpus, by(engine, note=heard.append))
     assert heard == ["the device is small"]
@@ -203,11 +209,40 @@ def test_workers_of_another_machine_need_the_same_files_and_versions(
         SmallDense, retriever.parameters, made["dense"], corpus.folder, tmp_path, models.engines(), threads=1
     )
     assert shard_tasks.shard_size(job) == 4
-    shard_tasks._opened.clear()
     with pytest.raises(ConfigError, match=r"the corpus .*elsewhere is not there on .* same path"):
         shard_tasks.shard_size(_changed(job, corpus=tmp_path / "elsewhere"))
     with pytest.raises(ConfigError, match=r"transformers 0\.1; install the same versions"):
         shard_tasks.shard_size(_changed(job, versions={**models.engines(), "transformers": "0.1"}))
+
+
+def test_workers_share_the_cores_unless_the_user_says_how_many_threads(
+    made: dict[str, Path], corpus: CorpusStore, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retriever = component("dense", made)
+    jobs: list[shard_tasks.Job] = []
+
+    def kept(job: shard_tasks.Job) -> int:
+        jobs.append(job)
+        return 100
+
+    monkeypatch.setattr(shard_tasks, "shard_size", kept)
+    monkeypatch.setattr(shard_tasks, "usable_cores", lambda: 3)
+    monkeypatch.setattr(engine, "run", lambda function, tasks, *rest: [(0, function(tasks[0]))])
+    for threads in ("1", None):
+        if threads is None:
+            monkeypatch.delenv("OMP_NUM_THREADS")
+        next(shard_tasks.encoded_by_workers(
+            retriever, corpus, Shards(corpus.folder.with_name("s")), np.arange(1), np.arange(1), engine, Context()
+        ), None)
+    assert [job.threads for job in jobs] == [None, 3]
+    monkeypatch.undo()
+    # Ray tells each worker that it has one core; ours know better.
+    assert os.environ["OMP_NUM_THREADS"] == "1"
+    shard_tasks._open(jobs[1])
+    assert torch.get_num_threads() == 3
+    torch.set_num_threads(1)
+    shard_tasks._open(jobs[0])
+    assert torch.get_num_threads() == 1
 
 
 def _changed(job: shard_tasks.Job, **changes: Any) -> shard_tasks.Job:
@@ -235,21 +270,8 @@ def test_each_worker_takes_a_gpu_of_its_own_as_long_as_there_are_some(
     assert not os.environ.get("CUDA_VISIBLE_DEVICES")
 
 
-# These end workers, which then start again, slowly.
-
-
-def test_a_worker_that_is_killed_costs_the_shard_it_was_at(
-    made: dict[str, Path], corpus: CorpusStore, engine: LocalEngine
-) -> None:
-    plain = component("dense", made)
-    expected = here(plain, corpus)
-    assert bytes_by(engine, Dying(plain.parameters), corpus) == expected
-    assert corpus.folder.with_name("died").exists()
-    assert sorted(flat(encoded_ordinals(corpus))) == FIRST_OF_THEIR_TEXT
-
-
 def test_a_passage_whose_vector_is_nan_is_named_as_in_one_process(
-    corpus: CorpusStore, tmp_path: Path, engine: LocalEngine
+    corpus: CorpusStore, tmp_path: Path, engine: Engine
 ) -> None:
     # "dough" first stands in the passage d16.
     broken = dense.poisoned(dense.sentence_transformer(tmp_path / "broken"), "dough")
@@ -270,7 +292,7 @@ def test_ray_writes_the_same_bytes_and_replaces_a_worker_that_is_killed(
     pytest.importorskip("ray")
     plain = component("dense", made)
     expected = here(plain, corpus)
-    context = Context(workers=lambda: open_engine("ray", 2))
+    context = Context(workers=lambda: open_engine("ray", 1))
     found = Dying(plain.parameters).encoded(corpus, context)
     assert corpus.folder.with_name("died").exists()
     assert contents(found.folder) == expected

@@ -8,12 +8,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from quati_pool.engines.base import Engine
 from quati_pool.engines.opening import open_engine
-from quati_pool.errors import InputError
+from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.files.artefacts import write_file
 from quati_pool.files.corpus import expand_paths, read_passages
+from quati_pool.preparation.base import Drops
+from quati_pool.preparation.duplicates import Duplicates
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.preparation import report
 from quati_pool.steps.preparation.prepare import Funnel, prepare
@@ -70,6 +74,15 @@ def written(folder: Path) -> dict[str, str]:
         for batch in read_passages(expand_paths(folder, "*"))
         for doc_id, content in zip(batch.doc_ids, batch.texts, strict=True)
     }
+
+
+def at(folder: Path, place: str) -> str:
+    """The doc_id of the page at ``file:line``."""
+    name, _, line = place.rpartition(":")
+    data = (folder / name).read_bytes()
+    lines = (gzip.decompress(data) if name.endswith(".gz") else data).split(b"\n")
+    doc_id: str = json.loads(lines[int(line) - 1])["doc_id"]
+    return doc_id
 
 
 @pytest.fixture(scope="module", params=["local", "ray"])
@@ -146,6 +159,9 @@ def test_what_was_kept_in_a_duplicates_place_is_recorded(serial: tuple[Path, Fun
     for line in by_step["repeated-ids"]:
         assert line["doc_id"] == line["kept"]
         assert line["place"] != line["kept_place"]
+    for line in lines:
+        assert at(folder, line["place"]) == line["doc_id"].removesuffix("_0")
+        assert at(folder, line["kept_place"]) == line["kept"].removesuffix("_0")
 
 
 def test_the_cut_in_shards_changes_nothing(
@@ -205,3 +221,125 @@ def test_an_empty_pile_is_refused_and_one_page_is_not(tmp_path: Path) -> None:
     (tmp_path / "pages" / "0.jsonl").write_bytes(good)
     run(config)
     assert list(written(tmp_path / "all")) == [f"{PLANTED.kept[0]}_0"]
+
+
+def lines_of(*rows: tuple[str, str]) -> str:
+    return "".join(json.dumps({"doc_id": doc_id, "text": content}) + "\n" for doc_id, content in rows)
+
+
+def write_config(folder: Path, steps: str) -> Path:
+    path = folder / "prepare.yaml"
+    path.write_text("name: small\nsteps:\n  - read: {path: '*.jsonl'}\n" + steps)
+    return path
+
+
+def test_files_of_a_larger_corpus_go_also_where_their_removal_was_killed(tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text(lines_of(*((f"d{number}", "text") for number in range(5))))
+    run(write_config(tmp_path, "  - write: {to: all, rows: 1}\n"))
+    # Of another command: a sidecar alone does not make it one of the corpus.
+    write_file(tmp_path / "all" / "bm25.trec.gz", {"run": 1}, {}, lambda path: {"bytes": path.write_bytes(b"run")})
+    # Killed after the file was removed and before its sidecar was.
+    (tmp_path / "all" / "00003.jsonl.gz").unlink()
+    run(write_config(tmp_path, "  - write: {to: all, rows: 4}\n"))
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
+        "00000.jsonl.gz",
+        "00000.jsonl.gz.meta.json",
+        "00001.jsonl.gz",
+        "00001.jsonl.gz.meta.json",
+        "bm25.trec.gz",
+        "bm25.trec.gz.meta.json",
+    ]
+
+
+def test_a_removal_can_be_killed_between_file_and_sidecar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pages.jsonl").write_text(lines_of(("a", "text"), ("b", "text")))
+    run(write_config(tmp_path, "  - write: {to: all, rows: 1}\n"))
+    config = write_config(tmp_path, "  - write: {to: all}\n")
+    unlink = Path.unlink
+
+    def killed(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        if path.name.startswith("00001"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(config)
+    run(config)
+    assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["00000.jsonl.gz", "00000.jsonl.gz.meta.json"]
+
+
+def test_where_nothing_is_left_the_steps_after_it_go_on(tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text(lines_of(("a", "text"), ("b", "text"), ("a", "again")))
+    steps = "duplicates, segment, line-breaks, near-duplicates, write: {to: none}, sample: {n: 3}, write: {to: less}"
+    listed = "".join(f"  - {step}\n" for step in steps.split(", "))
+    result = run(write_config(tmp_path, "  - url: {missing: drop}\n" + listed))
+    assert [count.rows_out for count in result.counts] == [3] + [0] * (len(result.counts) - 1)
+    assert dropped(result) == {"url": {"no URL": 3}}
+    assert [(each.files, each.rows) for each in result.written] == [(1, 0), (1, 0)]
+    assert gzip.decompress((tmp_path / "less" / "00000.jsonl.gz").read_bytes()) == b""
+    assert report.as_data(result)["steps"][-1]["characters_out"] == 0
+
+
+def test_all_rows_of_a_repeated_page_go_whatever_the_shards(tmp_path: Path) -> None:
+    """Pages a and b come twice, each cut in a passage a line, and in shards of their own."""
+    for number, doc_id in enumerate(["a", "b", "c", "b", "a", "b"]):
+        content = "".join(f"{place} " + "palavra " * 12 + "\n" for place in range(number + 1))
+        (tmp_path / f"{number}.jsonl").write_text(lines_of((doc_id, content)))
+    steps = "  - segment: {characters: 100, tolerance: 20}\n  - write: {to: all, format: jsonl}\n"
+    result = run(write_config(tmp_path, steps))
+    found = [json.loads(line)["doc_id"] for line in (tmp_path / "all" / "00000.jsonl").read_text().splitlines()]
+    assert found == ["a_0", "b_0", "b_1", "c_0", "c_1", "c_2"]
+    with gzip.open(tmp_path / "reports" / "prepare-small-dropped.jsonl.gz", "rt") as file:
+        told = [json.loads(line) for line in file]
+    assert [(line["doc_id"], line["kept"], line["place"], line["kept_place"]) for line in told] == [
+        *((f"b_{place}", "b_0", "3.jsonl:1", "1.jsonl:1") for place in range(4)),
+        *((f"a_{place}", "a_0", "4.jsonl:1", "0.jsonl:1") for place in range(5)),
+        *((f"b_{place}", "b_0", "5.jsonl:1", "1.jsonl:1") for place in range(6)),
+    ]
+    assert result.counts[2].dropped == {"repeated doc_id": 15}
+
+
+def test_a_changed_list_counts_in_a_process_that_knew_the_old_one(tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text(
+        "".join(
+            json.dumps({"doc_id": host, "text": "text", "url": f"http://{host}/"}) + "\n" for host in ("a.com", "b.com")
+        )
+    )
+    config = write_config(tmp_path, "  - url: {drop_domains_file: bad.txt}\n  - write: {to: all}\n")
+    for host, other in (("a.com", "b.com"), ("b.com", "a.com")):
+        (tmp_path / "bad.txt").write_text(host)
+        run(config)
+        assert list(written(tmp_path / "all")) == [other]
+
+
+def test_a_list_that_changes_while_it_is_used_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_text(lines_of(("a", "text")))
+    (tmp_path / "bad.txt").write_text("a.com")
+    config = write_config(tmp_path, "  - url: {drop_domains_file: bad.txt}\n  - write: {to: all}\n")
+
+    def opened() -> Engine:
+        (tmp_path / "bad.txt").write_text("b.com")
+        return SerialEngine()
+
+    with pytest.raises(InputError, match="was changed meanwhile; run the command again"):
+        prepare(config, opened, Listener())
+
+
+def test_drops_that_cannot_be_are_told_as_the_fault_of_the_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pages.jsonl").write_text(lines_of(("a", "text"), ("b", "text")))
+    config = write_config(tmp_path, "  - duplicates\n  - write: {to: all}\n")
+    for shard, row, kept_shard, kept_row in (
+        (1, 0, -1, -1),
+        (0, 2, -1, -1),
+        (0, -1, -1, -1),
+        (0, 1, 1, 0),
+        (0, 1, 0, 2),
+    ):
+        drops = Drops.of(*(np.array([each]) for each in (shard, row)), 1, np.array([kept_shard]), np.array([kept_row]))
+        monkeypatch.setattr(Duplicates, "decide", lambda *_, drops=drops: drops)
+        with pytest.raises(QuatiPoolError, match="the step duplicates drops rows out of order, or that there are not"):
+            run(config)
