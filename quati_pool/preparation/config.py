@@ -9,9 +9,12 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from quati_pool.errors import ConfigError, InputError
-from quati_pool.preparation.base import Cutter, Parameters, Sink, Site, Source, Step
+from quati_pool.preparation.base import Comparison, Cutter, Filter, Parameters, Sink, Site, Source, Step
 from quati_pool.registry import PREPARATIONS, nearest
 from quati_pool.yaml_file import Model, YamlFile
+
+
+_KINDS = (Source, Filter, Cutter, Comparison, Sink)
 
 
 class StepConfig(Model):
@@ -96,9 +99,13 @@ def _step(reader: YamlFile, place: tuple[Any, ...], item: Any) -> tuple[str, Par
     if not isinstance(name, str) or name not in PREPARATIONS.names():
         raise reader.error(place, f"there is no step {name!r}; {nearest(str(name), PREPARATIONS.names())}")
     try:
-        model: type[Parameters] = PREPARATIONS.get(name).Parameters
+        kind = PREPARATIONS.get(name)
     except ConfigError as error:
         raise reader.error(place, str(error)) from None
+    if not isinstance(kind, type) or not issubclass(kind, _KINDS):
+        known = ", ".join(each.__name__ for each in _KINDS)
+        raise reader.error(place, f"{name} is no step; its package must make it one of {known}")
+    model: type[Parameters] = kind.Parameters
     return name, reader.model((*place, name), model, {} if parameters is None else parameters)
 
 

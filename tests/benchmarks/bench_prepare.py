@@ -2,6 +2,7 @@
 
     python -m tests.benchmarks.bench_prepare speed          # all steps but near-duplicates, 1 worker and 2
     python -m tests.benchmarks.bench_prepare memory 0.1 1   # the same of so many GB of pages, and what workers hold
+    python -m tests.benchmarks.bench_prepare memory 1 10 --light   # without language and quality
     python -m tests.benchmarks.bench_prepare near           # near-duplicates too
 
 Pages of some 4,000 characters are put together from 160 phrases (tests/made_pages.py), a tenth of them copies of
@@ -33,14 +34,13 @@ seed: 0
 steps:
   - read: {{path: "pages/*.jsonl"}}
   - url: {{drop_tlds: [pt]}}
-  - language: {{keep: [pt]}}
-  - segment: {{characters: 1000, tolerance: 200}}
+{language}  - segment: {{characters: 1000, tolerance: 200}}
   - line-breaks
-  - quality: {{language: pt}}
-  - duplicates
+{quality}  - duplicates
 {near}  - sample: {{share: 0.9}}
   - write: {{to: corpus}}
 """
+HEAVY = {"language": "  - language: {keep: [pt]}\n", "quality": "  - quality: {language: pt}\n"}
 REPEAT = 3
 PAGE = 4000
 FILE_BYTES = 200_000_000
@@ -139,13 +139,16 @@ def main() -> None:
     parser.add_argument("what", choices=["speed", "memory", "near"])
     parser.add_argument("gigabytes", nargs="*", type=float, default=[0.1])
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--light", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         for size in options.gigabytes or [0.1]:
             folder = Path(place) / f"{size}"
             written = write_pages(folder / "pages", size * 1e9)
             near = "  - near-duplicates\n" if options.what == "near" else ""
-            (folder / "prepare.yaml").write_text(CONFIG.format(near=near))
+            (folder / "prepare.yaml").write_text(
+                CONFIG.format(near=near, **(dict.fromkeys(HEAVY, "") if options.light else HEAVY))
+            )
             print(f"{written / 1e9:.2f} GB of pages", flush=True)
             if options.what == "memory":
                 told(f"{options.workers} workers", [prepare(folder, options.workers)])

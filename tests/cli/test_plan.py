@@ -89,12 +89,12 @@ def test_the_papers_config_is_planned_offline_without_models_key_and_corpus(
     assert done == (
         0,
         f"wrote {path}, and prepare.yaml for its corpora: what each needs is said at its top; "
-            f"to see what it takes: quati-pool build --plan -c {path}\n",
+        f"to see what it takes: quati-pool build --plan -c {path}\n",
         "",
     )
     done = cli("build", "--plan", "-c", path)
     assert (done.status, done.err) == (0, "")
-    assert sorted(file.name for file in path.parent.iterdir()) == ["pool.yaml"]
+    assert sorted(file.name for file in path.parent.iterdir()) == ["pool.yaml", "prepare.yaml"]
     assert done.out.count("model: <yours>") == 4
     assert done.out.count("no key in OPENAI_API_KEY") == 8
     data = json.loads(cli("build", "--plan", "-c", path, "--format", "json").out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import matplotlib.figure
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from quati_pool.render.figures import (
     Drawing,
     confusion_matrix,
     embedding_format,
+    funnel,
     heat_map,
     intervals,
     lines,
@@ -50,6 +52,7 @@ def drawings(names: list[str], title: str) -> dict[str, Drawing]:
         "scatter": scatter(values, values[::-1], names, names[0], names[-1], title),
         "intervals": intervals(names, values, values - 0.1, values + 0.1, title, names[0]),
         "lines": lines({name: ([1, 2], [n, n + 1]) for n, name in enumerate(names)}, names[0], names[-1], title),
+        "funnel": funnel(names, values, 1 - values, names, title, names[0]),
         "rank_change": rank_change(names, values, values[::-1], names[0], names[-1], title),
     }
 
@@ -299,3 +302,21 @@ def test_a_logarithmic_axis_has_ticks_at_one_two_and_five_and_takes_a_single_val
 def test_a_series_with_more_x_than_y_is_refused() -> None:
     with pytest.raises(ValueError, match="the series pool has 2 x values and 1 y values"):
         lines({"pool": ([1, 2], [1])}, "x", "y", "T")
+
+
+def test_a_funnel_has_a_bar_of_what_is_left_and_one_of_what_was_dropped_for_each_step() -> None:
+    drawing = funnel(["read", "url"], [30.0, 20.0], [0.0, 10.0], ["3 pages", "2 pages"], "Left", "characters")
+    assert {"read", "url", "3 pages", "2 pages", "Left", "characters", "left", "dropped"} <= set(shown(drawing))
+    figure = matplotlib.figure.Figure()
+    drawing.draw(figure)
+    left, dropped = ([bar for bar in bars] for bars in figure.axes[0].containers)
+    assert [bar.get_width() for bar in left] == [30.0, 20.0]
+    # What a step dropped stands behind what it left: together they are what came to it.
+    assert [(bar.get_x(), bar.get_width()) for bar in dropped] == [(30.0, 0.0), (20.0, 10.0)]
+    low, high = figure.axes[0].get_ylim()
+    assert low > high, "the first step stands at the top"
+
+
+def test_a_funnel_needs_as_much_of_everything() -> None:
+    with pytest.raises(ValueError, match="2 steps need as many"):
+        funnel(["read", "url"], [1.0], [0.0, 0.0], ["", ""], "Left", "characters")

@@ -16,6 +16,20 @@ def test_the_systems_of_the_paper_are_a_valid_configuration() -> None:
     assert (report.ok, report.kind, report.summary) == (True, "config", {"systems": 30, "corpora": 2, "judges": 1})
 
 
+@pytest.mark.parametrize(("folder", "steps", "corpora"), [("quati-paper", 12, 2), ("sample", 9, 1)])
+def test_the_preparations_that_come_with_the_package_are_valid(folder: str, steps: int, corpora: int) -> None:
+    report = validate(bundled(f"data/{folder}") / "prepare.yaml", None)
+    assert (report.ok, report.kind, report.summary) == (True, "config", {"steps": steps, "corpora": corpora})
+
+
+@pytest.mark.parametrize("step", ["write: {to: .}", "write: {too: corpus}", "url: {drop_domains_file: none.txt}"])
+def test_a_fault_of_a_preparation_is_an_error_of_its_file(tmp_path: Path, step: str) -> None:
+    path = tmp_path / "prepare.yaml"
+    path.write_text(f"name: x\nsteps:\n  - read: {{path: p.jsonl}}\n  - {step}\n  - write: {{to: corpus}}\n")
+    (error,) = validate(path, None).errors
+    assert str(error).startswith((f"{path}:4: ", f"{tmp_path / 'none.txt'}: there is no such file"))
+
+
 @pytest.mark.parametrize("kind", [None, "config"])
 def test_a_fault_is_told_with_its_line(tmp_path: Path, kind: str | None) -> None:
     path = tmp_path / ("pool.yaml" if kind is None else "pool.txt")

@@ -55,6 +55,11 @@ def run(config: Path, engine: Engine | None = None) -> Funnel:
     return result
 
 
+def made(config: Path, engine: Engine | None = None) -> Funnel:
+    """The same without reports, whose pictures take longer than few pages."""
+    return prepare(config, lambda: engine or SerialEngine(), Listener())
+
+
 def dropped(result: Funnel) -> dict[str, dict[str, int]]:
     return {
         link.label: dict(count.dropped)
@@ -189,10 +194,10 @@ def test_a_finished_preparation_is_not_done_again(serial: tuple[Path, Funnel], t
 
 def test_another_last_step_leaves_the_first_ones_as_they_are(tmp_path: Path) -> None:
     config = write_pile(tmp_path, LINES[:300])
-    run(config)
+    made(config)
     config.write_text(config.read_text().replace("share: 0.5", "n: 20"))
     engine = SerialEngine()
-    result = run(config, engine)
+    result = made(config, engine)
     # What the sample looks at, and what is left of it.
     assert {task.phase for task in engine.ran if type(task).__name__ == "ShardTask"} == {4, 5}
     assert [each.rows for each in result.written][1] == 20
@@ -204,10 +209,10 @@ def test_a_smaller_corpus_leaves_no_file_of_the_larger_one(tmp_path: Path) -> No
     config.write_text(config.read_text().replace("{to: all}", "{to: all, rows: 10}"))
     (tmp_path / "all").mkdir()
     (tmp_path / "all" / "notes.txt").write_text("mine")
-    run(config)
+    made(config)
     files = len(list((tmp_path / "all").glob("*.jsonl.gz")))
     config.write_text(config.read_text().replace("drop_tlds: [pt]", "drop_tlds: [pt, br]"))
-    run(config)
+    made(config)
     assert files > 10
     assert len(list((tmp_path / "all").glob("*.jsonl.gz"))) == 1
     assert (tmp_path / "all" / "notes.txt").read_text() == "mine"
@@ -216,10 +221,10 @@ def test_a_smaller_corpus_leaves_no_file_of_the_larger_one(tmp_path: Path) -> No
 def test_an_empty_pile_is_refused_and_one_page_is_not(tmp_path: Path) -> None:
     config = write_pile(tmp_path, [], files=1)
     with pytest.raises(InputError, match="no page could be read"):
-        run(config)
+        made(config)
     good = next(line for line in LINES if f'"doc_id": "{PLANTED.kept[0]}"'.encode() in line)
     (tmp_path / "pages" / "0.jsonl").write_bytes(good)
-    run(config)
+    made(config)
     assert list(written(tmp_path / "all")) == [f"{PLANTED.kept[0]}_0"]
 
 
@@ -235,12 +240,12 @@ def write_config(folder: Path, steps: str) -> Path:
 
 def test_files_of_a_larger_corpus_go_also_where_their_removal_was_killed(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text(lines_of(*((f"d{number}", "text") for number in range(5))))
-    run(write_config(tmp_path, "  - write: {to: all, rows: 1}\n"))
+    made(write_config(tmp_path, "  - write: {to: all, rows: 1}\n"))
     # Of another command: a sidecar alone does not make it one of the corpus.
     write_file(tmp_path / "all" / "bm25.trec.gz", {"run": 1}, {}, lambda path: {"bytes": path.write_bytes(b"run")})
     # Killed after the file was removed and before its sidecar was.
     (tmp_path / "all" / "00003.jsonl.gz").unlink()
-    run(write_config(tmp_path, "  - write: {to: all, rows: 4}\n"))
+    made(write_config(tmp_path, "  - write: {to: all, rows: 4}\n"))
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == [
         "00000.jsonl.gz",
         "00000.jsonl.gz.meta.json",
@@ -253,7 +258,7 @@ def test_files_of_a_larger_corpus_go_also_where_their_removal_was_killed(tmp_pat
 
 def test_a_removal_can_be_killed_between_file_and_sidecar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pages.jsonl").write_text(lines_of(("a", "text"), ("b", "text")))
-    run(write_config(tmp_path, "  - write: {to: all, rows: 1}\n"))
+    made(write_config(tmp_path, "  - write: {to: all, rows: 1}\n"))
     config = write_config(tmp_path, "  - write: {to: all}\n")
     unlink = Path.unlink
 
@@ -265,8 +270,8 @@ def test_a_removal_can_be_killed_between_file_and_sidecar(tmp_path: Path, monkey
     with monkeypatch.context() as patched:
         patched.setattr(Path, "unlink", killed)
         with pytest.raises(KeyboardInterrupt):
-            run(config)
-    run(config)
+            made(config)
+    made(config)
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["00000.jsonl.gz", "00000.jsonl.gz.meta.json"]
 
 
@@ -274,7 +279,7 @@ def test_where_nothing_is_left_the_steps_after_it_go_on(tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_text(lines_of(("a", "text"), ("b", "text"), ("a", "again")))
     steps = "duplicates, segment, line-breaks, near-duplicates, write: {to: none}, sample: {n: 3}, write: {to: less}"
     listed = "".join(f"  - {step}\n" for step in steps.split(", "))
-    result = run(write_config(tmp_path, "  - url: {missing: drop}\n" + listed))
+    result = made(write_config(tmp_path, "  - url: {missing: drop}\n" + listed))
     assert [count.rows_out for count in result.counts] == [3] + [0] * (len(result.counts) - 1)
     assert dropped(result) == {"url": {"no URL": 3}}
     assert [(each.files, each.rows) for each in result.written] == [(1, 0), (1, 0)]
@@ -310,7 +315,7 @@ def test_a_changed_list_counts_in_a_process_that_knew_the_old_one(tmp_path: Path
     config = write_config(tmp_path, "  - url: {drop_domains_file: bad.txt}\n  - write: {to: all}\n")
     for host, other in (("a.com", "b.com"), ("b.com", "a.com")):
         (tmp_path / "bad.txt").write_text(host)
-        run(config)
+        made(config)
         assert list(written(tmp_path / "all")) == [other]
 
 
@@ -342,4 +347,4 @@ def test_drops_that_cannot_be_are_told_as_the_fault_of_the_step(
         drops = Drops.of(*(np.array([each]) for each in (shard, row)), 1, np.array([kept_shard]), np.array([kept_row]))
         monkeypatch.setattr(Duplicates, "decide", lambda *_, drops=drops: drops)
         with pytest.raises(QuatiPoolError, match="the step duplicates drops rows out of order, or that there are not"):
-            run(config)
+            made(config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given
@@ -65,7 +66,7 @@ def test_neither_batches_nor_shards_matter(cuts: list[int], shards: int) -> None
     # Batches end where pages do.
     ends = [0, *sorted(3 * cut for cut in cuts), N]
     tasks = [Count() for _ in range(shards)]
-    for number, (start, stop) in enumerate(zip(ends, ends[1:], strict=False)):
+    for number, (start, stop) in enumerate(pairwise(ends)):
         counted(start, stop, tasks[number % shards])
     total = Count()
     for task in tasks:
