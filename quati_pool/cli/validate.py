@@ -45,7 +45,7 @@ def validate(
     grade: GradeOption = None,
     how: FormatOption = Format.table,
 ) -> None:
-    """Check runs, qrels, label files, queries, corpora and pool.yaml; exit 1 where one has an error.
+    """Check runs, qrels, label files, queries, corpora, pool.yaml and prepare.yaml; exit 1 where one has an error.
 
     Every error is a line path:line: what is wrong; what was expected. Warnings do not fail a file.
     """

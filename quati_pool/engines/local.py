@@ -126,6 +126,11 @@ class _Work:
                 worker = None
                 self._note_death(place, death)
             except BaseException as error:
+                if worker:
+                    # Half a message may be in its pipes, as where memory ran out here.
+                    worker.kill()
+                    worker.close()
+                    worker = None
                 self._begin_no_more()
                 self._outcomes.put((place, error))
             else:

@@ -86,10 +86,6 @@ class Verdicts:
     detail: Callable[[int], str] = lambda row: ""
 
 
-def all_kept(rows: int) -> Verdicts:
-    return Verdicts(np.zeros(rows, dtype=np.int16))
-
-
 class Part(NamedTuple):
     """A stretch of a file: ``path`` relative to the folder of ``prepare.yaml`` (absolute where it was given so),
     from ``start`` to before ``end``, in bytes or row groups as its format has it; ``end`` None is the file's.

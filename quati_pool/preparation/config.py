@@ -13,7 +13,6 @@ from quati_pool.preparation.base import Comparison, Cutter, Filter, Parameters, 
 from quati_pool.registry import PREPARATIONS, nearest
 from quati_pool.yaml_file import Model, YamlFile
 
-
 _KINDS = (Source, Filter, Cutter, Comparison, Sink)
 
 

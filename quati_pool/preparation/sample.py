@@ -92,7 +92,7 @@ class Sample(Comparison):
         if n is None or dropped or (by == "passage" and rows == n):
             return ()
         there = f"there are {rows:,}" if by == "passage" else "there are no more"
-        return (f"sample: {n:,} {by}s were asked for and {there}: all stay",)
+        return (f"{n:,} {by}s were asked for and {there}: all stay",)
 
 
 class _Place(NamedTuple):

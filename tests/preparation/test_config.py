@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -128,15 +129,16 @@ def test_what_cannot_be_carried_out_is_told_with_its_line(
 
 
 PLUGIN = """
+import numpy as np
 from pydantic import Field
-from quati_pool.preparation.base import Filter, Parameters, all_kept
+from quati_pool.preparation.base import Filter, Parameters, Verdicts
 
 class OddOnes(Filter):
     summary = "a step from elsewhere"
     class Parameters(Parameters):
         of: int = Field(2, description="a number")
     def judge(self, batch):
-        return all_kept(len(batch))
+        return Verdicts(np.zeros(len(batch), dtype=np.int16))
 
 class NoStep:
     summary = "something else"
@@ -145,23 +147,24 @@ class NoStep:
 
 ENTRY_POINTS = """
 [quati_pool.preparations]
-odd-ones = elsewhere:OddOnes
-broken = elsewhere:Missing
-no-step = elsewhere:NoStep
-url = elsewhere:OddOnes
+odd-ones = odd_steps:OddOnes
+broken = odd_steps:Missing
+no-step = odd_steps:NoStep
+url = odd_steps:OddOnes
 """
 
 
 @pytest.fixture
 def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     site = tmp_path / "site"
-    write_dist_info(site, "elsewhere", "3.1", ENTRY_POINTS)
-    (site / "elsewhere.py").write_text(PLUGIN)
+    write_dist_info(site, "odd-steps", "3.1", ENTRY_POINTS)
+    (site / "odd_steps.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(site)
     # What is installed is looked up once a process.
     vars(PREPARATIONS).pop("_plugins", None)
     yield
     del vars(PREPARATIONS)["_plugins"]
+    sys.modules.pop("odd_steps", None)
 
 
 @pytest.mark.usefixtures("plugins")
@@ -171,10 +174,10 @@ def test_a_step_from_elsewhere_stands_among_ours_and_a_broken_one_names_itself(t
     made = config.made()[1]
     assert isinstance(made, Filter)
     assert made.parameters.of == 3
-    assert PREPARATIONS.identity("odd-ones") == "elsewhere:OddOnes (elsewhere 3.1)"
+    assert PREPARATIONS.identity("odd-ones") == "odd_steps:OddOnes (odd-steps 3.1)"
     for name, message in {
         "odd-ons": "there is no step 'odd-ons'; did you mean 'odd-ones'?",
-        "broken": "the preparation 'broken' of elsewhere 3.1 cannot be loaded (AttributeError: module 'elsewhere' has "
+        "broken": "the preparation 'broken' of odd-steps 3.1 cannot be loaded (AttributeError: module 'odd_steps' has "
         "no attribute 'Missing'); mend or uninstall that package",
         "no-step": "no-step is no step; its package must make it one of Source, Filter, Cutter, Comparison, Sink",
     }.items():

@@ -336,6 +336,33 @@ def test_a_field_that_was_named_and_is_nowhere_is_told(tmp_path: Path) -> None:
     assert read(tmp_path, "a.parquet").notes == []
 
 
+@pytest.mark.parametrize("change", ["grows", "goes", "is replaced"])
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.jsonl.zst", "a.parquet"])
+def test_a_file_that_changes_while_it_is_read_gives_nothing(tmp_path: Path, name: str, change: str) -> None:
+    rows = pages(range(600))
+    data = jsonl(*rows)
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        path.write_bytes(gzip.compress(data) if name.endswith("gz") else zstd(data) if name.endswith("zst") else data)
+    step = Read(ReadParameters(path=name), Site(tmp_path))
+    (shard,) = step.shards()
+    batches = step.pages(shard, Reading())
+    next(batches)
+    if change == "grows":
+        with path.open("ab") as file:
+            file.write(b"\n")
+    elif change == "goes":
+        path.unlink()
+    else:
+        other = tmp_path / "other"
+        other.write_bytes(data)
+        other.rename(path)
+    with pytest.raises(InputError, match="there is no such file" if change == "goes" else "was changed while"):
+        list(batches)
+
+
 def test_a_file_that_links_lead_to_is_read_once(tmp_path: Path) -> None:
     write(tmp_path / "p/a.jsonl", jsonl(page(1)))
     (tmp_path / "p/b.jsonl").symlink_to(tmp_path / "p/a.jsonl")

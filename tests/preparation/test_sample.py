@@ -176,9 +176,9 @@ def test_more_than_there_is_keeps_all_and_says_so(tmp_path: Path) -> None:
     rows = [("a", 0), ("a", 1), ("b", 0)]
     step = Sample(Sample.Parameters(n=4000))
     assert len(decided(tmp_path, step, [rows])) == 0
-    assert step.outcome(3, 0) == ("sample: 4,000 passages were asked for and there are 3: all stay",)
+    assert step.outcome(3, 0) == ("4,000 passages were asked for and there are 3: all stay",)
     pages = Sample(Sample.Parameters(n=2, by="page"))
-    assert pages.outcome(3, 0) == ("sample: 2 pages were asked for and there are no more: all stay",)
+    assert pages.outcome(3, 0) == ("2 pages were asked for and there are no more: all stay",)
     assert step.outcome(4000, 0) == pages.outcome(3, 1) == Sample(Sample.Parameters(share=0.5)).outcome(3, 0) == ()
 
 

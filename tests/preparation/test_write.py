@@ -169,6 +169,12 @@ def test_folders_beside_the_configuration_are_taken(tmp_path: Path, to: str) -> 
     Write(Write.Parameters(to=str(tmp_path / "elsewhere")), Site(workspace)).check()
 
 
+@pytest.mark.parametrize("to", ["reports", "cache/corpus", "corpus/../cache"])
+def test_the_tools_own_folders_are_refused(tmp_path: Path, to: str) -> None:
+    with pytest.raises(ConfigError, match="lies where the tool keeps its own files; name another folder"):
+        Write(Write.Parameters(to=to), Site(tmp_path)).check()
+
+
 @pytest.mark.parametrize("to", ["", " ", ".", "./", "..", "a/..", "/", "a\0b"])
 def test_what_is_no_folder_of_its_own_is_refused(tmp_path: Path, to: str) -> None:
     with pytest.raises(ConfigError, match="is not a folder of its own; name one beside"):

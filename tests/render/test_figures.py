@@ -309,7 +309,7 @@ def test_a_funnel_has_a_bar_of_what_is_left_and_one_of_what_was_dropped_for_each
     assert {"read", "url", "3 pages", "2 pages", "Left", "characters", "left", "dropped"} <= set(shown(drawing))
     figure = matplotlib.figure.Figure()
     drawing.draw(figure)
-    left, dropped = ([bar for bar in bars] for bars in figure.axes[0].containers)
+    left, dropped = (list(bars) for bars in figure.axes[0].containers)
     assert [bar.get_width() for bar in left] == [30.0, 20.0]
     # What a step dropped stands behind what it left: together they are what came to it.
     assert [(bar.get_x(), bar.get_width()) for bar in dropped] == [(30.0, 0.0), (20.0, 10.0)]

@@ -167,12 +167,18 @@ def packing(path: str | Path) -> str:
 
 @contextmanager
 def raw_file(path: Path, part: Part | None = None) -> Iterator[BinaryIO]:
-    """The file itself. Raises InputError where it is not there, cannot be read or is not as ``part`` found it."""
+    """The file itself. Raises InputError where it is not there, cannot be read, or is not as ``part`` found it, before
+    and after."""
     try:
         with path.open("rb") as file:
-            if part is not None:
-                _check_same(path, file, part)
-            yield file
+            _check_same(path, os.fstat(file.fileno()), part)
+            try:
+                yield file
+            except BrokenError:
+                # What looks like damage may be a change.
+                _check_same(path, path.stat(), part)
+                raise
+        _check_same(path, path.stat(), part)
     except FileNotFoundError as error:
         raise InputError(path, None, "there is no such file; check the path") from error
     except PermissionError as error:
@@ -204,7 +210,6 @@ def opened(path: Path, part: Part | None = None) -> Iterator[Stream]:
             yield PlainStream(file, part.start if part else 0, part.end if part else None)
 
 
-def _check_same(path: Path, file: BinaryIO, part: Part) -> None:
-    status = os.fstat(file.fileno())
-    if (status.st_size, status.st_mtime_ns) != (part.size, part.modified):
+def _check_same(path: Path, status: os.stat_result, part: Part | None) -> None:
+    if part is not None and (status.st_size, status.st_mtime_ns) != (part.size, part.modified):
         raise InputError(path, None, "was changed while it was being read; run the command again")

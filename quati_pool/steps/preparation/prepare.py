@@ -172,7 +172,7 @@ class _Preparation:
     ) -> list[int]:
         """Runs a phase over all shards; the rows left in each."""
         todo = [number for number, key in enumerate(keys) if not (folder / key).exists()]
-        label = f"{phase.number + 1}. to {phase.end.label}"
+        label = _label(phase)
         total = sum(shard.weight for shard in shards) if before is None else len(shards)
         finished = total - (sum(shards[number].weight for number in todo) if before is None else len(todo))
         if len(todo) < len(shards):
@@ -253,6 +253,8 @@ class _Preparation:
         target.mkdir(parents=True, exist_ok=True)
         ends = np.cumsum(rows)
         total = int(ends[-1]) if len(ends) else 0
+        if not total:
+            self._note(f"{phase.end.label}: nothing is left to write; --explain shows what the steps dropped")
         key = {"rows": phase.key, "shards": digest(list(keys)), "write": phase.end.key}
         provenance = {"preparation": self._config.name, "seed": self._config.seed, "inputs": self._input_digest()}
         tasks = []
@@ -316,6 +318,11 @@ def _is_of_a_corpus(beside: Path) -> bool:
     with suppress(OSError, ValueError, KeyError, TypeError):
         return "write" in json.loads(beside.read_text(encoding="utf-8"))["key"]
     return False
+
+
+def _label(phase: Phase) -> str:
+    first = phase.links[0].label if phase.links else phase.end.label
+    return f"{phase.number + 1}. " + (first if first == phase.end.label else f"{first} to {phase.end.label}")
 
 
 def _shards(count: int) -> str:

@@ -176,7 +176,7 @@ def _write_dropped(result: Funnel, path: Path) -> None:
 
 def slug(reason: str) -> str:
     """A reason as it is asked for: ``too few words`` is too-few-words."""
-    return re.sub(r"[^a-z0-9]+", "-", reason.lower()).strip("-")
+    return re.sub(r"[\W_]+", "-", reason.lower()).strip("-")
 
 
 def explained(path: Path, rule: str) -> tuple[list[Table], dict[str, Any]]:

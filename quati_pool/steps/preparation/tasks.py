@@ -17,7 +17,7 @@ import numpy as np
 
 from quati_pool.errors import InputError
 from quati_pool.files.artefacts import file_digest, naming, put_file, stale, sync, write_file
-from quati_pool.preparation.base import Comparison, Cutter, Drops, Filter, Reading, Shard, Sink, Source
+from quati_pool.preparation.base import KEPT, Comparison, Cutter, Drops, Filter, Reading, Shard, Sink, Source
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.config import PrepareConfig
 from quati_pool.preparation.keys import KeyFiles
@@ -257,31 +257,26 @@ class _ShardWork:
             step = link.step
             count = self._count(link)
             count.enter(batch)
+            came = batch
             if isinstance(step, Cutter):
-                made, verdicts = self._timed(link, lambda step=step, batch=batch: step.cut(batch))
-                tally_drops(
-                    count,
-                    batch,
-                    verdicts.codes,
-                    step.reasons,
-                    lambda row, b=batch: self._place(b, row),
-                    verdicts.detail,
-                )
-                batch, positions = made, np.arange(len(made))
+                batch, verdicts = self._timed(link, lambda step=step, batch=batch: step.cut(batch))
+                positions = np.arange(len(batch))
             elif isinstance(step, Filter):
                 verdicts = self._timed(link, lambda step=step, batch=batch: step.judge(batch))
                 batch = step.learned(batch)
-                tally_drops(
-                    count,
-                    batch,
-                    verdicts.codes,
-                    step.reasons,
-                    lambda row, b=batch: self._place(b, row),
-                    verdicts.detail,
-                )
-                kept = verdicts.codes == 0
+                kept = verdicts.codes == KEPT
                 if not kept.all():
                     batch, positions = batch.take(kept), positions[kept]
+            else:
+                raise AssertionError(f"{link.label} neither judges nor cuts")
+            tally_drops(
+                count,
+                came,
+                verdicts.codes,
+                step.reasons,
+                lambda row, came=came: self._place(came, row),
+                verdicts.detail,
+            )
             count.leave(batch)
         return batch, positions
 

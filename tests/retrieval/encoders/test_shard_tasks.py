@@ -231,9 +231,12 @@ def test_workers_share_the_cores_unless_the_user_says_how_many_threads(
     for threads in ("1", None):
         if threads is None:
             monkeypatch.delenv("OMP_NUM_THREADS")
-        next(shard_tasks.encoded_by_workers(
-            retriever, corpus, Shards(corpus.folder.with_name("s")), np.arange(1), np.arange(1), engine, Context()
-        ), None)
+        next(
+            shard_tasks.encoded_by_workers(
+                retriever, corpus, Shards(corpus.folder.with_name("s")), np.arange(1), np.arange(1), engine, Context()
+            ),
+            None,
+        )
     assert [job.threads for job in jobs] == [None, 3]
     monkeypatch.undo()
     # Ray tells each worker that it has one core; ours know better.

@@ -16,7 +16,7 @@ import pytest
 from tests.steps.preparation.planted import make_pile, write_pile
 from tests.steps.preparation.test_prepare import outcome, run
 
-LINES = make_pile()[0][::3]
+LINES = make_pile()[0][::8]
 SHARDS = 10
 # The pages are few: only small shards make several.
 COMMAND = """
