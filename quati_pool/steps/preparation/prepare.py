@@ -26,19 +26,15 @@ from quati_pool.preparation.config import PrepareConfig, load_prepare_config
 from quati_pool.records import Int
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.preparation.chain import Link, Phase, chain, phases, steps_key
+from quati_pool.steps.preparation.dropped import Before, ListedShard, load_drops, save_drops, save_shards
 from quati_pool.steps.preparation.tally import Count
 from quati_pool.steps.preparation.tasks import (
     DROPPED,
     KEYS,
     META,
-    Before,
-    ListedShard,
     ShardTask,
     WriteTask,
-    load_drops,
     run_shard,
-    save_drops,
-    save_shards,
     tick_file,
     write_rows,
 )
@@ -90,10 +86,11 @@ def _shards_of(config: PrepareConfig, links: Sequence[Link]) -> list[Shard]:
     source = links[0].step
     assert isinstance(source, Source)
     shards = source.shards()
-    made = {str(link.step.folder) for link in links if isinstance(link.step, Sink)} | {"cache", "reports"}
-    for part in (part for shard in shards for part in shard.parts):
-        if made.intersection(map(str, Path(part.path).parents)):
-            raise InputError(config.path, None, f"read would read {part.path}, which is written here; narrow its path")
+    sinks = [link.step.folder for link in links if isinstance(link.step, Sink)]
+    ours = {os.path.normpath(config.folder / place) for place in (*sinks, Path("cache"), Path("reports"))}
+    for name in {part.path: None for shard in shards for part in shard.parts}:
+        if ours.intersection(map(str, Path(os.path.normpath(config.folder / name)).parents)):
+            raise InputError(config.path, None, f"read would read {name}, which is written here; narrow its path")
     return shards
 
 

@@ -348,3 +348,12 @@ def test_drops_that_cannot_be_are_told_as_the_fault_of_the_step(
         monkeypatch.setattr(Duplicates, "decide", lambda *_, drops=drops: drops)
         with pytest.raises(QuatiPoolError, match="the step duplicates drops rows out of order, or that there are not"):
             made(config)
+
+
+@pytest.mark.parametrize("to", ["pages/made", "x/../pages/made"])
+def test_what_a_step_writes_is_not_read(tmp_path: Path, to: str) -> None:
+    config = write_pile(tmp_path, LINES[:60])
+    config.write_text(config.read_text().replace("pages/*.jsonl*", "pages").replace("{to: all}", f"{{to: {to}}}"))
+    prepare(config, SerialEngine, Listener())
+    with pytest.raises(InputError, match="read would read pages/made/00000.jsonl.gz, which is written here"):
+        prepare(config, SerialEngine, Listener())
