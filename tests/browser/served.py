@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, BrowserContext, Dialog, Page
+from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Page
 
 from quati_pool.annotation.codes import hash_code, new_code
 from quati_pool.config import load_config
@@ -26,6 +26,8 @@ READING = 400
 """Milliseconds: longer than the app waits before it takes a press for a reader's."""
 
 _PATIENCE = 60.0
+
+_idle: dict[Browser, dict[tuple[object, ...], list[BrowserContext]]] = {}
 
 
 class Served:
@@ -57,6 +59,10 @@ class Served:
                 time.sleep(0.1)
         self.stop(signal.SIGKILL)
         raise AssertionError(f"the app does not answer; it says:\n{self.said()}")
+
+    def running(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """Ends it, and gives its exit status."""
@@ -93,15 +99,41 @@ def code_for(config: Path, name: str, role: Role = "assessor", database: str | N
 def visitor(
     browser: Browser, width: int = 1280, scheme: Scheme = "light", language: str = "en", height: int = 900
 ) -> Iterator[tuple[BrowserContext, Record]]:
-    """A browser with cookies of its own, and what happens in its first page."""
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme, locale=language, has_touch=width < 600
+    """A browser with cookies and storage of its own, and what happens in its first page. Only Streamlit's files, which
+    take most of a visit to load and compile, may be in its cache from a visitor before with such a window."""
+    for gone in [other for other in _idle if not other.is_connected()]:
+        del _idle[gone]
+    idle = _idle.setdefault(browser, {}).setdefault((width, height, scheme, language), [])
+    context = (
+        idle.pop()
+        if idle
+        else browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme, locale=language, has_touch=width < 600
+        )
     )
     page = context.new_page()
+    clean = False
     try:
         yield context, watched(page)
+        clean = _cleaned(context)
     finally:
-        context.close()
+        if clean:
+            idle.append(context)
+        else:
+            context.close()
+
+
+def _cleaned(context: BrowserContext) -> bool:
+    """Closes its pages and empties it but for its cache; whether that could be done."""
+    try:
+        for page in context.pages:
+            if page.url.startswith("http"):
+                page.evaluate("localStorage.clear()")
+            page.close()
+        context.clear_cookies()
+    except Error:
+        return False
+    return True
 
 
 def watched(page: Page) -> Record:
@@ -126,16 +158,33 @@ def sign_in(page: Page, app: Served, code: str) -> None:
     page.wait_for_url(f"{app.address}/")
 
 
+def let_in(page: Page, app: Served, code: str) -> None:
+    """Sends the code without loading a page for it: for who goes on to another page than the first."""
+    answer = page.request.post(f"{app.address}/sign-in", form={"code": code}, max_redirects=0)
+    assert answer.status == 303
+
+
+_READ = """reading => {
+  const item = document.querySelector("[data-item]")?.dataset.item;
+  const last = item && document.querySelector(["highlight", "go_on"].map((name) => `.st-key-${name}-${item} button`));
+  if (!last) return null;
+  const shown = item + [...document.querySelectorAll(`[class*='-${item}']`)].map((button) => button.className);
+  if (window.shownLast !== shown) [window.shownLast, window.shownSince] = [shown, performance.now()];
+  return performance.now() - window.shownSince >= reading ? item : null;
+}"""
+
+
 def question(page: Page) -> str:
-    """Which question is on the page. Waits until there is one with its buttons, which on a busy machine come
-    later than the passage and without which a key does nothing, and until it could have been read."""
-    found = page.wait_for_function(
-        "() => { const item = document.querySelector('[data-item]')?.dataset.item;"
-        " return item && document.querySelector(`[class*='-${item}'] button`) && item }",
-        timeout=30_000,
-    )
-    page.wait_for_timeout(READING)
+    """Which question is on the page. Waits until there is one with the last of its buttons, which on a busy machine
+    come one by one and later than the passage and without which a key does nothing, and until all of it has been
+    there for as long as reading takes: a question that was waited for once is not waited for again."""
+    found = page.wait_for_function(_READ, arg=READING, polling=50, timeout=30_000)
     return str(found.json_value())
+
+
+def drawn(page: Page) -> None:
+    """Waits until Streamlit has drawn all that it has to."""
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]", timeout=30_000)
 
 
 def enter_code(page: Page, code: str) -> None:

@@ -15,7 +15,7 @@ from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.export import export_qrels
 from quati_pool.store.database import Store
 from tests.browser.pages import Record, Scheme
-from tests.browser.served import READING, Served, code_for, enter_code, question, served, sign_in, visitor, watched
+from tests.browser.served import Served, code_for, enter_code, question, served, sign_in, visitor, watched
 from tests.render.hostile import HOSTILE
 from tests.steps.annotation.people_at_work import assigned, collection, text
 from tests.steps.judged import pair
@@ -23,23 +23,32 @@ from tests.store.cluster import Cluster, lacking
 
 pytestmark = pytest.mark.slow
 
+PEOPLE = ["ana", "bia", "caio", "dora", "eva", "fabio", "gil", "hugo", "ines", "joao", "keila", "lia"]
 GRADES = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    """Two queries of four pairs for whoever comes."""
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two queries of four pairs for whoever comes: each test has a person of its own, and each person every pair."""
     rows = [pair(f"q{q}", f"d{d}", text(100 * q + d)) for q in range(2) for d in range(4)]
-    made = collection(tmp_path / "small", rows, annotation={"prompt": "quati-pt"})
+    made = collection(tmp_path_factory.mktemp("annotate") / "small", rows, annotation={"prompt": "quati-pt"})
     with Desk.open(made) as desk:
-        assigned(desk)
+        assigned(desk, [None] * len(PEOPLE))
     return made
 
 
-@pytest.fixture
-def app(config: Path) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def shared(config: Path) -> Iterator[Served]:
     with served(config) as started:
         yield started
+
+
+@pytest.fixture
+def app(shared: Served) -> Served:
+    """The server of all tests here, again where a test failed after killing it."""
+    if not shared.running():
+        shared.start()
+    return shared
 
 
 def press(page: Page, key: str, before: str | None = None) -> None:
@@ -47,10 +56,16 @@ def press(page: Page, key: str, before: str | None = None) -> None:
     it was just waited for."""
     before = before or question(page)
     page.keyboard.press(key)
+    another(page, before)
+
+
+def another(page: Page, before: str) -> None:
+    """Waits for another question than ``before``, or the end."""
     page.wait_for_function(
         "before => document.querySelector('.end') || "
         "(document.querySelector('[data-item]') && document.querySelector('[data-item]').dataset.item !== before)",
         arg=before,
+        polling=50,
         timeout=30_000,
     )
 
@@ -60,7 +75,7 @@ def passage(page: Page) -> str:
     return page.locator(".passage").inner_text()
 
 
-def labels(config: Path, name: str = "ana") -> list[tuple[str, str, str, int | None]]:
+def labels(config: Path, name: str) -> list[tuple[str, str, str, int | None]]:
     """All that somebody ever said, oldest first."""
     with Desk.open(config) as desk:
         frame = desk.frame
@@ -119,7 +134,7 @@ def test_a_whole_query_is_graded_by_keyboard_alone(browser: Browser, app: Served
         clean(record, app)
     expected = [(first, "ok", 3), (second, "ok", 2), (second, "retracted", None), (second, "ok", 1)]
     expected += [(third, "skipped", None), (fourth, "ok", 0), (third, "ok", 2)]
-    assert [(f"{query}/{doc}", status, grade) for query, doc, status, grade in labels(config)] == expected
+    assert [(f"{query}/{doc}", status, grade) for query, doc, status, grade in labels(config, "ana")] == expected
     # What the person sees as done is what the qrels hold, and nothing else.
     path = export_qrels(config, "ana", allow_missing=True).path
     lines = {tuple(line.split()) for line in path.read_text().splitlines()}
@@ -130,24 +145,24 @@ def test_a_whole_query_is_graded_by_keyboard_alone(browser: Browser, app: Served
 def test_reasons_notes_and_highlighting_by_keyboard(browser: Browser, app: Served, config: Path) -> None:
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, app, code_for(config, "bia"))
         question(page)
         page.keyboard.press("n")
         field = page.locator("textarea")
         expect(field).to_be_focused()
         page.keyboard.type("3 x s u: <b>keys</b> are letters here")
         page.keyboard.press("Escape")
-        page.wait_for_timeout(READING)
+        question(page)
         page.keyboard.press("h")
         expect(page.get_by_role("button", name="No highlight")).to_be_visible()
         page.keyboard.press("x")
         expect(page.get_by_role("button", name="Other language")).to_be_visible()
         press(page, "2")
         clean(record, app)
-    assert [row[2:] for row in labels(config)] == [("unsure", None)]
+    assert [row[2:] for row in labels(config, "bia")] == [("unsure", None)]
     with Desk.open(config) as desk:
-        query, doc, _, _ = labels(config)[0]
-        (label, _) = desk.store.history("test", "ana", query, doc)[0]
+        query, doc, _, _ = labels(config, "bia")[0]
+        (label, _) = desk.store.history("test", "bia", query, doc)[0]
     assert label.rationale == "3 x s u: <b>keys</b> are letters here"
     assert (label.extra["reason"], label.extra["highlighted"]) == ("other_language", True)
     assert label.extra["active_seconds"] > 0
@@ -156,16 +171,21 @@ def test_reasons_notes_and_highlighting_by_keyboard(browser: Browser, app: Serve
 def test_a_key_pressed_twice_or_held_down_grades_one_pair(browser: Browser, app: Served, config: Path) -> None:
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, app, code_for(config, "caio"))
         before = question(page)
         page.keyboard.press("2")
         page.keyboard.press("2")
         for _ in range(40):
             page.keyboard.down("2")  # repeats, as a key that is held does
-        page.wait_for_timeout(1500)
+        another(page, before)
+        question(page)  # it could be graded now
+        for _ in range(40):
+            page.keyboard.down("2")
         page.keyboard.up("2")
+        page.keyboard.press("h")  # answered once all before it is
+        expect(page.get_by_role("button", name="No highlight")).to_be_visible()
         assert question(page) != before
-        assert [row[2:] for row in labels(config)] == [("ok", 2)]
+        assert [row[2:] for row in labels(config, "caio")] == [("ok", 2)]
 
 
 def test_hostile_passages_do_nothing(browser: Browser, tmp_path: Path) -> None:
@@ -197,7 +217,7 @@ def test_hostile_passages_do_nothing(browser: Browser, tmp_path: Path) -> None:
 def test_after_a_reload_and_after_a_restart_one_is_where_one_was(browser: Browser, app: Served, config: Path) -> None:
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, app, code_for(config, "dora"))
         press(page, "1")
         second = doc_id(page)
         page.reload()
@@ -209,23 +229,22 @@ def test_after_a_reload_and_after_a_restart_one_is_where_one_was(browser: Browse
         page.reload()
         assert doc_id(page) == third  # without typing the code again
         press(page, "3")
-        assert [row[2:] for row in labels(config)] == [("ok", 1), ("ok", 2), ("ok", 3)]
+        assert [row[2:] for row in labels(config, "dora")] == [("ok", 1), ("ok", 2), ("ok", 3)]
 
 
 def test_the_page_itself_survives_a_restart_of_the_server(browser: Browser, app: Served, config: Path) -> None:
     """No reload: Streamlit's page connects again, with the cookie that it has."""
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, app, code_for(config, "eva"))
         press(page, "1")
-        second = doc_id(page)
+        second, before = doc_id(page), question(page)
         app.stop(signal.SIGKILL)
         app.start()
-        page.wait_for_function("!document.querySelector('[data-testid=stConnectionStatus]')", timeout=30_000)
-        page.wait_for_timeout(3000)
+        another(page, before)
         assert doc_id(page) == second
         press(page, "2")
-        assert [row[2:] for row in labels(config)] == [("ok", 1), ("ok", 2)]
+        assert [row[2:] for row in labels(config, "eva")] == [("ok", 1), ("ok", 2)]
 
 
 def test_a_session_that_ended_while_the_server_was_away_leads_to_the_sign_in_page(
@@ -233,43 +252,47 @@ def test_a_session_that_ended_while_the_server_was_away_leads_to_the_sign_in_pag
 ) -> None:
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, app, code_for(config, "fabio"))
         question(page)
         app.stop(signal.SIGKILL)
         with Desk.open(config) as desk:
-            desk.people.revoke("ana")
+            desk.people.revoke("fabio")
         app.start()
         page.wait_for_url("**/sign-in", timeout=30_000)
         assert page.locator(".passage").count() == 0
 
 
 def test_a_wrong_code_says_so_and_then_how_long_to_wait(browser: Browser, app: Served, config: Path) -> None:
-    code = code_for(config, "ana")
-    with visitor(browser, width=390, scheme="dark", language="pt-BR") as (_, record):
-        page = record.page
-        page.goto(app.address)
-        for _ in range(5):
-            enter_code(page, "ABCD-EFGH-JKMN-PQRS")
+    code = code_for(config, "lia")
+    try:
+        with visitor(browser, width=390, scheme="dark", language="pt-BR") as (_, record):
+            page = record.page
+            page.goto(app.address)
+            for _ in range(5):
+                enter_code(page, "ABCD-EFGH-JKMN-PQRS")
+                page.wait_for_selector(".problem")
+                page.wait_for_selector("#code:focus")
+            assert "Espere" in page.locator(".problem").inner_text()
+            enter_code(page, code)  # too soon: not even the right one
             page.wait_for_selector(".problem")
-            page.wait_for_selector("#code:focus")
-        assert "Espere" in page.locator(".problem").inner_text()
-        enter_code(page, code)  # too soon: not even the right one
-        page.wait_for_selector(".problem")
-        assert "Espere" in page.locator(".problem").inner_text()
-        assert "code" not in page.url
+            assert "Espere" in page.locator(".problem").inner_text()
+            assert "code" not in page.url
+    finally:
+        with Desk.open(config) as desk:
+            desk.people.forget(["address 127.0.0.1"])  # the other tests' people come from there too
 
 
 def test_a_session_that_ended_meanwhile_says_so_and_shows_nothing(browser: Browser, app: Served, config: Path) -> None:
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, app, code_for(config, "gil"))
         question(page)
         with Desk.open(config) as desk:
-            desk.people.revoke("ana")
+            desk.people.revoke("gil")
         page.keyboard.press("2")
         page.wait_for_selector(".signed-out")
         assert page.locator(".passage").count() == 0
-        assert labels(config) == []
+        assert labels(config, "gil") == []
         page.get_by_role("link", name="Sign in again").click()
         page.wait_for_url("**/sign-in")
 
@@ -277,7 +300,7 @@ def test_a_session_that_ended_meanwhile_says_so_and_shows_nothing(browser: Brows
 def test_an_assessor_reaches_no_page_of_a_lead_by_its_address(browser: Browser, app: Served, config: Path) -> None:
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, app, code_for(config, "hugo"))
         for name in ("review", "dashboard"):
             page.goto(f"{app.address}/{name}")
             question(page)  # the annotate page
@@ -288,7 +311,7 @@ def test_an_assessor_reaches_no_page_of_a_lead_by_its_address(browser: Browser, 
 def test_two_tabs_of_one_person_store_one_label_a_pair(browser: Browser, app: Served, config: Path) -> None:
     with visitor(browser) as (context, record):
         first = record.page
-        sign_in(first, app, code_for(config, "ana"))
+        sign_in(first, app, code_for(config, "ines"))
         shown = doc_id(first)
         second = watched(context.new_page()).page
         second.goto(app.address)
@@ -298,13 +321,13 @@ def test_two_tabs_of_one_person_store_one_label_a_pair(browser: Browser, app: Se
         press(second, "0")
         expect(second.locator(".notice")).to_contain_text("graded already")
         assert doc_id(second) == doc_id(first)
-        assert [(f"{q}/{d}", status, grade) for q, d, status, grade in labels(config)] == [(shown, "ok", 3)]
+        assert [(f"{q}/{d}", status, grade) for q, d, status, grade in labels(config, "ines")] == [(shown, "ok", 3)]
 
 
 def test_signing_out_in_one_tab_ends_the_other(browser: Browser, app: Served, config: Path) -> None:
     with visitor(browser) as (context, record):
         first = record.page
-        sign_in(first, app, code_for(config, "ana"))
+        sign_in(first, app, code_for(config, "joao"))
         question(first)
         second = watched(context.new_page()).page
         second.goto(f"{app.address}/sign-out")
@@ -315,17 +338,17 @@ def test_signing_out_in_one_tab_ends_the_other(browser: Browser, app: Served, co
         first.keyboard.press("1")
         first.wait_for_selector(".signed-out")
         assert first.locator(".passage").count() == 0
-        assert labels(config) == []
+        assert labels(config, "joao") == []
 
 
 def test_the_language_is_changed_and_kept(browser: Browser, app: Served, config: Path) -> None:
-    code = code_for(config, "ana")
+    code = code_for(config, "keila")
     with visitor(browser, language="pt-BR") as (_, record):
         page = record.page
         sign_in(page, app, code)
         question(page)
         expect(page.get_by_role("button", name="Desfazer")).to_be_visible()
-        page.get_by_role("button", name="ana").click()
+        page.get_by_role("button", name="keila").click()
         page.get_by_role("radio", name="Español").or_(page.get_by_role("button", name="Español")).first.click()
         expect(page.get_by_role("button", name="Deshacer")).to_be_visible()
         clean(record, app)
@@ -334,25 +357,32 @@ def test_the_language_is_changed_and_kept(browser: Browser, app: Served, config:
         expect(record.page.get_by_role("button", name="Deshacer")).to_be_visible()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_passage_scale_and_buttons_are_in_sight_whatever_the_length(
-    browser: Browser, tmp_path: Path, width: int, scheme: Scheme
-) -> None:
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A long passage and a short one, for each of two people."""
     config = collection(
-        tmp_path / "long",
+        tmp_path_factory.mktemp("annotate") / "long",
         [pair("q0", "d0", "Uma frase que se repete. " * 2000), pair("q0", "d1", "Curta.")],
         annotation={"prompt": "quati-pt"},
     )
     with Desk.open(config) as desk:
-        assigned(desk)
-    with served(config) as app, visitor(browser, width, scheme, height=844) as (_, record):
+        assigned(desk, (None, None))
+    with served(config) as app:
+        yield app
+
+
+@pytest.mark.parametrize(("name", "width", "scheme"), [("ana", 1280, "light"), ("bia", 390, "dark")])
+def test_passage_scale_and_buttons_are_in_sight_whatever_the_length(
+    browser: Browser, long: Served, name: str, width: int, scheme: Scheme
+) -> None:
+    with visitor(browser, width, scheme, height=844) as (_, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, long, code_for(long.config, name))
         question(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for _ in range(2):
-            for name in GRADES:
-                button = page.get_by_role("button", name=re.compile(f"^{name}"))
+            for grade in GRADES:
+                button = page.get_by_role("button", name=re.compile(f"^{grade}"))
                 expect(button).to_be_in_viewport(ratio=1)
             scale = page.locator(".scale:visible")
             assert scale.count() == 1
@@ -361,9 +391,9 @@ def test_passage_scale_and_buttons_are_in_sight_whatever_the_length(
             page.locator("[data-testid=stMain]").evaluate("element => element.scrollTo(0, element.scrollHeight / 2)")
             page.wait_for_timeout(200)
         press(page, "1")
-        page.wait_for_timeout(300)
+        question(page)
         assert page.locator("[data-testid=stMain]").evaluate("element => element.scrollTop") == 0
-        clean(record, app)
+        clean(record, long)
 
 
 def test_a_database_that_goes_and_comes_back_loses_nothing(browser: Browser, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.browser.pages import Scheme
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import press
 from tests.browser.test_pages import contrast
-from tests.steps.annotation.people_at_work import assigned, collection, pairs
+from tests.steps.annotation.people_at_work import assigned, collection
 from tests.steps.judged import pair
 
 pytestmark = pytest.mark.slow
@@ -49,9 +49,12 @@ LOW = """() => {
 
 @pytest.fixture(scope="module")
 def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = collection(tmp_path_factory.mktemp("looks") / "small", pairs(1, 2), annotation={"prompt": "quati-pt"})
+    """Two passages of a hundred words, for each of four people."""
+    texts = ("Uma frase de cinco palavras. " * 20, "Outra linha: quatro termos próprios. " * 20)
+    rows = [pair("q0", f"d{place}", text) for place, text in enumerate(texts)]
+    made = collection(tmp_path_factory.mktemp("looks") / "small", rows, annotation={"prompt": "quati-pt"})
     with Desk.open(made) as desk:
-        assigned(desk, (None, None, None))
+        assigned(desk, (None, None, None, None))
     return made
 
 
@@ -115,15 +118,11 @@ def test_whoever_goes_by_the_tab_key_sees_where_they_are(browser: Browser, app: 
         assert not [name for name in wanted if not any(text.startswith(name) for text in reached)]
 
 
-def test_on_a_small_laptop_nothing_needs_to_be_scrolled(browser: Browser, tmp_path: Path) -> None:
+def test_on_a_small_laptop_nothing_needs_to_be_scrolled(browser: Browser, app: Served, config: Path) -> None:
     """A passage of a hundred words, at 1280 × 800: it, the four grades' meanings and examples, and all buttons."""
-    rows = [pair("q0", "d0", "Uma frase de cinco palavras. " * 20)]
-    config = collection(tmp_path / "usual", rows, annotation={"prompt": "quati-pt"})
-    with Desk.open(config) as desk:
-        assigned(desk)
-    with served(config) as app, visitor(browser, height=800) as (_, record):
+    with visitor(browser, height=800) as (_, record):
         page = record.page
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, app, code_for(config, "dora"))
         question(page)
         whole = """selector => {
           const element = document.querySelector(selector);

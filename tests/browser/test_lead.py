@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.people import People
 from tests.browser.pages import Scheme
-from tests.browser.served import Served, code_for, served, sign_in, visitor
+from tests.browser.served import Served, code_for, drawn, let_in, question, served, visitor
 from tests.steps.annotation.disputes import GRADES, told
 from tests.steps.annotation.people_at_work import assigned, collection
 from tests.steps.judged import pair
@@ -74,7 +74,7 @@ def staged(folder: Path) -> Iterator[Stage]:
 
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    """For tests that only look."""
+    """For tests that change nothing."""
     with staged(tmp_path_factory.mktemp("lead")) as shown:
         yield shown
 
@@ -94,7 +94,7 @@ def dispute(page: Page, text: str) -> Any:
 def test_a_lead_decides_changes_her_mind_and_marks_for_practice(browser: Browser, own_stage: Stage) -> None:
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, own_stage.app, own_stage.lia)
+        let_in(page, own_stage.app, own_stage.lia)
         page.goto(f"{own_stage.app.address}/review")
         box = dispute(page, "inaugurada")
         expect(box.get_by_text("ana", exact=True)).to_be_visible()
@@ -126,11 +126,12 @@ def test_a_lead_decides_changes_her_mind_and_marks_for_practice(browser: Browser
 def test_what_others_wrote_is_shown_as_text(browser: Browser, stage: Stage) -> None:
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, stage.app, stage.lia)
+        let_in(page, stage.app, stage.lia)
         for path in ("review", "dashboard"):
             page.goto(f"{stage.app.address}/{path}")
             expect(page.get_by_text("<script>document.title='owned'</script>").first).to_be_visible()
-            page.wait_for_timeout(500)
+            drawn(page)
+            page.wait_for_timeout(200)  # what is there could have done something
             assert page.title() != "owned"
             assert page.locator(".stHtml script, .stHtml img, .stHtml a[href^='javascript']").count() == 0
         assert record.dialogs == []
@@ -140,7 +141,7 @@ def test_what_others_wrote_is_shown_as_text(browser: Browser, stage: Stage) -> N
 def test_the_dashboard_shows_agreement_and_its_links_download(browser: Browser, stage: Stage, tmp_path: Path) -> None:
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, stage.app, stage.lia)
+        let_in(page, stage.app, stage.lia)
         page.goto(f"{stage.app.address}/dashboard")
         # κ of ana and bia by hand, in tests/steps/annotation/test_dashboard.py: 1/3.
         table = page.locator("table").filter(has_text="Agreement of people with each other")
@@ -157,11 +158,11 @@ def test_the_dashboard_shows_agreement_and_its_links_download(browser: Browser, 
 def test_an_assessor_reaches_no_page_of_leads_by_address(browser: Browser, stage: Stage) -> None:
     with visitor(browser) as (context, record):
         page = record.page
-        sign_in(page, stage.app, stage.ana)
+        let_in(page, stage.app, stage.ana)
         for path in ("review", "dashboard"):
             page.goto(f"{stage.app.address}/{path}")
-            expect(page.locator(".stMain")).to_be_visible()
-            page.wait_for_timeout(1500)
+            question(page)  # the annotate page
+            drawn(page)
             shown = page.locator("body").inner_text()
             for secret in ("bia", "gpt", "Reasoning", "Agreement of people", "qrels"):
                 assert secret not in shown, f"{path} shows {secret}"
@@ -169,24 +170,24 @@ def test_an_assessor_reaches_no_page_of_leads_by_address(browser: Browser, stage
         assert (answer.status, "q0" in answer.text()) == (403, False)
 
 
-def test_a_session_revoked_a_moment_ago_shows_and_changes_nothing(browser: Browser, own_stage: Stage) -> None:
+def test_a_session_revoked_a_moment_ago_shows_and_changes_nothing(browser: Browser, stage: Stage) -> None:
     with visitor(browser) as (context, record):
         page = record.page
-        sign_in(page, own_stage.app, own_stage.lia)
-        page.goto(f"{own_stage.app.address}/review")
+        let_in(page, stage.app, code_for(stage.app.config, "lea", "lead"))
+        page.goto(f"{stage.app.address}/review")
         box = dispute(page, "inaugurada")
         expect(box.get_by_role("button", name="3 Perfectly relevant")).to_be_enabled()
-        with Desk.open(own_stage.folder / "pool.yaml") as desk:
-            People(desk.store, desk.config.name).revoke("lia")
+        with Desk.open(stage.app.config) as desk:
+            People(desk.store, desk.config.name).revoke("lea")
         # The page is still drawn; a press on it writes nothing, and takes it away.
         box.get_by_role("button", name="3 Perfectly relevant").click()
         expect(page.get_by_text("Your session has ended")).to_be_visible()
         expect(page.get_by_text("inaugurada")).to_have_count(0)
-        assert own_stage.decisions == []
-        answer = context.request.get(f"{own_stage.app.address}/download/qrels?labeler=bia")
+        assert stage.decisions == []
+        answer = context.request.get(f"{stage.app.address}/download/qrels?labeler=bia")
         assert (answer.status, "q0" in answer.text()) == (401, False)
-        page.goto(f"{own_stage.app.address}/dashboard")
-        page.wait_for_url(f"{own_stage.app.address}/sign-in")
+        page.goto(f"{stage.app.address}/dashboard")
+        page.wait_for_url(f"{stage.app.address}/sign-in")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
@@ -194,7 +195,7 @@ def test_the_pages_fit_the_screen(browser: Browser, stage: Stage, tmp_path: Path
     # As high as the pages are long: Streamlit scrolls within the page.
     with visitor(browser, width, scheme, height=2600) as (_, record):
         page = record.page
-        sign_in(page, stage.app, stage.lia)
+        let_in(page, stage.app, stage.lia)
         for path, text, last in (
             ("review", "inaugurada", "3 Perfectly relevant"),
             ("dashboard", "Agreement of people with each other", "Compute now"),
@@ -202,7 +203,7 @@ def test_the_pages_fit_the_screen(browser: Browser, stage: Stage, tmp_path: Path
             page.goto(f"{stage.app.address}/{path}")
             expect(page.get_by_text(text).first).to_be_visible()
             expect(page.get_by_role("button", name=last).last).to_be_visible()
-            page.wait_for_timeout(500)
+            drawn(page)
             scroll = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
             record.screenshot(tmp_path / f"{path}-{width}-{scheme}.png")
             assert scroll <= 0, f"{path} is {scroll} pixels too wide"

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from quati_pool.files.queries import read_queries
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.question_files import export_questions
-from tests.browser.served import Served, code_for, served, visitor
+from tests.browser.served import Served, code_for, let_in, served, visitor
 from tests.steps.annotation import writers
 from tests.steps.small_collection import built
 
@@ -26,13 +26,6 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     built(config)
     with served(config) as running:
         yield running
-
-
-def sign_in(page: Page, app: Served, code: str) -> None:
-    page.goto(f"{app.address}/sign-in")
-    page.locator("#code").fill(code)
-    page.keyboard.press("Enter")
-    page.wait_for_url(f"{app.address}/")
 
 
 def choose(page: Page, label: str, value: str) -> None:
@@ -56,7 +49,7 @@ def test_a_question_is_written_warned_of_accepted_by_another_and_exported(
     ana, bia = code_for(app.config, "ana"), code_for(app.config, "bia")
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, app, ana)
+        let_in(page, app, ana)
         page.goto(f"{app.address}/questions")
         write(page, FIRST)
         page.get_by_role("button", name="Propose", exact=True).click()
@@ -73,7 +66,7 @@ def test_a_question_is_written_warned_of_accepted_by_another_and_exported(
         expect(page.get_by_role("button", name="Accept", exact=True)).to_have_count(0)
     with visitor(browser) as (_, record):
         page = record.page
-        sign_in(page, app, bia)
+        let_in(page, app, bia)
         page.goto(f"{app.address}/questions")
         page.get_by_role("tab", name="Questions").click()
         first = page.locator("article.question", has_text=FIRST)
@@ -97,7 +90,7 @@ def test_a_lead_alone_downloads_the_accepted_questions(browser: Browser, app: Se
     export_questions(app.config, out)
     lia, caio = code_for(app.config, "lia", "lead"), code_for(app.config, "caio")
     with visitor(browser) as (context, record):
-        sign_in(record.page, app, lia)
+        let_in(record.page, app, lia)
         record.page.goto(f"{app.address}/questions")
         record.page.get_by_role("tab", name="Questions").click()
         link = record.page.get_by_role("link", name="TSV")
@@ -105,5 +98,5 @@ def test_a_lead_alone_downloads_the_accepted_questions(browser: Browser, app: Se
         assert (answer.status, answer.body()) == (200, out.read_bytes())
         assert context.request.get(f"{app.address}/download/questions?format=x").status == 400
     with visitor(browser) as (context, record):
-        sign_in(record.page, app, caio)
+        let_in(record.page, app, caio)
         assert context.request.get(f"{app.address}/download/questions?format=tsv").status == 403

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, WebSocket, expect
 
 from quati_pool.steps.annotation.desk import Desk
-from tests.browser.served import code_for, question, served, sign_in, visitor
+from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import clean, labels, press
 from tests.steps.annotation.revealing import revealing
 
@@ -29,18 +29,20 @@ class Sent:
         self.bytes += frame if isinstance(frame, bytes) else frame.encode()
 
 
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    """One query of three passages, each graded by the judge, of which ana's and bia's labels are wanted."""
-    with revealing(tmp_path / "small", (None, None)) as desk:
-        return desk.config.path
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One query of three passages, each graded by the judge, of which ana's, bia's and caio's labels are wanted."""
+    with revealing(tmp_path_factory.mktemp("reveal") / "small", (None, None, None)) as desk:
+        config = desk.config.path
+    with served(config) as started:
+        yield started
 
 
-def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, config: Path) -> None:
-    with served(config) as app, visitor(browser, height=800) as (_, record):
+def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, app: Served) -> None:
+    with visitor(browser, height=800) as (_, record):
         page = record.page
         sent = Sent(page)
-        sign_in(page, app, code_for(config, "ana"))
+        sign_in(page, app, code_for(app.config, "caio"))
         question(page)
         for secret in (b"lexical", b"nota ", b'"d0"', b"runs", b"systems"):
             assert secret not in sent.bytes
@@ -58,42 +60,47 @@ def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, config
         page.keyboard.press("u")  # what was given before the judge was seen stays
         expect(page.locator(".notice")).to_contain_text("so your own stays")
         clean(record, app)
-    assert [row[2:] for row in labels(config)] == [("ok", 3), ("ok", 1), ("ok", 0)]
-    with Desk.open(config) as desk:
+    assert [row[2:] for row in labels(app.config, "caio")] == [("ok", 3), ("ok", 1), ("ok", 0)]
+    with Desk.open(app.config) as desk:
         phases = [
             label.phase
             for doc_id in desk.frame.doc_ids("q0")
-            for label, _ in desk.store.history("test", "ana", "q0", doc_id)
+            for label, _ in desk.store.history("test", "caio", "q0", doc_id)
         ]
     assert sorted(phases) == ["blind", "blind", "revealed"]
 
 
-def test_nothing_that_another_person_said_reaches_the_browser(browser: Browser, config: Path) -> None:
-    with served(config) as app:
-        with visitor(browser) as (_, record):
-            page = record.page
-            sign_in(page, app, code_for(config, "ana"))
-            for _ in range(3):
-                question(page)
-                page.keyboard.press("n")
-                expect(page.locator("textarea")).to_be_focused()
-                page.keyboard.type("what ana thinks")
-                page.keyboard.press("Escape")
-                page.wait_for_timeout(600)
-                press(page, "2")
-                press(page, "g")
-        with visitor(browser) as (_, record):
-            page = record.page
-            sent = Sent(page)
-            sign_in(page, app, code_for(config, "bia"))
-            for _ in range(3):
-                press(page, "1")
-                press(page, "g")
-            expect(page.locator(".end")).to_be_visible()
-            for name in ("review", "dashboard", "questions"):
-                page.goto(f"{app.address}/{name}")
-                page.wait_for_selector("[role=tab], .end")
-            assert b"bia" in sent.bytes
-            assert b"ana thinks" not in sent.bytes
-            assert b">ana<" not in sent.bytes
-    assert len(labels(config)) == 3
+def test_nothing_that_another_person_said_reaches_the_browser(browser: Browser, app: Served) -> None:
+    with visitor(browser) as (_, record):
+        page = record.page
+        sign_in(page, app, code_for(app.config, "ana"))
+        for _ in range(3):
+            question(page)
+            page.keyboard.press("n")
+            expect(page.locator("textarea")).to_be_focused()
+            page.keyboard.type("what ana thinks")
+            page.keyboard.press("Escape")
+            press(page, "2")
+            press(page, "g")
+    with visitor(browser) as (_, record):
+        page = record.page
+        sent = Sent(page)
+        sign_in(page, app, code_for(app.config, "bia"))
+        for _ in range(3):
+            press(page, "1")
+            press(page, "g")
+        expect(page.locator(".end")).to_be_visible()
+        for name in ("review", "dashboard", "questions"):
+            page.goto(f"{app.address}/{name}")
+            page.wait_for_selector("[role=tab], .end")
+        assert b"bia" in sent.bytes
+        assert b"ana thinks" not in sent.bytes
+        assert b">ana<" not in sent.bytes
+    assert len(labels(app.config, "bia")) == 3
+    with Desk.open(app.config) as desk:
+        notes = [
+            label.rationale
+            for doc_id in desk.frame.doc_ids("q0")
+            for label, _ in desk.store.history("test", "ana", "q0", doc_id)
+        ]
+    assert notes == ["what ana thinks"] * 3
