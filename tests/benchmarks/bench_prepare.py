@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import shutil
 import statistics
@@ -42,6 +43,8 @@ steps:
 """
 HEAVY = {"language": "  - language: {keep: [pt]}\n", "quality": "  - quality: {language: pt}\n"}
 REPEAT = 3
+# Four shards of 32 MiB: fewer would not keep two workers at work.
+SIZE = 0.134
 PAGE = 4000
 FILE_BYTES = 200_000_000
 
@@ -93,7 +96,7 @@ def prepare(folder: Path, workers: int) -> dict[str, float]:
         "--workers",
         str(workers),
     ]
-    started = time.perf_counter()
+    started, before = time.perf_counter(), os.times()
     process = psutil.Popen([*command, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     most: dict[int, int] = {}
     while process.poll() is None:
@@ -106,19 +109,21 @@ def prepare(folder: Path, workers: int) -> dict[str, float]:
             process.wait(0.3)
         except psutil.TimeoutExpired:
             continue
-    wall = time.perf_counter() - started
+    wall, after = time.perf_counter() - started, os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
     assert process.stdout is not None
     funnel = json.loads(process.stdout.read())
     cut = next(step["rows_out"] for step in funnel["steps"] if step["step"] == "segment")
     driver = most.pop(process.pid)
-    return {"wall": wall, "passages": cut, "driver": driver, "worker": max(most.values(), default=0)}
+    return {"wall": wall, "cpu": spent, "passages": cut, "driver": driver, "worker": max(most.values(), default=0)}
 
 
 def told(name: str, runs: list[dict[str, float]]) -> float:
     wall = statistics.median(run["wall"] for run in runs)
     first = runs[0]
     print(
-        f"{name}: {first['passages']:,} passages, {wall:.1f} s, {first['passages'] / wall:,.0f} passages/s; "
+        f"{name}: {first['passages']:,} passages, {wall:.1f} s, {first['passages'] / wall:,.0f} passages/s, "
+        f"{first['passages'] / statistics.median(run['cpu'] for run in runs):,.0f} a second of processor time; "
         f"a worker {max(run['worker'] for run in runs) / 1e6:,.0f} MB, the command {first['driver'] / 1e6:,.0f} MB",
         flush=True,
     )
@@ -137,12 +142,13 @@ def seconds_by_step(folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["speed", "memory", "near"])
-    parser.add_argument("gigabytes", nargs="*", type=float, default=[0.1])
+    parser.add_argument("gigabytes", nargs="*", type=float, default=[])
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=REPEAT)
     parser.add_argument("--light", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        for size in options.gigabytes or [0.1]:
+        for size in options.gigabytes or [SIZE]:
             folder = Path(place) / f"{size}"
             written = write_pages(folder / "pages", size * 1e9)
             near = "  - near-duplicates\n" if options.what == "near" else ""
@@ -156,7 +162,7 @@ def main() -> None:
             else:
                 one: list[dict[str, float]] = []
                 two: list[dict[str, float]] = []
-                for _ in range(REPEAT):
+                for _ in range(options.repeat):
                     one.append(prepare(folder, 1))
                     two.append(prepare(folder, options.workers))
                 single = told("1 worker", one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 from unittest import mock
 
@@ -11,6 +12,7 @@ import ir_measures
 import pytest
 
 from quati_pool.benchmarks.base import Case
+from quati_pool.cli.main import main
 from quati_pool.registry import BENCHMARKS
 from quati_pool.steps.benchmarks.collections import Source, write_workspace
 from quati_pool.steps.benchmarks.retrieval import Curve, Retrieved, retrieve
@@ -18,7 +20,7 @@ from quati_pool.steps.benchmarks.systems_file import SystemsFile
 from quati_pool.steps.listener import Listener
 from tests.collections.oracle import measures
 from tests.shared_data import shared
-from tests.steps.small_collection import run_cli, sketch
+from tests.steps.small_collection import sketch
 
 SYSTEMS = """\
 name: one
@@ -81,17 +83,25 @@ def test_a_random_order_is_the_papers_line(searched: tuple[Path, Retrieved]) -> 
 
 
 @pytest.mark.slow
-def test_bench_to_a_workspace_then_build_and_evaluate_end_with_six_systems_and_more(tmp_path: Path) -> None:
-    data = shared("pira/validation.csv").parent
-    for arguments in (
-        ("bench", "pira", "ir", "--data", data, "--lang", "pt", "--to", tmp_path / "WS"),
-        ("build", "-c", tmp_path / "WS" / "pool.yaml"),
-    ):
-        done = run_cli(*arguments, timeout=600)
-        assert done.returncode == 0, done.stderr
-    evaluated = run_cli("evaluate", "-c", tmp_path / "WS" / "pool.yaml", "--format", "json", timeout=600)
-    assert evaluated.returncode == 0, evaluated.stderr
-    (gold,) = json.loads(evaluated.stdout)["qrels"]
+def test_bench_to_a_workspace_then_build_and_evaluate_end_with_six_systems_and_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Figures take as long as the rest.
+    monkeypatch.setattr("quati_pool.steps.diversity_report.heat_map", sketch)
+
+    def stdout_of(*arguments: object) -> str:
+        monkeypatch.setattr(sys, "argv", ["quati-pool", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ending:
+            main()
+        printed = capsys.readouterr()
+        assert ending.value.code in (0, None), printed.err
+        return printed.out
+
+    data, settings = shared("pira/validation.csv").parent, tmp_path / "WS" / "pool.yaml"
+    stdout_of("bench", "pira", "ir", "--data", data, "--lang", "pt", "--to", tmp_path / "WS")
+    stdout_of("build", "-c", settings)
+    (gold,) = json.loads(stdout_of("evaluate", "-c", settings, "--format", "json"))["qrels"]
     assert (gold["labeler"], gold["pairs"]) == ("gold", 225)
     assert len(gold["runs"]) >= 8
     assert {"nDCG@10", "Success@1", "Success@5", "Success@10", "R@100", "RR@10"} == set(gold["runs"][0]["measures"])

@@ -62,7 +62,11 @@ def test_results_come_as_they_finish_with_their_position(engine: Engine, tmp_pat
     assert list(done) == [(0, "first")]
 
 
-def test_while_results_are_awaited_idle_is_called(engine: Engine, tmp_path: Path) -> None:
+def test_while_results_are_awaited_idle_is_called(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("local", "ray"):
+        monkeypatch.setattr(f"quati_pool.engines.{module}.IDLE_SECONDS", 0.05)
     path = tmp_path / "there"
     calls = []
 

@@ -39,7 +39,7 @@ T = TypeVar("T")
 TWICE, OLD, FORGED = 0.1, 0.05, 0.05
 """How often an answer is sent twice at once, an old one again, and a forged one before the true one."""
 
-PAUSE = 0.5
+PAUSE = 1.0
 """Seconds between two labels of somebody who goes on until told to stop, at most: half of it on average."""
 
 _PATIENCE = 60.0

@@ -111,6 +111,8 @@ def test_two_browsers_and_eighteen_others_lose_nothing_when_the_server_is_killed
                         person.confirm()
 
             some(3)
+            while not others.stored():
+                time.sleep(0.05)
             waiting, pressing = both
             before = waiting.shown()
             pressing.press(chance.randrange(4))

@@ -59,11 +59,11 @@ def test_a_database_that_crashes_twice_under_twenty_people_loses_nothing(tmp_pat
         told = Told()
         with at_work(config, url, [PEOPLE[group::2] for group in range(2)]) as processes:
             for crash in (1, 2):
-                while min(process.stored() for process in processes) < 50 * crash:
+                while min(process.stored() for process in processes) < 25 * crash:
                     time.sleep(0.02)
                 own.crash()
                 own.start()
-            enough = [process.stored() + 30 for process in processes]
+            enough = [process.stored() + 20 for process in processes]
             while any(process.stored() < count for process, count in zip(processes, enough, strict=True)):
                 time.sleep(0.02)
             for process in processes:
@@ -86,10 +86,10 @@ def test_a_connection_that_breaks_as_a_label_is_committed_stores_it_once(tmp_pat
         url = cluster.url(name).replace(str(cluster.folder), str(proxy.folder))
         with Desk.open(config, url) as desk:
             proxy.begin()
-            all_at_once(desk, people, 15, told.tell)
+            all_at_once(desk, people, 8, told.tell)
             proxy.end()
             told.asserts_nothing_lost_or_doubled(desk, people)
     assert proxy.unsent >= 5
     assert proxy.unanswered >= 5
-    assert len(told.stored) == 6 * 15
+    assert len(told.stored) == 6 * 8
     cluster.drop(name)

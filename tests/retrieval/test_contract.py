@@ -75,6 +75,14 @@ DOC_IDS = [f"{'0' * (i % 3)}{i}" for i in range(len(TEXTS))]
 QUERIES = ["harbour judge", "the lighthouse keeper", "dough in the oven", "appeal", "harbour " * 30]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_java() -> Iterator[None]:
+    """Java compiles as quickly as it can, not as well: the tests' work is over before it would pay."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+        yield
+
+
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workspace with tiny models and a run made elsewhere."""

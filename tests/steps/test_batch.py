@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,19 +17,31 @@ from quati_pool.steps.export import export_qrels
 from quati_pool.steps.judge import JudgeOptions, judge
 from quati_pool.steps.listener import Listener
 from tests.llm.server import PROBE, ServerProcess
+from tests.steps.forked_commands import Forks
 from tests.steps.judged import ID_PATTERN, many, pair, rows, workspace
 
-ROOT = Path(__file__).parents[2]
 JUDGES = {"fake": {"model": "gpt-4o-mini", "prompt": "quati-pt"}}
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerProcess]:
+@pytest.fixture(scope="module")
+def running() -> Iterator[ServerProcess]:
     with ServerProcess() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        server.script(id_pattern=ID_PATTERN, polls=0)
         yield server
+
+
+@pytest.fixture
+def server(running: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
+    monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    running.script(id_pattern=ID_PATTERN, polls=0)
+    running.clear()
+    return running
+
+
+@pytest.fixture(scope="module")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    with Forks(tmp_path_factory.mktemp("forks")) as forks:
+        yield forks
 
 
 def collect(config: Path) -> batch.Collected:
@@ -190,43 +199,14 @@ def test_collecting_needs_no_pool(server: ServerProcess, tmp_path: Path) -> None
     assert collect(config).states == {State.ok: 3}
 
 
-CRASH = """
-import os, sys
-from quati_pool.llm import batches
-from quati_pool.steps import batch
-from quati_pool.store import database
-
-def dies(owner, name, before):
-    original = getattr(owner, name)
-    if name in ("prepare_batch", "update_batch", "append"):
-        def dying(*arguments, **named):
-            if not before:
-                original(*arguments, **named)
-            os._exit(9)
-    else:
-        async def dying(*arguments, **named):
-            if not before:
-                await original(*arguments, **named)
-            os._exit(9)
-    setattr(owner, name, dying)
-
-place, when = sys.argv[1:3]
-owner = database.Store if place in ("prepare_batch", "update_batch", "append") else batches.Batches
-dies(owner, place, when == "before")
-sys.argv = ["quati-pool", "batch", sys.argv[3], "-c", sys.argv[4]]
-from quati_pool.cli.main import main
-main()
-"""
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["prepare_batch", "upload", "update_batch", "create"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_crash_while_handing_in_neither_loses_nor_repeats_a_batch(
-    server: ServerProcess, tmp_path: Path, place: str, when: str
+    server: ServerProcess, forks: Forks, tmp_path: Path, place: str, when: str
 ) -> None:
     config = workspace(tmp_path, many(1, 5), JUDGES)
-    crash(config, place, when, "submit")
+    crash(forks, config, place, when, "submit")
     submit(config)
     assert collect(config).states == {State.ok: 5}
     assert set(asked(server).values()) == {1}
@@ -236,21 +216,21 @@ def test_a_crash_while_handing_in_neither_loses_nor_repeats_a_batch(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_crash_while_collecting_counts_no_answer_twice(server: ServerProcess, tmp_path: Path, when: str) -> None:
+def test_a_crash_while_collecting_counts_no_answer_twice(
+    server: ServerProcess, forks: Forks, tmp_path: Path, when: str
+) -> None:
     config = workspace(tmp_path, many(1, 5), JUDGES)
     submit(config)
-    crash(config, "append", when, "collect")
+    crash(forks, config, "append", when, "collect")
     collect(config)
     assert rows(tmp_path, "SELECT count(*), count(DISTINCT doc_id) FROM labels") == [(5, 5)]
     assert rows(tmp_path, "SELECT count(*) FROM attempts") == [(5,)]
     assert set(asked(server).values()) == {1}
 
 
-def crash(config: Path, place: str, when: str, command: str) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    arguments = [sys.executable, "-c", CRASH, place, when, command, str(config)]
-    process = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=60, check=False)
-    assert process.returncode == 9, process.stderr
+def crash(forks: Forks, config: Path, place: str, when: str, command: str) -> None:
+    process = forks.start("batch", command, "-c", config, crash=(place, when))
+    assert process.wait(60) == 9, process.said()
 
 
 def test_a_judge_without_a_model_has_no_batches(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ from tests.steps.small_collection import (
 )
 from tests.tiny_models import cross_encoder, dense, multivector, sparse
 
-MANY, FEW, QUERIES, DEPTH = 9000, 2600, 10, 60
+MANY, FEW, QUERIES, DEPTH = 6500, 2600, 10, 60
 # Passages of a shard with the tiny models below.
 SHARD = {"dense": 4096, "colbert": 2048, "splade": 1024}
 TOTAL = {"dense": MANY, "colbert": FEW, "splade": FEW, "cross-encoder": QUERIES * DEPTH}

@@ -18,6 +18,7 @@ import pytest
 
 from quati_pool.records import State
 from tests.llm.server import PROBE, ServerProcess, grade_of
+from tests.steps.forked_commands import Forked, Forks
 from tests.steps.judged import ID_PATTERN, many, pair, rows, workspace
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ KILLS = 5
 # Every way in which the issue's server may fail, each on some of the calls.
 SHARES = {
     "late 0.1": 0.03,
-    "429 0.1": 0.05,
+    "429 0.1": 0.02,
     "500": 0.05,
     "503": 0.02,
     "half_body": 0.03,
@@ -61,36 +62,35 @@ STATES = {
 STUBBORN = {"refusal": 6, "empty": 5, "off_scale": 4, "length": 3}
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ServerProcess]:
+@pytest.fixture(scope="module")
+def running() -> Iterator[ServerProcess]:
     with ServerProcess() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         yield server
 
 
-def command(config: Path, *arguments: object) -> list[str]:
-    return [sys.executable, "-m", "quati_pool", *map(str, arguments), "-c", str(config)]
+@pytest.fixture
+def server(running: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
+    monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    running.clear()
+    return running
 
 
-def start(config: Path, *arguments: object) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen(
-        command(config, *arguments), text=True, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+@pytest.fixture(scope="module")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    with Forks(tmp_path_factory.mktemp("forks")) as forks:
+        yield forks
 
 
-def finished(config: Path, *arguments: object) -> tuple[int, str, str]:
-    process = start(config, *arguments)
-    out, err = process.communicate(timeout=300)
-    return process.returncode, out, err
+def finished(process: Forked) -> tuple[int, str, str]:
+    return process.wait(), *process.said()
 
 
 def committed(folder: Path) -> int:
     return int(rows(folder, "SELECT count(*) FROM labels")[0][0]) if (folder / "labels.db").exists() else 0
 
 
-def wait_for(folder: Path, labels: int, process: subprocess.Popen[str]) -> None:
+def wait_for(folder: Path, labels: int, process: Forked) -> None:
     """Returns once so many labels are committed, or the process has ended."""
     while process.poll() is None:
         try:
@@ -102,24 +102,26 @@ def wait_for(folder: Path, labels: int, process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.slow
-def test_two_thousand_pairs_through_every_failure_and_five_kills(server: ServerProcess, tmp_path: Path) -> None:
+def test_two_thousand_pairs_through_every_failure_and_five_kills(
+    server: ServerProcess, forks: Forks, tmp_path: Path
+) -> None:
     pairs = many(40, 50)
     stubborn = [way for way, count in STUBBORN.items() for _ in range(count)]
     for place, way in enumerate(stubborn):
         row = pairs[place * 100]
         row["text"] = f"[[serve: {way}]] {row['text']}"
     config = workspace(tmp_path, pairs, {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
-    server.script(id_pattern=ID_PATTERN, shares=SHARES, latency=0.03, seed=11)
+    server.script(id_pattern=ID_PATTERN, shares=SHARES, latency=0.02, seed=11)
     draw = random.Random(20261121)
-    arguments = ("judge", "fake", "--concurrency", CONCURRENCY, "--format", "json")
+    arguments = ("judge", "fake", "--concurrency", CONCURRENCY, "--format", "json", "-c", config)
     for _ in range(KILLS):
-        process = start(config, *arguments)
+        process = forks.start(*arguments)
         wait_for(tmp_path, committed(tmp_path) + draw.randint(20, 300), process)
         time.sleep(draw.uniform(0, 0.05))
-        assert process.poll() is None, process.communicate()
+        assert process.poll() is None, process.said()
         process.kill()
-        process.communicate()
-    code, out, err = finished(config, *arguments)
+        assert process.wait() == -signal.SIGKILL
+    code, out, err = finished(forks.start(*arguments))
     assert code == 0, err
     report = json.loads(out)
 
@@ -154,7 +156,8 @@ def test_two_thousand_pairs_through_every_failure_and_five_kills(server: ServerP
     assert lost <= KILLS * 2 * CONCURRENCY
 
     # Qrels are refused while failures remain, with some of them by name, and left out when told.
-    code, out, err = finished(config, "export", "qrels", "--labeler", "fake", "-o", tmp_path / "fake.qrels")
+    export = ("export", "qrels", "--labeler", "fake", "-o", tmp_path / "fake.qrels", "-c", config)
+    code, out, err = finished(forks.start(*export))
     failing = len(pairs) - expected["ok"]
     assert failing >= len(stubborn)
     assert code == 1
@@ -164,59 +167,56 @@ def test_two_thousand_pairs_through_every_failure_and_five_kills(server: ServerP
     assert "--allow-missing" in err
     assert "q0000 d0000 (refused)" in err
     assert not (tmp_path / "fake.qrels").exists()
-    code, out, err = finished(
-        config, "export", "qrels", "--labeler", "fake", "-o", tmp_path / "fake.qrels", "--allow-missing"
-    )
+    code, out, err = finished(forks.start(*export, "--allow-missing"))
     assert code == 0, err
     written = [line.split() for line in (tmp_path / "fake.qrels").read_text(encoding="utf-8").splitlines()]
     assert {(f"{row[0]}/{row[2]}", int(row[3])) for row in written} == {(name, grade) for name, grade, _ in found}
 
 
 @pytest.mark.slow
-def test_control_c_finishes_what_is_in_flight(server: ServerProcess, tmp_path: Path) -> None:
-    config = workspace(tmp_path, many(10, 100), {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
-    # Nineteen seconds in all, so that a busy machine sees the first 40 long before the last.
+def test_control_c_finishes_what_is_in_flight(server: ServerProcess, forks: Forks, tmp_path: Path) -> None:
+    config = workspace(tmp_path, many(10, 50), {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
+    # Nine seconds in all, so that a busy machine sees the first 40 long before the last.
     server.script(id_pattern=ID_PATTERN, latency=0.15)
-    # Whoever runs the tests in the background has it ignored, and a child would inherit that.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    process = start(config, "judge", "--concurrency", 8)
+    process = forks.start("judge", "--concurrency", 8, "-c", config)
     wait_for(tmp_path, 40, process)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    code, _, err = finished(process)
+    assert code == 130
     asked = [entry["id"] for entry in server.log() if entry["id"] != PROBE]
-    assert 40 <= committed(tmp_path) == len(asked) < 1000
-    assert f"{1000 - len(asked)} pairs are still to be asked; run the same command again" in err
-    assert finished(config, "judge", "--concurrency", CONCURRENCY)[0] == 0
+    assert 40 <= committed(tmp_path) == len(asked) < 500
+    assert f"{500 - len(asked)} pairs are still to be asked; run the same command again" in err
+    server.script(id_pattern=ID_PATTERN)
+    assert finished(forks.start("judge", "--concurrency", CONCURRENCY, "-c", config))[0] == 0
     assert Counter(entry["id"] for entry in server.log() if entry["id"] != PROBE).most_common(1)[0][1] == 1
 
 
 @pytest.mark.slow
-def test_two_processes_of_one_judge_share_the_work(server: ServerProcess, tmp_path: Path) -> None:
+def test_two_processes_of_one_judge_share_the_work(server: ServerProcess, forks: Forks, tmp_path: Path) -> None:
     config = workspace(tmp_path, many(4, 50), {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
     server.script(id_pattern=ID_PATTERN, latency=0.02)
-    both = [start(config, "judge") for _ in range(2)]
-    told = [process.communicate(timeout=120)[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
+    both = [forks.start("judge", "-c", config) for _ in range(2)]
+    codes = [process.wait() for process in both]
+    told = [process.said()[1] for process in both]
+    assert codes == [0, 0], told
     assert max(Counter(entry["id"] for entry in server.log() if entry["id"] != PROBE).values()) == 1
     assert any("waiting" in err for err in told)
     assert rows(tmp_path, "SELECT count(*) FROM labels WHERE status = 'ok'") == [(200,)]
 
 
 @pytest.mark.slow
-def test_two_judges_write_at_once(server: ServerProcess, tmp_path: Path) -> None:
+def test_two_judges_write_at_once(server: ServerProcess, forks: Forks, tmp_path: Path) -> None:
     judges = {name: {"model": name, "prompt": "quati-pt"} for name in ("one", "two")}
     config = workspace(tmp_path, many(4, 50), judges)
     server.script(id_pattern=ID_PATTERN, latency=0.02)
-    both = [start(config, "judge", name) for name in judges]
-    told = [process.communicate(timeout=120)[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], told
+    both = [forks.start("judge", name, "-c", config) for name in judges]
+    assert [process.wait() for process in both] == [0, 0], [process.said() for process in both]
     found = rows(tmp_path, "SELECT labeler_id, count(*) FROM labels WHERE status = 'ok' GROUP BY labeler_id")
     assert found == [("one", 200), ("two", 200)]
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_is_one_line_and_loses_nothing(server: ServerProcess, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_is_one_line_and_loses_nothing(server: ServerProcess, forks: Forks, tmp_path: Path) -> None:
     judges = {"fake": {"model": "fake-1", "prompt": "quati-pt"}}
     config = workspace(tmp_path, [pair("q1", f"d{i}") for i in range(300)], judges)
     server.script(id_pattern=ID_PATTERN)
@@ -239,6 +239,6 @@ def test_a_disk_that_is_full_is_one_line_and_loses_nothing(server: ServerProcess
     assert "Traceback" not in full.stderr
     assert "run the same command again" in line
     kept = committed(tmp_path)
-    assert finished(config, "judge")[0] == 0
+    assert finished(forks.start("judge", "-c", config))[0] == 0
     assert rows(tmp_path, "SELECT count(*) FROM labels WHERE status = 'ok'") == [(300,)]
     assert 0 < kept < 300

@@ -91,7 +91,7 @@ def hub(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
     found = Hub(folder)
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Answer,), {"hub": found}))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     endpoint = f"http://127.0.0.1:{server.server_port}"
     monkeypatch.setattr(constants, "ENDPOINT", endpoint)

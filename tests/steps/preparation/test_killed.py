@@ -34,10 +34,10 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return outcome(folder)
 
 
-def started(config: Path) -> subprocess.Popen[bytes]:
+def started(config: Path, workers: int = 2) -> subprocess.Popen[bytes]:
     program = COMMAND.format(bytes=sum(map(len, LINES)) // SHARDS)
     return subprocess.Popen(
-        [sys.executable, "-c", program, "prepare", "-c", str(config), "--workers", "2"],
+        [sys.executable, "-c", program, "prepare", "-c", str(config), "--workers", str(workers)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -60,7 +60,7 @@ def test_the_whole_command_killed_again_and_again(tmp_path: Path, unbroken: dict
     config = write_pile(tmp_path, LINES)
     chance = random.Random(29)
     kills = 0
-    for shards in (1, SHARDS // 2, SHARDS + 2, 4 * SHARDS):
+    for shards in (SHARDS // 2, SHARDS + 2, 3 * SHARDS):
         process = started(config)
         wait_for(tmp_path, shards, process)
         time.sleep(chance.random() * 0.1)
@@ -73,7 +73,7 @@ def test_the_whole_command_killed_again_and_again(tmp_path: Path, unbroken: dict
     last = started(config)
     _, said = last.communicate()
     assert last.returncode == 0, said
-    assert kills >= 3
+    assert kills == 3
     assert b" finished before" in said
     assert outcome(tmp_path) == unbroken
     assert not list((tmp_path / "cache" / "preparation").glob("*/.partial-*"))
@@ -84,20 +84,20 @@ def test_workers_killed_while_they_work(tmp_path: Path, unbroken: dict[str, str]
     config = write_pile(tmp_path, LINES)
     process = started(config)
     killed = 0
-    for shards in (1, 5, SHARDS + 2):
+    for shards in (1, SHARDS + 2):
         wait_for(tmp_path, shards, process)
         if process.poll() is None:
             psutil.Process(process.pid).children()[0].kill()
             killed += 1
     _, said = process.communicate()
     assert process.returncode == 0, said
-    assert killed >= 2
+    assert killed == 2
     assert outcome(tmp_path) == unbroken
 
 
 def test_two_commands_at_once_take_turns(tmp_path: Path, unbroken: dict[str, str]) -> None:
     config = write_pile(tmp_path, LINES)
-    both = [started(config), started(config)]
+    both = [started(config, 1), started(config, 1)]
     said = [process.communicate()[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     assert any(b"waiting for process" in each for each in said)
