@@ -174,8 +174,11 @@ def pids(path: Path) -> list[int]:
 
 
 LEADS = """
+import signal
 import sys
 from pathlib import Path
+# Where the tests run in the background, SIGINT is ignored from the start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from quati_pool.engines.opening import open_engine
 from tests.engines import tasks
 
@@ -215,11 +218,11 @@ def test_workers_print_nothing_and_do_not_outlive_their_driver(name: str, ending
             # As Ctrl-C does, to all that a terminal runs.
             sent = os.killpg if ending == "SIGINT" else os.kill
             sent(driver.pid, signal.Signals[ending])
+            # Pipes end when the last process that could print to them has: workers do not hold them.
+            said = driver.communicate(timeout=120)
         except BaseException:
             driver.kill()
             raise
-        # Pipes end when the last process that could print to them has: workers do not hold them.
-        said = driver.communicate()
     assert said == ("ours\ninterrupted\n" if ending == "SIGINT" else "ours\n", "")
     assert gone(pids(tmp_path / "a") + pids(tmp_path / "b"))
     # Ray's folder goes with Ray.
