@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from quati_pool.errors import InputError, QuatiPoolError
@@ -194,6 +194,7 @@ contents = st.lists(
 
 
 @pytest.mark.parametrize("name", WRITERS)
+@example(content=[Row("{", "0", "0", "0", None)])
 @given(content=contents)
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_rows_written_in_any_format_are_read_back(tmp_path: Path, name: str, content: list[Row]) -> None:

@@ -92,7 +92,10 @@ def looks_like(path: Path, columns: Mapping[str, str]) -> str | None:
         return "qrels" if suffix == ".qrels" else None
     if first.lstrip()[0] in "[{":
         record = _first_record(path, first)
-        return _of_record(record, columns) if record is not None else _by_suffix(suffix)
+        if record is not None:
+            return _of_record(record, columns)
+        # An id may begin with a brace too.
+        return _by_suffix(suffix) or ("qrels" if len(first.split()) == 4 else None)
     names = table.header(path)
     if set(quati.COLUMNS) <= set(_cells(first)):
         return "quati"
