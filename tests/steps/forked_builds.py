@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
 from typing import Any
 
 import sentence_transformers
@@ -18,29 +17,18 @@ import transformers
 
 from quati_pool.cli.main import main
 from quati_pool.steps import build
+from tests.steps.forked import run_and_leave
 
 # Lazy modules and what a build imports in any case.
 WARM = (torch.nn, transformers.AutoTokenizer, transformers.BertModel, sentence_transformers.SentenceTransformer, build)
 
 
 def child(arguments: list[str], log: str) -> None:
-    status = 70
-    try:
-        # Not the driver's pipes: whoever reads these would wait for the child too.
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    def ready() -> None:
         os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT), 2)
         os.dup2(2, 1)
-        sys.argv = ["quati-pool", *arguments]
-        main()
-        status = 0
-    except SystemExit as ending:
-        status = ending.code if isinstance(ending.code, int) else 0 if ending.code is None else 1
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+
+    run_and_leave(arguments, ready, main)
 
 
 def start(commands: list[dict[str, Any]]) -> list[int]:

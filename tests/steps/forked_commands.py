@@ -15,10 +15,11 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from tests.steps.forked import run_and_leave
 
 ROOT = Path(__file__).parents[2]
 
@@ -122,10 +123,7 @@ def crash(place: str, when: str) -> None:
 def child(request: dict[str, Any]) -> None:
     from quati_pool.cli.main import main
 
-    status = 70
-    try:
-        # Not the driver's pipes: whoever reads these would wait for the child too.
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    def ready() -> None:
         for number, name in ((1, "out"), (2, "err")):
             os.dup2(os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
         # Whoever runs the tests in the background has it ignored, and a child would inherit that.
@@ -134,17 +132,8 @@ def child(request: dict[str, Any]) -> None:
         os.environ.update(request["environment"])
         if request["crash"]:
             crash(*request["crash"])
-        sys.argv = ["quati-pool", *request["start"]]
-        main()
-        status = 0
-    except SystemExit as ending:
-        status = ending.code if isinstance(ending.code, int) else 0 if ending.code is None else 1
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
+
+    run_and_leave(request["start"], ready, main)
 
 
 def answer(request: dict[str, Any]) -> int | None:
