@@ -110,7 +110,8 @@ def code_ids(columns: Sequence[pa.Array | pa.ChunkedArray]) -> tuple[Ids, list[I
 
 class State(StrEnum):
     """What became of a pair that a labeler was given. Only ``ok`` has a grade; a failure is no grade and
-    stays pending; ``skipped`` is a person's "later", ``unsure`` a person's final "cannot judge"."""
+    stays pending; ``skipped`` is a person's "later", ``unsure`` a person's final "cannot judge"; a pair of
+    ``no_text`` has no passage to show, was not asked and blocks nothing."""
 
     ok = "ok"
     unparsed = "unparsed"
@@ -121,6 +122,7 @@ class State(StrEnum):
     skipped = "skipped"
     unsure = "unsure"
     retracted = "retracted"
+    no_text = "no_text"
 
 
 FAILURES = frozenset({State.unparsed, State.off_scale, State.refused, State.truncated, State.failed})

@@ -43,14 +43,29 @@ class Registry:
         return [*self._builtin, *(name for name in self._plugins if name not in self._builtin)]
 
     def identity(self, name: str) -> str:
-        """Whose code a component is: its class and, of a plug-in, the package with its version. Part of
-        every cache key, so that two components never share what one of them made."""
+        """What a component is called in every version and cache key, such as ``judge/llm@1``: its id and revision
+        and, of a plug-in, the package with its version, so that two components never share what one of them made.
+        Where its code lies is no part of it: code moves."""
+        return self._with_package(name, f"{self._id(name)}@{self.get(name).revision}")
+
+    def index_identity(self, name: str) -> str:
+        """What the index that a component keeps is called: ``index/lsa@1`` for all that share it."""
         component = self.get(name)
-        place = f"{component.__module__}:{component.__qualname__}"
-        if name in self._builtin:
-            return place
-        package = self._plugins[name].dist
-        return f"{place} ({package.name} {package.version})" if package else place
+        shared = self._declared(name, component, "index_identity")
+        own = f"index/{self._id(name).partition('/')[2]}@{component.revision}"
+        return self._with_package(name, shared or own)
+
+    def _id(self, name: str) -> str:
+        return self._declared(name, self.get(name), "id") or f"{self.kind[:-1]}/{name}"
+
+    def _declared(self, name: str, component: Any, attribute: str) -> str | None:
+        # What a plug-in inherits from a component of ours says nothing of the plug-in.
+        found = getattr(component, attribute, None) if name in self._builtin else vars(component).get(attribute)
+        return None if found is None else str(found)
+
+    def _with_package(self, name: str, identity: str) -> str:
+        package = None if name in self._builtin else self._plugins[name].dist
+        return f"{identity} ({package.name} {package.version})" if package else identity
 
     def get(self, name: str) -> Any:
         """The component of this name.
@@ -65,8 +80,10 @@ class Registry:
         point = self._plugins[name]
         try:
             component = point.load()
+            if isinstance(vars(component).get("version"), int):
+                raise TypeError("what it calls version is called revision now")
             # Without these the configuration and the listing would fail for everybody.
-            _ = component.Parameters.model_fields, component.summary
+            _ = component.Parameters.model_fields, component.summary, component.revision
         except (Exception, SystemExit) as error:
             source = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
             raise ConfigError(

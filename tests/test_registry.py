@@ -153,7 +153,8 @@ SAME_NAME = """
 from quati_pool.retrieval.base import Hits, Parameters, Retriever
 
 class Finds(Retriever):
-    summary = "one of two retrievers of the same class name"
+    id = "retriever/finds"
+    summary = "one of two retrievers of the same class name and id"
     Parameters = Parameters
 
     def index_key(self):
@@ -202,5 +203,5 @@ def test_plugins_of_one_class_name_share_neither_index_nor_run(tmp_path: Path) -
     ran = subprocess.run([sys.executable, "-c", script], cwd=home, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     assert "run a: made in" in ran.stdout.split("pool: ")[-2]
-    assert ran.stdout.count("index retriever-") == 2
+    assert ran.stdout.count("index finds-") == 2
     assert "run a: reused" not in ran.stdout

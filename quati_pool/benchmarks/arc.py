@@ -37,6 +37,7 @@ class Arc(Benchmark):
     from a choice's ``para``.
     """
 
+    id = "benchmark/arc"
     name = "arc"
     title = "ARC"
     summary = "school science questions of three to five options: the easy and the challenge set"

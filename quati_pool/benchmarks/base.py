@@ -176,6 +176,8 @@ class Parameters(BaseModel):
 class Benchmark:
     """Released files, their licence and source, and the tasks over them."""
 
+    id: ClassVar[str]
+    revision: ClassVar[int] = 1
     name: ClassVar[str]
     title: ClassVar[str]
     summary: ClassVar[str]

@@ -50,6 +50,7 @@ class OpenBookQa(Benchmark):
     """``Data/Main/{train,dev,test}.jsonl`` and ``openbook.txt``; ``Data/Additional/*_complete.jsonl`` hold the
     fact that each question was made from."""
 
+    id = "benchmark/openbookqa"
     name = "openbookqa"
     title = "OpenBookQA"
     summary = "science questions of four options, each made from a fact of an open book"

@@ -28,6 +28,7 @@ _CORPUS = (
 class Qasc(Benchmark):
     """``train.jsonl``, ``dev.jsonl`` and ``test.jsonl``; the test file has neither answers nor facts."""
 
+    id = "benchmark/qasc"
     name = "qasc"
     title = "QASC"
     summary = "science questions of eight options that need two facts each; the test split is released without answers"

@@ -153,6 +153,7 @@ class _AllFiles(_Files):
 class Race(Benchmark):
     """``{train,dev,test}/{middle,high}/*.txt``; the settings are ``middle`` and ``high`` school."""
 
+    id = "benchmark/race"
     name = "race"
     title = "RACE"
     summary = "reading comprehension of English examinations, four options; middle and high school"

@@ -237,6 +237,7 @@ def _by_name(*tasks: Task) -> dict[str, Task]:
 class Romqa(Benchmark):
     """The tasks over RoMQA's files."""
 
+    id = "benchmark/romqa"
     name = "romqa"
     title = "RoMQA"
     summary = "English questions with many answers over much evidence, in clusters that measure robustness"

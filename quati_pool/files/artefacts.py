@@ -8,7 +8,6 @@ killed at any point leaves either a finished artefact or nothing.
 from __future__ import annotations
 
 import errno
-import hashlib
 import json
 import os
 import re
@@ -23,6 +22,9 @@ from typing import Any, TypeVar
 from filelock import FileLock, Timeout
 
 from quati_pool import __version__
+from quati_pool.files.digests import digest as digest
+from quati_pool.files.digests import file_digest as file_digest
+from quati_pool.files.former_keys import former_key
 
 _CUT_SHORT = re.compile(r"\d+ requested and \d+ written")
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
@@ -31,18 +33,6 @@ T = TypeVar("T")
 
 Key = Mapping[str, Any]
 Counts = Mapping[str, Any]
-
-
-def digest(value: Any) -> str:
-    """The SHA-256 of a value's canonical JSON."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sidecar(path: Path) -> Path:
@@ -54,8 +44,10 @@ def stale(path: Path, key: Key) -> str | None:
     meta = _meta(path)
     if isinstance(meta, str):
         return meta
-    if meta["key"] != json.loads(json.dumps(key)):
-        return _difference(meta["key"], key)
+    wanted = [json.loads(json.dumps(words)) for words in (key, former_key(key))]
+    if meta["key"] not in wanted:
+        # Of a former key the words that differ for their age alone are no reason.
+        return _worded(min((_differences(meta["key"], words) for words in wanted), key=len))
     return _changed(path, meta)
 
 
@@ -249,15 +241,18 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _difference(old: Any, new: Key) -> str:
-    """The first setting in which two keys differ, in words."""
-    before, after = dict(_leaves(old)), dict(_leaves(json.loads(json.dumps(new))))
-    for name in sorted(before.keys() | after.keys()):
-        was, now = before.get(name, "absent"), after.get(name, "absent")
-        if was != now:
-            if _DIGEST.search(was) or _DIGEST.search(now):
-                return f"{name} changed"
-            return f"{name} was {was}, is {now}"
+def _differences(old: Any, new: Any) -> list[tuple[str, str, str]]:
+    """The settings in which two keys differ: name, what it was, what it is."""
+    before, after = dict(_leaves(old)), dict(_leaves(new))
+    both = ((name, before.get(name, "absent"), after.get(name, "absent")) for name in before.keys() | after.keys())
+    return sorted((name, was, now) for name, was, now in both if was != now)
+
+
+def _worded(differences: list[tuple[str, str, str]]) -> str:
+    """The first of them in words."""
+    for name, was, now in differences:
+        hashed = _DIGEST.search(was) or _DIGEST.search(now)
+        return f"{name} changed" if hashed else f"{name} was {was}, is {now}"
     return "its settings changed"
 
 

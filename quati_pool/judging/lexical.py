@@ -27,6 +27,7 @@ class Lexical(base.Program):
     without a term (nothing but stop words) shares nothing with any passage.
     """
 
+    id = "judge/lexical"
     summary = "share of the query's terms in the passage, cut into equal steps; free and offline"
     Parameters = LexicalParameters
     parameters: LexicalParameters

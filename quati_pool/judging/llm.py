@@ -105,6 +105,7 @@ class Answer:
 class LlmJudge(base.Judge):
     """Asks any OpenAI-compatible server; the same pair may get another answer each time it is asked."""
 
+    id = "judge/llm"
     summary = "a language model behind any OpenAI-compatible API, with a prompt of quati-pool prompts"
     Parameters = LlmParameters
     parameters: LlmParameters

@@ -21,6 +21,7 @@ class ReplayParameters(base.Parameters):
 class Replay(base.Program):
     """A pair that the file does not hold fails, since a missing grade is not a 0."""
 
+    id = "judge/replay"
     summary = "grades from a file: TREC qrels, or a TSV with query_id, doc_id and relevance"
     Parameters = ReplayParameters
     by_content = False

@@ -43,7 +43,11 @@ class Site:
 class Step(ABC):
     """What all steps share."""
 
-    version: ClassVar[int] = 1
+    id: ClassVar[str]
+    """What the component is called in whatever is stored, such as ``preparation/url``, wherever its code lies. A plug-in's
+    that declares none is its kind and the name of its entry point."""
+
+    revision: ClassVar[int] = 1
     """Raised when the same parameters come to give another outcome, so that finished work is not reused."""
 
     summary: ClassVar[str]

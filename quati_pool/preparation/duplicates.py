@@ -30,6 +30,7 @@ class Duplicates(Comparison):
     equal is about 6e-25. The keys are 16 bytes a row: 0.3 GB for 20 million.
     """
 
+    id = "preparation/duplicates"
     summary = "drops texts that an earlier row has, but for case and white space"
 
     class Parameters(BaseParameters):

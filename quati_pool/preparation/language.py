@@ -50,6 +50,7 @@ class Language(Filter):
     language to keep; with ``ignore`` the text alone decides. Rows that stay carry the language found.
     """
 
+    id = "preparation/language"
     summary = "keeps texts in given languages (fastText, whole text or windows of it)"
 
     class Parameters(BaseParameters):

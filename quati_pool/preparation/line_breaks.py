@@ -26,6 +26,7 @@ class LineBreaks(Filter):
     3 % or so. Blank lines count: two paragraphs are two breaks apart. A text of breaks without any word goes.
     """
 
+    id = "preparation/line-breaks"
     summary = "drops texts in which line breaks exceed a share, such as menus and tables"
 
     class Parameters(BaseParameters):

@@ -83,6 +83,7 @@ class NearDuplicates(Comparison):
     Rows too short for one shingle equal only the same text; rows without text equal none.
     """
 
+    id = "preparation/near-duplicates"
     summary = "drops texts that share nearly all of their words with an earlier row (MinHash)"
 
     class Parameters(BaseParameters):

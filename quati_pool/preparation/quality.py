@@ -151,6 +151,7 @@ class Quality(Filter):
     """Drops a text for the first rule it breaks; what each measures stands in ``quality_rules``. A measure that
     nothing can be said of, such as the mean length of no words, breaks no rule."""
 
+    id = "preparation/quality"
     summary = "drops texts by the rules of MassiveWeb: words, symbols, stop words, repetition"
     Parameters = QualityParameters
 

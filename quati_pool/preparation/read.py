@@ -69,6 +69,7 @@ class Read(Source):
     U+FFFD; nothing else is changed. Texts are unpacked from .gz, and from .zst.
     """
 
+    id = "preparation/read"
     summary = "pages from JSONL, Parquet, text files, WARC or ClueWeb22"
     Parameters = ReadParameters
     parameters: ReadParameters

@@ -18,6 +18,7 @@ from quati_pool.preparation.keys import KeyFiles, read_keys
 class RepeatedIds(Comparison):
     """Drops all that is left of a page whose doc_id an earlier page has, of which something is left too."""
 
+    id = "preparation/repeated-ids"
     summary = "pages whose doc_id an earlier page has"
     Parameters = BaseParameters
 

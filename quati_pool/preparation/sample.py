@@ -32,6 +32,7 @@ class Sample(Comparison):
     an earlier sample with that seed left.
     """
 
+    id = "preparation/sample"
     summary = "keeps a random sample that depends on ids and seed alone; smaller samples lie inside larger ones"
 
     class Parameters(StepParameters):

@@ -22,6 +22,7 @@ class Segment(Cutter):
     the others. The same text gives the same passages whatever stands beside it.
     """
 
+    id = "preparation/segment"
     summary = "cuts pages into passages of about a length, at the ends of paragraphs and sentences"
 
     class Parameters(StepParameters):

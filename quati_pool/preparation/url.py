@@ -73,6 +73,7 @@ class Url(Filter):
     may take longer than anybody waits on a URL made for it.
     """
 
+    id = "preparation/url"
     summary = "drops or keeps pages by top-level domain, domain, or pattern in their URL"
 
     class Parameters(BaseParameters):

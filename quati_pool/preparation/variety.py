@@ -49,6 +49,7 @@ class Variety(Filter):
     Rows that stay with as much evidence for the variety to keep carry ``pt-BR`` or ``pt-PT`` as their language.
     """
 
+    id = "preparation/variety"
     summary = "a hint: drops texts with words of the other variety of Portuguese (Brazil, Portugal)"
 
     class Parameters(BaseParameters):

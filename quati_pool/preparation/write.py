@@ -33,6 +33,7 @@ class Write(Sink):
     Their bytes depend on the passages alone, not on the batches they came in.
     """
 
+    id = "preparation/write"
     summary = "writes the passages as JSONL or Parquet, in files that build reads"
 
     class Parameters(StepParameters):

@@ -28,6 +28,7 @@ class BeirParameters(base.Parameters):
 class Beir(base.Format):
     """The first labeler's grades are qrels/<split>.tsv, every further one's qrels/<labeler>.tsv."""
 
+    id = "export/beir"
     name = "beir"
     summary = "BEIR's layout: corpus.jsonl, queries.jsonl, qrels/*.tsv"
     Parameters = BeirParameters

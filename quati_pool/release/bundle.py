@@ -37,6 +37,7 @@ class Bundle(base.Format):
     """Everything, in formats that need no library of ours; ``corpus: none`` is for passages whose licence
     does not allow to pass them on. The address of the label database is never in it."""
 
+    id = "export/bundle"
     name = "bundle"
     summary = "everything in one folder: passages, pool, runs, grades, labels, judges, settings"
     Parameters = BundleParameters

@@ -38,6 +38,7 @@ class Doccano(base.Format):
     grade has no label: it is there to be graded. Grades of pairs outside the pool are left out and counted.
     """
 
+    id = "export/doccano"
     name = "doccano"
     summary = "pairs and labels to grade in doccano (text classification)"
     Parameters = DoccanoParameters

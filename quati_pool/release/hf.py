@@ -26,6 +26,7 @@ class Hf(base.Format):
     """The configurations ``corpus``, ``queries`` (splits of the same names) and, for each labeler,
     ``qrels-<labeler>`` (split test)."""
 
+    id = "export/hf"
     name = "hf"
     summary = "a Hugging Face dataset: Parquet files and a data card"
     Parameters = HfParameters

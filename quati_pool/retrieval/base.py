@@ -133,8 +133,16 @@ class Context:
 class Component(ABC):
     """What retrievers and rerankers have in common; most keep an index of the corpus."""
 
-    version: ClassVar[int] = 1
+    id: ClassVar[str]
+    """What the component is called in whatever is stored, such as ``retriever/bm25``, wherever its code lies. A plug-in's
+    that declares none is its kind and the name of its entry point."""
+
+    revision: ClassVar[int] = 1
     """Raised when the same parameters come to give other results, so that caches are not reused."""
+
+    index_identity: ClassVar[str | None] = None
+    """What an index that several components share is called, with a revision of its own, such as ``index/lsa@1``;
+    None where the index is the component's alone."""
 
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
@@ -161,8 +169,8 @@ class Component(ABC):
     def index_key(self) -> dict[str, Any] | None:
         """Everything besides the corpus that changes the index: parameters, seed, engine versions.
 
-        None where the component keeps no index. Components of one module share an index where their
-        keys agree. Raises QuatiPoolError where it cannot be known before ``fetch``.
+        None where the component keeps no index. Components of one ``index_identity`` share an index where
+        their keys agree. Raises QuatiPoolError where it cannot be known before ``fetch``.
         """
         return None
 

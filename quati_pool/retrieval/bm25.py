@@ -62,6 +62,7 @@ class Parameters(base.Parameters):
 class Bm25(base.Retriever):
     """Never goes deeper than ``depth``: Lucene's own order settles a tie at the cut-off."""
 
+    id = "retriever/bm25"
     summary = "BM25 by Lucene (Pyserini, Anserini), with an analyzer for each of 26 languages"
     Parameters: ClassVar[type[base.Parameters]] = Parameters
 

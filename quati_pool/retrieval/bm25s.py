@@ -39,6 +39,7 @@ class Bm25sParameters(base.Parameters):
 class Bm25s(base.Retriever):
     """BM25 with Lucene's weighting; a passage that shares no term with the query is not returned."""
 
+    id = "retriever/bm25s"
     summary = "BM25 in memory (bm25s) with Snowball stemming; needs no Java"
     Parameters = Bm25sParameters
     parameters: Bm25sParameters

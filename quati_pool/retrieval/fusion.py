@@ -31,7 +31,11 @@ class FusionParameters(Parameters):
 class Fusion(ABC):
     """Joins runs into one."""
 
-    version: ClassVar[int] = 1
+    id: ClassVar[str]
+    """What the component is called in whatever is stored, such as ``fusion/rrf``, wherever its code lies. A plug-in's
+    that declares none is its kind and the name of its entry point."""
+
+    revision: ClassVar[int] = 1
     """Raised when the same parameters come to give other results, so that caches are not reused."""
 
     summary: ClassVar[str]
@@ -82,6 +86,7 @@ class RrfParameters(FusionParameters):
 class Rrf(Fusion):
     """Sum of weight / (k + rank) (Cormack, Clarke and Büttcher, SIGIR 2009)."""
 
+    id = "fusion/rrf"
     summary = "reciprocal rank fusion: sum of weight / (k + rank)"
     Parameters = RrfParameters
 
@@ -100,6 +105,7 @@ class CombParameters(FusionParameters):
 class CombSum(Fusion):
     """Sum of normalised scores (Fox and Shaw, TREC-2, 1994)."""
 
+    id = "fusion/combsum"
     summary = "sum of normalised scores"
     Parameters = CombParameters
 
@@ -110,6 +116,7 @@ class CombSum(Fusion):
 class CombMnz(CombSum):
     """CombSUM times the number of inputs that return the document (Fox and Shaw, TREC-2, 1994)."""
 
+    id = "fusion/combmnz"
     summary = "sum of normalised scores, times the number of systems that return the document"
 
     def combine(self, total: Contributions, inputs: npt.NDArray[np.int64]) -> Contributions:

@@ -41,6 +41,7 @@ class LsaParameters(base.Parameters):
 class _Vectors:
     """What retriever and reranker share: the index, and the vectors of queries."""
 
+    index_identity = "index/lsa@1"
     parameters: LsaParameters
     site: base.Site
 
@@ -129,6 +130,7 @@ class _Vectors:
 class Lsa(_Vectors, base.Retriever):
     """Exact cosine search; negative scores stay, a query without a known term returns nothing."""
 
+    id = "retriever/lsa"
     summary = "TF-IDF + truncated SVD, exact cosine search (scikit-learn): dense, without a model"
     Parameters = LsaParameters
 
@@ -154,6 +156,7 @@ class Lsa(_Vectors, base.Retriever):
 class LsaReranker(_Vectors, base.Reranker):
     """The cosine of query and passage, for the passages of another system."""
 
+    id = "reranker/lsa"
     summary = "cosine of the vectors of the retriever lsa"
     Parameters = LsaParameters
 

@@ -23,6 +23,7 @@ class RunFileParameters(base.Parameters):
 class RunFile(base.Retriever):
     """Scores as they are in the file, in trec_eval's order; the file's rank column is not used."""
 
+    id = "retriever/run"
     summary = "a TREC run file made elsewhere"
     Parameters = RunFileParameters
     parameters: RunFileParameters

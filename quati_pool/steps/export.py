@@ -149,7 +149,7 @@ def qrels_of(rows: Sequence[tuple[str, str, int]]) -> Qrels:
 
 
 def _reasons(standing: Standing) -> str:
-    final = (State.ok, State.unsure)
+    final = (State.ok, State.unsure, State.no_text)
     counts = [f"{count:,} {state}" for state, count in standing.states.items() if state not in final]
     return ", ".join([*counts, *([f"{standing.unasked:,} never asked"] if standing.unasked else [])])
 

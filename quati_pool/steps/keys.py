@@ -11,13 +11,14 @@ from typing import Any
 from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artefacts import digest, stale
+from quati_pool.files.former_keys import former_key
 from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
 from quati_pool.retrieval.base import Component, Site
 from quati_pool.steps.inputs import Queries, corpus_key, load_queries, read_extra
 from quati_pool.workspace import Workspace
 
-# Raised when the same runs give another pool.
-_POOL_FORMAT = 1
+# Raised when the same runs give another pool, or when the key says it otherwise; see former_keys.
+_POOL_FORMAT = 2
 
 
 class Keys:
@@ -71,7 +72,7 @@ class Keys:
             return self._rankings[run_tag]
         system = self.config.systems[run_tag]
         registry, name = component_name(system)
-        key: dict[str, Any] = {"component": registry.identity(name), "version": registry.get(name).version}
+        key: dict[str, Any] = {"component": registry.identity(name)}
         if isinstance(system, FusionSystem):
             key |= {"parameters": system.parameters.model_dump(), "fuse": system.fuse}
         else:
@@ -104,7 +105,7 @@ class Keys:
             "extra": digest(extra),
             # Their order is that of each pair's ranks.
             "systems": systems,
-            "run": {tag: digest(self.ranking(tag)) for tag in systems},
+            "run": {tag: self.ranking(tag) for tag in systems},
             "run_depth": self.config.run_depth,
             "queries": self._queries.fingerprint,
             "corpus": dict(self._corpora),
@@ -128,22 +129,16 @@ def component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tup
 def index_place(
     workspace: Workspace, component: Component, identity: str, fingerprint: str
 ) -> tuple[Path, dict[str, Any]] | None:
-    """Where a component's index of a corpus lies, and its key; None for one that keeps none.
-
-    A retriever and a reranker of one module share an index where their keys agree.
+    """Where a component's index of a corpus lies, and its key; None for one that keeps none. ``identity`` is the
+    index's (``Registry.index_identity``): components of the same one share an index where their keys agree.
     """
     own = component.index_key()
     if own is None:
         return None
-    module, _, package = identity.partition(":")
-    engine = module.rpartition(".")[2]
-    key = {
-        "engine": " ".join([module, *package.split(" ")[1:]]),
-        "version": component.version,
-        "corpus": fingerprint,
-        **own,
-    }
-    return workspace.index(engine, digest(key)), key
+    key = {"engine": identity, "corpus": fingerprint, **own}
+    engine = identity.partition("@")[0].partition("/")[2]
+    places = [(workspace.index(engine, digest(each)), each) for each in (key, former_key(key))]
+    return next((place for place in places if stale(*place) is None), places[0])
 
 
 def used_corpora(config: PoolConfig) -> list[str]:

@@ -176,12 +176,12 @@ class _Found:
     def _component(self, run_tag: str, system: RetrieverSystem | RerankSystem, what: str, corpus: str) -> PlannedSystem:
         registry, name = component_name(system)
         component: Component = registry.get(name)(system.parameters, self.keys.site)
-        there, left = self._there(run_tag, component, registry.identity(name), corpus)
+        there, left = self._there(run_tag, component, registry.index_identity(name), corpus)
         # What files hold changes no estimate, and large models take long to read.
         unread = replace(self.keys.site, digest=lambda path: "")
         estimating: Component = registry.get(name)(system.parameters, unread)
         estimate, problem = self._estimate(run_tag, system, estimating, corpus)
-        made = self._makes(component, registry.identity(name), corpus)
+        made = self._makes(component, registry.index_identity(name), corpus)
         shares = self._makers.setdefault(made, run_tag) if made else run_tag
         hours = None
         if estimate is not None and estimate.flops:

@@ -104,7 +104,7 @@ class Systems:
         component = registry.get(name)(system.parameters, self.keys.site)
         corpus, queries = self.corpus(run_tag), self.queries
         self.context.forced = run_tag in self.forced
-        index = self._index(run_tag, corpus, component, registry.identity(name))
+        index = self._index(run_tag, corpus, component, registry.index_identity(name))
         if isinstance(system, RerankSystem):
             first = inputs[0].over(queries.ids, corpus.store.ids)
             self._listen(f"run {run_tag}: pairs")

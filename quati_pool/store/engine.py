@@ -44,6 +44,15 @@ def writing(engine: Engine) -> Engine:
     return engine.execution_options(**{_WRITES: True})
 
 
+def migrating(place: Place) -> Engine:
+    """A pool of its own for migrations, which write: SQLite makes a table anew to change it, and would take that for
+    the loss of the rows that others point to."""
+    engine = reading(place)
+    if place.path is not None:
+        event.listen(engine, "connect", _without_foreign_keys)
+    return writing(engine)
+
+
 @contextmanager
 def one_state(engine: Engine) -> Iterator[Connection]:
     """A connection whose reads all see the state of its first one."""
@@ -76,6 +85,10 @@ def _sqlite(connection: Any, _: object) -> None:
     cursor.execute("PRAGMA synchronous = FULL")
     cursor.execute("PRAGMA foreign_keys = ON")
     cursor.close()
+
+
+def _without_foreign_keys(connection: Any, _: object) -> None:
+    connection.execute("PRAGMA foreign_keys = OFF").close()
 
 
 def _begin(connection: Connection) -> None:

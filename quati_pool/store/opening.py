@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, inspect, select, text
 from sqlalchemy.sql import column, table
 
-from quati_pool.store.engine import writing
+from quati_pool.store.engine import migrating
 from quati_pool.store.errors import StoreError
 from quati_pool.store.place import Place
 from quati_pool.store.schema import HEAD, REVISION_TABLE, metadata
+
+_log = logging.getLogger(__name__)
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -33,9 +36,13 @@ def make_ready(engine: Engine, place: Place, lock: AbstractContextManager[None])
             _refuse_others(connection, place)
         if place.path is not None:
             _write_ahead(engine)
-        with writing(engine).begin() as connection:
-            if stored_revision(connection) != HEAD:
-                _upgrade(connection, place)
+        migrating_engine = migrating(place)
+        try:
+            with migrating_engine.begin() as connection:
+                if stored_revision(connection) != HEAD:
+                    _upgrade(connection, place)
+        finally:
+            migrating_engine.dispose()
 
 
 def stored_revision(connection: Connection) -> str | None:
@@ -84,6 +91,7 @@ def _upgrade(connection: Connection, place: Place) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
+    config.attributes["say"] = lambda line: _log.warning("%s: %s", place.name, line)
     revision = stored_revision(connection)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if revision is not None and revision not in known:
@@ -92,3 +100,8 @@ def _upgrade(connection: Connection, place: Place) -> None:
             "run: pip install --upgrade quati-pool"
         )
     command.upgrade(config, "head")
+    if place.path is not None and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
+        raise StoreError(
+            f"{place.name}: a row of {broken[0]} points to one of {broken[2]} that is not there; nothing was changed; "
+            "restore the file from a copy"
+        )

@@ -18,10 +18,12 @@ import numpy.typing as npt
 from quati_pool.records import State
 
 Kind = Literal["judge", "assessor"]
-Phase = Literal["training", "blind", "revealed", "final"]
+Phase = Literal["training", "blind", "revealed", "final", "repeat", "probe"]
 BatchStatus = Literal["prepared", "submitted", "collected", "abandoned"]
 Role = Literal["assessor", "lead"]
-Method = Literal["all", "random", "stratified", "queries", "imported"]
+Method = Literal[
+    "all", "random", "stratified", "queries", "imported", "random-queries", "active", "repeats", "anchors"
+]
 SlotState = Literal["open", "done", "withdrawn"]
 QuestionAction = Literal["proposed", "revised", "accepted", "sent_back", "withdrawn"]
 

@@ -45,7 +45,7 @@ from quati_pool.records import State
 from quati_pool.store.columns import AnyText, Utc
 from quati_pool.store.records import BatchStatus, Kind, Method, Phase, QuestionAction, Role, SlotState
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision; a database that has it is opened without loading Alembic."""
 
 REVISION_TABLE = "quati_pool_revision"

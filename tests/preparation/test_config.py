@@ -174,7 +174,7 @@ def test_a_step_from_elsewhere_stands_among_ours_and_a_broken_one_names_itself(t
     made = config.made()[1]
     assert isinstance(made, Filter)
     assert made.parameters.of == 3
-    assert PREPARATIONS.identity("odd-ones") == "odd_steps:OddOnes (odd-steps 3.1)"
+    assert PREPARATIONS.identity("odd-ones") == "preparation/odd-ones@1 (odd-steps 3.1)"
     for name, message in {
         "odd-ons": "there is no step 'odd-ons'; did you mean 'odd-ones'?",
         "broken": "the preparation 'broken' of odd-steps 3.1 cannot be loaded (AttributeError: module 'odd_steps' has "

@@ -62,6 +62,7 @@ def fill(store: Store) -> None:
     store.append([alone("q2", "7", relevance=0), alone("q2", "7", State.truncated)])
     store.append([alone(labeler_id="ana", kind="assessor", version="guide-1", phase="final", assignment_id=4)])
     store.append([alone(labeler_id="ana", kind="assessor", version="guide-1", phase="training")])
+    store.append([alone(phase="repeat", relevance=1), alone(phase="probe", relevance=0)])
     batch = Batch(key="k1", collection="pira", labeler_id="gpt", version="v1", endpoint="/v1/chat/completions")
     asked = [BatchRequest(custom_id=f"r{n}", query_id="q9", doc_id=f"d{n}", content_sha="x") for n in range(2)]
     store.prepare_batch(batch, asked)
@@ -146,6 +147,7 @@ def told(store: Store) -> dict[str, Any]:
         assert record.pop("created_at").tzinfo is not None
         if record.get("nonce", "") is None:
             del record["nonce"]  # which revision 0001 did not know
+    reserved = {phase: store.table("pira", "gpt", "v1", (phase,)).to_pylist() for phase in ("repeat", "probe")}
     whole = {
         "tables": tables,
         "history": history,
@@ -154,6 +156,7 @@ def told(store: Store) -> dict[str, Any]:
         "batches": batches,
         "requests": [asdict(request) for request in store.batch_requests("k1")],
         "annotation": told_of_annotation(store),
+        "reserved": reserved,
     }
     plain: dict[str, Any] = json.loads(json.dumps(whole))
     return plain

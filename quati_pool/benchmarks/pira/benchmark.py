@@ -16,6 +16,7 @@ from quati_pool.benchmarks.pira.triggering import AnswerTriggering
 class Pira(Benchmark):
     """Questions about the ocean, the Brazilian coast and climate change, each with a supporting text."""
 
+    id = "benchmark/pira"
     name = "pira"
     title = "Pirá 2.0"
     summary = "questions about the ocean and the Brazilian coast, in English and Portuguese"

@@ -36,6 +36,7 @@ class _BiEncoder(CorpusEncoding[Encoder]):
     """What retriever and reranker share: the model, its settings, and the vectors of passages and queries."""
 
     name = "dense"
+    index_identity = "index/dense@1"
     kind = "dense"
     most = 4096
     parameters: EncodingParameters
@@ -111,6 +112,7 @@ class Dense(_BiEncoder, base.Retriever):
     """Every query that is not blank finds passages; negative scores stay. ``flat`` compares all vectors,
     ``hnsw`` and ``ivf-pq`` candidates of a FAISS index, then these exactly."""
 
+    id = "retriever/dense"
     summary = "dense vectors of a sentence-transformers model, searched with FAISS"
     Parameters = DenseParameters
     parameters: DenseParameters
@@ -150,6 +152,7 @@ class DenseReranker(_BiEncoder, base.Reranker):
     """The retriever's score for given pairs. The vectors of a whole corpus are used where they are there;
     else only the run's passages are encoded."""
 
+    id = "reranker/dense"
     summary = "inner product of a sentence-transformers model's vectors of query and passage"
     Parameters = EncodingParameters
 

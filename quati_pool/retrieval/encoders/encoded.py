@@ -34,6 +34,8 @@ class CorpusEncoding(base.Component, Generic[E]):
 
     name: ClassVar[str]
     """Of the component, and of the folders of what is encoded."""
+    encoding_revision: ClassVar[int] = 1
+    """Raised when the same parameters come to give something else of a passage; components of one ``name`` share it."""
     kind: ClassVar[models.Kind]
     most: ClassVar[int]
     """Passages of a shard, at most."""
@@ -74,7 +76,9 @@ class CorpusEncoding(base.Component, Generic[E]):
     def encoding_key(self) -> dict[str, Any]:
         """What changes what is made of a passage. Raises as ``models.locate``."""
         local = models.locate(self.site, self.parameters.model, self.parameters.revision)
-        return {"version": self.version, "model": local.identity, **self.chosen(local.folder), **models.engines()}
+        # "version" is what the first caches call it: encoded passages cost hours, and keep their key.
+        made = {"version": self.encoding_revision, "model": local.identity}
+        return {**made, **self.chosen(local.folder), **models.engines()}
 
     @abstractmethod
     def chosen(self, folder: Path) -> dict[str, Any]:

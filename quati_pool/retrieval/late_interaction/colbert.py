@@ -54,6 +54,7 @@ class _LateInteraction(CorpusEncoding[TokenEncoder]):
     """What retriever and reranker share: the model, and the token vectors of the corpus."""
 
     name = "colbert"
+    index_identity = "index/colbert@1"
     kind = "multi-vector"
     # On a GPU: 512 tokens of 128 numbers each are half a gigabyte.
     most = 2048
@@ -112,6 +113,7 @@ class Colbert(_LateInteraction, base.Retriever):
     without a token (an empty one, or one whose tokens the model leaves out) is never returned.
     """
 
+    id = "retriever/colbert"
     summary = "late interaction (ColBERT): MaxSim over token vectors, exact or by an inverted file"
     Parameters = ColbertParameters
     parameters: ColbertParameters
@@ -180,6 +182,7 @@ class ColbertReranker(_LateInteraction, base.Reranker):
     """MaxSim of query and passage. A passage without a token gets the least that vectors of length 1 can give:
     minus the number of the query's tokens (−1 where the model divides by it)."""
 
+    id = "reranker/colbert"
     summary = "late interaction (ColBERT): MaxSim of the query's and the passage's token vectors"
     Parameters = ColbertRerankerParameters
 

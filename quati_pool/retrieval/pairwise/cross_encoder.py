@@ -24,6 +24,7 @@ class CrossEncoder(PairReranker):
     A model must have one label; one with several classes is refused, as none of them is relevance as such.
     """
 
+    id = "reranker/cross-encoder"
     name = "cross-encoder"
     kind = "cross-encoder"
     summary = "a cross-encoder reads query and passage at once (sentence-transformers)"

@@ -118,7 +118,8 @@ class PairReranker(base.Reranker):
                 _Scoring(self.parameters, model, corpus, queries, run, context).fill(shards, size)
             return {"pairs": shards.passages}
 
-        key = {"version": self.version, **self.search_key(), "pairs": pairs_digest(queries, run)}
+        # "version" is what the first caches call it: scores cost hours, and keep their key.
+        key = {"version": self.revision, **self.search_key(), "pairs": pairs_digest(queries, run)}
         scored = context.grow(corpus, self.name, key, fill, unit="pairs")
         return np.array(Shards(scored).array("score"), dtype=np.float32)
 

@@ -89,6 +89,7 @@ class OpenaiEmbeddingParameters(Endpoint, Limits, vector_search.IndexParameters,
 class OpenaiEmbedding(base.Retriever):
     """Inner product of the vectors; an empty query returns nothing, negative scores stay."""
 
+    id = "retriever/openai-embedding"
     summary = "embeddings of OpenAI or any OpenAI-compatible server, searched exactly or by an index (faiss)"
     Parameters = OpenaiEmbeddingParameters
     parameters: OpenaiEmbeddingParameters

@@ -54,6 +54,7 @@ class SpladeParameters(models.ModelParameters):
 class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):
     """Scores are whole numbers, the same by both ways of searching; one of 0 is none."""
 
+    id = "retriever/splade"
     summary = "SPLADE and other sparse models of sentence-transformers, searched as impacts (inverted lists or Lucene)"
     name = "splade"
     kind = "sparse"

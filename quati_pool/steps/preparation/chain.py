@@ -60,7 +60,7 @@ def chain(config: PrepareConfig) -> list[Link]:
     for settings, step in zip(config.steps, config.made(), strict=True):
         if not checked and isinstance(step, (Comparison, Sink)):
             own = RepeatedIds(RepeatedIds.Parameters(), step.site)
-            links.append(Link(REPEATED_IDS, own, unit, {"version": own.version}))
+            links.append(Link(REPEATED_IDS, own, unit, {"step": f"{own.id}@{own.revision}"}))
             checked = True
         links.append(Link(settings.label, step, unit, _key(settings, step)))
         if isinstance(step, Cutter):
@@ -71,7 +71,6 @@ def chain(config: PrepareConfig) -> list[Link]:
 def _key(settings: StepConfig, step: Step) -> dict[str, Any]:
     return {
         "step": PREPARATIONS.identity(settings.step),
-        "version": step.version,
         "parameters": settings.parameters.model_dump(mode="json"),
         **step.key(),
     }
