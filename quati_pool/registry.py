@@ -46,17 +46,20 @@ class Registry:
         """What a component is called in every version and cache key, such as ``judge/llm@1``: its id and revision
         and, of a plug-in, the package with its version, so that two components never share what one of them made.
         Where its code lies is no part of it: code moves."""
-        return self._with_package(name, f"{self._id(name)}@{self.get(name).revision}")
+        return self._with_package(name, f"{self._id(name)}@{self._revision(name)}")
 
     def index_identity(self, name: str) -> str:
         """What the index that a component keeps is called: ``index/lsa@1`` for all that share it."""
         component = self.get(name)
         shared = self._declared(name, component, "index_identity")
-        own = f"index/{self._id(name).partition('/')[2]}@{component.revision}"
+        own = f"index/{self._id(name).partition('/')[2]}@{self._revision(name)}"
         return self._with_package(name, shared or own)
 
     def _id(self, name: str) -> str:
         return self._declared(name, self.get(name), "id") or f"{self.kind[:-1]}/{name}"
+
+    def _revision(self, name: str) -> int:
+        return int(getattr(self.get(name), "revision", 1))
 
     def _declared(self, name: str, component: Any, attribute: str) -> str | None:
         # What a plug-in inherits from a component of ours says nothing of the plug-in.
@@ -83,7 +86,7 @@ class Registry:
             if isinstance(vars(component).get("version"), int):
                 raise TypeError("what it calls version is called revision now")
             # Without these the configuration and the listing would fail for everybody.
-            _ = component.Parameters.model_fields, component.summary, component.revision
+            _ = component.Parameters.model_fields, component.summary
         except (Exception, SystemExit) as error:
             source = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
             raise ConfigError(

@@ -21,9 +21,7 @@ Kind = Literal["judge", "assessor"]
 Phase = Literal["training", "blind", "revealed", "final", "repeat", "probe"]
 BatchStatus = Literal["prepared", "submitted", "collected", "abandoned"]
 Role = Literal["assessor", "lead"]
-Method = Literal[
-    "all", "random", "stratified", "queries", "imported", "random-queries", "active", "repeats", "anchors"
-]
+Method = Literal["all", "random", "stratified", "queries", "imported", "random-queries", "active", "repeats", "anchors"]
 SlotState = Literal["open", "done", "withdrawn"]
 QuestionAction = Literal["proposed", "revised", "accepted", "sent_back", "withdrawn"]
 

@@ -1,4 +1,4 @@
-"""Makes the workspace that ``workspace-<revision>/`` keeps of a commit: run once, by the code of that commit.
+"""Makes the workspace that ``workspace-<revision>.tar.gz`` keeps of a commit: run once, by the code of that commit.
 
     python -m tests.former.make_workspace
 
@@ -28,7 +28,9 @@ from tests.llm.embedding_server import EmbeddingServer
 from tests.llm.server import ServerProcess
 from tests.tiny_models import cross_encoder, dense, multivector, sparse, t5
 
-FOLDER = Path(__file__).parent / f"workspace-{HEAD}"
+HERE = Path(__file__).parent
+FOLDER = HERE / f"workspace-{HEAD}"
+KEPT = HERE / f"{FOLDER.name}.tar.gz"
 
 PASSAGES = (
     "the tide lifts the boats of the harbour before the court sits",
@@ -47,23 +49,23 @@ TINY: dict[str, Any] = {"num_hidden_layers": 1}
 
 
 def main() -> None:
-    if FOLDER.exists():
-        sys.exit(f"{FOLDER} is there: a kept workspace stays as the tool of its day made it")
+    if KEPT.exists():
+        sys.exit(f"{KEPT} is there: a kept workspace stays as the tool of its day made it")
     FOLDER.mkdir()
     write_inputs()
     write_models(FOLDER / "models")
-    with ServerProcess() as chat, EmbeddingServer() as embedding:
+    with ServerProcess(polls=0) as chat, EmbeddingServer() as embedding:
         os.environ["FORMER_KEY"] = "any"
         write_config(chat.url, embedding.url)
         run("build")
         for judge in ("gpt", "narrow", "lexical", "gold"):
             run("judge", judge)
         run("batch", "submit", "offline")
-        for _ in range(2):  # the server's batches are under way when they are first looked at
-            run("batch", "collect", "offline")
-    run("assign", "--stratified", "8", "--judge", "lexical", "--seed", "3")
+        run("batch", "collect", "offline")
+    run("assign", "--stratified", "14", "--judge", "lexical", "--seed", "3")
     for name in ("ana", "bia"):
-        run("import", f"{name}={name}.qrels")
+        run("assessors", "add", name)
+        run("import", f"{name}={name}.qrels", "--skip-unknown")
     with Desk.open(FOLDER / "pool.yaml") as desk:
         label_by_hand(desk)
     for judge in ("lexical", "ana"):
@@ -72,13 +74,17 @@ def main() -> None:
     write_known()
     for needless in ("cache/locks", "labels.db-locks", "reports"):
         shutil.rmtree(FOLDER / needless)
+    shutil.make_archive(str(FOLDER), "gztar", HERE, FOLDER.name)
+    shutil.rmtree(FOLDER)
 
 
 def write_inputs() -> None:
     rows = [{"doc_id": f"d{n}", "text": text} for n, text in enumerate(PASSAGES)]
     (FOLDER / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (FOLDER / "queries.tsv").write_text("".join(f"{query_id}\t{query}\n" for query_id, query in QUERIES.items()))
-    theirs = [f"{q} Q0 d{(n + place) % 10} {n} {10 - n} theirs\n" for place, q in enumerate(QUERIES) for n in range(1, 6)]
+    theirs = [
+        f"{q} Q0 d{(n + place) % 10} {n} {10 - n} theirs\n" for place, q in enumerate(QUERIES) for n in range(1, 6)
+    ]
     (FOLDER / "theirs.run").write_text("".join(theirs))
     pairs = [(q, f"d{n}") for q in QUERIES for n in range(len(PASSAGES))]
     for name, step in (("ana", 1), ("bia", 2), ("gold", 3)):
@@ -89,6 +95,8 @@ def write_inputs() -> None:
         for n in range(6)
     ]
     (FOLDER / "pages.jsonl").write_text("".join(json.dumps(page) + "\n" for page in pages))
+    # Shards are known by the times of their files, of which an archive keeps the seconds.
+    os.utime(FOLDER / "pages.jsonl", (1_700_000_000, 1_700_000_000))
     steps: list[Any] = [
         {"read": {"path": "pages.jsonl"}},
         {"url": {"drop_tlds": ["pt"]}},
@@ -201,7 +209,10 @@ def run(*arguments: str, config: str = "pool.yaml") -> str:
 def write_known() -> None:
     labels = json.loads(run("labels", "--format", "json"))
     agree = json.loads(run("agree", "--format", "json"))
-    known = {"labels": labels, "pairs": [{key: pair[key] for key in ("a", "b", "n", "kappa")} for pair in agree["pairs"]]}
+    known = {
+        "labels": labels,
+        "pairs": [{key: pair[key] for key in ("a", "b", "n", "kappa")} for pair in agree["pairs"]],
+    }
     (FOLDER / "known.json").write_text(json.dumps(known, indent=1) + "\n")
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from quati_pool.files.artefacts import digest
+from quati_pool.files.former_keys import former_key
 from quati_pool.preparation.base import Comparison, Cutter, Filter, Sink, Step
 from quati_pool.preparation.config import PrepareConfig, StepConfig
 from quati_pool.preparation.repeated_ids import RepeatedIds
@@ -79,6 +80,11 @@ def _key(settings: StepConfig, step: Step) -> dict[str, Any]:
 def steps_key(links: Sequence[Link]) -> str:
     """What tells whether a worker made the same steps, of lists with the same content, as the driver."""
     return digest([[link.label, link.key] for link in links])
+
+
+def former_phases(links: Sequence[Link], shards: Sequence[str]) -> list[Phase]:
+    """The same phases under the keys that they had before components had identities."""
+    return phases([replace(link, key=former_key(link.key)) for link in links], shards)
 
 
 def phases(links: Sequence[Link], shards: Sequence[str]) -> list[Phase]:

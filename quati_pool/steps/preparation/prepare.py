@@ -25,7 +25,7 @@ from quati_pool.preparation.base import Bench, Comparison, Drops, Shard, Sink, S
 from quati_pool.preparation.config import PrepareConfig, load_prepare_config
 from quati_pool.records import Int
 from quati_pool.steps.listener import Listener
-from quati_pool.steps.preparation.chain import Link, Phase, chain, phases, steps_key
+from quati_pool.steps.preparation.chain import Link, Phase, chain, former_phases, phases, steps_key
 from quati_pool.steps.preparation.dropped import Before, ListedShard, load_drops, save_drops, save_shards
 from quati_pool.steps.preparation.tally import Count
 from quati_pool.steps.preparation.tasks import (
@@ -119,6 +119,7 @@ class _Preparation:
         keys = [digest([tuple(part) for part in shard.parts])[:24] for shard in shards]
         found = phases(self._links, keys)
         self._place.mkdir(parents=True, exist_ok=True)
+        self._take_over(found, former_phases(self._links, keys))
         listed = self._place / f"shards-{digest(keys)[:16]}.json"
         save_shards(
             listed,
@@ -141,6 +142,14 @@ class _Preparation:
                 self._write(phase, keys, rows, here)
                 before = here
         return self._funnel(found[-1].key)
+
+    def _take_over(self, found: Sequence[Phase], former: Sequence[Phase]) -> None:
+        """Finished work that an earlier release keyed by where the steps' code was."""
+        for phase, before in zip(found, former, strict=True):
+            folder = self._place / phase.name
+            if not folder.exists() and (self._place / before.name).exists():
+                os.rename(self._place / before.name, folder)
+                self._listener.say(f"{phase.name}: taken over from {before.name}, which has its former name")
 
     def _require_pages(self) -> None:
         count = self._counts.get(self._links[0].label, Count())
