@@ -45,8 +45,8 @@ class Judge(ABC):
     """Made once a command from checked parameters; raises QuatiPoolError where it cannot work."""
 
     id: ClassVar[str]
-    """What the component is called in whatever is stored, such as ``judge/llm``, wherever its code lies. A plug-in's
-    that declares none is its kind and the name of its entry point."""
+    """What it is called in all that is stored, such as ``judge/llm``, wherever its code lies. A plug-in without
+    one is called by its kind and the name of its entry point."""
 
     revision: ClassVar[int] = 1
     """Raised when the same parameters come to give other grades, so that older labels are history."""

@@ -44,8 +44,8 @@ class Step(ABC):
     """What all steps share."""
 
     id: ClassVar[str]
-    """What the component is called in whatever is stored, such as ``preparation/url``, wherever its code lies. A plug-in's
-    that declares none is its kind and the name of its entry point."""
+    """What it is called in all that is stored, such as ``preparation/url``, wherever its code lies. A plug-in without
+    one is called by its kind and the name of its entry point."""
 
     revision: ClassVar[int] = 1
     """Raised when the same parameters come to give another outcome, so that finished work is not reused."""

@@ -29,8 +29,8 @@ class Format(ABC):
     """A way to lay out a release in a folder."""
 
     id: ClassVar[str]
-    """What the component is called in whatever is stored, such as ``export/beir``, wherever its code lies. A plug-in's
-    that declares none is its kind and the name of its entry point."""
+    """What it is called in all that is stored, such as ``export/beir``, wherever its code lies. A plug-in without
+    one is called by its kind and the name of its entry point."""
 
     revision: ClassVar[int] = 1
     """Raised when the same parameters come to give other files, so that releases are written again."""

@@ -134,8 +134,8 @@ class Component(ABC):
     """What retrievers and rerankers have in common; most keep an index of the corpus."""
 
     id: ClassVar[str]
-    """What the component is called in whatever is stored, such as ``retriever/bm25``, wherever its code lies. A plug-in's
-    that declares none is its kind and the name of its entry point."""
+    """What it is called in all that is stored, such as ``retriever/bm25``, wherever its code lies. A plug-in without
+    one is called by its kind and the name of its entry point."""
 
     revision: ClassVar[int] = 1
     """Raised when the same parameters come to give other results, so that caches are not reused."""

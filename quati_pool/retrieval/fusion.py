@@ -32,8 +32,8 @@ class Fusion(ABC):
     """Joins runs into one."""
 
     id: ClassVar[str]
-    """What the component is called in whatever is stored, such as ``fusion/rrf``, wherever its code lies. A plug-in's
-    that declares none is its kind and the name of its entry point."""
+    """What it is called in all that is stored, such as ``fusion/rrf``, wherever its code lies. A plug-in without
+    one is called by its kind and the name of its entry point."""
 
     revision: ClassVar[int] = 1
     """Raised when the same parameters come to give other results, so that caches are not reused."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,7 @@ class LsaParameters(base.Parameters):
 class _Vectors:
     """What retriever and reranker share: the index, and the vectors of queries."""
 
-    index_identity = "index/lsa@1"
+    index_identity: ClassVar[str | None] = "index/lsa@1"
     parameters: LsaParameters
     site: base.Site
 

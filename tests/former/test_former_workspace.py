@@ -17,7 +17,7 @@ import pytest
 from quati_pool.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.files.artefacts import digest, stale
 from quati_pool.preparation.config import load_prepare_config
-from quati_pool.registry import BENCHMARKS, EXPORTS, FUSIONS, JUDGES, PREPARATIONS, RERANKERS, RETRIEVERS, Registry
+from quati_pool.registry import BENCHMARKS, EXPORTS, FUSIONS, JUDGES, PREPARATIONS, RERANKERS, RETRIEVERS
 from quati_pool.steps.annotation.assign import AssignOptions, assign
 from quati_pool.steps.build import build
 from quati_pool.steps.inputs import corpus_key, load_queries

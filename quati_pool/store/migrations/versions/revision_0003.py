@@ -74,7 +74,7 @@ def upgrade() -> None:
 
 def rename_versions() -> None:
     connection = op.get_bind()
-    new = {}
+    new: dict[str | None, str] = {}
     for row in connection.execute(sa.select(VERSIONS).where(VERSIONS.c.kind == "judge")).all():
         renamed = renamed_definition(row.version, row.definition)
         if renamed is not None:
@@ -101,8 +101,7 @@ def renamed_definition(version: str, definition: Any) -> dict[str, Any] | None:
     """The definition with the judge's identity; None where it holds none of a former day, or where nothing says
     what that judge is called now: its labels stay under the version they have."""
     code = definition.get("judge") if isinstance(definition, Mapping) else None
-    found = PLUGIN.fullmatch(code) if isinstance(code, str) else None
-    if found is None:
+    if not isinstance(code, str) or (found := PLUGIN.fullmatch(code)) is None:
         return None
     identity = JUDGES.get(code) or plugin_identity(found)
     # JSON has no numbers for names: the grades of a scale were hashed as numbers.
@@ -139,7 +138,7 @@ def rebuild(name: str, create: Callable[[], None]) -> None:
     former = f"{name}_0002"
     connection = op.get_bind()
     for index in sa.inspect(connection).get_indexes(name):
-        op.drop_index(index["name"], name)
+        op.drop_index(str(index["name"]), name)
     op.execute("PRAGMA legacy_alter_table = ON")
     op.rename_table(name, former)
     op.execute("PRAGMA legacy_alter_table = OFF")
