@@ -1,4 +1,4 @@
-"""What the README shows is what the demo prints."""
+"""What the pages of docs show is what the commands print, and they name every component there is."""
 
 from __future__ import annotations
 
@@ -22,11 +22,17 @@ from quati_pool.steps.preparation.report import tables as prepare_tables
 from tests.serial_engine import SerialEngine
 from tests.shared_data import shared
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def page(name: str) -> str:
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_readme_shows_the_tables_of_the_lean_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tour_shows_the_tables_of_the_lean_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = page("tour")
+
     def absent() -> None:
         raise MissingExtraError("bm25", "lucene", "pyserini")
 
@@ -34,35 +40,38 @@ def test_the_readme_shows_the_tables_of_the_lean_demo(tmp_path: Path, monkeypatc
     made = demo(tmp_path / "demo", Listener())
     result = made.built
     for table in tables(made):
-        assert f"    {table.title}\n" in README
+        assert f"    {table.title}\n" in shown
     grades = made.judged.pending.standing.grades
     assert re.search(
-        rf"^    lexical +{sum(grades.values())} +" + " +".join(str(grades[g]) for g in range(4)), README, re.M
+        rf"^    lexical +{sum(grades.values())} +" + " +".join(str(grades[g]) for g in range(4)), shown, re.M
     )
     for share in result.diversity.systems:
         # Not the pairs by one system alone: scores of lsa may differ in the last digit on another processor.
-        assert re.search(rf"^    {share.name} +{share.pairs} +\d+ +\d+\.\d %$", README, re.MULTILINE)
+        assert re.search(rf"^    {share.name} +{share.pairs} +\d+ +\d+\.\d %$", shown, re.MULTILINE)
 
     for pair in made.agreed.pairs:
-        assert re.search(rf"^    {pair.a} +{pair.b} +{pair.n} +\d\.\d{{4}} ", README, re.MULTILINE)
+        assert re.search(rf"^    {pair.a} +{pair.b} +{pair.n} +\d\.\d{{4}} ", shown, re.MULTILINE)
 
 
-def test_the_readme_names_every_export() -> None:
+def test_every_export_is_named() -> None:
+    shown = page("release")
     for name in EXPORTS.names():
-        assert f"| `{name}` |" in README
+        assert f"| `{name}` |" in shown
 
 
-def test_the_readme_names_every_command() -> None:
+def test_every_command_is_named() -> None:
+    shown = page("commands")
     names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     names += [str(group.name) for group in app.registered_groups]
     assert len(names) > 8
     for name in names:
-        assert f"| `quati-pool {name}" in README
+        assert f"| `quati-pool {name}" in shown
 
 
-def test_the_readme_says_of_every_benchmark_what_is_reproduced() -> None:
+def test_of_every_benchmark_it_is_said_what_is_reproduced() -> None:
+    shown = page("qa-benchmarks")
     for name in BENCHMARKS.names():
-        [paragraph] = [part for part in README.split("\n\n") if part.startswith(f"**`{name}`**")]
+        [paragraph] = [part for part in shown.split("\n\n") if part.startswith(f"**`{name}`**")]
         paragraph = " ".join(paragraph.split())
         benchmark = BENCHMARKS.get(name)
         assert f"({benchmark.title}," in paragraph
@@ -70,22 +79,25 @@ def test_the_readme_says_of_every_benchmark_what_is_reproduced() -> None:
         assert "Reproduced: " in paragraph or "To the digit" in paragraph
         assert "Not reproduced: " in paragraph
         for task in benchmark.tasks:
-            assert f"`{task}`" in paragraph or f"quati-pool bench {name} {task}" in README
+            assert f"`{task}`" in paragraph or f"quati-pool bench {name} {task}" in shown
 
 
-def test_the_readme_shows_what_bench_prints(tmp_path: Path) -> None:
+def test_the_page_of_benchmarks_shows_what_bench_prints(tmp_path: Path) -> None:
+    shown = page("qa-benchmarks")
     result = bench("pira", "mrc", shared("pira"), BenchOptions(folder=tmp_path), Listener())
     for line in to_text(bench_tables(result)[0]).splitlines():
-        assert f"    {line}\n" in README
+        assert f"    {line}\n" in shown
 
 
-def test_the_readme_names_every_step_of_preparation() -> None:
+def test_every_step_of_preparation_is_named() -> None:
+    shown = page("preparation")
     for name in PREPARATIONS.names():
-        assert f"| `{name}` |" in README
+        assert f"| `{name}` |" in shown
 
 
-def test_the_readme_shows_what_prepare_prints(tmp_path: Path) -> None:
+def test_the_page_of_preparation_shows_what_prepare_prints(tmp_path: Path) -> None:
+    shown = page("preparation")
     result = prepare(init_pages(tmp_path)[-1], SerialEngine, Listener())
     for table in prepare_tables(result):
         for line in to_text(table).splitlines():
-            assert f"    {line}\n" in README
+            assert f"    {line}\n" in shown
