@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ from quati_pool.cli.main import app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+OTHERS = [
+    *sorted({*ROOT.glob("*.md")} - {*PAGES}),
+    *sorted(ROOT.glob("data/**/*.md")),
+    *sorted(ROOT.glob("prompts/*.md")),
+]
 PICTURES = ROOT / "data" / "pictures"
 
 
@@ -93,7 +99,7 @@ def test_the_contents_page_lists_every_page() -> None:
     }
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", without_code(page.read_text(encoding="utf-8"))):
         if re.match(r"[a-z]+:", target):
@@ -103,6 +109,16 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert file.is_file(), f"{page.name} links to {target}"
         assert file.is_relative_to(ROOT)
         assert not anchor or anchor in anchors(file), f"{page.name} links to {target}"
+
+
+def test_the_readme_lists_every_dependency() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    needed = [*project["dependencies"], *(each for name in set(extras) - {"all", "dev"} for each in extras[name])]
+    [table] = re.findall(r"^## Dependencies$(.*?)^## ", (ROOT / "README.md").read_text("utf-8"), re.M | re.DOTALL)
+    listed = set(re.findall(r"[\w-]+", table.lower()))
+    assert {re.split(r"[\[<>=]", each)[0].lower() for each in needed} <= listed
+    assert all(f"`[{name}]`" in table for name in set(extras) - {"all", "dev"})
 
 
 def test_every_picture_is_shown() -> None:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tarfile
 import zipfile
+from datetime import date
+from email import message_from_bytes
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
+import yaml
 
+from quati_pool import __version__
 from quati_pool.bundled import bundled
 
 ROOT = Path(__file__).parents[1]
@@ -46,7 +53,9 @@ def test_the_wheel_carries_sample_and_prompts_inside_the_package(wheel: Path) ->
     names = zipfile.ZipFile(wheel).namelist()
     assert {f"quati_pool/bundled/data/sample/{name}" for name in SAMPLE} <= set(names)
     folder = "quati_pool/bundled/prompts/"
-    assert {name.removeprefix(folder) for name in names if name.startswith(folder)} == PROMPTS | ANSWERING
+    assert {name.removeprefix(folder) for name in names if name.startswith(folder)} == PROMPTS | ANSWERING | {
+        "LICENSE.md"
+    }
     assert "quati_pool/bundled/data/quati-paper/pool.yaml" in names
     assert "quati_pool/bundled/data/quati-paper/prepare.yaml" in names
     assert "quati_pool/bundled/data/sample/prepare.yaml" in names
@@ -54,6 +63,59 @@ def test_the_wheel_carries_sample_and_prompts_inside_the_package(wheel: Path) ->
     assert "quati_pool/preparation/quality_rules/stop_words/pt.txt" in names
     # Nothing lands beside the package in site-packages.
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"quati_pool", "annotator_app"}
+
+
+def test_the_wheel_carries_its_licences_and_types(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    [folder] = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
+    assert archive.read(f"{folder}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
+    assert b"Copyright 2026 The quati-pool contributors" in archive.read(f"{folder}/licenses/NOTICE")
+    for kind in ("data", "prompts"):
+        assert b"CC-BY-4.0" in archive.read(f"quati_pool/bundled/{kind}/LICENSE.md")
+    metadata = message_from_bytes(archive.read(f"{folder}/METADATA"))
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata.get_all("License-File") == ["LICENSE", "NOTICE"]
+    # PEP 561: without it a type checker treats what it imports from here as untyped.
+    assert {"quati_pool/py.typed", "annotator_app/py.typed"} <= set(archive.namelist())
+
+
+def test_the_source_distribution_carries_the_documentation(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} <= names
+    assert {"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md"} <= names
+    assert {"data/LICENSE.md", "prompts/LICENSE.md", "quati_pool/py.typed", "constraints.txt"} <= names
+
+
+def test_the_licence_is_apaches_text() -> None:
+    # SHA-256 of https://www.apache.org/licenses/LICENSE-2.0.txt.
+    text = (ROOT / "LICENSE").read_bytes()
+    assert sha256(text).hexdigest() == "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
+
+
+def test_the_citation_is_of_this_version() -> None:
+    # The required keys of the Citation File Format 1.2.0, and the one kind of author without a family name.
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors"} <= set(citation)
+    assert citation["authors"] == [{"name": "The quati-pool contributors"}]
+    assert citation["version"] == __version__
+    assert citation["license"] == "Apache-2.0"
+    assert date.fromisoformat(citation["date-released"])
+
+
+def test_every_version_says_what_happens_to_stored_data() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    heads = re.findall(r"^## \[(.+?)\](?: - (\d{4}-\d\d-\d\d))?$", text, re.MULTILINE)
+    assert heads[0] == ("Unreleased", "")
+    assert heads[1][0] == __version__
+    assert all(date.fromisoformat(day) for _, day in heads[1:])
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        kinds = re.findall(r"^### (.+)$", section, re.MULTILINE)
+        assert "Stored data" in kinds
+        assert set(kinds) <= {"Stored data", "Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
 def test_the_wheel_finds_its_prompts_away_from_the_checkout(wheel: Path, tmp_path: Path) -> None:
