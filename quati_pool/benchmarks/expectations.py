@@ -19,7 +19,7 @@ import numpy.typing as npt
 from quati_pool.benchmarks.base import AnswerTask, Case, Row
 from quati_pool.benchmarks.loaders import CaseLoader, LoaderTask
 from quati_pool.benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam, accuracy_row, drawn
-from quati_pool.stats.bootstrap import DRAWS, interval, multiplicities
+from quati_pool.stats.bootstrap import DRAWS, interval, multiplicities, summable
 from quati_pool.text.counted import counted
 
 Values = npt.NDArray[np.float64]
@@ -218,7 +218,8 @@ def compare(differences: Values, seed: int) -> Compared:
     mean = _points(float(np.mean(differences)))
     if count < 2:
         return Compared(mean, reason="one question alone shows no spread")
-    means = np.concatenate([block @ differences for block in multiplicities(count, DRAWS, seed)]) / count
+    resampled = summable(differences)
+    means = np.concatenate([block @ resampled for block in multiplicities(count, DRAWS, seed)]) / count
     found = interval(means)
     assert found.low is not None
     assert found.high is not None

@@ -12,7 +12,7 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Scores, Values
 from quati_pool.evaluation.significance import Comparison, compare
-from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities
+from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities, summable
 from quati_pool.stats.rank_correlation import kendall_tau, ranking_overlap, tau_ap, top_tau
 
 TOP = 10
@@ -194,8 +194,9 @@ def _correlations(
         return {name: Correlation(None, _UNDEFINED, reason) for name in coefficients}
     mean_a, mean_b = rounded(a.mean(axis=1))[None], rounded(b.mean(axis=1))[None]
     drawn: dict[str, list[Values]] = {name: [] for name in coefficients}
+    of_a, of_b = summable(a.T), summable(b.T)
     for block in multiplicities(queries, draws, seed):
-        drawn_a, drawn_b = rounded(block @ a.T / queries), rounded(block @ b.T / queries)
+        drawn_a, drawn_b = rounded(block @ of_a / queries), rounded(block @ of_b / queries)
         for name, coefficient in coefficients.items():
             drawn[name].append(coefficient(drawn_a, drawn_b))
     found = {}

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Scores
-from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities
+from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities, summable
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboar
     there are no intervals."""
     runs, measures, queries = scores.values.shape
     means = scores.values.mean(axis=2)
-    flat = scores.values.reshape(runs * measures, queries).T
+    flat = summable(scores.values.reshape(runs * measures, queries).T)
     blocks = [block @ flat / queries for block in multiplicities(queries, draws, seed)]
     drawn = np.concatenate([np.empty((0, runs * measures)), *blocks])
     # One query is the same in every draw, which is no certainty.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from quati_pool.evaluation.leaderboard import order
 from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Scores
-from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities
+from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities, summable
 from quati_pool.stats.clusters import cluster_minima, cluster_sizes
 from quati_pool.stats.rank_correlation import kendall_tau
 
@@ -121,9 +121,10 @@ def _robustness(scores: Scores, values: Values, cluster: Codes, draws: int, seed
     sums = np.stack([np.bincount(member, weights=row, minlength=clusters) for row in flat])
     sizes = cluster_sizes(cluster)
     drawn_means, drawn_minima = [np.empty((0, len(flat)))], [np.empty((0, len(flat)))]
+    of_means, of_minima = summable(sums.T), summable(minima.T)
     for block in multiplicities(clusters, draws, seed):
-        drawn_means.append(block @ sums.T / (block @ sizes)[:, None])
-        drawn_minima.append(block @ minima.T / clusters)
+        drawn_means.append(block @ of_means / (block @ sizes)[:, None])
+        drawn_minima.append(block @ of_minima / clusters)
     mean, minimum = np.concatenate(drawn_means), np.concatenate(drawn_minima)
     value_mean, value_minimum = flat.mean(axis=1), minima.mean(axis=1)
     # The two are added up in different orders: clusters of one query drop by 0, not by a last bit.

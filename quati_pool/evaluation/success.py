@@ -66,7 +66,7 @@ def random_success(relevant: Int, documents: int, depth: int) -> Values:
     missed = np.cumprod(np.maximum(documents - several[:, None] - drawn, 0) / (documents - drawn), axis=1)
     curve = np.repeat((several > 0)[:, None].astype(np.float64), depth, axis=1)
     curve[:, : len(drawn)] = 1 - missed
-    expected: Values = queries @ curve / len(relevant)
+    expected: Values = (queries[:, None] * curve).sum(axis=0) / len(relevant)
     return expected
 
 

@@ -1,7 +1,8 @@
 """Latent semantic analysis (Deerwester et al. 1990): TF-IDF, truncated SVD, exact cosine search.
 
 A dense retriever that needs no model: its vectors come from the corpus itself. One thread throughout,
-so that the same corpus and seed give the same scores.
+so that the same corpus and seed give the same scores; and a score is that of its pair alone, so that equal
+passages have equal ones whatever else is asked for.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from quati_pool.retrieval.ranking import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
 Matrix = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.integer[Any]]
 _BLOCK = 65536
 _QUERIES = 128
 _ITERATIONS = 7
@@ -116,14 +118,17 @@ class _Vectors:
 
     def _query_vectors(self, folder: Path, queries: Sequence[Query]) -> Matrix:
         """Unit vectors of the queries; a query without a known term has the zero vector."""
+        from threadpoolctl import threadpool_limits
+
         vocabulary = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))
         projection: Matrix = np.load(folder / "terms.npy", mmap_mode="r")
         terms = self._terms()
         vectors = np.zeros((len(queries), projection.shape[1]), dtype=np.float32)
-        for row, query in enumerate(queries):
-            columns = [vocabulary[term] for term in terms(query.query) if term in vocabulary]
-            known, counts = np.unique(np.array(columns, dtype=np.int64), return_counts=True)
-            vectors[row] = (1 + np.log(counts)).astype(np.float32) @ projection[known]
+        with threadpool_limits(1):
+            for row, query in enumerate(queries):
+                columns = [vocabulary[term] for term in terms(query.query) if term in vocabulary]
+                known, counts = np.unique(np.array(columns, dtype=np.int64), return_counts=True)
+                vectors[row] = (1 + np.log(counts)).astype(np.float32) @ projection[known]
         return _unit(vectors)
 
 
@@ -163,17 +168,9 @@ class LsaReranker(_Vectors, base.Reranker):
     def rescore(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], run: Run, context: base.Context
     ) -> npt.NDArray[np.float32]:
-        from threadpoolctl import threadpool_limits
-
         passages: Matrix = np.load(folder / "passages.npy", mmap_mode="r")
         vectors = self._query_vectors(folder, queries)
-        scores = np.empty(len(run), dtype=np.float32)
-        with threadpool_limits(1):
-            for start in range(0, len(run), _BLOCK):
-                rows = slice(start, start + _BLOCK)
-                scores[rows] = np.einsum("ij,ij->i", passages[run.doc[rows]], vectors[run.query[rows]])
-                context.progress(min(start + _BLOCK, len(run)), len(run))
-        return scores
+        return _pair_scores(passages, vectors, run.doc, run.query, context.progress)
 
 
 @cache
@@ -214,17 +211,41 @@ def _unit(vectors: Any) -> Matrix:
     return unit
 
 
-def _nearest(passages: Matrix, vectors: Matrix, asked: npt.NDArray[np.intp], depth: int) -> base.Hits:
-    """The best passages of the queries ``asked``, block by block, so that memory holds one block."""
+def _pair_scores(
+    passages: Matrix, vectors: Matrix, docs: Ints, rows: Ints, progress: base.Progress = lambda done, total: None
+) -> Matrix:
+    """The cosine of the passage ``docs[i]`` and the query ``rows[i]``, shape (pairs,), whatever other pairs there
+    are: einsum adds up each product by itself, which a product of matrices does not."""
+    scores = np.empty(len(docs), dtype=np.float32)
+    for start in range(0, len(docs), _BLOCK):
+        some = slice(start, start + _BLOCK)
+        scores[some] = np.einsum("ij,ij->i", passages[docs[some]], vectors[rows[some]])
+        progress(min(start + _BLOCK, len(docs)), len(docs))
+    return scores
+
+
+def _nearest(passages: Matrix, vectors: Matrix, asked: Ints, depth: int) -> base.Hits:
+    """The best passages of the queries ``asked``, block by block, so that memory holds one block.
+
+    The last bits of a product of matrices depend on where in it a vector lies. So it only chooses candidates: all
+    that reach the ``depth``-th less what rounding can add up to, at most about d · 2⁻²⁴ for a product of unit
+    vectors of d numbers (Higham 2002, Accuracy and Stability, section 3.1), once for each of two passages in the
+    matrix and by the pair.
+    """
+    slack = 4 * passages.shape[1] * 2.0**-24
     docs = [np.empty(0, dtype=np.int64) for _ in asked]
     scores = [np.empty(0, dtype=np.float32) for _ in asked]
     for start in range(0, len(passages), _BLOCK):
         block = vectors[asked] @ passages[start : start + _BLOCK].T
         for row, score in enumerate(block):
-            found = best(score, depth)
+            found = best(score, depth, slack)
             all_scores = np.concatenate([scores[row], score[found]])
-            kept = best(all_scores, depth)
+            kept = best(all_scores, depth, slack)
             docs[row] = np.concatenate([docs[row], found + start])[kept]
             scores[row] = all_scores[kept]
+    for row, query in enumerate(asked):
+        exact = _pair_scores(passages, vectors, docs[row], np.full(len(docs[row]), query))
+        kept = best(exact, depth)
+        docs[row], scores[row] = docs[row][kept], exact[kept]
     rows = np.repeat(asked, [len(found) for found in docs])
     return base.Hits(rows, np.concatenate(docs), np.concatenate(scores))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from quati_pool.errors import ConfigError
 from quati_pool.evaluation.joined import Joined
@@ -67,6 +68,21 @@ def test_the_same_seed_gives_the_same_board_and_every_run_the_same_draws() -> No
     assert found.rows[0].measures["P@5"] == found.rows[1].measures["P@5"]
     assert leaderboard(scores_of({"A": values}), seed=1).rows[0].measures == found.rows[0].measures
     assert leaderboard(scores_of({"A": values}), seed=2).rows[0].measures != found.rows[0].measures
+
+
+def test_intervals_are_the_same_whatever_the_threads_and_the_other_runs() -> None:
+    """Products of matrices as large as these differ in their last bits with either."""
+    table = np.random.default_rng(5).random((45, 1000))
+    values = {f"run{number:02}": row.tolist() for number, row in enumerate(table)}
+    boards = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads):
+            boards.append(leaderboard(scores_of(values)).rows)
+    assert boards[0] == boards[1] == boards[2]
+    together = {row.run_tag: row.measures for row in boards[0]}
+    for run_tag in ("run00", "run31", "run44"):
+        (alone,) = leaderboard(scores_of({run_tag: values[run_tag]})).rows
+        assert alone.measures == together[run_tag]
 
 
 def test_without_draws_there_are_means_and_no_intervals() -> None:

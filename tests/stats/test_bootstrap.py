@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from quati_pool.stats import bootstrap
-from quati_pool.stats.bootstrap import Interval, interval, multiplicities
+from quati_pool.stats.bootstrap import Interval, interval, multiplicities, summable
 
 
 def whole(units: int, draws: int, seed: int) -> np.ndarray:
@@ -53,6 +53,30 @@ def test_blocks_hold_no_more_than_their_share() -> None:
 def test_nothing_to_draw() -> None:
     assert list(multiplicities(5, 0, 0)) == []
     assert whole(0, 3, 0).shape == (3, 0)
+
+
+@pytest.mark.parametrize("units", [1, 50, 777])
+def test_sums_of_a_resample_are_exact_in_whatever_order(units: int) -> None:
+    generator = np.random.default_rng(units)
+    # Shares, counts of either sign, and a column whose largest value dwarfs the others.
+    values = generator.random((units, 7)) * [1, 1, 1e-9, 1, 1000, 1, 0] - [0, 0.5, 0, 1, 0, 0, 0]
+    values[:, 5] **= 40
+    kept = summable(values)
+    assert np.abs(kept - values).max(axis=0) == pytest.approx(0, abs=2.0**-52 * units * 1000)
+    assert (np.abs(kept - values) <= 2.0**-52 * units * np.abs(values).max(axis=0)).all()
+    times = whole(units, 60, 1)
+    # The oracle adds up without rounding before the end.
+    exact = [[math.fsum(count * kept[:, column]) for column in range(7)] for count in times]
+    order = generator.permutation(units)
+    assert (times @ kept).tolist() == exact
+    assert (times[:, order] @ kept[order]).tolist() == exact
+    assert np.cumsum(times[:, order, None] * kept[order], axis=1)[:, -1].tolist() == exact
+
+
+def test_values_without_units_or_without_a_size_stay() -> None:
+    assert summable(np.zeros((3, 2))).tolist() == [[0, 0]] * 3
+    assert summable(np.empty((0, 2))).shape == (0, 2)
+    assert summable(np.array([0.25, -1.0, 3.0])).tolist() == [0.25, -1.0, 3.0]
 
 
 def test_the_interval_of_a_mean_equals_scipys_bootstrap_within_its_noise() -> None:

@@ -148,7 +148,7 @@ def _candidates(
         block = _sums(tokens, stretch, columns, firsts)
         for row in range(len(queries)):
             all_scores = np.concatenate([scores[row], block[:, row]])
-            kept = _within(all_scores, depth, slack[row])
+            kept = best(all_scores, depth, slack[row])
             docs[row] = np.concatenate([docs[row], stretch])[kept]
             scores[row] = all_scores[kept]
         report(min(start + _STRETCH, len(tokens)))
@@ -170,11 +170,3 @@ def _sums(tokens: TokenVectors, ordinals: Int, columns: Matrix, firsts: Int) -> 
         at = until
     sums: Matrix = np.add.reduceat(greatest, firsts, axis=1)
     return sums
-
-
-def _within(scores: Matrix, depth: int, slack: float) -> npt.NDArray[np.intp]:
-    """Positions of all scores that reach the ``depth``-th highest less ``slack``."""
-    if len(scores) <= depth:
-        return np.arange(len(scores))
-    last = float(np.partition(scores, len(scores) - depth)[len(scores) - depth])
-    return np.flatnonzero(scores >= last - slack)
