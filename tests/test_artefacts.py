@@ -29,6 +29,7 @@ from quati_pool.files.artefacts import (
     write_file,
     write_folder,
 )
+from tests.patience import PATIENCE
 
 KEY: dict[str, Any] = {"depth": 10, "index": {"k1": 0.9, "language": "pt"}, "corpus": "0" * 64, "files": ["a"]}
 
@@ -262,14 +263,14 @@ def test_a_second_process_waits_and_names_the_first(tmp_path: Path, end: str) ->
     with holder(lock) as first:
         second = threading.Thread(target=wait, daemon=True)
         second.start()
-        assert waiting.wait(30)
+        assert waiting.wait(PATIENCE)
         assert not entered.wait(0.2)
         assert first.stdin is not None
         if end == "killed":
             os.kill(first.pid, signal.SIGKILL)
         else:
             first.stdin.close()
-        assert entered.wait(30)
+        assert entered.wait(PATIENCE)
         second.join(30)
     assert len(said) == 1
     assert said[0].startswith(f"run-bm25: waiting for process {first.pid} on {socket.gethostname()} (since 20")

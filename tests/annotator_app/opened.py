@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 import annotator_app
 from annotator_app import context, grading
 from quati_pool.steps.annotation.desk import Desk
+from tests.patience import PATIENCE
 
 SCRIPT = Path(annotator_app.__file__).with_name("script") / "run.py"
 
@@ -24,7 +25,7 @@ def as_person(desk: Desk, token: str, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setattr(context, "token", lambda: token)
     monkeypatch.setattr(grading, "SOONEST", 0.0)
     try:
-        yield AppTest.from_file(str(SCRIPT), default_timeout=60)
+        yield AppTest.from_file(str(SCRIPT), default_timeout=PATIENCE)
     finally:
         context.use(None)
 

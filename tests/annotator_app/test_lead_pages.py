@@ -18,6 +18,7 @@ from quati_pool.steps.annotation.dashboard import dashboard
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.errors import StoreError
 from tests.annotator_app.opened import shown
+from tests.patience import PATIENCE
 from tests.steps.annotation.disputes import Tokens, disputed, told
 from tests.steps.annotation.people_at_work import labels
 
@@ -38,7 +39,7 @@ def page(name: str, token: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     monkeypatch.setattr(context, "token", lambda: token)
     script = f"from annotator_app import context, guard\nfrom annotator_app.pages import {name}\n"
     script += f"with guard.guarded():\n    context.enter()\n    {name}.page()\n"
-    return AppTest.from_string(script, default_timeout=60).run()
+    return AppTest.from_string(script, default_timeout=PATIENCE).run()
 
 
 def comment(app: AppTest) -> TextArea:

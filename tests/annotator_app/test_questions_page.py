@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 from annotator_app import context
 from quati_pool.steps.annotation import questions
 from quati_pool.steps.annotation.desk import Desk
+from tests.patience import PATIENCE
 from tests.steps.annotation.writers import DRAFT, accepted, nonce, proposed, seen, sign_in, workspace
 
 Visit = Callable[[str], AppTest]
@@ -38,7 +39,7 @@ def visit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Visit:
 
     def opened(token: str) -> AppTest:
         monkeypatch.setattr(context, "token", lambda: token)
-        return AppTest.from_function(_script, default_timeout=30).run()
+        return AppTest.from_function(_script, default_timeout=PATIENCE).run()
 
     return opened
 

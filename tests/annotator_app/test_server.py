@@ -13,6 +13,7 @@ import pytest
 from annotator_app.context import COOKIE
 from quati_pool.steps.annotation.desk import Desk
 from tests.browser.served import Served, code_for, served
+from tests.patience import PATIENCE
 from tests.steps.annotation.people_at_work import collection
 
 pytestmark = pytest.mark.slow
@@ -44,7 +45,7 @@ def app(config: Path, code: str) -> Iterator[Served]:
 
 
 def ask(app: Served, method: str, path: str, body: str | None = None, **headers: str) -> Reply:
-    connection = http.client.HTTPConnection("127.0.0.1", app.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", app.port, timeout=PATIENCE)
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     if body is not None:
         sent.setdefault("Content-Type", "application/x-www-form-urlencoded")

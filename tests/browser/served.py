@@ -21,11 +21,11 @@ from quati_pool.store.database import Store
 from quati_pool.store.people import People
 from quati_pool.store.records import Role
 from tests.browser.pages import Record, Scheme
+from tests.patience import PATIENCE
 
 READING = 400
 """Milliseconds: longer than the app waits before it takes a press for a reader's."""
 
-_PATIENCE = 60.0
 
 _idle: dict[Browser, dict[tuple[object, ...], list[BrowserContext]]] = {}
 
@@ -49,7 +49,7 @@ class Served:
         command += [] if self._database is None else ["--database", self._database]
         with self.log.open("ab") as said:
             self._process = subprocess.Popen(command, stdout=said, stderr=said, env=dict(os.environ))
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end and self._process.poll() is None:
             try:
                 with urllib.request.urlopen(f"{self.address}/_stcore/health", timeout=2) as answer:
@@ -68,7 +68,7 @@ class Served:
         """Ends it, and gives its exit status."""
         assert self._process is not None
         self._process.send_signal(how)
-        return self._process.wait(_PATIENCE)
+        return self._process.wait(PATIENCE)
 
     def said(self) -> str:
         """All that it wrote to stdout and stderr."""

@@ -24,6 +24,7 @@ from sklearn.metrics import cohen_kappa_score
 from quati_pool.steps.pictures import stem
 from tests.agreement.rated import HA1_HA2, HA1_LLM, HA3_LLM
 from tests.cli.conftest import Cli, Done
+from tests.patience import PATIENCE
 from tests.shared_data import shared
 
 PRACA = "Onde está localizada a Praça XV de Novembro?"
@@ -575,7 +576,7 @@ def test_two_processes_write_one_folder_whole(here: Path, cli: Cli) -> None:
         subprocess.Popen(command, cwd=here, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         for _ in range(2)
     ]
-    ends = [process.communicate(timeout=120) for process in running]
+    ends = [process.communicate(timeout=PATIENCE) for process in running]
     assert [process.returncode for process in running] == [0, 0], ends
     assert ends[0][0] == ends[1][0]
     assert not [path for path in (here / "out").iterdir() if "partial" in path.name]

@@ -20,6 +20,7 @@ from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.errors import WrongCodeError
 from quati_pool.steps.annotation.serving import is_loopback
 from tests.cli.conftest import Cli, Done
+from tests.patience import PATIENCE
 from tests.steps.annotation.people_at_work import collection, pairs
 from tests.steps.small_collection import environment
 
@@ -270,7 +271,7 @@ def test_it_says_where_it_serves_and_ctrl_c_ends_it_with_0(workspace: Path, cli:
         with urllib.request.urlopen(address[1]) as answer:
             assert answer.status == 200
         os.kill(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, out, err) == (0, "", "stopped\n")
     finally:
         process.kill()

@@ -19,6 +19,7 @@ from quati_pool.errors import MissingExtraError
 from quati_pool.files.validation import KINDS
 from quati_pool.retrieval.bm25 import Bm25
 from tests.cli.conftest import Cli
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -172,7 +173,7 @@ def test_a_closed_pipe_is_not_worth_a_word() -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         # 1 where typer notices, 141 (as by SIGPIPE) where quati-pool does.
-        assert process.wait(60) in (1, 141)
+        assert process.wait(PATIENCE) in (1, 141)
 
 
 # ---- demo

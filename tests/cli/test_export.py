@@ -24,6 +24,7 @@ from quati_pool.steps.build import build
 from quati_pool.steps.judge import judge
 from quati_pool.steps.listener import Listener
 from tests.cli.conftest import Cli, Done
+from tests.patience import PATIENCE
 from tests.plugin_package import write_dist_info
 from tests.release.small_release import HARD_IDS, by_query, contents
 from tests.release.test_beir import loaded as loaded_by_beir
@@ -557,7 +558,7 @@ def test_whoever_writes_to_a_target_waits_for_the_one_who_does(
             line == f"{tmp_path / 'linked' / 'out'}: waiting for process {os.getpid()} on " + line.split(" on ", 1)[1]
         )
         assert sorted(path.name for path in target.parent.iterdir()) == [".out.holder", ".out.lock"]
-    _, told = process.communicate(timeout=120)
+    _, told = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, told
     assert target.exists()
     assert unfinished(target) is None
@@ -566,7 +567,7 @@ def test_whoever_writes_to_a_target_waits_for_the_one_who_does(
 def test_two_exports_into_one_folder_leave_one_of_them_whole(workspace: Path, tmp_path: Path) -> None:
     both = [started(workspace, name, "-o", tmp_path / "out") for name in ("bundle", "beir")]
     for process in both:
-        _, told = process.communicate(timeout=120)
+        _, told = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, told
     assert verify(tmp_path / "out") == []
     assert unfinished(tmp_path / "out") is None

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 
 import psutil
 
-_SECONDS = 60.0
+from tests.patience import PATIENCE
 
 
 def comes_true(state: Callable[[], bool]) -> bool:
     """Whether it comes true before a test must be given up."""
-    end = time.monotonic() + _SECONDS
+    end = time.monotonic() + PATIENCE
     while not state():
         if time.monotonic() > end:
             return False

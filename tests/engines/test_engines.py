@@ -23,6 +23,7 @@ from quati_pool.errors import ConfigError, MissingExtraError
 from tests.engines import tasks
 from tests.engines.cluster import running_cluster
 from tests.engines.processes import comes_true, free_port, gone, servers
+from tests.patience import PATIENCE
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra [ray]")
 
@@ -219,7 +220,7 @@ def test_workers_print_nothing_and_do_not_outlive_their_driver(name: str, ending
             sent = os.killpg if ending == "SIGINT" else os.kill
             sent(driver.pid, signal.Signals[ending])
             # Pipes end when the last process that could print to them has: workers do not hold them.
-            said = driver.communicate(timeout=120)
+            said = driver.communicate(timeout=PATIENCE)
         except BaseException:
             driver.kill()
             raise

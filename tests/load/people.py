@@ -31,6 +31,7 @@ from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.work import Answer, Item, Outcome, next_item, submit
 from quati_pool.store.errors import ConflictError, StoreError
 from quati_pool.store.schema import assignments, labels
+from tests.patience import PATIENCE
 from tests.steps.annotation.people_at_work import assigned, collection, pairs, token
 from tests.store.processes import ROOT
 
@@ -41,8 +42,6 @@ TWICE, OLD, FORGED = 0.1, 0.05, 0.05
 
 PAUSE = 1.0
 """Seconds between two labels of somebody who goes on until told to stop, at most: half of it on average."""
-
-_PATIENCE = 60.0
 
 
 class Stored(NamedTuple):
@@ -92,7 +91,7 @@ class Told:
 
 def waited_for(desk: Desk, act: Callable[[], T]) -> T:
     """Does it again, as a page does, while the database is out of reach."""
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + PATIENCE
     while True:
         try:
             return act()
@@ -213,8 +212,8 @@ class AtWork:
         assert self._process.stderr is not None
         self._process.stdin.close()
         said = self._process.stderr.read()
-        assert self._process.wait(_PATIENCE) == 0, said
-        self._reader.join(_PATIENCE)
+        assert self._process.wait(PATIENCE) == 0, said
+        self._reader.join(PATIENCE)
         for line in self._lines:
             told.hear(line)
 

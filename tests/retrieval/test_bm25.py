@@ -28,6 +28,7 @@ from quati_pool.retrieval import lucene as lucene_module
 from quati_pool.retrieval.base import Context, Hits, Site
 from quati_pool.retrieval.bm25 import LANGUAGES, Bm25, Parameters, _untied
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, java_environment, java_home
+from tests.patience import PATIENCE
 from tests.shared_data import shared
 
 ROOT = Path(__file__).parents[2]
@@ -383,7 +384,7 @@ def test_the_worker_dies_with_its_parent(tmp_path: Path) -> None:
         worker = int(parent.stdout.readline())
         assert not ended(worker)
         parent.send_signal(signal.SIGKILL)
-    patience = time.monotonic() + 10
+    patience = time.monotonic() + PATIENCE
     while not ended(worker) and time.monotonic() < patience:
         time.sleep(0.05)
     assert ended(worker)

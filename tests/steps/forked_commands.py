@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from tests.patience import PATIENCE
 from tests.steps.forked import run_and_leave
 
 ROOT = Path(__file__).parents[2]
@@ -45,10 +46,10 @@ class Forked:
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
-    def wait(self, seconds: float = 300) -> int:
-        end = time.monotonic() + seconds
+    def wait(self) -> int:
+        end = time.monotonic() + PATIENCE
         while self.poll() is None:
-            assert time.monotonic() < end, f"waited {seconds} s for a command's end: {self.said()}"
+            assert time.monotonic() < end, f"waited {PATIENCE} s for a command's end: {self.said()}"
             time.sleep(0.01)
         assert self.returncode is not None
         return self.returncode

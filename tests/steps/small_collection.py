@@ -18,6 +18,7 @@ import yaml
 
 from quati_pool.steps.build import BuildResult, build
 from quati_pool.steps.listener import Listener
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
@@ -168,7 +169,7 @@ def environment(**changes: str) -> dict[str, str]:
 
 def run_cli(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """The command line in a process of its own."""
-    options = {"env": environment(), "timeout": 120, **options}
+    options = {"env": environment(), "timeout": PATIENCE, **options}
     return subprocess.run(command(*arguments), capture_output=True, text=True, encoding="utf-8", **options)
 
 
@@ -209,9 +210,9 @@ def drawn(name: str) -> bool:
     return name.endswith((".png", ".svg"))
 
 
-def wait_for(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
+def wait_for(condition: Callable[[], object], what: str) -> None:
     """Polls until ``condition()`` holds."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, f"waited {seconds} s for {what}"
+        assert time.monotonic() < end, f"waited {PATIENCE} s for {what}"
         time.sleep(0.005)

@@ -87,7 +87,7 @@ def test_a_build_killed_with_its_workers_is_finished_by_the_next_to_the_bytes_of
     with subprocess.Popen(command(*arguments), env=environment(), cwd=ROOT, stderr=subprocess.PIPE) as driver:
         workers: list[psutil.Process] = []
         try:
-            wait_for(lambda: finished(folder) or driver.poll() is not None, "a first shard", 300)
+            wait_for(lambda: finished(folder) or driver.poll() is not None, "a first shard")
             workers = psutil.Process(driver.pid).children(recursive=True)
         finally:
             driver.kill()

@@ -137,7 +137,7 @@ def killed(inputs: Path) -> dict[str, Path]:
                     building[run_tag].kill()
             return len(ended) == len(building)
 
-        wait_for(all_killed, "first shards", 300)
+        wait_for(all_killed, "first shards")
         statuses = dict(zip(building, answer(""), strict=True))
         stack.pop_all()
     for run_tag, status in statuses.items():

@@ -29,6 +29,7 @@ from quati_pool.retrieval.bm25 import Bm25
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.making import Maker
 from quati_pool.workspace import Workspace
+from tests.patience import PATIENCE
 from tests.steps.small_collection import (
     ROOT,
     SYSTEMS,
@@ -235,7 +236,7 @@ def test_killed_while_lucene_indexes(tmp_path: Path) -> None:
         process.kill()
     assert workers
     assert leftovers(folder), "Lucene was faster than this test"
-    wait_for(lambda: not any(alive(worker) for worker in workers), "the end of Lucene's process", 20)
+    wait_for(lambda: not any(alive(worker) for worker in workers), "the end of Lucene's process")
     again = run_cli("build", "-c", folder / "pool.yaml")
     assert again.returncode == 0, again.stderr
     assert products(folder) == products(unbroken)
@@ -392,7 +393,7 @@ def test_two_builds_at_once(tmp_path: Path, finished: Path) -> None:
         )
         for _ in range(2)
     ]
-    outputs = [process.communicate(timeout=120) for process in processes]
+    outputs = [process.communicate(timeout=PATIENCE) for process in processes]
     errors = [stderr for _, stderr in outputs]
     assert [process.returncode for process in processes] == [0, 0], errors
     assert outputs[0][0] == outputs[1][0]
@@ -422,7 +423,7 @@ def test_a_build_waits_for_who_makes_the_same_run_and_says_so(tmp_path: Path) ->
         wait_for(lambda: expected in said.read_text(encoding="utf-8"), "the line that says so")
         assert process.poll() is None
         held.release()
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
     assert "run words: made in " in said.read_text(encoding="utf-8")
 
 

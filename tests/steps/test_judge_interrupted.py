@@ -18,6 +18,7 @@ import pytest
 
 from quati_pool.records import State
 from tests.llm.server import PROBE, ServerProcess, grade_of
+from tests.patience import PATIENCE
 from tests.steps.forked_commands import Forked, Forks
 from tests.steps.judged import ID_PATTERN, many, pair, rows, workspace
 
@@ -230,7 +231,7 @@ def test_a_disk_that_is_full_is_one_line_and_loses_nothing(server: ServerProcess
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert full.returncode == 1

@@ -12,6 +12,7 @@ from sqlalchemy import event
 
 from quati_pool.store.database import Store
 from quati_pool.store.errors import StoreError
+from tests.patience import PATIENCE
 from tests.store.cluster import Cluster
 from tests.store.processes import line, start
 from tests.store.samples import entry
@@ -68,7 +69,7 @@ def test_two_processes_may_append_at_once(made_url: str) -> None:
     told = [line(writer).split() for _ in range(40) for writer in writers]
     for writer in writers:
         with writer:
-            assert writer.wait(60) == 0
+            assert writer.wait(PATIENCE) == 0
     with Store.open(made_url, Path()) as store:
         rows = {row["doc_id"]: row for row in store.table("pira", "gpt", "v1").to_pylist()}
     assert len(rows) == len({row["seq"] for row in rows.values()}) == 240
@@ -109,7 +110,7 @@ def test_a_disk_that_takes_no_more_loses_no_committed_label(tmp_path: Path) -> N
     with start(LIMITED, f"sqlite:///{tmp_path / 'labels.db'}") as process:
         assert process.stdout is not None
         *committed, said = process.stdout.read().splitlines()
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
     assert said == (
         f"{tmp_path / 'labels.db'}: the disk refused to be read or written; free some space, check the disk "
         "and run the same command again: what is committed is kept"

@@ -13,6 +13,7 @@ import pytest
 
 from quati_pool.store.database import Store
 from quati_pool.store.errors import StoreError
+from tests.patience import PATIENCE
 from tests.store.processes import go, line, start
 from tests.store.samples import entry
 
@@ -46,13 +47,13 @@ def test_a_second_process_waits_and_names_the_first(made_url: str, end: str) -> 
     with holder(made_url) as first:
         second = threading.Thread(target=wait, daemon=True)
         second.start()
-        assert waiting.wait(30)
+        assert waiting.wait(PATIENCE)
         assert not entered.wait(0.5)
         if end == "killed":
             os.kill(first.pid, signal.SIGKILL)
         else:
             go(first)
-        assert entered.wait(30)
+        assert entered.wait(PATIENCE)
         second.join(30)
     assert len(said) == 1
     assert ": waiting for " in said[0]

@@ -15,6 +15,7 @@ from quati_pool.store.database import Store
 from quati_pool.store.errors import StoreError
 from quati_pool.store.place import locate
 from quati_pool.store.schema import HEAD, REVISION_TABLE
+from tests.patience import PATIENCE
 from tests.store.cluster import PASSWORD, Cluster
 from tests.store.processes import ROOT, go, line, start
 from tests.store.samples import entry
@@ -103,7 +104,7 @@ with Store.open(sys.argv[1], Path()) as store:
     seqs = [line(process) for process in processes]
     for process in processes:
         with process:
-            assert process.wait(60) == 0
+            assert process.wait(PATIENCE) == 0
     with Store.open(url, Path()) as store:
         found = {row.doc_id: str(row.seq) for row in store.current("pira", "gpt", "v1", ["q1"])}
         assert found == {f"d{n}": seq for n, seq in enumerate(seqs)}

@@ -18,6 +18,7 @@ from quati_pool.store.errors import ConflictError
 from quati_pool.store.people import People
 from quati_pool.store.records import Slot
 from quati_pool.store.schema import assignments, labels
+from tests.patience import PATIENCE
 from tests.store.annotation import LEASE, claimed, done, given, queue, run_out
 from tests.store.processes import go, line, start
 from tests.store.samples import entry
@@ -199,7 +200,7 @@ with Store.open(sys.argv[1], Path()) as store:
     assert [line(process) for process in processes] == ["done", "done"]
     for process in processes:
         with process:
-            assert process.wait(60) == 0
+            assert process.wait(PATIENCE) == 0
     one_label_a_slot(store, 200)
 
 

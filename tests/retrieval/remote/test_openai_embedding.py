@@ -33,6 +33,7 @@ from quati_pool.retrieval.remote.arrivals import Arrivals
 from quati_pool.retrieval.remote.openai_embedding import OpenaiEmbedding, OpenaiEmbeddingParameters
 from quati_pool.retrieval.shards import Shards
 from tests.llm.embedding_server import ODD, WRONG, EmbeddingServer
+from tests.patience import PATIENCE
 
 KEY = "sk-test-0123456789abcdef"
 TEXTS = [f"o trecho {n} trata de {n * n % 7}" for n in range(60)]
@@ -340,7 +341,7 @@ def test_a_kill_loses_at_most_what_is_in_flight(server: EmbeddingServer, tmp_pat
     root = Path(__file__).parents[3]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), str(root / "tests")])}
     process = subprocess.Popen(command, env=environment, cwd=root)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while sum(asked.done for asked in server.asked) < answers + 1:  # the queries' too
         assert process.poll() is None
         assert time.monotonic() < deadline

@@ -16,12 +16,12 @@ from quati_pool.steps.annotation.dashboard import DRAWS, Dashboard, dashboard
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.errors import ForbiddenError, SignedOutError
 from quati_pool.steps.annotation.work import submit
+from tests.patience import PATIENCE
 from tests.steps.annotation.disputes import Tokens, disputed, told
 from tests.steps.annotation.people_at_work import answer, assigned, collection, item, pairs, token
 from tests.steps.judged import repool
 
 Here = tuple[Desk, Tokens]
-_PATIENCE = 60.0
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def here(tmp_path: Path, made_url: str) -> Iterator[Here]:
 
 
 def made(desk: Desk, mine: str) -> Dashboard:
-    latest = dashboard(desk, mine, _PATIENCE, anew=True)
+    latest = dashboard(desk, mine, PATIENCE, anew=True)
     assert latest.problem is None
     assert latest.dashboard is not None
     return latest.dashboard
@@ -138,12 +138,12 @@ def test_one_computation_at_a_time_and_nobody_waits_for_it(here: Here, monkeypat
     def slow(desk: Desk) -> Dashboard:
         count.append(1)
         begun.set()
-        assert go_on.wait(_PATIENCE)
+        assert go_on.wait(PATIENCE)
         return real(desk)
 
     monkeypatch.setattr(boards, "compute", slow)
     latest = dashboard(desk, tokens.lia, anew=True)
-    assert begun.wait(_PATIENCE)
+    assert begun.wait(PATIENCE)
     assert (latest.dashboard, latest.running) == (first, True)
     # Another page, and one that insists: still the one thread, and what there was.
     again = dashboard(desk, tokens.lia, anew=True)
@@ -151,7 +151,7 @@ def test_one_computation_at_a_time_and_nobody_waits_for_it(here: Here, monkeypat
     # Meanwhile a label goes in.
     submit(desk, tokens.ana, item(desk, tokens.ana), answer(1, 2))
     go_on.set()
-    done = dashboard(desk, tokens.lia, _PATIENCE)
+    done = dashboard(desk, tokens.lia, PATIENCE)
     assert done.dashboard is not None
     assert done.dashboard.made_at > first.made_at
     assert (done.running, len(count)) == (False, 1)
@@ -173,7 +173,7 @@ def test_what_fails_is_told_and_the_last_dashboard_stays(
 
     for compute, said in ((refuses, "quati-pool build"), (breaks, "the server's log")):
         monkeypatch.setattr(boards, "compute", compute)
-        latest = dashboard(desk, tokens.lia, _PATIENCE, anew=True)
+        latest = dashboard(desk, tokens.lia, PATIENCE, anew=True)
         assert latest.problem is not None
         assert said in latest.problem
         assert (latest.dashboard, latest.running) == (first, False)

@@ -27,6 +27,7 @@ from quati_pool.steps.annotation.work import submit, undo
 from quati_pool.steps.label_sources import LabelFiles
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.listing import slots
+from tests.patience import PATIENCE
 from tests.steps.annotation.people_at_work import answer, collection, everything, item, labels, pairs, token
 from tests.steps.annotation.people_at_work import text as passage
 from tests.steps.judged import pair, repool
@@ -225,7 +226,7 @@ def test_an_import_killed_by_the_system_is_finished_by_the_next(tmp_path: Path) 
     command = [sys.executable, "-m", "quati_pool", "import", f"ana={path}", "-c", str(config)]
     for wanted in (1, 150, 300):
         process = subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while in_database(config.parent, "SELECT count(*) FROM labels")[0][0] < wanted:
             assert process.poll() is None, process.stderr and process.stderr.read().decode()
             assert time.monotonic() < deadline

@@ -1,0 +1,5 @@
+"""How long a test waits for what takes seconds: so long that only what hangs is given up, however busy the machine."""
+
+from __future__ import annotations
+
+PATIENCE = 600.0
