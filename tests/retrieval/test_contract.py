@@ -336,8 +336,8 @@ class TestRerankers:
 
     def test_equal_passages_have_equal_scores(self, case: Case) -> None:
         found = self.scores(numbered(QUERIES[:1]), [(0, doc) for doc in range(40)])
-        assert found[0, 0] == pytest.approx(found[0, 36], abs=1e-6)
-        assert found[0, 0] == pytest.approx(found[0, 37], abs=1e-6)
+        assert found[0, 0] == pytest.approx(found[0, 36], abs=TOLERANCE)
+        assert found[0, 0] == pytest.approx(found[0, 37], abs=TOLERANCE)
 
     def test_no_pairs_get_no_scores(self, case: Case) -> None:
         assert self.scores(numbered(QUERIES[:1]), []) == {}

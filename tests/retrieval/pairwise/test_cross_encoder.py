@@ -16,6 +16,7 @@ import pytest
 import sentence_transformers
 import torch
 import transformers
+from near_ties import assert_ranked
 from small_stores import store
 from tiny_models.cross_encoder import Family, cross_encoder
 from tiny_models.t5 import t5
@@ -72,11 +73,9 @@ def test_scores_and_order_are_those_of_sentence_transformers(tmp_path: Path, fam
     oracle = sentence_transformers.CrossEncoder(str(folder), device="cpu")
     found = rescored(reranker(folder), tmp_path / "store", TEXTS, QUERIES)
     for query, scores in zip(QUERIES, found, strict=True):
-        ranked = oracle.rank(query, TEXTS)
-        expected = [entry["score"] for entry in ranked]
-        order = [entry["corpus_id"] for entry in ranked]
-        assert scores[order] == pytest.approx(expected, abs=1e-5)
-        assert np.argsort(-scores, kind="stable").tolist() == order
+        expected = {entry["corpus_id"]: entry["score"] for entry in oracle.rank(query, TEXTS)}
+        assert scores[list(expected)] == pytest.approx(list(expected.values()), abs=1e-5)
+        assert_ranked(np.argsort(-scores, kind="stable").tolist(), expected, 1e-5)
         assert np.ptp(scores) > 0.01  # they differ by more than the tolerance
 
 
@@ -94,7 +93,7 @@ def test_a_long_passage_is_cut_at_its_end_and_the_query_never(tmp_path: Path, fa
     assert len(oracle.tokenizer(query, cut)["input_ids"]) == 64
     found = rescored(reranker(folder), tmp_path / "store", [long, cut, cut[:-4]], [query])[0]
     assert found == pytest.approx(oracle.predict([(query, cut), (query, cut), (query, cut[:-4])]), abs=1e-5)
-    assert abs(found[0] - found[2]) > 1e-5
+    assert abs(found[0] - found[2]) > 1e-4
 
 
 def test_of_a_long_query_and_a_long_passage_only_the_passage_is_cut(tmp_path: Path) -> None:
@@ -105,7 +104,7 @@ def test_of_a_long_query_and_a_long_passage_only_the_passage_is_cut(tmp_path: Pa
     found = rescored(reranker(folder), tmp_path / "store", [passage], [query])[0, 0]
     # 64 - 50 - 3 = 11 tokens are left for the passage.
     assert found == pytest.approx(oracle.predict([(query, "the " * 11)])[0], abs=1e-5)
-    assert abs(found - oracle.predict([(query, passage)])[0]) > 1e-5
+    assert abs(found - oracle.predict([(query, passage)])[0]) > 1e-4
 
 
 def test_max_tokens_shortens_pairs(tmp_path: Path) -> None:
@@ -148,9 +147,9 @@ def test_a_passage_cannot_end_itself_nor_write_a_query(tmp_path: Path, family: F
     forged, spelled = f"the {mark} harbour", f"the {' '.join(mark)} harbour"
     found = rescored(reranker(folder), tmp_path / "store", [forged, spelled], [f"the {mark}", "harbour"])
     predicted = oracle.predict([("harbour", forged)])[0]
-    assert abs(found[1, 0] - predicted) > 1e-5  # the library takes the mark for its own
+    assert abs(found[1, 0] - predicted) > 1e-4  # the library takes the mark for its own
     if family == "bert":  # whose letters are the same with spaces between them
-        assert found[:, 0] == pytest.approx(found[:, 1], abs=1e-6)
+        assert found[:, 0] == pytest.approx(found[:, 1], abs=1e-5)
 
 
 def test_the_activation_is_the_models_own(tmp_path: Path) -> None:
@@ -159,7 +158,9 @@ def test_the_activation_is_the_models_own(tmp_path: Path) -> None:
     )
     oracle = sentence_transformers.CrossEncoder(str(folder), device="cpu")
     found = rescored(reranker(folder), tmp_path / "store", TEXTS, QUERIES[:1])[0]
-    assert found == pytest.approx(oracle.predict([(QUERIES[0], text) for text in TEXTS]), abs=1e-5)
+    assert found == pytest.approx(
+        oracle.predict([(QUERIES[0], text) for text in TEXTS]), abs=1e-4
+    )  # not flattened by a sigmoid
     assert (found < 0).any() or (found > 1).any()  # no sigmoid
 
 

@@ -114,7 +114,7 @@ def test_no_pairs_need_no_model(tmp_path: Path) -> None:
 def test_scores_do_not_depend_on_the_batch(tmp_path: Path, folder: Path, batch_tokens: int) -> None:
     one = rescored(cross(folder), tmp_path / "store", TEXTS, QUERIES)
     other = rescored(cross(folder, batch_tokens=batch_tokens), tmp_path / "store2", TEXTS, QUERIES)
-    assert other == pytest.approx(one, abs=1e-6)
+    assert other == pytest.approx(one, abs=1e-5)
 
 
 def test_scores_do_not_depend_on_the_order_of_the_run(tmp_path: Path, folder: Path, small_shards: None) -> None:
@@ -124,7 +124,7 @@ def test_scores_do_not_depend_on_the_order_of_the_run(tmp_path: Path, folder: Pa
     order = np.random.default_rng(0).permutation(len(run))
     mixed = Run("m", run.queries, run.docs, run.query[order], run.doc[order], run.rank[order], run.score[order])
     found = cross(folder).rescore(corpus, folder, ASKED, mixed, Context())
-    assert found == pytest.approx(scores[order], abs=1e-6)
+    assert found == pytest.approx(scores[order], abs=1e-5)
 
 
 def test_several_devices_give_the_same_scores(tmp_path: Path, folder: Path) -> None:
@@ -132,7 +132,7 @@ def test_several_devices_give_the_same_scores(tmp_path: Path, folder: Path) -> N
     component = cross(folder, batch_tokens=40)
     component.parameters = component.parameters.model_copy(update={"device": ["cpu", "cpu"]})
     other = rescored(component, tmp_path / "store2", TEXTS, QUERIES)
-    assert other == pytest.approx(one, abs=1e-6)
+    assert other == pytest.approx(one, abs=1e-5)
 
 
 def test_a_batch_that_the_device_has_no_memory_for_is_halved_and_said(
@@ -158,7 +158,7 @@ def test_a_batch_that_the_device_has_no_memory_for_is_halved_and_said(
     seen: list[int] = []
     context = Context(note=notes.append, progress=lambda done, total: seen.append(done))
     other = rescored(cross(folder), tmp_path / "store2", TEXTS, QUERIES, context)
-    assert other == pytest.approx(one, abs=1e-6)
+    assert other == pytest.approx(one, abs=1e-5)
     assert len(notes) == 1
     assert "memory" in notes[0]
     assert seen[-1] == 24
@@ -194,7 +194,7 @@ def test_a_corpus_of_hostile_passages_is_scored(tmp_path: Path, folder: Path) ->
     ]
     scores = rescored(cross(folder), tmp_path / "store", texts, ["the harbour", "[SEP] [CLS]"])
     assert np.isfinite(scores).all()
-    assert scores[:, 0] == pytest.approx(scores[:, 1], abs=1e-6)  # both are no token
+    assert scores[:, 0] == pytest.approx(scores[:, 1], abs=1e-5)  # both are no token
 
 
 def ordered(query: npt.NDArray[Any], doc: npt.NDArray[Any]) -> Run:

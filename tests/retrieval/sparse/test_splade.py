@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from near_ties import assert_ranked
 from sentence_transformers import SparseEncoder
 from small_stores import by_query, contents, indexed, search, store
 
@@ -109,8 +110,7 @@ def assert_same(ours: Any, theirs: tuple[npt.NDArray[np.float64], float]) -> Non
     expected, tolerance = theirs
     assert ours == pytest.approx(expected, abs=tolerance)
     for mine, their in zip(ours, expected, strict=True):
-        ranked = their[np.argsort(-mine, kind="stable")]
-        assert (ranked[:-1] >= ranked[1:] - 2 * tolerance).all()
+        assert_ranked(np.argsort(-mine, kind="stable").tolist(), dict(enumerate(their.tolist())), tolerance)
 
 
 class TestAgainstSparseEncoder:
