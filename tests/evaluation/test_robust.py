@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from threadpoolctl import threadpool_limits
 
 from quati_pool.evaluation.robust import Robust, Robustness, robust
 from quati_pool.evaluation.scores import Scores
@@ -182,6 +183,17 @@ def test_intervals_resample_whole_clusters() -> None:
             expected = np.quantile(np.array(drawn), [0.025, 0.975], axis=0).T
             got = getattr(row, of)["m1"]
             assert np.array([one.interval[:2] for one in got]) == pytest.approx(expected)
+
+
+def test_the_number_of_threads_changes_no_figure() -> None:
+    generator = np.random.default_rng(3)
+    values = {f"run{number:02}": generator.random(3000).tolist() for number in range(20)}
+    clusters = named(*(f"c{n}" for n in generator.integers(0, 1500, size=3000)))
+    found = []
+    for threads in (1, 2, 4):
+        with threadpool_limits(threads):
+            found.append(found_of(scores_of(values), clusters, draws=300))
+    assert found[0] == found[1] == found[2]
 
 
 def test_the_order_of_queries_and_the_names_of_clusters_change_no_figure() -> None:
