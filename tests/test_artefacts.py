@@ -23,6 +23,7 @@ from quati_pool.files.artefacts import (
     file_digest,
     lock_beside,
     locked,
+    locked_output,
     read_counts,
     sidecar,
     stale,
@@ -313,3 +314,75 @@ def test_a_target_has_one_lock_however_it_is_named(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path / "real")
     names = [tmp_path / "real" / "out", tmp_path / "linked" / "out", Path("out"), Path("../linked/../real/out")]
     assert {lock_beside(path) for path in names} == {tmp_path.resolve() / "real" / ".out.lock"}
+
+
+def test_the_lock_of_an_output_is_gone_afterwards(tmp_path: Path) -> None:
+    with locked_output(tmp_path / "out", print):
+        assert {path.name for path in tmp_path.iterdir()} == {".out.lock", ".out.holder"}
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(RuntimeError), locked_output(tmp_path / "out", print):
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_leaves_holds_nobody_up_and_goes(tmp_path: Path) -> None:
+    with holder(tmp_path / ".out.lock") as first:
+        os.kill(first.pid, signal.SIGKILL)
+    assert {path.name for path in tmp_path.iterdir()} == {".out.lock", ".out.holder"}
+    said: list[str] = []
+    with locked_output(tmp_path / "out", said.append):
+        pass
+    assert said == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_somebody_elses_is_not_removed(tmp_path: Path) -> None:
+    (tmp_path / ".out.lock").write_text("mine", encoding="utf-8")
+    with locked_output(tmp_path / "out", print):
+        pass
+    assert (tmp_path / ".out.lock").read_text(encoding="utf-8") == "mine"
+
+
+TAKING_TURNS = """
+import os, sys
+from pathlib import Path
+from quati_pool.files.artefacts import locked_output
+out = Path(sys.argv[1])
+inside = out.with_name("inside")
+for _ in range(40):
+    with locked_output(out, lambda line: None):
+        os.close(os.open(inside, os.O_CREAT | os.O_EXCL))
+        out.write_text(str(int(out.read_text()) + 1))
+        inside.unlink()
+"""
+
+
+def test_one_process_at_a_time_holds_a_lock_that_is_removed(tmp_path: Path) -> None:
+    """4 processes hold it 40 times each: a second one inside would find the file ``inside``, or lose a count."""
+    out = tmp_path / "out"
+    out.write_text("0", encoding="utf-8")
+    processes = [subprocess.Popen([sys.executable, "-c", TAKING_TURNS, str(out)]) for _ in range(4)]
+    assert [process.wait(300) for process in processes] == [0, 0, 0, 0]
+    assert out.read_text(encoding="utf-8") == "160"
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_a_removed_lock_that_keeps_a_name_is_not_taken(tmp_path: Path) -> None:
+    """On NFS a file that is removed while it is open gets another name, so its links do not tell that it is gone:
+    another process that opened it in time would hold it while a third makes a new one."""
+    lock, kept = tmp_path / ".out.lock", tmp_path / ".nfs01"
+    with locked_output(tmp_path / "out", print):
+        os.link(lock, kept)
+    kept.rename(lock)  # what a client that has not looked again still takes for the lock
+    entered = threading.Event()
+
+    def take() -> None:
+        with locked_output(tmp_path / "out", print):
+            entered.set()
+
+    taking = threading.Thread(target=take, daemon=True)
+    taking.start()
+    assert not entered.wait(0.5)
+    lock.unlink()
+    assert entered.wait(30)
+    taking.join(30)

@@ -13,13 +13,14 @@ import os
 import re
 import shutil
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from quati_pool import __version__
 from quati_pool.files.digests import digest as digest
@@ -28,6 +29,9 @@ from quati_pool.files.former_keys import former_key
 
 _CUT_SHORT = re.compile(r"\d+ requested and \d+ written")
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
+
+# Bytes of a lock's file that was removed.
+_GIVEN_UP = 1
 
 T = TypeVar("T")
 
@@ -171,20 +175,17 @@ def read_counts(path: Path) -> Counts:
 
 
 @contextmanager
-def locked(lock: Path, say: Callable[[str], None], what: str | None = None) -> Iterator[None]:
+def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, leave: bool = True) -> Iterator[None]:
     """Holds a lock of one artefact; where another process holds it, says which and waits. ``what`` is the
-    artefact's name in that line, the lock's where it is None.
+    artefact's name in that line, the lock's where it is None. Without ``leave`` the lock's file is gone afterwards.
 
     The operating system drops the lock of a process that dies, however it dies.
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
     holder = lock.with_suffix(".holder")
-    file = FileLock(lock)
-    try:
-        file.acquire(timeout=0)
-    except Timeout:
-        say(f"{what or lock.stem}: waiting for {_holder(holder)}, which is making it")
-        file.acquire()
+    file, descriptor = _taken(
+        lock, lambda: say(f"{what or lock.stem}: waiting for {_holder(holder)}, which is making it")
+    )
     try:
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         # It only tells others whom they wait for: a full disk is told of what is made.
@@ -194,13 +195,60 @@ def locked(lock: Path, say: Callable[[str], None], what: str | None = None) -> I
     finally:
         with suppress(OSError):
             holder.unlink(missing_ok=True)
+        if not leave and descriptor is not None:
+            _give_up(lock, descriptor)
         file.release()
 
 
+@contextmanager
+def locked_output(path: Path, say: Callable[[str], None], what: str | None = None) -> Iterator[None]:
+    """Holds the lock of an artefact that any workspace may write, by whatever way it is named: a hidden file next
+    to it, so that every machine that sees the artefact sees its lock, and gone afterwards."""
+    with locked(lock_beside(path), say, what or str(path), leave=False):
+        yield
+
+
 def lock_beside(path: Path) -> Path:
-    """The lock of an artefact that any workspace may write: hidden beside it, by whatever way it is named."""
+    """The file of an artefact's lock: hidden next to it, by whatever way it is named."""
     place = path.resolve()
     return place.with_name(f".{place.name}.lock")
+
+
+def _taken(lock: Path, waits: Callable[[], None]) -> tuple[BaseFileLock, int | None]:
+    """A lock that is held and its file's descriptor; None where the file system has no locks and the file's
+    being there is the lock. ``waits`` is called once where another process holds it."""
+    descriptors: list[int] = []
+    file: BaseFileLock = FileLock(lock, on_acquired=descriptors.append)
+    timeout = 0
+    while True:
+        try:
+            file.acquire(timeout=timeout)
+        except Timeout:
+            waits()
+            timeout = -1
+        except OSError as error:
+            if error.errno != errno.ENOSYS or file.on_acquired is None:
+                raise
+            file = FileLock(lock)
+        else:
+            if not descriptors:
+                return file, None
+            if os.fstat(descriptors[-1]).st_size != _GIVEN_UP:
+                return file, descriptors[-1]
+            file.release()
+            time.sleep(0.05)
+
+
+def _give_up(lock: Path, descriptor: int) -> None:
+    """Removes the file of a lock that is held.
+
+    Another process may have opened it already: filelock takes no file without a name, but on NFS an open file
+    that is removed keeps one, so its size says it too.
+    """
+    with suppress(OSError):
+        if os.fstat(descriptor).st_size == 0:  # what is not empty is not ours
+            lock.unlink(missing_ok=True)
+            os.ftruncate(descriptor, _GIVEN_UP)
 
 
 def _holder(path: Path) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from quati_pool.config import PoolConfig, load_config
 from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artefacts import clear_partials, file_digest, lock_beside, locked, write_file
+from quati_pool.files.artefacts import clear_partials, file_digest, locked_output, write_file
 from quati_pool.files.problems import quoted
 from quati_pool.files.qrels import write_qrels
 from quati_pool.records import Ids, Qrels, State, code_ids, id_problem
@@ -81,7 +81,7 @@ def export_qrels(
     path = path or Workspace(config.folder).qrels(labeler)
     if not path.name or path.is_dir():
         raise QuatiPoolError(f"{path} is a folder; name a file with -o")
-    with locked(lock_beside(path), (listener or Listener()).say, str(path)):
+    with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
     return Export(path, standing, len(more))

@@ -17,8 +17,7 @@ from quati_pool.files.artefacts import (
     clear_partials,
     digest,
     file_digest,
-    lock_beside,
-    locked,
+    locked_output,
     stale,
     unfinished,
     write_folder,
@@ -116,7 +115,7 @@ def export(
         {labelled.labeler: standing for labelled, standing in found},
         {labelled.labeler: labelled.outside for labelled, _ in found},
     )
-    with locked(lock_beside(target), listener.say, str(target)):
+    with locked_output(target, listener.say):
         clear_partials(target)
         if stale(target, key) is None:
             return Exported(target, *told, {}, made=False)

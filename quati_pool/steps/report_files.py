@@ -9,7 +9,7 @@ from typing import Any
 
 from quati_pool.config import PoolConfig
 from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artefacts import clear_partials, file_digest, locked, stale, write_file
+from quati_pool.files.artefacts import clear_partials, file_digest, locked_output, stale, write_file
 from quati_pool.steps.listener import Listener
 from quati_pool.workspace import Workspace
 
@@ -32,9 +32,8 @@ def save(
     ``settings`` stays as it is."""
     provenance = {"collection": config.name, "config": file_digest(config.path)} if config else {}
     # Another workspace, or none, may write into the same folder.
-    lock = folder / ".reports.lock"
     made = []
-    with locked(lock, listener.say):
+    with locked_output(folder / "reports", listener.say, str(folder)):
         for name, content in files.items():
             data = content.encode() if isinstance(content, str) else content
             key = {"settings": settings, "content": hashlib.sha256(data).hexdigest()}

@@ -32,7 +32,7 @@ _HOLDER = text(
 def held(engine: Engine, place: Place, name: str, say: Callable[[str], None]) -> Iterator[None]:
     """Holds ``name``; where another process holds it, says so in one line and waits.
 
-    SQLite: a file under ``<database>-locks/``. PostgreSQL: an advisory lock of a connection of its
+    SQLite: a hidden file next to the database, gone afterwards. PostgreSQL: an advisory lock of a connection of its
     own. Either way a process that dies lets go.
     """
     if place.path is None:
@@ -47,16 +47,17 @@ def held(engine: Engine, place: Place, name: str, say: Callable[[str], None]) ->
     lock = _file(place.path, name)
     with ExitStack() as stack:
         with explained(place):
-            stack.enter_context(locked(lock, lambda line: say(line.replace(lock.stem, name, 1))))
+            stack.enter_context(locked(lock, say, name, leave=False))
         yield
 
 
 def _file(database: Path, name: str) -> Path:
-    """A file of this name's own, whatever its characters and its length."""
+    """A file of this name's own next to the database, whatever its characters and its length."""
     stem = quote(name, safe=" ")
     if len(stem) > 100:
         stem = hashlib.sha256(name.encode()).hexdigest()
-    return database.with_name(f"{database.name}-locks") / f"{stem}.lock"
+    place = database.resolve()
+    return place.with_name(f".{place.name}.{stem}.lock")
 
 
 def _wait(connection: Connection, name: str, say: Callable[[str], None]) -> None:

@@ -183,9 +183,6 @@ def main() -> None:
     with Store.open(f"sqlite:///{database}", FOLDER) as store:
         fill(store)
         reading.write_text(json.dumps(told(store), indent=1) + "\n")
-    for lock in (FOLDER / f"{database.name}-locks").iterdir():
-        lock.unlink()
-    (FOLDER / f"{database.name}-locks").rmdir()
     cluster = Cluster()
     try:
         name = cluster.create()

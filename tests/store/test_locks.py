@@ -91,9 +91,37 @@ def test_a_name_may_be_longer_than_the_name_of_a_file(store: Store) -> None:
 
 def test_a_lock_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
     with Store.open(None, tmp_path) as store:
-        (tmp_path / "labels.db-locks" / "judge.lock").mkdir()
+        (tmp_path / ".labels.db.judge.lock").mkdir()
         with pytest.raises(StoreError) as caught, store.lock("judge", print):
             pass
     assert str(caught.value) == (
         f"{tmp_path / 'labels.db'}: Is a directory; check that its folder is there and that you may write to it"
     )
+
+
+def test_no_lock_stays_next_to_the_database(tmp_path: Path) -> None:
+    with Store.open(None, tmp_path) as store:
+        with store.lock(NAME, print):
+            held = [path.name for path in tmp_path.iterdir() if path.suffix in (".lock", ".holder")]
+            assert len(held) == 2
+        assert {path.name.removesuffix("-wal").removesuffix("-shm") for path in tmp_path.iterdir()} == {"labels.db"}
+
+
+def test_a_database_has_one_lock_however_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(tmp_path / "real")
+    (tmp_path / "real").mkdir()
+    said: list[str] = []
+    entered = threading.Event()
+    with Store.open(None, tmp_path / "real") as one, Store.open(None, tmp_path / "linked") as other:
+
+        def second() -> None:
+            with other.lock(NAME, said.append):
+                entered.set()
+
+        with one.lock(NAME, print):
+            waiting = threading.Thread(target=second, daemon=True)
+            waiting.start()
+            assert not entered.wait(0.3)
+        assert entered.wait(30)
+        waiting.join(30)
+    assert len(said) == 1

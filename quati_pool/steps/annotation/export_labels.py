@@ -9,7 +9,7 @@ from typing import Any
 
 from quati_pool.config import load_config
 from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artefacts import clear_partials, file_digest, lock_beside, locked, write_file
+from quati_pool.files.artefacts import clear_partials, file_digest, locked_output, write_file
 from quati_pool.files.label_files.writing import SUFFIXES, WRITTEN_FORMATS, LabelRow, Written, write_labels
 from quati_pool.files.lines import output
 from quati_pool.judging.base import Pair
@@ -71,7 +71,7 @@ def export_labels(
         return {"labels": written.labels, "graded": written.graded}
 
     key = {"labeler": labeler, "version": reader.version, "format": label_format, "pool": file_digest(source)}
-    with locked(lock_beside(path), (listener or Listener()).say, str(path)):
+    with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
     return ExportedLabels(path, written.labels, written.graded, sum(map(len, grading.pairs())) - written.labels)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from quati_pool.config import PoolConfig, QueriesConfig, load_config
 from quati_pool.errors import InputError, QuatiPoolError
-from quati_pool.files.artefacts import clear_partials, digest, file_digest, lock_beside, locked, write_file
+from quati_pool.files.artefacts import clear_partials, digest, file_digest, locked_output, write_file
 from quati_pool.files.formats import data_suffix
 from quati_pool.files.lines import output, read_bytes
 from quati_pool.files.problems import quoted
@@ -62,7 +62,7 @@ def export_questions(
         raise QuatiPoolError(
             f"{config.name}: no question is accepted yet; write and accept some: run quati-pool annotate"
         )
-    with locked(lock_beside(path), (listener or Listener()).say, str(path)):
+    with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         there = _there(config, path)
         texts = {query.query_id: query.query for query in there}

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from quati_pool.errors import InputError
-from quati_pool.files.artefacts import lock_beside, locked, sync
+from quati_pool.files.artefacts import locked_output, sync
 from quati_pool.records import State
 from quati_pool.steps.listener import Listener
 from quati_pool.text.fencing import sendable
@@ -70,7 +70,7 @@ class Journal:
 def opened(path: Path, listener: Listener) -> Iterator[Journal]:
     """The journal at ``path``, made where there is none; another process that has it open is waited for."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with locked(lock_beside(path), listener.say, path.name), Journal(path) as journal:
+    with locked_output(path, listener.say, path.name), Journal(path) as journal:
         yield journal
 
 
