@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
     )  # fmt: skip
     group.command("qrels", epilog="Example: quati-pool export qrels --labeler gpt-4o -o gpt-4o.qrels")(export_qrels)
-    group.command("labels", epilog="Example: quati-pool export labels --labeler ana --as label-studio -o ana.json")(
+    group.command("labels", epilog="Example: quati-pool export labels --labeler ana -o ana.jsonl.gz")(
         export_labels
     )
     app.add_typer(group, name="export")
@@ -89,6 +89,7 @@ def export_qrels(
 
 class LabelFormat(StrEnum):
     tsv = "tsv"
+    csv = "csv"
     jsonl = "jsonl"
     quati = "quati"
     doccano = "doccano"
@@ -97,10 +98,13 @@ class LabelFormat(StrEnum):
 
 def export_labels(
     labeler: Annotated[str, typer.Option("--labeler", help="A person, a judge or a consensus.")],
-    label_format: Annotated[LabelFormat, typer.Option("--as", help="The format.")] = LabelFormat.tsv,
+    label_format: Annotated[
+        LabelFormat | None,
+        typer.Option("--as", help="The format; by default what FILE's suffix says (.json: label-studio), else tsv."),
+    ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to; exports/LABELER.FORMAT.… by default."),
+        typer.Option("--output", "-o", metavar="FILE", help="Where to, .gz too; exports/LABELER.tsv by default."),
     ] = None,
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
@@ -114,7 +118,7 @@ def export_labels(
     from quati_pool.steps.annotation.export_labels import export_labels as step
 
     with ConsoleListener() as listener:
-        made = step(config, labeler, label_format.value, output, database=database, pool=pool, listener=listener)
+        made = step(config, labeler, label_format and label_format.value, output, database=database, pool=pool, listener=listener)
     unsure = made.labels - made.graded
     without = f", {unsure:,} of them without a grade" if unsure else ""
     left = f"; {made.left_out:,} pairs have no label by {labeler} yet" if made.left_out else ""

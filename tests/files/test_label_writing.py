@@ -16,17 +16,18 @@ from quati_pool.config import GRADES
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.label_files import detect_label_format, read_label_file
 from quati_pool.files.label_files.writing import (
-    SUFFIXES,
     WRITTEN_FORMATS,
     LabelRow,
     Written,
+    file_name,
+    format_of_name,
     grade_names,
     write_labels,
 )
 from quati_pool.records import id_problem
 
-READ_AS = {"tsv": "table", "jsonl": "table", "quati": "quati", "doccano": "doccano", "label-studio": "label-studio"}
-LACKING = {"tsv": {"query", "text"}, "quati": {"query_id"}}
+READ_AS = {"tsv": "table", "csv": "table", "jsonl": "table", "quati": "quati", "doccano": "doccano", "label-studio": "label-studio"}
+LACKING = {"tsv": {"query", "text"}, "csv": {"query", "text"}, "quati": {"query_id"}}
 
 _ANY = st.characters(exclude_categories=["Cs"])
 IDS = st.text(st.one_of(st.sampled_from("\",é'#\U0001f600|\\<&/."), _ANY), min_size=1, max_size=12).filter(
@@ -57,7 +58,7 @@ def test_what_is_written_is_read_back_with_ids_texts_and_grades(
         )
         for query_id, doc_id, text, relevance, note in content
     ]  # fmt: skip
-    path = tmp_path / f"labels{SUFFIXES[label_format]}"
+    path = tmp_path / file_name("labels", label_format)
     path.write_bytes(written(rows, label_format))
     assert detect_label_format(path) == READ_AS[label_format]
     file = read_label_file(path)
@@ -121,7 +122,7 @@ def test_a_name_that_would_be_read_as_another_grade_or_as_none_gives_way_to_the_
     assert grade_names(scale) == {0: "0", 1: "1", 2: "2", 3: "3", 4: "fine"}
     rows = [LabelRow("q", f"d{grade}", "words", "text", grade) for grade in scale]
     for label_format in WRITTEN_FORMATS:
-        path = tmp_path / f"{label_format}{SUFFIXES[label_format]}"
+        path = tmp_path / file_name("labels", label_format)
         path.write_bytes(written(rows, label_format, scale))
         assert read_label_file(path, grades=scale).relevance == list(scale)
 
@@ -148,3 +149,41 @@ def test_the_quati_layout_refuses_queries_that_their_texts_do_not_tell(rows: Any
 def test_an_unknown_format_is_refused_with_the_nearest() -> None:
     with pytest.raises(QuatiPoolError, match="no label format 'docano'; did you mean 'doccano'"):
         written([], "docano")
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "found"),
+    [
+        ("labels.tsv", None, "tsv"),
+        ("labels.CSV", None, "csv"),
+        ("labels.csv.gz", None, "csv"),
+        ("labels.jsonl", None, "jsonl"),
+        ("labels.ndjson.gz", None, "jsonl"),
+        ("labels.json", None, "label-studio"),
+        ("labels", None, "tsv"),
+        ("labels.v2", None, "tsv"),
+        ("labels.gz", None, "tsv"),
+        ("labels.jsonl", "doccano", "doccano"),
+        ("labels.tsv", "quati", "quati"),
+        ("labels", "label-studio", "label-studio"),
+        ("labels.txt.gz", "csv", "csv"),
+    ],
+)
+def test_a_name_says_its_format(name: str, asked: str | None, found: str) -> None:
+    assert format_of_name(Path(name), asked) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "message"),
+    [
+        ("a.jsonl", "tsv", "a.jsonl: .jsonl is not the suffix of tsv; name the file .tsv, or leave out --as"),
+        ("a.csv.gz", "quati", "a.csv.gz: .csv is not the suffix of quati; name the file .tsv, or leave out --as"),
+        ("a.qrels", None, "a.qrels: labels are not written as .qrels; name the file .tsv, .csv, .jsonl or .json, or run "
+         "quati-pool export qrels"),
+        ("a.parquet", "tsv", "a.parquet: labels are not written as .parquet; name the file .tsv, .csv, .jsonl or .json"),
+    ],
+)  # fmt: skip
+def test_a_name_of_another_format_is_refused(name: str, asked: str | None, message: str) -> None:
+    with pytest.raises(QuatiPoolError) as refused:
+        format_of_name(Path(name), asked)
+    assert str(refused.value) == message

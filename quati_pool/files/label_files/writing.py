@@ -1,6 +1,7 @@
 """Writes one labeler's labels in the formats that people exchange them in; each is read back by its reader.
 
 - ``tsv``: query_id, doc_id, relevance, status; ids alone, for a text may hold the tabs that part columns
+- ``csv``: the same, parted by commas
 - ``jsonl``: all that is known of a label, an object each
 - ``quati``: the layout of the annotations released with Quati, which has no query_ids
 - ``doccano``: the export of a text classification project (JSONL), ``text`` as ``release.doccano`` makes it
@@ -11,12 +12,16 @@ A label without a grade ("cannot judge") has an empty relevance, no doccano labe
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from quati_pool.errors import QuatiPoolError
+from quati_pool.files.formats import data_suffix
 from quati_pool.files.label_files.grades import Grader
 from quati_pool.files.label_files.quati import COLUMNS
 from quati_pool.files.problems import RowError, quoted
@@ -86,6 +91,14 @@ def _tsv(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> It
     yield "query_id\tdoc_id\trelevance\tstatus\n"
     for row in rows:
         yield f"{row.query_id}\t{row.doc_id}\t{_number(row)}\t{row.status}\n"
+
+
+def _csv(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+    yield "query_id,doc_id,relevance,status\n"
+    for row in rows:
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow([row.query_id, row.doc_id, _number(row), row.status])
+        yield line.getvalue()
 
 
 def _jsonl(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
@@ -174,6 +187,7 @@ def _json(value: Any) -> str:
 
 _WRITERS: dict[str, Callable[[Iterable[LabelRow], Mapping[int, str], str], Iterator[str]]] = {
     "tsv": _tsv,
+    "csv": _csv,
     "jsonl": _jsonl,
     "quati": _quati,
     "doccano": _doccano,
@@ -182,5 +196,55 @@ _WRITERS: dict[str, Callable[[Iterable[LabelRow], Mapping[int, str], str], Itera
 
 WRITTEN_FORMATS = tuple(_WRITERS)
 
-SUFFIXES = {"tsv": ".tsv", "jsonl": ".jsonl", "quati": ".tsv", "doccano": ".jsonl", "label-studio": ".json"}
-"""What a file's name ends in, by format."""
+_SUFFIXES = {
+    "tsv": ".tsv",
+    "csv": ".csv",
+    "jsonl": ".jsonl",
+    "quati": ".tsv",
+    "doccano": ".jsonl",
+    "label-studio": ".json",
+}
+
+# The formats that a suffix may mean, the usual one first.
+_MEANINGS = {
+    ".tsv": ("tsv", "quati"),
+    ".csv": ("csv",),
+    ".jsonl": ("jsonl", "doccano"),
+    ".ndjson": ("jsonl", "doccano"),
+    ".json": ("label-studio", "jsonl", "doccano"),
+    ".qrels": (),
+    ".parquet": (),
+}
+
+
+def file_name(labeler: str, label_format: str) -> str:
+    """What a file of a labeler's labels is called where nobody names it: ``ana.tsv``, ``ana.quati.tsv``."""
+    suffix = _SUFFIXES[label_format]
+    return f"{labeler}{suffix}" if suffix == f".{label_format}" else f"{labeler}.{label_format}{suffix}"
+
+
+def format_of_name(path: Path, label_format: str | None = None) -> str:
+    """The format to write under a name: ``label_format``, or what the suffix means, or ``tsv`` where it means
+    nothing.
+
+    Raises QuatiPoolError for an unknown format, and where the suffix means another one.
+    """
+    if label_format is not None and label_format not in _WRITERS:
+        raise QuatiPoolError(f"there is no label format {label_format!r}; {nearest(label_format, WRITTEN_FORMATS)}")
+    suffix = data_suffix(path)
+    meant = _MEANINGS.get(suffix)
+    if meant is None:
+        return label_format or "tsv"
+    if not meant:
+        raise QuatiPoolError(
+            f"{path.name}: labels are not written as {suffix}; name the file .tsv, .csv, .jsonl or .json"
+            f"{', or run quati-pool export qrels' if suffix == '.qrels' else ''}"
+        )
+    if label_format is None:
+        return meant[0]
+    if label_format not in meant:
+        raise QuatiPoolError(
+            f"{path.name}: {suffix} is not the suffix of {label_format}; name the file {_SUFFIXES[label_format]}, or "
+            "leave out --as"
+        )
+    return label_format

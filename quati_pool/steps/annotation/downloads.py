@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from quati_pool.files.label_files.writing import SUFFIXES, WRITTEN_FORMATS, write_labels
+from quati_pool.files.label_files.writing import WRITTEN_FORMATS, file_name, write_labels
 from quati_pool.files.qrels import write_qrels
 from quati_pool.registry import nearest
 from quati_pool.steps.annotation.desk import Desk
@@ -71,4 +71,4 @@ def _labels(desk: Desk, grading: Grading, reader: Labeler, kind: str) -> Downloa
         raise nothing_graded(reader.name, reader.kind)
     stream = io.BytesIO()
     write_labels(rows, kind, stream, desk.config.grades, reader.name)
-    return Download(f"{reader.name}.{kind}{SUFFIXES[kind]}", stream.getvalue(), len(desk.frame) - len(rows))
+    return Download(file_name(reader.name, kind), stream.getvalue(), len(desk.frame) - len(rows))

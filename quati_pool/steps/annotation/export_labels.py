@@ -10,11 +10,10 @@ from typing import Any
 from quati_pool.config import load_config
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artefacts import clear_partials, file_digest, locked_output, write_file
-from quati_pool.files.label_files.writing import SUFFIXES, WRITTEN_FORMATS, LabelRow, Written, write_labels
+from quati_pool.files.label_files.writing import LabelRow, Written, file_name, format_of_name, write_labels
 from quati_pool.files.lines import output
 from quati_pool.judging.base import Pair
 from quati_pool.records import State
-from quati_pool.registry import nearest
 from quati_pool.steps.export import nothing_graded
 from quati_pool.steps.labelers import Graded, Grading, Labeler
 from quati_pool.steps.listener import Listener
@@ -36,7 +35,7 @@ class ExportedLabels:
 def export_labels(
     config_path: Path,
     labeler: str,
-    label_format: str,
+    label_format: str | None = None,
     path: Path | None = None,
     *,
     database: str | None = None,
@@ -44,13 +43,13 @@ def export_labels(
     listener: Listener | None = None,
 ) -> ExportedLabels:
     """Writes a labeler's labels of the pool's pairs, in the pool's order: grades, and pairs that a person could
-    not judge; to ``exports/LABELER.FORMAT.…`` where no path is given, packed if it ends in .gz.
+    not judge. ``path`` is written as it is named, packed if it ends in .gz; ``exports/LABELER.tsv`` and so on
+    where it is None. The format is that of the path's suffix where none is given, or TSV.
 
     Raises QuatiPoolError, and writes nothing, where there is no such labeler or format, no label, or where the
-    format cannot hold them.
+    format cannot hold them or is not that of the suffix.
     """
-    if label_format not in SUFFIXES:
-        raise QuatiPoolError(f"there is no label format {label_format!r}; {nearest(label_format, WRITTEN_FORMATS)}")
+    label_format = format_of_name(path or Path(), label_format)
     config = load_config(config_path)
     with Store.open(database or config.labels.url, config.folder) as store, store.snapshot():
         grading = Grading(config, store, pool)
@@ -59,7 +58,7 @@ def export_labels(
         source = grading.pool
     if not rows:
         raise nothing_graded(labeler, reader.kind)
-    path = path or Workspace(config.folder).export(f"{labeler}.{label_format}{SUFFIXES[label_format]}")
+    path = path or Workspace(config.folder).export(file_name(labeler, label_format))
     if not path.name or path.is_dir():
         raise QuatiPoolError(f"{path} is a folder; name a file with -o")
     written = Written(0, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.label_files import read_label_file
-from quati_pool.files.label_files.writing import SUFFIXES, WRITTEN_FORMATS
+from quati_pool.files.label_files.writing import WRITTEN_FORMATS, file_name
 from quati_pool.files.qrels import read_qrels
 from quati_pool.steps.annotation.assign import AssignOptions, assign
 from quati_pool.steps.annotation.desk import Desk
@@ -45,8 +46,8 @@ def test_a_file_has_what_was_said_and_nothing_that_waits(config: Path, tmp_path:
 
 @pytest.mark.parametrize("label_format", WRITTEN_FORMATS)
 def test_every_format_is_read_back_packed_too(config: Path, tmp_path: Path, label_format: str) -> None:
-    for suffix in (SUFFIXES[label_format], f"{SUFFIXES[label_format]}.gz"):
-        path = tmp_path / f"ana{suffix}"
+    for suffix in ("", ".gz"):
+        path = tmp_path / f"{file_name('ana', label_format)}{suffix}"
         export_labels(config, "ana", label_format, path)
         assert sorted(read_label_file(path).relevance, key=str) == [3, None]
     first = path.read_bytes()
@@ -55,8 +56,29 @@ def test_every_format_is_read_back_packed_too(config: Path, tmp_path: Path, labe
 
 
 def test_without_a_name_it_goes_to_the_exports(config: Path) -> None:
-    made = export_labels(config, "ana", "label-studio")
-    assert made.path == config.parent / "exports" / "ana.label-studio.json"
+    made = [export_labels(config, "ana", label_format).path for label_format in (None, "csv", "quati", "label-studio")]
+    names = ["ana.tsv", "ana.csv", "ana.quati.tsv", "ana.label-studio.json"]
+    assert made == [config.parent / "exports" / name for name in names]
+
+
+def test_a_file_is_named_and_written_as_its_name_says(config: Path, tmp_path: Path) -> None:
+    """What each holds by its first bytes; only these files are there afterwards, with their sidecars."""
+    starts = {
+        "labels.jsonl": b'{"query_id": ',
+        "labels.csv": b"query_id,doc_id,relevance,status\n",
+        "labels.csv.gz": b"query_id,doc_id,relevance,status\n",
+        "labels.json": b"[\n{",
+        "labels.tsv": b"query_id\tdoc_id\t",
+        "labels": b"query_id\tdoc_id\t",
+        "labels.v2": b"query_id\tdoc_id\t",
+    }
+    folder = tmp_path / "out"
+    for name, start in starts.items():
+        export_labels(config, "ana", path=folder / name)
+        data = (folder / name).read_bytes()
+        assert (gzip.decompress(data) if name.endswith(".gz") else data).startswith(start), name
+        assert sorted(read_label_file(folder / name).relevance, key=str) == [3, None]
+    assert {path.name.removesuffix(".meta.json") for path in folder.iterdir()} == set(starts)
 
 
 def test_qrels_of_a_person_are_refused_while_a_pair_is_put_off_taken_back_or_not_asked(
@@ -91,11 +113,13 @@ def test_what_cannot_be_judged_is_final_and_no_grade(tmp_path: Path) -> None:
 def test_nobody_and_nothing_are_refused(config: Path, tmp_path: Path) -> None:
     with pytest.raises(QuatiPoolError, match="there is no labeler 'bia' in test"):
         export_labels(config, "bia", "tsv", tmp_path / "bia.tsv")
-    with pytest.raises(QuatiPoolError, match="there is no label format 'csv'"):
-        export_labels(config, "ana", "csv", tmp_path / "ana.csv")
+    with pytest.raises(QuatiPoolError, match="there is no label format 'xml'"):
+        export_labels(config, "ana", "xml", tmp_path / "ana.xml")
+    with pytest.raises(QuatiPoolError, match="is not the suffix of tsv"):
+        export_labels(config, "ana", "tsv", tmp_path / "ana.jsonl")
     with pytest.raises(QuatiPoolError, match="is a folder; name a file with -o"):
         export_labels(config, "ana", "tsv", tmp_path)
-    assert not (tmp_path / "bia.tsv").exists()
+    assert not list(tmp_path.glob("*.*"))
 
 
 def test_somebody_who_only_put_pairs_off_has_nothing_to_export(tmp_path: Path) -> None:
