@@ -55,7 +55,10 @@ def add(
 def list_people(
     config: ConfigOption = Path("pool.yaml"), database: DatabaseOption = None, how: FormatOption = Format.table
 ) -> None:
-    """Say who has a code, when they were last there, and how many pairs they have labelled. Times are in UTC."""
+    """Say who there is, when they were last there, how many pairs they have labelled, and whose code is revoked.
+
+    Times are in UTC.
+    """
     from quati_pool.steps.annotation.assessors import as_data, listed, table
 
     people = listed(config, database)

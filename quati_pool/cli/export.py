@@ -37,9 +37,7 @@ def register(app: typer.Typer) -> None:
         rich_markup_mode=None,
     )  # fmt: skip
     group.command("qrels", epilog="Example: quati-pool export qrels --labeler gpt-4o -o gpt-4o.qrels")(export_qrels)
-    group.command("labels", epilog="Example: quati-pool export labels --labeler ana -o ana.jsonl.gz")(
-        export_labels
-    )
+    group.command("labels", epilog="Example: quati-pool export labels --labeler ana -o ana.jsonl.gz")(export_labels)
     app.add_typer(group, name="export")
 
 
@@ -118,7 +116,8 @@ def export_labels(
     from quati_pool.steps.annotation.export_labels import export_labels as step
 
     with ConsoleListener() as listener:
-        made = step(config, labeler, label_format and label_format.value, output, database=database, pool=pool, listener=listener)
+        form = label_format and label_format.value
+        made = step(config, labeler, form, output, database=database, pool=pool, listener=listener)
     unsure = made.labels - made.graded
     without = f", {unsure:,} of them without a grade" if unsure else ""
     left = f"; {made.left_out:,} pairs have no label by {labeler} yet" if made.left_out else ""

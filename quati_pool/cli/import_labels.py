@@ -35,6 +35,7 @@ def import_labels(
     """Store labels that people gave elsewhere as theirs: TREC qrels, TSV, CSV, JSONL, Doccano, Label Studio.
 
     Pairs are matched as agree matches files, by ids or by texts. What is assigned to a person is done then.
+    Nobody needs an access code for it.
     Run again, after a kill too, it writes nothing twice; another grade of what the person graded is refused.
     """
     from quati_pool.config import load_config
@@ -45,6 +46,12 @@ def import_labels(
     with ConsoleListener() as listener:
         made = step(config, given, skip_unknown=skip_unknown, database=database, listener=listener)
     for one in made:
+        if one.new:
+            typer.echo(
+                f"{one.name} is new here and has no access code; to let them sign in, run: quati-pool assessors add "
+                f"{one.name}",
+                err=True,
+            )
         if one.differing:
             typer.echo(
                 f"{one.name}: {one.differing:,} passages have another text in {one.path.name} than in the pool; "

@@ -25,6 +25,9 @@ FREE_FAILURES = 3  # wrong codes without a wait
 LONGEST_WAIT = 300  # seconds
 FORGOTTEN = 3600  # seconds after the last wrong code
 
+NO_CODE = ""
+"""The hash of those who never had a code; no code has it."""
+
 _TOUCH = 60  # seconds: a session's last sign of life is known to the minute
 
 
@@ -66,8 +69,28 @@ class People:
                     f"the name {name} or its code was taken just now; run the same command again"
                 ) from None
 
+    def add_without_code(self, name: str) -> bool:
+        """Makes somebody known who cannot sign in: as a person whose code was revoked, so that ``add`` gives them
+        one. Whether they were unknown; nothing changes for anybody else."""
+        with self._store.writing() as connection:
+            if connection.execute(self._of(name)).first() is not None:
+                return False
+            now = datetime.now(UTC)
+            row: dict[str, Any] = {
+                "collection": self._collection,
+                "name": name,
+                "role": "assessor",
+                "handle": f"!{name}",  # handles are unique, and no code begins so
+                "code_hash": NO_CODE,
+                "settings": {},
+                "created_at": now,
+                "revoked_at": now,
+            }
+            connection.execute(insert(assessors).values(row))
+        return True
+
     def all(self) -> list[Assessor]:
-        """Everybody who ever had a code, by name."""
+        """Everybody who ever had a code or whose labels were imported, by name."""
         wanted = select(assessors).where(assessors.c.collection == self._collection).order_by(assessors.c.name)
         with self._store.reading() as connection:
             return [_assessor(row) for row in connection.execute(wanted)]

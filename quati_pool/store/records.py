@@ -193,8 +193,9 @@ class BatchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessor:
-    """A person with an access code: ``handle`` is the code's public part, ``code_hash`` stands for the
-    whole; ``revoked_at`` is None while the code is good."""
+    """A person: ``handle`` is the public part of their access code, ``code_hash`` is made of the whole;
+    ``revoked_at`` is None while the code is good. Those who never had a code are kept as revoked, with
+    ``people.NO_CODE`` for a hash."""
 
     name: str
     role: Role

@@ -163,6 +163,23 @@ def test_nothing_to_assign_without_a_pool_is_one_line(tiny: Path, cli: Cli) -> N
     assert "run: quati-pool build" in refused(cli("assign", "--all"))
 
 
+def test_somebody_whose_labels_are_imported_needs_no_code_and_is_listed_without_one(workspace: Path, cli: Cli) -> None:
+    (workspace / "hers.qrels").write_text("q0 0 d1 3\nq1 0 d0 0\n", encoding="utf-8")
+    done = cli("import", "ana=hers.qrels")
+    assert done.status == 0, done.err
+    said = "ana is new here and has no access code; to let them sign in, run: quati-pool assessors add ana\n"
+    assert done.err.endswith(said)
+    assert "never had a code" in cli("assessors", "list").out
+    (one,) = json.loads(cli("assessors", "list", "--format", "json").out)["people"]
+    assert (one["name"], one["labels"], one["revoked"], one["code"]) == ("ana", 2, None, False)
+    done = cli("import", "ana=hers.qrels", "--format", "json")
+    assert (done.status, done.err) == (0, "")
+    assert json.loads(done.out)["imported"][0]["new_person"] is False
+    add(cli, "ana")
+    (one,) = json.loads(cli("assessors", "list", "--format", "json").out)["people"]
+    assert (one["labels"], one["code"]) == (2, True)
+
+
 def test_what_is_imported_is_exported_again(workspace: Path, cli: Cli) -> None:
     add(cli, "ana")
     (workspace / "hers.tsv").write_text("topic\tdoc\tjudgement\nq0\td1\tgood\nq1\td0\tbad\n", encoding="utf-8")

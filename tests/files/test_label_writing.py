@@ -26,7 +26,9 @@ from quati_pool.files.label_files.writing import (
 )
 from quati_pool.records import id_problem
 
-READ_AS = {"tsv": "table", "csv": "table", "jsonl": "table", "quati": "quati", "doccano": "doccano", "label-studio": "label-studio"}
+READ_AS = {"tsv": "table", "csv": "table", "jsonl": "table"} | {
+    name: name for name in ("quati", "doccano", "label-studio")
+}
 LACKING = {"tsv": {"query", "text"}, "csv": {"query", "text"}, "quati": {"query_id"}}
 
 _ANY = st.characters(exclude_categories=["Cs"])
@@ -178,9 +180,10 @@ def test_a_name_says_its_format(name: str, asked: str | None, found: str) -> Non
     [
         ("a.jsonl", "tsv", "a.jsonl: .jsonl is not the suffix of tsv; name the file .tsv, or leave out --as"),
         ("a.csv.gz", "quati", "a.csv.gz: .csv is not the suffix of quati; name the file .tsv, or leave out --as"),
-        ("a.qrels", None, "a.qrels: labels are not written as .qrels; name the file .tsv, .csv, .jsonl or .json, or run "
-         "quati-pool export qrels"),
-        ("a.parquet", "tsv", "a.parquet: labels are not written as .parquet; name the file .tsv, .csv, .jsonl or .json"),
+        ("a.qrels", None, "a.qrels: labels are not written as .qrels; name the file .tsv, .csv, .jsonl or .json, "
+         "or run quati-pool export qrels"),
+        ("a.parquet", "tsv", "a.parquet: labels are not written as .parquet; "
+         "name the file .tsv, .csv, .jsonl or .json"),
     ],
 )  # fmt: skip
 def test_a_name_of_another_format_is_refused(name: str, asked: str | None, message: str) -> None:

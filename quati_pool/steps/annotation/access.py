@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from quati_pool.annotation.codes import code_matches, decoy, new_token, read_code, token_sha
 from quati_pool.config import PoolConfig
-from quati_pool.errors import ConfigError
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.files.problems import quoted
 from quati_pool.records import id_problem
 from quati_pool.steps.annotation.desk import Desk, Person
 from quati_pool.steps.annotation.errors import AnswerError, WrongCodeError
@@ -69,6 +71,13 @@ def set_preference(desk: Desk, token: str | None, key: str, value: Any) -> None:
         allowed = ", ".join(sorted(map(str, PREFERENCES[key])))
         raise AnswerError(f"{key} cannot be {str(value)[:40]!r}; choose one of {allowed}")
     desk.people.set(person.name, key, value)
+
+
+def refuse_alike(name: str, known: Iterable[str]) -> None:
+    """Raises QuatiPoolError for a name that differs from a known one only in case."""
+    alike = next((one for one in known if one != name and one.casefold() == name.casefold()), None)
+    if alike is not None:
+        raise QuatiPoolError(f"the name {quoted(name)} is too much like {alike}, who is there; choose another")
 
 
 def check_name(config: PoolConfig, name: str) -> str:

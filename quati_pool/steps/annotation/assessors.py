@@ -1,4 +1,4 @@
-"""``quati-pool assessors``: who has an access code."""
+"""``quati-pool assessors``: who there is, and who has an access code."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.files.problems import quoted
 from quati_pool.registry import nearest
 from quati_pool.render.tables import Cell, Column, Table
-from quati_pool.steps.annotation.access import check_name
+from quati_pool.steps.annotation.access import check_name, refuse_alike
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
 from quati_pool.store.listing import last_seen
-from quati_pool.store.people import People
+from quati_pool.store.people import NO_CODE, People
 from quati_pool.store.records import Role
 
 
 @dataclass(frozen=True)
 class Listed:
-    """Somebody who has or had a code; ``labels`` counts the pairs that they have graded, or said they cannot
-    judge. ``last_seen`` is None for whoever never signed in. Times are in UTC."""
+    """Somebody who has or had a code, or whose labels were imported; ``labels`` counts the pairs that they have
+    graded, or said they cannot judge. ``last_seen`` is None for anyone who never signed in, ``revoked`` for
+    anyone whose code is good and those who ``never_had`` one. Times are in UTC."""
 
     name: str
     role: Role
@@ -36,6 +37,7 @@ class Listed:
     last_seen: datetime | None
     labels: int
     revoked: datetime | None
+    never_had: bool
 
 
 @contextmanager
@@ -53,9 +55,7 @@ def add(config_path: Path, name: str, role: Role, database: str | None = None) -
     with _people(config_path, database) as (config, _, people):
         name = check_name(config, name)
         there = people.all()
-        alike = next((one.name for one in there if one.name != name and one.name.casefold() == name.casefold()), None)
-        if alike is not None:
-            raise QuatiPoolError(f"the name {quoted(name)} is too much like {alike}, who is there; choose another")
+        refuse_alike(name, [one.name for one in there])
         code = new_code({one.handle for one in there})
         people.add(name, role, code.handle, hash_code(code.text))
     return code.text
@@ -76,7 +76,7 @@ def revoke(config_path: Path, name: str, database: str | None = None, *, release
 
 
 def listed(config_path: Path, database: str | None = None) -> list[Listed]:
-    """Everybody who ever had a code, by name."""
+    """Everybody who ever had a code or whose labels were imported, by name."""
     with _people(config_path, database) as (config, store, people):
         seen = last_seen(store, config.name)
         labels: Counter[str] = Counter()
@@ -84,7 +84,15 @@ def listed(config_path: Path, database: str | None = None) -> list[Listed]:
             if row.holder is not None:
                 labels[row.holder] += row.done
         return [
-            Listed(one.name, one.role, one.created_at, seen.get(one.name), labels[one.name], one.revoked_at)
+            Listed(
+                one.name,
+                one.role,
+                one.created_at,
+                seen.get(one.name),
+                labels[one.name],
+                None if one.code_hash == NO_CODE else one.revoked_at,
+                one.code_hash == NO_CODE,
+            )
             for one in people.all()
         ]
 
@@ -92,9 +100,17 @@ def listed(config_path: Path, database: str | None = None) -> list[Listed]:
 def table(people: list[Listed]) -> Table:
     columns = [Column(name) for name in ("Name", "Role", "Since", "Last seen", "Labels", "Revoked")]
     rows: list[list[Cell]] = [
-        [one.name, one.role, _told(one.since), _told(one.last_seen), one.labels, _told(one.revoked)] for one in people
+        [
+            one.name,
+            one.role,
+            _told(one.since),
+            _told(one.last_seen),
+            one.labels,
+            "never had a code" if one.never_had else _told(one.revoked),
+        ]
+        for one in people
     ]
-    return Table("People", columns, rows, "" if people else "Nobody has a code yet.")
+    return Table("People", columns, rows, "" if people else "Nobody is there yet.")
 
 
 def as_data(people: list[Listed]) -> dict[str, Any]:
@@ -110,6 +126,7 @@ def as_data(people: list[Listed]) -> dict[str, Any]:
                 "last_seen": when(one.last_seen),
                 "labels": one.labels,
                 "revoked": when(one.revoked),
+                "code": not one.never_had and one.revoked is None,
             }
             for one in people
         ]

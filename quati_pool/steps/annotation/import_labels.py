@@ -15,11 +15,9 @@ from quati_pool.annotation.sampling import frame_sha
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artefacts import digest, file_digest
 from quati_pool.files.label_files import LabelFile
-from quati_pool.files.problems import quoted
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Qrels, State
-from quati_pool.registry import nearest
-from quati_pool.steps.annotation.access import check_name
+from quati_pool.steps.annotation.access import check_name, refuse_alike
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.frame import Frame
 from quati_pool.steps.annotation.question_files import queries_there
@@ -43,7 +41,8 @@ class ImportedLabels:
     """What became of one person's file, in pairs: ``written`` labels, those ``there`` already with the same
     grade, and those ``taken_back`` after an earlier import, which stay so; ``duplicates`` are rows that repeat
     a pair and its grade, ``ungraded`` pairs without a grade, ``outside`` pairs left out for not being in the
-    pool, ``differing`` pairs whose text is another in the file. ``design_id`` is of slots made for this."""
+    pool, ``differing`` pairs whose text is another in the file. ``design_id`` is of slots made for this;
+    ``new`` people were unknown before and have no access code."""
 
     name: str
     path: Path
@@ -55,6 +54,7 @@ class ImportedLabels:
     outside: int
     differing: int
     design_id: int | None = None
+    new: bool = False
 
 
 def import_labels(
@@ -71,7 +71,9 @@ def import_labels(
     assigned to its person is done then; of another one they take a free slot, or get one in a design
     "imported". Run again, also after it was killed, it writes only what is missing.
 
-    Raises QuatiPoolError, and writes nothing, where somebody has no access code, a file is at fault, it grades
+    Anyone unknown becomes known, without an access code.
+
+    Raises QuatiPoolError, and writes nothing, where a name cannot be a person's, a file is at fault, it grades
     pairs that are not in the pool (unless ``skip_unknown`` leaves them out) or that its person graded
     otherwise before.
     """
@@ -90,10 +92,9 @@ def _check_people(desk: Desk, names: Iterable[str]) -> None:
     known = [one.name for one in desk.people.all()]
     for name in names:
         if unicodedata.normalize("NFC", name) not in known:
-            # Of a judge's name nobody can be made.
-            check_name(desk.config, name)
-            there = f"{nearest(name, known)}, or " if known else ""
-            raise QuatiPoolError(f"nobody is called {quoted(name)}; {there}run: quati-pool assessors add {name}")
+            name = check_name(desk.config, name)
+            refuse_alike(name, known)
+            known.append(name)
 
 
 def _plans(desk: Desk, given: LabelFiles, skip_unknown: bool) -> list[_Plan]:
@@ -218,6 +219,7 @@ class _Plan:
 
     def carry_out(self, listener: Listener) -> ImportedLabels:
         """Writes the labels one by one, each with its slot, all of which are there first."""
+        new = self.desk.people.add_without_code(self.name)
         mine = self._mine()
         self._claim([pair for pair in self.labels if pair not in mine])
         mine = self._mine()
@@ -233,7 +235,7 @@ class _Plan:
             listener.progress(self.name, done, len(self.labels))
         return ImportedLabels(
             name=self.name, path=self.file.path, written=len(self.labels), there=self.there,
-            taken_back=self.taken_back, differing=len(self._differing), design_id=design_id, **self._counts,
+            taken_back=self.taken_back, differing=len(self._differing), design_id=design_id, new=new, **self._counts,
         )  # fmt: skip
 
     def _mine(self) -> dict[Ids, Slot]:

@@ -34,6 +34,7 @@ def as_data(made: Sequence[ImportedLabels]) -> dict[str, Any]:
                 "outside_pool": one.outside,
                 "other_text": one.differing,
                 "design": one.design_id,
+                "new_person": one.new,
             }
             for one in made
         ]

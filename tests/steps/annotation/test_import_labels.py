@@ -17,15 +17,19 @@ from unittest import mock
 import pytest
 import yaml
 
+from quati_pool.annotation.codes import code_matches, new_code
 from quati_pool.config import LabelFileConfig
 from quati_pool.errors import QuatiPoolError
 from quati_pool.records import State
+from quati_pool.steps.annotation.access import sign_in
+from quati_pool.steps.annotation.assessors import add, listed, revoke
 from quati_pool.steps.annotation.assign import AssignOptions, assign
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.import_labels import ImportedLabels, import_labels
 from quati_pool.steps.annotation.work import submit, undo
 from quati_pool.steps.label_sources import LabelFiles
 from quati_pool.store.assignments import Assignments
+from quati_pool.store.errors import StoreError
 from quati_pool.store.listing import slots
 from tests.patience import PATIENCE
 from tests.steps.annotation.people_at_work import answer, collection, everything, item, labels, pairs, token
@@ -328,12 +332,46 @@ def test_a_row_said_twice_counts_once(alone: Path) -> None:
     assert (made.written, made.duplicates) == (1, 1)
 
 
-def test_labels_of_nobody_are_refused(alone: Path) -> None:
-    assert refusal(alone, ("anna", qrels(alone, "ana", GRADES))) == (
-        "nobody is called 'anna'; did you mean 'ana'?, or run: quati-pool assessors add anna"
-    )
-    # Which no command would make a person.
-    assert "the name 'adjudicated' cannot be a person's" in refusal(alone, ("adjudicated", qrels(alone, "ana", GRADES)))
+def test_names_that_no_person_can_have_are_refused(alone: Path) -> None:
+    path = qrels(alone, "ana", GRADES)
+    assert "the name 'adjudicated' cannot be a person's" in refusal(alone, ("adjudicated", path))
+    alike = "the name 'ANA' is too much like ana, who is there; choose another"
+    assert refusal(alone, ("ANA", path)) == alike
+    assert "too much like Caio" in refusal(alone, ("Caio", path), ("caio", path))
+    with Desk.open(alone) as desk:
+        assert [one.name for one in desk.people.all()] == ["ana", "bia"]
+
+
+def test_labels_of_somebody_new_need_no_access_code(config: Path) -> None:
+    path = qrels(config, "caio", GRADES)
+    (made,) = imported(config, ("caio", path))
+    assert (made.written, made.new) == (6, True)
+    assert standing(config, "caio") == GRADES
+    (again,) = imported(config, ("caio", path), ("ana", path))[:1]
+    assert (again.there, again.new) == (6, False)
+    with Desk.open(config) as desk:
+        known = {one.name: one for one in desk.people.all()}
+        assert not code_matches(new_code().text, known["caio"].code_hash)
+        assert desk.people.by_handle(known["caio"].handle) is None
+        with pytest.raises(StoreError, match="caio has no code"):
+            desk.people.open_session("caio", "5e55", 60)
+    # Nothing new is for somebody who cannot come.
+    with pytest.raises(QuatiPoolError, match="caio"):
+        assign(config, AssignOptions(everything=True, to=("caio",)))
+
+
+def test_somebody_without_a_code_gets_one_later_and_keeps_the_labels(alone: Path) -> None:
+    imported(alone, ("caio", qrels(alone, "caio", GRADES)))
+    with pytest.raises(QuatiPoolError, match="nobody called 'caio' has a code"):
+        revoke(alone, "caio")
+    (before,) = [one for one in listed(alone) if one.name == "caio"]
+    assert (before.never_had, before.revoked, before.labels) == (True, None, 6)
+    code = add(alone, "caio", "lead")
+    with Desk.open(alone) as desk:
+        assert sign_in(desk, code, "one")[1].name == "caio"
+    (after,) = [one for one in listed(alone) if one.name == "caio"]
+    assert (after.never_had, after.revoked, after.labels, after.role) == (False, None, 6, "lead")
+    assert standing(alone, "caio") == GRADES
 
 
 def test_narratives_count_as_they_do_in_the_app(alone: Path) -> None:
