@@ -9,7 +9,7 @@ import typer
 
 from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
-from quati_pool.cli.judge import NameArgument, PoolOption
+from quati_pool.cli.judge import NameArgument, PoolOption, say_failures
 
 batch = typer.Typer(help="Judge through the provider's Batch API.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -83,10 +83,11 @@ def collect(
     of all batches are stored, 1 while one is still under way.
     """
     from quati_pool.steps import batch as step
-    from quati_pool.steps.batch_report import collected_data, collected_tables
+    from quati_pool.steps.batch_report import collected_data, collected_tables, summary
 
     with ConsoleListener() as listener:
         made = step.collect(config, name, listener)
+    say_failures(made.judge, summary(made), made.example)
     show(collected_tables(made), collected_data(made), how)
     waiting = [row for row in made.rows if row.batch.status in ("prepared", "submitted")]
     if waiting:

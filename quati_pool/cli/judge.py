@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,12 +11,25 @@ from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
 from quati_pool.errors import QuatiPoolError
 
+if TYPE_CHECKING:
+    from quati_pool.store.failed_answers import FailedAnswer
+
 PoolOption = Annotated[
     Path | None, typer.Option("--pool", help="Another pool than the workspace's: JSON lines, plain or .gz.")
 ]
 NameArgument = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="A judge of pool.yaml; may be left out if it has one.")
 ]
+
+
+def say_failures(judge: str, summary: str | None, example: FailedAnswer | None) -> None:
+    """Says on stderr, before the tables, how many answers are no grade, with one of them; nothing where all are."""
+    from quati_pool.steps import failures
+
+    if summary is not None:
+        typer.echo(summary, err=True)
+        if example is not None:
+            typer.echo(failures.example(judge, example), err=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -46,9 +59,9 @@ def judge(
     """Grade the pool's pairs that a judge has not graded yet.
 
     Every verdict is committed as it lands; an answer that cannot be read, a refusal or a failed call is
-    no grade. Stop it with Ctrl-C or kill it, and run it again: it asks only what has no grade yet.
-    Exit 0 once all pairs were asked. A model behind another server: set OPENAI_BASE_URL and
-    OPENAI_API_KEY, or base_url: and api_key_env: in pool.yaml.
+    no grade: how many there are comes first, with one of them. Stop it with Ctrl-C or kill it, and run it
+    again: it asks only what has no grade yet. Exit 0 once all pairs were asked. A model behind another
+    server: set OPENAI_BASE_URL and OPENAI_API_KEY, or base_url: and api_key_env: in pool.yaml.
     """
     from quati_pool.steps import judge as step
 
@@ -60,12 +73,13 @@ def judge(
             made = judge_plan.plan(config, name, listener, options)
         show([judge_plan.table(made)], judge_plan.as_data(made), how)
         return
-    from quati_pool.steps.judge_report import as_data, tables
+    from quati_pool.steps.judge_report import as_data, summary, tables
 
     with ConsoleListener() as listener:
         report = step.judge(config, name, listener, options)
     if report.error is not None and not report.pending.asked:
         raise report.error
+    say_failures(report.judge, summary(report), report.example)
     show(tables(report), as_data(report), how)
     again = f"{report.pending.left:,} pairs are still to be asked; run the same command again"
     if report.error is not None:

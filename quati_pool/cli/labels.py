@@ -19,7 +19,9 @@ def register(app: typer.Typer) -> None:
 def labels(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]…", help="Labelers; all by default.")] = None,
     config: ConfigOption = Path("pool.yaml"),
-    missing: Annotated[bool, typer.Option("--missing", help="List the pairs that have no grade, with why.")] = False,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="List the pairs that have no grade, with why and the raw answer.")
+    ] = False,
     pool: PoolOption = None,
     how: FormatOption = Format.table,
 ) -> None:

@@ -26,11 +26,13 @@ from quati_pool.judging.verdict import Reading
 from quati_pool.llm.answers import Completion
 from quati_pool.llm.batches import Batches, BatchState
 from quati_pool.llm.faults import CallError, FatalError
-from quati_pool.records import State
+from quati_pool.records import FAILURES, State
 from quati_pool.steps.judge import DEFAULT, JudgeOptions, chosen_judge
 from quati_pool.steps.labelers import Grading
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pending import Pending, attempt_of, label_extra
+from quati_pool.steps.standing import example_order
+from quati_pool.store.failed_answers import FailedAnswer
 from quati_pool.store.records import Batch, BatchRequest, Entry, Label
 from quati_pool.workspace import Workspace
 
@@ -53,13 +55,15 @@ class BatchRow:
 
 @dataclass(frozen=True)
 class Collected:
-    """What was collected: verdicts by state and by grade, in US dollars where all prices are known."""
+    """What was collected: verdicts by state and by grade, in US dollars where all prices are known; ``example`` is
+    one of those that are no grade."""
 
     judge: str
     rows: list[BatchRow]
     states: Counter[State]
     grades: Counter[int]
     cost: float | None
+    example: FailedAnswer | None = None
 
 
 class Desk:
@@ -200,6 +204,7 @@ class Desk:
         states: Counter[State] = Counter()
         grades: Counter[int] = Counter()
         costs: list[float | None] = []
+        example: FailedAnswer | None = None
         seen: dict[str, BatchState | None] = {}
         async with self.judge.client() as client:
             api = Batches(client)
@@ -211,6 +216,10 @@ class Desk:
                 async for entry in self._answers(api, batch, state):
                     label = entry.label
                     states[label.status] += 1
+                    if label.status in FAILURES:
+                        last = entry.attempts[-1]
+                        failed = FailedAnswer(label.query_id, label.doc_id, label.status, last.problem, last.answer)
+                        example = min(example or failed, failed, key=example_order)
                     if label.relevance is not None:
                         grades[label.relevance] += 1
                     costs += [attempt.cost for attempt in entry.attempts]
@@ -218,7 +227,7 @@ class Desk:
         cost = sum(known) if len(known) == len(costs) else None
         stored = self.store.batches(self.grading.config.name, self.name)
         rows = [BatchRow(batch, seen[batch.key]) for batch in stored if batch.key in seen]
-        return Collected(self.name, rows, states, grades, cost)
+        return Collected(self.name, rows, states, grades, cost, example)
 
     async def _answers(self, api: Batches, batch: Batch, state: BatchState) -> AsyncIterator[Entry]:
         """The entries of a batch that is over, each committed before it is given out."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from quati_pool.render.tables import Column, Table
+from quati_pool.steps import failures
 from quati_pool.steps.batch import BatchRow, Collected
 
 
@@ -46,6 +47,11 @@ def row_data(rows: Sequence[BatchRow]) -> list[dict[str, Any]]:
     ]
 
 
+def summary(made: Collected) -> str | None:
+    """How many of the collected answers are a grade, and what the others are; None where all are."""
+    return failures.summary(made.judge, "collected answers", sum(made.states.values()), made.states)
+
+
 def collected_tables(made: Collected) -> list[Table]:
     """The batches, then the verdicts that were collected by state and grade."""
     rows = [[state.value, None, count] for state, count in made.states.items()]
@@ -58,6 +64,8 @@ def collected_tables(made: Collected) -> list[Table]:
 def collected_data(made: Collected) -> dict[str, Any]:
     return {
         "judge": made.judge,
+        "summary": summary(made),
+        "example_failure": failures.as_data(made.example),
         "batches": row_data(made.rows),
         "states": {state.value: count for state, count in made.states.items()},
         "grades": {str(grade): count for grade, count in sorted(made.grades.items())},

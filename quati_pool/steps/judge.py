@@ -23,10 +23,11 @@ from quati_pool.llm.client import Counters, Event
 from quati_pool.llm.running import Run
 from quati_pool.records import FAILURES, State
 from quati_pool.steps.asking import check_budget, check_price, prepare, run_through
-from quati_pool.steps.labelers import Grading, broken_judge, judge_definition
+from quati_pool.steps.labelers import Graded, Grading, broken_judge, judge_definition
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pending import Pending, program_answer
 from quati_pool.store.database import Store
+from quati_pool.store.failed_answers import FailedAnswer, failed_answers
 from quati_pool.store.records import Attempt
 
 
@@ -93,7 +94,8 @@ class JudgeReport:
     """A run that is over: where the judge stands over the whole pool, and what this run did.
 
     ``calls`` is None for a judge that makes none. ``ended`` says what ended the run before all pairs
-    were asked, ``error`` what went wrong on the way; both are None after a whole run.
+    were asked, ``error`` what went wrong on the way; both are None after a whole run. ``example`` is one of the
+    answers that are no grade, where there are any.
     """
 
     judge: str
@@ -104,6 +106,7 @@ class JudgeReport:
     seconds: float
     ended: Ending | None
     error: BaseException | None
+    example: FailedAnswer | None = None
 
 
 def pick_judge(config: PoolConfig, name: str | None) -> str:
@@ -140,6 +143,13 @@ class ChosenJudge:
         """What the judge has still to grade."""
         samples, aggregate = self.settings.samples, self.settings.aggregate
         return Pending(self.grading, self.name, self.judge, self.version, samples, aggregate, say, dry=dry)
+
+    def failed_answer(self, failed: Graded | None) -> FailedAnswer | None:
+        """What the judge answered last of a pair that it gave no grade."""
+        if failed is None:
+            return None
+        found = failed_answers(self.grading.store, self.grading.config.name, self.name, self.version, [failed.query_id])
+        return found.get((failed.query_id, failed.doc_id))
 
 
 @contextmanager
@@ -193,11 +203,12 @@ def judge(
             work.grade(made)
         with suppress(QuatiPoolError) if work.error else nullcontext():
             pending.close()
+        example = chosen.failed_answer(pending.standing.failed)
     seconds = time.monotonic() - started
     # Whoever asked for as many pairs as there were has them all.
     ended = work.ended if work.ended == "interrupted" or pending.left else None
     return JudgeReport(
-        chosen.name, chosen.grading.config, chosen.version, pending, work.calls, seconds, ended, work.error
+        chosen.name, chosen.grading.config, chosen.version, pending, work.calls, seconds, ended, work.error, example
     )
 
 

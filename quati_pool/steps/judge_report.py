@@ -10,10 +10,17 @@ import numpy.typing as npt
 
 from quati_pool.records import State
 from quati_pool.render.tables import Cell, Column, Table
+from quati_pool.steps import failures
 from quati_pool.steps.judge import JudgeReport
 from quati_pool.steps.standing import Standing
 
 _UNKNOWN = "unknown"
+
+
+def summary(report: JudgeReport) -> str | None:
+    """How many pairs have a grade, and why the others have none; None where no answer failed."""
+    standing = report.pending.standing
+    return failures.summary(report.judge, "pairs", standing.pairs, standing.states, standing.unasked)
 
 
 def tables(report: JudgeReport) -> list[Table]:
@@ -93,6 +100,8 @@ def as_data(report: JudgeReport) -> dict[str, Any]:
     pending, calls = report.pending, report.calls
     data: dict[str, Any] = {
         "judge": report.judge,
+        "summary": summary(report),
+        "example_failure": failures.as_data(report.example),
         "version": report.version,
         **standing_data(pending.standing),
         "asked": pending.asked,

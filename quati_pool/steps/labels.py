@@ -8,8 +8,10 @@ from typing import Any
 
 from quati_pool.config import PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.records import FAILURES
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.steps.export import outside
+from quati_pool.steps.failures import shown
 from quati_pool.steps.judge_report import (
     call_row,
     call_table,
@@ -21,6 +23,7 @@ from quati_pool.steps.judge_report import (
 from quati_pool.steps.labelers import Grading, Labeler, nobody
 from quati_pool.steps.standing import Standing
 from quati_pool.store.database import Store
+from quati_pool.store.failed_answers import FailedAnswer, failed_answers
 from quati_pool.store.records import Usage
 
 
@@ -36,6 +39,8 @@ class LabelsReport:
     """Labeler, version and number of labels."""
     problems: dict[str, str]
     """Why a judge of ``pool.yaml`` cannot be read."""
+    failures: dict[tuple[str, str, str], FailedAnswer]
+    """By labeler, query_id and doc_id what a judge answered that is no grade, where pairs are kept by name."""
 
 
 def labels(
@@ -79,7 +84,24 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
         for row in stored
         if (row.labeler_id, row.version) not in current and row.labeler_id in standings
     ]
-    return LabelsReport(config, labelers, standings, usage, earlier, problems)
+    failures = _failures(grading, labelers, standings) if missing else {}
+    return LabelsReport(config, labelers, standings, usage, earlier, problems, failures)
+
+
+def _failures(
+    grading: Grading, labelers: list[Labeler], standings: dict[str, Standing]
+) -> dict[tuple[str, str, str], FailedAnswer]:
+    found = {}
+    for labeler in labelers:
+        failing = [graded for graded in standings[labeler.name].lacking if graded.status in FAILURES]
+        if labeler.kind != "judge" or labeler.version is None or not failing:
+            continue
+        query_ids = {graded.query_id for graded in failing}
+        answers = failed_answers(grading.store, grading.config.name, labeler.name, labeler.version, query_ids)
+        for graded in failing:
+            if answer := answers.get((graded.query_id, graded.doc_id)):
+                found[labeler.name, graded.query_id, graded.doc_id] = answer
+    return found
 
 
 def tables(report: LabelsReport, missing: bool = False) -> list[Table]:
@@ -105,12 +127,14 @@ def tables(report: LabelsReport, missing: bool = False) -> list[Table]:
         note = "Given under another model, prompt or parameters: kept, and in none of the counts above."
         made.append(Table("Earlier versions", columns, rows, note))
     if missing:
-        columns = [Column("Labeler"), Column("query_id"), Column("doc_id"), Column("State")]
+        headings = ("Labeler", "query_id", "doc_id", "State", "Problem", "Answer")
+        columns = [Column(name) for name in headings]
         rows = [
-            [name, graded.query_id, graded.doc_id, graded.status.value if graded.status else "never asked"]
+            [name, graded.query_id, graded.doc_id, graded.status.value if graded.status else "never asked",
+             *_told(report.failures.get((name, graded.query_id, graded.doc_id)))]
             for name, standing in report.standings.items()
             for graded in standing.lacking
-        ]
+        ]  # fmt: skip
         made.append(Table("Pairs without a grade", columns, rows))
     return made
 
@@ -126,7 +150,7 @@ def as_data(report: LabelsReport, missing: bool = False) -> dict[str, Any]:
                 **standing_data(report.standings[labeler.name]),
                 "cut_passages": report.standings[labeler.name].cut,
                 "calls": _calls(report.usage.get(labeler.name)),
-                **({"missing": _missing(report.standings[labeler.name])} if missing else {}),
+                **({"missing": _missing(report, labeler.name)} if missing else {}),
             }
             for labeler in report.labelers
         ],
@@ -137,11 +161,24 @@ def as_data(report: LabelsReport, missing: bool = False) -> dict[str, Any]:
     }
 
 
-def _missing(standing: Standing) -> list[dict[str, str | None]]:
-    return [
-        {"query_id": graded.query_id, "doc_id": graded.doc_id, "state": graded.status and graded.status.value}
-        for graded in standing.lacking
-    ]
+def _missing(report: LabelsReport, name: str) -> list[dict[str, str | None]]:
+    made = []
+    for graded in report.standings[name].lacking:
+        failed = report.failures.get((name, graded.query_id, graded.doc_id))
+        made.append(
+            {
+                "query_id": graded.query_id,
+                "doc_id": graded.doc_id,
+                "state": graded.status and graded.status.value,
+                "problem": failed and failed.problem,
+                "answer": failed and failed.answer,
+            }
+        )
+    return made
+
+
+def _told(failed: FailedAnswer | None) -> list[Cell]:
+    return ["", ""] if failed is None else [failed.problem or "", shown(failed.answer)]
 
 
 def _tokens(used: Usage) -> list[int | None]:

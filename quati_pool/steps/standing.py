@@ -9,11 +9,19 @@ import numpy.typing as npt
 
 from quati_pool.records import FAILURES, State
 from quati_pool.steps.labelers import Graded
+from quati_pool.store.failed_answers import FailedAnswer
 
 # Pairs without a grade that a refusal may name.
 _NAMED = 10
 # A pair that a person put off, or whose label was taken back, has no grade yet, just as one never asked about.
+_STATES = list(State)
 _NO_GRADE_YET = FAILURES | {State.skipped, State.retracted}
+
+
+def example_order(failed: Graded | FailedAnswer) -> tuple[int, str, str]:
+    """Which of several failures is shown, whatever order they came in: unparsed before failed, then by ids."""
+    status = failed.status
+    return (-1 if status is None else _STATES.index(status), failed.query_id, failed.doc_id)
 
 
 class Standing:
@@ -28,6 +36,8 @@ class Standing:
         self.grades: Counter[int] = Counter()
         self.unasked = 0
         self.lacking: list[Graded] = []
+        self.failed: Graded | None = None
+        """The pair without a grade that is first by ``example_order``."""
         self._several = 0
         self._unanimous = 0
         self._range = 0
@@ -38,6 +48,10 @@ class Standing:
             self.unasked += 1
         else:
             self.states[graded.status] += 1
+            if graded.status in FAILURES and (
+                self.failed is None or example_order(graded) < example_order(self.failed)
+            ):
+                self.failed = graded
         if graded.relevance is not None:
             self.grades[graded.relevance] += 1
             self.cut += graded.cut

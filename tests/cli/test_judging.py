@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from quati_pool.records import State
+from quati_pool.steps import failures
+from quati_pool.store.failed_answers import FailedAnswer
 from tests.cli.conftest import Cli
 from tests.llm.server import ServerProcess
 from tests.steps.judged import ID_PATTERN, many, pair, workspace
@@ -184,3 +187,83 @@ def test_a_model_behind_the_environments_address(here: Path, cli: Cli, monkeypat
         assert "collected" in cli("batch", "status").out
         earlier = json.loads(cli("labels", "--format", "json").out)["earlier_versions"]
         assert [row["labels"] for row in earlier] == [7]
+
+
+UNREADABLE = [
+    *many(1, 2),
+    pair("q1", "d1", "[[serve: wrong_keys]] [pair wrong]"),
+    pair("q1", "d2", "[[serve: half_grade]] [pair half]"),
+    pair("q1", "d3", "[[serve: refusal]] [pair no]"),
+]
+SUMMARY = "2 unparsed, 1 refused"
+
+
+def test_judge_says_first_what_has_no_grade_and_shows_an_answer(
+    here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace(here, UNREADABLE, FAKE)
+    with ServerProcess(id_pattern=ID_PATTERN) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+        done = cli("judge", "fake", "--reask", "0")
+        assert done.status == 0, done.err
+        summary, example = done.err.splitlines()[-2:]
+        assert summary == f"fake: 2 of 5 pairs graded; {SUMMARY}"
+        assert example.startswith("such as q1 d1, unparsed (")
+        assert example.endswith("; all of them: quati-pool labels fake --missing")
+        asked = json.loads(cli("judge", "fake", "--reask", "0", "--format", "json").out)
+    assert asked["summary"] == summary
+    failure = asked["example_failure"]
+    assert (failure["query_id"], failure["doc_id"], failure["state"]) == ("q1", "d1", "unparsed")
+    assert failure["answer"] in example
+    missing = {row["doc_id"]: row for row in
+               json.loads(cli("labels", "--missing", "--format", "json").out)["labelers"][0]["missing"]}  # fmt: skip
+    assert set(missing) == {"d1", "d2", "d3"}
+    # The raw answer is what the server sent, whole; it is shown as Python writes it.
+    raw = missing["d1"]["answer"]
+    assert "Pontuação" not in json.loads(raw)
+    assert failure["answer"] == repr(raw)
+    assert missing["d3"]["state"] == "refused"
+    assert missing["d2"]["problem"]
+    told = cli("labels", "--missing").out
+    assert missing["d2"]["problem"] in told
+    assert repr(raw) in told
+
+
+def test_judge_says_nothing_of_failures_where_there_are_none(here: Path, cli: Cli) -> None:
+    done = cli("judge", "--limit", "2", "--format", "json")
+    assert (json.loads(done.out)["summary"], json.loads(done.out)["example_failure"]) == (None, None)
+    assert "graded" not in done.err
+
+
+def test_batch_collect_says_first_what_has_no_grade_and_shows_an_answer(
+    here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace(here, UNREADABLE, FAKE)
+    with ServerProcess(id_pattern=ID_PATTERN) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+        assert cli("batch", "submit").status == 0
+        done = cli("batch", "collect", "--format", "json")
+        while done.status:
+            done = cli("batch", "collect", "--format", "json")
+    summary, example = done.err.splitlines()[-2:]
+    assert summary == f"fake: 2 of 5 collected answers graded; {SUMMARY}"
+    data = json.loads(done.out)
+    assert data["summary"] == summary
+    assert data["example_failure"]["doc_id"] == "d1"
+    assert data["example_failure"]["answer"] in example
+
+
+def test_a_raw_answer_cannot_reach_the_terminal(here: Path, cli: Cli) -> None:
+    """Escape sequences, line ends and what turns the direction of text are shown as escapes, and no more than 200
+    characters."""
+    rude = "\x1b[2J\x9b31m\r\n\u202e\u200b\x07" + "a" * 500
+    failed = FailedAnswer("q1", "d1", State.unparsed, "no\x1b[31m JSON\nobject", rude)
+    line = failures.example("fake", failed)
+    assert line.isprintable()
+    assert not {"\x1b", "\x9b", "\n", "\r", "\u202e", "\u200b", "\x07"} & set(line)
+    assert "\\x1b[2J\\x9b31m\\r\\n\\u202e\\u200b\\x07aaa" in line
+    assert "a" * 200 not in line
+    assert line.count("a" * 100) == 1
+    assert "no answer" in failures.example("fake", FailedAnswer("q1", "d1", State.failed, "HTTP 500", None))
