@@ -218,8 +218,8 @@ class Desk:
                     states[label.status] += 1
                     if label.status in FAILURES:
                         last = entry.attempts[-1]
-                        failed = FailedAnswer(label.query_id, label.doc_id, label.status, last.problem, last.answer)
-                        example = min(example or failed, failed, key=example_order)
+                        this = FailedAnswer(label.query_id, label.doc_id, label.status, last.problem, last.answer)
+                        example = min(example or this, this, key=example_order)
                     if label.relevance is not None:
                         grades[label.relevance] += 1
                     costs += [attempt.cost for attempt in entry.attempts]

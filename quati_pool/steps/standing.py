@@ -48,10 +48,8 @@ class Standing:
             self.unasked += 1
         else:
             self.states[graded.status] += 1
-            if graded.status in FAILURES and (
-                self.failed is None or example_order(graded) < example_order(self.failed)
-            ):
-                self.failed = graded
+            if graded.status in FAILURES:
+                self.failed = min(self.failed or graded, graded, key=example_order)
         if graded.relevance is not None:
             self.grades[graded.relevance] += 1
             self.cut += graded.cut
