@@ -99,8 +99,9 @@ class ExpectationExam(MultipleChoiceExam):
     """The questions of one case in every setting that applies to them, for any answerer: an answer is a
     label, by question and setting (``<id>`` and ``<id>#<setting>``).
 
-    The pick of ``random`` is drawn by that id, so it is drawn anew for each setting; the term weights of
-    ``tf-idf`` are those of the original questions in every setting. Questions without a key are left out.
+    The pick of ``random`` is drawn by that id, so each setting has a draw of its own; ``tf-idf`` has the term
+    weights of the original questions in every setting, and decides equal cosines as it does for the original.
+    Questions without a key are left out.
     """
 
     def __init__(
@@ -118,8 +119,9 @@ class ExpectationExam(MultipleChoiceExam):
             for name in (ORIGINAL, *(setting.name for setting in SETTINGS))
         }
         asked = [made for pairs in self._settings.values() for _, made in pairs]
+        originals = {made.id: one.id for pairs in self._settings.values() for one, made in pairs}
         told = [*notes, *_unkeyed(case, len(questions) - len(keyed)), *_inapplicable(case, keyed, self._settings)]
-        super().__init__(case, asked, seed, fitted_on=keyed, notes=told)
+        super().__init__(case, asked, seed, fitted_on=keyed, originals=originals, notes=told)
 
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
         """One row a setting that applies, ``original`` first: accuracy and chance in percent.

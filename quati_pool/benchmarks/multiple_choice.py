@@ -82,7 +82,8 @@ class MultipleChoiceExam(Exam):
     cosine of question and option together with the option's context (or the shared one); where no context
     holds text, of option and question. Each distinct text of ``fitted_on`` (default: these questions) is
     one document of the frequencies. Equal cosines, all of them zero included, are decided by the lowest
-    hash of id and label, which favours no position. The prompt is in the case's language.
+    hash of id and label, which favours no position; the id is that of ``originals`` (by a question's id that of
+    the question it was made of) where it has one. The prompt is in the case's language.
     """
 
     EMPTY: ClassVar[Any] = ""
@@ -94,6 +95,7 @@ class MultipleChoiceExam(Exam):
         seed: int,
         *,
         fitted_on: Sequence[MultipleChoice] | None = None,
+        originals: Mapping[str, str] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         self.case = case
@@ -106,6 +108,7 @@ class MultipleChoiceExam(Exam):
         self.ids = tuple(self.by_id)
         self._seed = seed
         self._fitted_on = questions if fitted_on is None else fitted_on
+        self._originals = originals or {}
 
     def programs(self) -> Mapping[str, Mapping[str, str]]:
         """The answers of ``random`` and ``tf-idf``."""
@@ -139,7 +142,10 @@ class MultipleChoiceExam(Exam):
 
     def _tf_idf(self) -> dict[str, str]:
         similar = similarities(self.questions, self._fitted_on)
-        return {one.id: _nearest(one, cosines) for one, cosines in zip(self.questions, similar, strict=True)}
+        return {
+            one.id: _nearest(one, cosines, self._originals.get(one.id, one.id))
+            for one, cosines in zip(self.questions, similar, strict=True)
+        }
 
 
 def accuracy_row(
@@ -231,10 +237,10 @@ def _texts(question: MultipleChoice) -> Iterator[str]:
     yield from question.contexts
 
 
-def _nearest(question: MultipleChoice, cosines: Values) -> str:
+def _nearest(question: MultipleChoice, cosines: Values, id_: str) -> str:
     best = np.round(cosines, _DIGITS)
     tied = [label for label, value in zip(question.labels, best, strict=True) if value == best.max()]
-    return drawn(tied, question.id)
+    return drawn(tied, id_)
 
 
 def drawn(labels: Sequence[str], *of: object) -> str:

@@ -353,3 +353,13 @@ def test_the_term_weights_are_those_of_the_original_questions() -> None:
     assert all(picks[one.id] == label for one, label, sure in zip(exam.questions, original, clear, strict=True) if sure)
     # With the weights of all settings some picks would be others.
     assert any(one != other for one, other, sure in zip(original, perturbed_too, clear, strict=True) if sure)
+
+
+def test_equal_cosines_are_decided_as_in_the_original() -> None:
+    """Options without a word have cosine 0 in every setting, and a question is then given one pick in all."""
+    questions = [replace(own(f"q{n}"), question="?", options=tuple("!;:."), contexts=("-",) * 4) for n in range(30)]
+    exam = ExpectationExam(CASE, [*questions, own("words")], seed=0)
+    picks = exam.programs()["tf-idf"]
+    for question in questions:
+        assert picks[f"{question.id}#{NO_QUESTION}"] == picks[f"{question.id}#{NO_CONTEXT}"] == picks[question.id]
+    assert len({picks[question.id] for question in questions}) > 1

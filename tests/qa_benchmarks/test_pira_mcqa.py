@@ -305,3 +305,30 @@ def test_expectations_are_tested_on_the_released_sets_where_options_share_their_
     assert settings == ["original", "perturbed-incorrect-option", "no-question", "no-context"]
     assert any("no option is the right answer" in note for note in exam.notes)
     assert any(note.startswith("validation: no-option does not apply to any question") for note in exam.notes)
+
+
+def test_tf_idf_answers_alike_in_mcqa_and_in_the_expectations() -> None:
+    """With the text and without, on every question of the released file: one program, one figure."""
+    data = shared("pira/MCQA-validation.csv").parent
+    exams = [MultipleChoiceTask().exam(data, RELEASED._replace(setting=f"released{end}"), 0) for end in ("", TEXTLESS)]
+    of_expectations = PiraExpectations().exam(data, Case("validation", "en"), 0)
+    picks = of_expectations.programs()["tf-idf"]
+    rows = {row.case.setting: row.measures["accuracy"] for row in of_expectations.rows("tf-idf", picks)}
+    for exam, setting, end in zip(exams, ("original", "no-context"), ("", "#no-context"), strict=True):
+        alone = exam.programs()["tf-idf"]
+        assert {f"{id_}{end}": label for id_, label in alone.items()}.items() <= picks.items()
+        (row,) = exam.rows("tf-idf", alone)
+        assert row.measures["accuracy"] == rows[setting]
+    # 132 and 79 of 225.
+    assert (round(rows["original"], 2), round(rows["no-context"], 2)) == (58.67, 35.11)
+
+
+def test_options_built_without_their_text_have_the_term_weights_of_those_with_it() -> None:
+    data = shared("pira/validation.csv").parent
+    full, bare = (MultipleChoiceTask().exam(data, BUILT._replace(setting=f"built{end}"), 0) for end in ("", TEXTLESS))
+    assert isinstance(full, MultipleChoiceExam)
+    assert isinstance(bare, MultipleChoiceExam)
+    weighed = MultipleChoiceExam(BUILT, bare.questions, 0, fitted_on=full.questions)
+    assert bare.programs()["tf-idf"] == weighed.programs()["tf-idf"]
+    # Which are other weights than those of the questions without it.
+    assert weighed.programs()["tf-idf"] != MultipleChoiceExam(BUILT, bare.questions, 0).programs()["tf-idf"]

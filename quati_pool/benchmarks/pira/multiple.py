@@ -52,7 +52,8 @@ class MultipleChoiceTask(AnswerTask):
     """Which of five options answers the question (Pirozelli et al., Benchmarks for Pirá 2.0, 2024: multiple choice).
 
     Settings: the sets of MCQA-<split>.csv, which are English, and sets built from <split>.csv in either
-    language; each with the supporting text, and without it (Table 19).
+    language; each with the supporting text, and without it (Table 19). ``tf-idf`` has the same term weights in both,
+    those of the questions with their texts, as in ``expectations``.
     """
 
     name = "mcqa"
@@ -95,7 +96,7 @@ class MultipleChoiceTask(AnswerTask):
         """Raises InputError, with the line, for what cannot be a question with options."""
         if case.setting.startswith(AS_RELEASED):
             questions, notes = read_sets(released(data, f"MCQA-{case.split}.csv"))
-            return MultipleChoiceExam(case, _shown(case, questions), seed, notes=notes)
+            return MultipleChoiceExam(case, _shown(case, questions), seed, fitted_on=questions, notes=notes)
         return _built(data, case, seed)
 
 
@@ -120,7 +121,7 @@ class BuiltExam(MultipleChoiceExam):
         seed: int,
         notes: Sequence[str] = (),
     ) -> None:
-        super().__init__(case, _shown(case, questions), seed, notes=notes)
+        super().__init__(case, _shown(case, questions), seed, fitted_on=questions, notes=notes)
         self._full = questions
         self._sets = sets
         self._of_release = of_release
