@@ -533,6 +533,25 @@ def test_an_export_that_somebody_worked_on_is_not_replaced(
 # ---- two at once
 
 
+def test_no_command_leaves_a_lock_where_people_look(workspace: Path, tmp_path: Path, cli: Cli) -> None:
+    """Not next to outputs of the workspace or of anywhere else, nor next to the database; ``cache`` is the tool's."""
+    for arguments in (
+        ("build",), ("judge", "gold"), ("export", "qrels", "--labeler", "gold"),
+        ("export", "labels", "--labeler", "gold"), ("export", "beir", "-o", tmp_path / "elsewhere"),
+        ("agree", "--draws", "0"), ("evaluate", "gold", "--draws", "0"),
+    ):  # fmt: skip
+        done = cli(*arguments)
+        assert done.status == 0, (arguments, done.err)
+    made = [path for folder in (workspace, tmp_path) for path in folder.rglob("*")]
+    assert any(path.name == "elsewhere" for path in made)
+    left = [
+        path for path in made
+        if path.suffix in (".lock", ".holder") or path.name.endswith("-locks")
+        if "cache" not in path.relative_to(tmp_path).parts
+    ]  # fmt: skip
+    assert left == []
+
+
 def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "quati_pool", "export", *map(str, arguments), "-c", str(folder / "pool.yaml")]
     return subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
