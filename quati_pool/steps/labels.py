@@ -170,8 +170,8 @@ def _missing(report: LabelsReport, name: str) -> list[dict[str, str | None]]:
                 "query_id": graded.query_id,
                 "doc_id": graded.doc_id,
                 "state": graded.status and graded.status.value,
-                "problem": failed and failed.problem,
-                "answer": failed and failed.answer,
+                "problem": None if failed is None else failed.problem,
+                "answer": None if failed is None else failed.answer,
             }
         )
     return made
