@@ -37,8 +37,9 @@ class Hardness:
     """Queries by how much labelers disagree in them, hardest first: the largest mean distance, then the
     least agreement, then by query_id.
 
-    ``among`` says whose grades are compared: those of all ``labelers``, of all ``people``, or of one
-    ``judge`` with each person (with each other judge where there are no people). A query without such a
+    ``among`` says whose grades are compared: those of all independent ``labelers``, of all ``people``, or of
+    one ``judge`` with each person (with each other independent judge where there are no people), but those
+    of a panel never with its own members'. A query without such a
     comparison is absent.
     """
 
@@ -52,12 +53,21 @@ def hardest_queries(ratings: Ratings) -> list[Hardness]:
     there is another labeler to compare with)."""
     people = [labeler for labeler in ratings.labelers if labeler in ratings.people]
     judges = [labeler for labeler in ratings.labelers if labeler not in ratings.people]
-    tables = {pair: confusion_by_query(ratings, *pair) for pair in combinations(ratings.labelers, 2)}
+    others = people or [labeler for labeler in judges if labeler in ratings.independent]
+    tables = {
+        pair: confusion_by_query(ratings, *pair)
+        for pair in combinations(ratings.labelers, 2)
+        if not ratings.shared_members(*pair)
+    }
     place = {labeler: position for position, labeler in enumerate(ratings.labelers)}
+
+    def compared(judge: str) -> list[tuple[str, str]]:
+        return [(judge, other) for other in others if not ratings.shared_members(judge, other)]
+
     groups: list[tuple[Among, str | None, list[tuple[str, str]]]] = [
-        ("labelers", None, list(tables)),
+        ("labelers", None, list(combinations(ratings.independent, 2))),
         ("people", None, list(combinations(people, 2))),
-        *(("judge", judge, [(judge, other) for other in people or judges if other != judge]) for judge in judges),
+        *(("judge", judge, compared(judge)) for judge in judges),
     ]
     found = []
     for among, judge, pairs in groups:

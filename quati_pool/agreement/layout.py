@@ -105,9 +105,14 @@ class QueryLayout:
 
 def query_layout(ratings: Ratings, name: str = "kappa") -> QueryLayout:
     """The named coefficient for each query in which a person has a common pair with another labeler, in the
-    order of ``ratings.queries``."""
+    order of ``ratings.queries``. A panel is not compared with its own members."""
     people = [labeler for labeler in ratings.labelers if labeler in ratings.people]
-    judges = [labeler for labeler in ratings.labelers if labeler not in ratings.people]
+    compared = {
+        judge: [(judge, person) for person in people if not ratings.shared_members(judge, person)]
+        for judge in ratings.labelers
+        if judge not in ratings.people
+    }
+    judges = [judge for judge, pairs in compared.items() if pairs or not people]
     shared = np.zeros(len(ratings.queries), dtype=bool)
 
     def values(pairs: list[tuple[str, str]]) -> Values:
@@ -118,7 +123,7 @@ def query_layout(ratings: Ratings, name: str = "kappa") -> QueryLayout:
             columns[:, column] = coefficients(tables, ratings.scale, [name])[name]
         return columns
 
-    groups = [values(list(combinations(people, 2))), *(values([(judge, p) for p in people]) for judge in judges)]
+    groups = [values(list(combinations(people, 2))), *(values(compared[judge]) for judge in judges)]
     groups = [group[shared] for group in groups]
     mean, std = (np.stack(columns, axis=1) for columns in zip(*map(_mean_std, groups), strict=True))
     undefined = np.stack([np.isnan(group).sum(axis=1) for group in groups], axis=1)

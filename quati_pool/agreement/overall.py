@@ -6,7 +6,7 @@ pairs and kept apart by how many labelers graded the pair.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,23 +17,27 @@ from quati_pool.agreement.ratings import Ratings
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import DRAWS, Values
 from quati_pool.stats.ratio import ratio
+from quati_pool.text.counted import listed
 
 AC2_WEIGHTS = "quadratic, by position in the scale"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Overall(Estimates):
-    """Coefficients of all labelers.
+    """Coefficients of all independent ``labelers`` together.
 
-    ``n`` and ``queries`` count, by name, the pairs whose agreement each is about (for Fleiss' kappa those
-    that all labelers graded, otherwise those that two or more did) and the queries resampled for it.
-    ``graded`` counts all graded pairs: those of a single labeler enter the grade shares of AC1 and AC2
-    and nothing else. ``ac2_weights`` says what AC2's weights are.
+    Derived ones, whose agreement with their own members is no evidence, are ``left_out``. ``n`` and ``queries``
+    count, by name, the pairs whose agreement each is about (for Fleiss' kappa those that all labelers graded,
+    otherwise those that two or more did) and the queries resampled for it. ``graded`` counts all graded pairs:
+    those of a single labeler enter the grade shares of AC1 and AC2 and nothing else. ``ac2_weights`` says what
+    AC2's weights are.
     """
 
     n: dict[str, int]
     queries: dict[str, int]
     graded: int
+    labelers: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
     ac2_weights: str = AC2_WEIGHTS
 
 
@@ -138,8 +142,11 @@ _GWET: dict[str, Callable[[_Meetings], Values]] = {
 
 
 def overall(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> Overall:
-    """All coefficients of all labelers, with intervals over the queries that bear on each; draws=0 leaves
-    intervals out."""
+    """All coefficients of all independent labelers, with intervals over the queries that bear on each; draws=0
+    leaves intervals out."""
+    left_out = tuple(name for name in ratings.labelers if name in ratings.members)
+    if left_out:
+        ratings = ratings.only(ratings.independent)
     order = queries_by_id(ratings)
     met, single = (sums[order] for sums in _by_query(ratings))
     two, every = met.any(axis=(1, 2, 3)), met[:, -1:].any(axis=(1, 2, 3))
@@ -158,7 +165,7 @@ def overall(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> Overall:
             values[name], resampled[name] = coefficient(total), coefficient(totals)
             queries[name] = int(kept.sum())
             counts[name] = int((pairs[-1:] if group is _FLEISS else pairs).sum())
-    found = estimate(values, resampled, lambda name: _why(name, ratings, counts, total), draws, queries)
+    found = estimate(values, resampled, lambda name: _why(name, ratings, counts, total, left_out), draws, queries)
     return Overall(
         values=found.values,
         intervals=found.intervals,
@@ -166,6 +173,8 @@ def overall(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> Overall:
         n=counts,
         queries=queries,
         graded=len(ratings),
+        labelers=ratings.labelers,
+        left_out=left_out,
     )
 
 
@@ -191,10 +200,21 @@ def _by_query(ratings: Ratings) -> tuple[Int, Int]:
     return met, np.bincount(at, minlength=queries * grades).reshape(queries, grades)
 
 
-def _why(name: str, ratings: Ratings, counts: Mapping[str, int], total: _Meetings) -> str:
+def basis(labelers: Sequence[str], left_out: Sequence[str]) -> str:
+    """What coefficients rest on, as a part of a sentence: "over lexical and local; the panel both is left out"."""
+    over = f"over {listed(labelers)}" if labelers else "over nobody"
+    if not left_out:
+        return over
+    panels = f"the panel {left_out[0]} is" if len(left_out) == 1 else f"the panels {listed(left_out)} are"
+    return f"{over}; {panels} left out"
+
+
+def _why(name: str, ratings: Ratings, counts: Mapping[str, int], total: _Meetings, left_out: Sequence[str]) -> str:
     labelers = len(ratings.labelers)
     if labelers < 2:
-        return "there are no two labelers"
+        if not left_out:
+            return "there are no two labelers"
+        return f"there are no two independent labelers ({basis(ratings.labelers, left_out)})"
     if counts[name] == 0:
         by = f"all {labelers} labelers" if name in _FLEISS and labelers > 2 else "two labelers"
         return f"no pair was graded by {by}"

@@ -18,7 +18,8 @@ from quati_pool.stats.bootstrap import DRAWS, Values
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairAgreement(Estimates):
-    """Two labelers over the ``n`` pairs that both graded, in ``queries`` queries.
+    """Two labelers over the ``n`` pairs that both graded, in ``queries`` queries. Where they have
+    ``shared_members``, as a panel and its member have, they agree by construction.
 
     ``confusion``, shape (grades, grades): rows are ``a``'s grades, columns ``b``'s. ``binarized`` has the
     same coefficients where a grade of the key or more is relevant (1) and a lower one is not (0), for
@@ -31,6 +32,7 @@ class PairAgreement(Estimates):
     queries: int
     confusion: Int
     binarized: dict[int, Estimates]
+    shared_members: tuple[str, ...] = ()
 
 
 def pairwise(ratings: Ratings, draws: int = DRAWS, seed: int = 0, *, binarized: bool = True) -> list[PairAgreement]:
@@ -46,13 +48,20 @@ def pairwise(ratings: Ratings, draws: int = DRAWS, seed: int = 0, *, binarized: 
     tables = [table[table.any(axis=(1, 2))] for table in tables]
     drawn = resample(tables, draws, seed)
     return [
-        _agreement(a, b, table, totals, ratings.scale, thresholds, draws)
+        _agreement(a, b, table, totals, ratings.scale, thresholds, draws, ratings.shared_members(a, b))
         for (a, b), table, totals in zip(names, tables, drawn, strict=True)
     ]
 
 
 def _agreement(
-    a: str, b: str, tables: Int, drawn: Values, scale: Sequence[int], thresholds: Sequence[int], draws: int
+    a: str,
+    b: str,
+    tables: Int,
+    drawn: Values,
+    scale: Sequence[int],
+    thresholds: Sequence[int],
+    draws: int,
+    shared_members: tuple[str, ...],
 ) -> PairAgreement:
     total: Int = tables.sum(axis=0)
 
@@ -84,6 +93,7 @@ def _agreement(
             )
             for grade in thresholds
         },
+        shared_members=shared_members,
     )
 
 

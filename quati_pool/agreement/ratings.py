@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ class Ratings:
     ``grade``, shape (labelers, pairs), holds positions in ``scale`` (ascending grades), -1 where the
     labeler has no grade. ``query`` and ``doc``, shape (pairs,), are codes into ``queries`` and
     ``docs``; pairs are sorted by query, then doc. ``people`` are those labelers that are persons.
+    ``members`` holds, for each derived labeler (a panel, a consensus), the labelers, none of them derived,
+    from whose grades its own are computed, whether these are compared here or not.
     """
 
     labelers: tuple[str, ...]
@@ -31,6 +33,7 @@ class Ratings:
     query: Int
     doc: Int
     grade: Positions
+    members: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.query)
@@ -40,9 +43,40 @@ class Ratings:
         grades: Positions = self.grade[self.labelers.index(labeler)]
         return grades
 
+    @property
+    def independent(self) -> tuple[str, ...]:
+        """The labelers whose grades are not computed from other labelers'."""
+        return tuple(labeler for labeler in self.labelers if labeler not in self.members)
+
+    def shared_members(self, a: str, b: str) -> tuple[str, ...]:
+        """Whose grades enter both labelers', by name: of a panel and its member that member, of two panels
+        the members of both; none for independent labelers."""
+        return tuple(sorted(self.members.get(a, frozenset({a})) & self.members.get(b, frozenset({b}))))
+
+    def only(self, labelers: Collection[str]) -> Ratings:
+        """These labelers alone, with the pairs that one of them graded."""
+        rows = [row for row, labeler in enumerate(self.labelers) if labeler in labelers]
+        grade = self.grade[rows]
+        kept = np.flatnonzero((grade >= 0).any(axis=0))
+        return replace(
+            self,
+            labelers=tuple(self.labelers[row] for row in rows),
+            people=self.people.intersection(labelers),
+            query=self.query[kept],
+            doc=self.doc[kept],
+            grade=grade[:, kept],
+            members={name: members for name, members in self.members.items() if name in labelers},
+        )
+
     @classmethod
-    def join(cls, graded: Mapping[str, Qrels], scale: Sequence[int], people: Collection[str] = ()) -> Ratings:
-        """Joins labelers on query_id and doc_id; the scale is sorted.
+    def join(
+        cls,
+        graded: Mapping[str, Qrels],
+        scale: Sequence[int],
+        people: Collection[str] = (),
+        members: Mapping[str, frozenset[str]] | None = None,
+    ) -> Ratings:
+        """Joins labelers on query_id and doc_id; the scale is sorted. A derived labeler is no person.
 
         Raises QuatiPoolError for a grade that is not of the scale.
         """
@@ -59,8 +93,9 @@ class Ratings:
                 raise _off_scale(name, qrels, off, scale)
             grade[row, np.searchsorted(pairs, keys[row])] = position
         joined_query, joined_doc = np.divmod(pairs, max(len(docs), 1))
-        named = frozenset(people)
-        return cls(tuple(graded), named, tuple(scale), queries, docs, joined_query, joined_doc, grade)
+        derived = {name: theirs for name, theirs in (members or {}).items() if name in graded}
+        named = frozenset(people).difference(derived)
+        return cls(tuple(graded), named, tuple(scale), queries, docs, joined_query, joined_doc, grade, derived)
 
 
 def _off_scale(name: str, qrels: Qrels, off: Int, scale: Sequence[int]) -> QuatiPoolError:

@@ -24,8 +24,8 @@ LAYOUTS = ("kappa", "spearman", "pearson")
 
 @dataclass(frozen=True, eq=False)
 class AgreeReport:
-    """Everything ``agree`` says; ``unmatched`` are the pairs that one labeler alone graded, as positions
-    in ``ratings``, by labeler."""
+    """Everything ``agree`` says; ``unmatched`` are the pairs that no other independent labeler graded, as
+    positions in ``ratings``, by labeler; of a derived labeler those that no independent one did."""
 
     gathered: Gathered
     ratings: Ratings
@@ -38,6 +38,13 @@ class AgreeReport:
     unmatched: dict[str, list[int]]
     draws: int
     seed: int
+
+    @property
+    def compared(self) -> list[PairAgreement]:
+        """The pairs of labelers that share no member, as a panel and its member do, and such as were asked for
+        by name."""
+        named = set(self.gathered.named)
+        return [pair for pair in self.pairs if not pair.shared_members or {pair.a, pair.b} <= named]
 
 
 def agree(
@@ -71,21 +78,32 @@ def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) 
     if seed is None:
         seed = gathered.config.seed if gathered.config else 0
     ratings = side_by_side(gathered)
-    alone = (ratings.grade >= 0).sum(axis=0) == 1
+    independent = np.isin(ratings.labelers, ratings.independent)
+    by = (ratings.grade[independent] >= 0).sum(axis=0)
     pairs = pairwise(ratings, draws, seed)
+    apart = [pair for pair in pairs if not pair.shared_members]
+    with_people = [name for name in ratings.labelers if name in ratings.people or _meets(name, ratings)]
     return AgreeReport(
         gathered,
         ratings,
         pairs,
         overall(ratings, draws, seed),
         per_query(ratings),
-        {name: layout(matrix(pairs, ratings.labelers, name), ratings.labelers, ratings.people) for name in LAYOUTS},
+        {name: layout(matrix(apart, with_people, name), with_people, ratings.people) for name in LAYOUTS},
         query_layout(ratings),
         hardest_queries(ratings),
-        {name: np.flatnonzero(alone & (ratings.of(name) >= 0)).tolist() for name in ratings.labelers},
+        {
+            name: np.flatnonzero((by == (name not in ratings.members)) & (ratings.of(name) >= 0)).tolist()
+            for name in ratings.labelers
+        },
         draws,
         seed,
     )
+
+
+def _meets(labeler: str, ratings: Ratings) -> bool:
+    """Whether there is a person who is no member of the labeler."""
+    return any(not ratings.shared_members(labeler, person) for person in ratings.people)
 
 
 def side_by_side(gathered: Gathered) -> Ratings:
@@ -98,7 +116,8 @@ def side_by_side(gathered: Gathered) -> Ratings:
         raise QuatiPoolError(
             f"{there}; agreement needs two labelers: run another judge, or name files with --labels NAME=FILE"
         )
-    ratings = Ratings.join(graded, list(gathered.scale), gathered.people)
+    members = {source.name: source.members for source in gathered.sources if source.members}
+    ratings = Ratings.join(graded, list(gathered.scale), gathered.people, members)
     if (ratings.grade >= 0).sum(axis=0).max(initial=0) < 2:
         raise QuatiPoolError(_nothing_common(ratings))
     return ratings

@@ -22,7 +22,7 @@ MOST_CONFUSIONS = 15
 def drawn(report: AgreeReport) -> list[PairAgreement]:
     """The pairs of labelers whose confusion matrix is drawn: all of them, or the first ``MOST_CONFUSIONS``,
     pairs with a person before the others."""
-    common = [pair for pair in report.pairs if pair.n]
+    common = [pair for pair in report.compared if pair.n]
     people = report.ratings.people
     if len(common) > MOST_CONFUSIONS:
         common.sort(key=lambda pair: people.isdisjoint((pair.a, pair.b)))
@@ -31,7 +31,7 @@ def drawn(report: AgreeReport) -> list[PairAgreement]:
 
 def not_drawn(report: AgreeReport) -> str | None:
     """A sentence on the confusion matrices that are not drawn; None where all are."""
-    there, shown = sum(pair.n > 0 for pair in report.pairs), len(drawn(report))
+    there, shown = sum(pair.n > 0 for pair in report.compared), len(drawn(report))
     if shown == there:
         return None
     return f"{shown:,} of {there:,} confusion matrices are drawn, those with people first; the tables hold all"

@@ -13,9 +13,11 @@ from quati_pool.agreement.coefficients import COEFFICIENTS
 from quati_pool.agreement.disagreement import by_grade
 from quati_pool.agreement.estimates import Estimates
 from quati_pool.agreement.layout import Layout
+from quati_pool.agreement.overall import basis
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.steps.agree import AgreeReport
+from quati_pool.text.counted import counted
 
 HEADINGS = {
     "kappa": "κ",
@@ -46,26 +48,27 @@ _LONGEST_QUERY = 100
 def tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: bool = False) -> list[Table]:
     """All tables; κ by query has at most ``queries`` rows, None for all. With ``whole`` no table leaves a
     row out."""
-    return [*main_tables(report), *detail_tables(report, queries, whole=whole)]
+    return [*main_tables(report, whole=whole), *detail_tables(report, queries, whole=whole)]
 
 
-def main_tables(report: AgreeReport) -> list[Table]:
+def main_tables(report: AgreeReport, *, whole: bool = False) -> list[Table]:
     """Who graded, how far they agree two by two and together, and the paper's Tables 3 to 5."""
-    made = [_labelers(report), _pairs(report)]
+    made = [_labelers(report), _pairs(report, whole)]
     if report.draws:
-        made.append(_intervals(report))
+        made.append(_intervals(report, whole))
     made.append(_together(report))
-    if report.ratings.people:
+    if any(not pair.shared_members and {pair.a, pair.b} & report.ratings.people for pair in report.pairs):
         made += [_layout(report, name, found) for name, found in report.layouts.items()]
     return made
 
 
 def detail_tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: bool = False) -> list[Table]:
     """Confusion matrices, and where labelers disagree: by threshold, query and grade; pairs to look at."""
-    made = [_binarized(report), *(confusion_table(report, pair) for pair in report.pairs if pair.n)]
+    pairs = _shown(report, whole)
+    made = [_binarized(report, pairs), *(confusion_table(report, pair) for pair in pairs if pair.n)]
     if len(report.ratings.people) > 1 or (report.ratings.people and report.query_layout.judges):
         made.append(_by_query(report, None if whole else queries))
-    return [*made, *_hardest(report, whole), _by_grade(report), *_listed(report, whole)]
+    return [*made, *_hardest(report, whole), _by_grade(report, pairs), *_listed(report, whole)]
 
 
 def as_data(report: AgreeReport) -> dict[str, Any]:
@@ -89,6 +92,8 @@ def as_data(report: AgreeReport) -> dict[str, Any]:
                 "graded": len(source.qrels),
                 "without_grade": dict(source.lacking),
                 "revealed": source.revealed,
+                "derived": bool(source.members),
+                "members": sorted(source.members),
                 "unmatched": _ids(report, report.unmatched[source.name]),
             }
             for source in gathered.sources
@@ -96,6 +101,8 @@ def as_data(report: AgreeReport) -> dict[str, Any]:
         "pairs": [_pair_data(pair) for pair in report.pairs],
         "overall": {
             **found.values,
+            "labelers": list(found.labelers),
+            "left_out": list(found.left_out),
             "intervals": _ends(found),
             "undefined_draws": _undefined_draws(found),
             "n": found.n,
@@ -143,13 +150,14 @@ def as_rows(report: AgreeReport) -> str:
     """CSV with one row a coefficient: of each pair of labelers, plain and binarised, and of all together."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["a", "b", "relevant_from", "coefficient", "value", "low", "high", "pairs"])
+    writer.writerow(["a", "b", "relevant_from", "coefficient", "value", "low", "high", "pairs", "shared_members"])
     for pair in report.pairs:
         for threshold, found in [("", pair), *((str(grade), found) for grade, found in pair.binarized.items())]:
             for name, value, low, high in _values(found):
-                writer.writerow([pair.a, pair.b, threshold, name, value, low, high, pair.n])
+                shared = ", ".join(pair.shared_members)
+                writer.writerow([pair.a, pair.b, threshold, name, value, low, high, pair.n, shared])
     for name, value, low, high in _values(report.overall):
-        writer.writerow(["", "", "", name, value, low, high, report.overall.n[name]])
+        writer.writerow(["", "", "", name, value, low, high, report.overall.n[name], ""])
     return out.getvalue()
 
 
@@ -170,6 +178,7 @@ def _pair_data(pair: PairAgreement) -> dict[str, Any]:
         "b": pair.b,
         "n": pair.n,
         "queries": pair.queries,
+        "shared_members": list(pair.shared_members),
         **pair.values,
         "confusion": pair.confusion.tolist(),
         "intervals": _ends(pair),
@@ -285,7 +294,8 @@ def _labelers(report: AgreeReport) -> Table:
     rows: list[list[Cell]] = []
     for source in gathered.sources:
         grades = scale[ratings.of(source.name)[ratings.of(source.name) >= 0]]
-        kind = "person" if source.kind == "assessor" else "label file" if source.origin else source.kind
+        person = "decisions on people's labels" if source.members else "person"
+        kind = person if source.kind == "assessor" else "label file" if source.origin else source.kind
         mean = float(grades.mean()) if len(grades) else None
         rows.append([source.name, kind, len(grades), source.ungraded, len(report.unmatched[source.name]), mean])
     columns = [Column("Labeler"), Column("Kind"), Column("Pairs graded"), Column("Without a grade")]
@@ -300,22 +310,37 @@ def _labelers(report: AgreeReport) -> Table:
     return Table("Labelers", [*columns, Column("Graded by no other"), Column("Mean grade", 4)], rows, " ".join(notes))
 
 
-def _pairs(report: AgreeReport) -> Table:
-    rows: list[list[Cell]] = [[pair.a, pair.b, pair.n, *pair.values.values()] for pair in report.pairs]
+def _shown(report: AgreeReport, whole: bool) -> list[PairAgreement]:
+    return report.pairs if whole else report.compared
+
+
+def _pairs(report: AgreeReport, whole: bool) -> Table:
+    shown = _shown(report, whole)
+    # A panel and its member agree by construction: where they are shown, they are marked.
+    marked = any(pair.shared_members for pair in shown)
+    rows: list[list[Cell]] = [
+        [pair.a, pair.b, pair.n, *pair.values.values(), *([", ".join(pair.shared_members)] if marked else [])]
+        for pair in shown
+    ]
     decimals = [Column(HEADINGS.get(name, name), 4) for name in COEFFICIENTS]
     note = "Same grade: share of the pairs. Mean difference: the first labeler's mean grade less the second's."
-    reasons = [_reasons(f"{pair.a} and {pair.b}", pair) for pair in report.pairs]
+    reasons = [_reasons(f"{pair.a} and {pair.b}", pair) for pair in shown]
+    if marked:
+        reasons.append("Two labelers with a shared member agree by construction.")
+    if len(shown) < len(report.pairs):
+        left = counted(len(report.pairs) - len(shown), "pair of labelers is", "pairs of labelers are")
+        reasons.append(f"{left} left out that agree by construction: a panel with its own member; the JSON has them.")
     columns = [Column("Labeler"), Column("and"), Column("Pairs"), *decimals]
+    columns += [Column("Shared members")] if marked else []
     return Table("Agreement of two labelers", columns, rows, " ".join(filter(None, [note, *reasons])))
 
 
-def _intervals(report: AgreeReport) -> Table:
-    rows: list[list[Cell]] = [
-        [pair.a, pair.b, *(_interval(pair, name) for name in COEFFICIENTS)] for pair in report.pairs
-    ]
+def _intervals(report: AgreeReport, whole: bool) -> Table:
+    shown = _shown(report, whole)
+    rows: list[list[Cell]] = [[pair.a, pair.b, *(_interval(pair, name) for name in COEFFICIENTS)] for pair in shown]
     columns = [Column("Labeler"), Column("and"), *(Column(HEADINGS.get(name, name), 4) for name in COEFFICIENTS)]
     note = f"Bootstrap over queries, {report.draws:,} resamples, seed {report.seed}, percentiles 2.5 and 97.5."
-    lost = max((ends.undefined for pair in report.pairs for ends in pair.intervals.values()), default=0)
+    lost = max((ends.undefined for pair in shown for ends in pair.intervals.values()), default=0)
     if lost:
         note += f" Resamples in which a coefficient is undefined are left out, up to {lost:,} of them."
     return Table("95 % intervals", columns, rows, note)
@@ -344,9 +369,9 @@ def _reasons(what: str, found: Estimates) -> str:
     return f"{what}: {'; '.join(told)}." if told else ""
 
 
-def _binarized(report: AgreeReport) -> Table:
+def _binarized(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
     rows: list[list[Cell]] = []
-    for pair in report.pairs:
+    for pair in pairs:
         for grade, found in pair.binarized.items():
             row = [found.values[name] for name in ("kappa", "pearson", "agreement", "difference")]
             rows.append([pair.a, pair.b, f"≥ {grade}", row[0], *_ends_of(report, found, "kappa"), *row[1:]])
@@ -362,11 +387,14 @@ def _together(report: AgreeReport) -> Table:
         [_TOGETHER[name], value, *_ends_of(report, found, name), found.n[name]] for name, value in found.values.items()
     ]
     columns = [Column("Coefficient"), Column("Value", 4), *_ends_column(report), Column("Pairs")]
+    over = basis(found.labelers, found.left_out)
     note = (
-        "Missing grades are allowed but in Fleiss' κ. AC1 and AC2 take the shares of grades from all "
-        f"{found.graded:,} graded pairs, those of one labeler alone too; AC2's weights: {found.ac2_weights}."
+        f"{over[0].upper()}{over[1:]}. Missing grades are allowed but in Fleiss' κ. AC1 and AC2 take the shares of "
+        f"grades from all {found.graded:,} graded pairs, those of one labeler alone too; AC2's weights: "
+        f"{found.ac2_weights}."
     )
-    return Table("All labelers together", columns, rows, " ".join(filter(None, [note, _reasons("Here", found)])))
+    title = "All independent labelers together" if found.left_out else "All labelers together"
+    return Table(title, columns, rows, " ".join(filter(None, [note, _reasons("Here", found)])))
 
 
 def _layout(report: AgreeReport, name: str, found: Layout) -> Table:
@@ -381,13 +409,13 @@ def _layout(report: AgreeReport, name: str, found: Layout) -> Table:
         rows.append(["Mean human annotators", *[""] * len(found.people), found.human_mean, found.human_std, ""])
         columns.append(Column("Difference to human mean", 4))
     note = "Means over the people, of a person over the others; population standard deviations."
-    counts = [pair.n for pair in report.pairs if {pair.a, pair.b} & report.ratings.people]
+    apart = [pair for pair in report.pairs if not pair.shared_members and {pair.a, pair.b} & report.ratings.people]
+    counts = [pair.n for pair in apart]
     if min(counts) < max(counts):
         note += (
             f" They are over different pairs: from {min(counts):,} to {max(counts):,} that two labelers both graded."
         )
-    undefined = [f"{pair.a} and {pair.b}" for pair in report.pairs
-                 if pair.values[name] is None and {pair.a, pair.b} & report.ratings.people]  # fmt: skip
+    undefined = [f"{pair.a} and {pair.b}" for pair in apart if pair.values[name] is None]
     if undefined:
         note += f" Undefined, and in no mean: {', '.join(undefined)}."
     return Table(f"{_TITLES[name]} with people", columns, rows, note)
@@ -449,9 +477,10 @@ def _cut(text: str, longest: int = _LONGEST_QUERY) -> str:
 def _hardest(report: AgreeReport, whole: bool) -> list[Table]:
     made = []
     columns = [Column("Query"), Column("Comparisons"), Column("Same grade", 4), Column("Mean distance", 4)]
+    apart = [hard for hard in report.hardest if hard.among != "labelers"]
     # Two judges alone are both as far from the other.
-    alike = len(report.ratings.labelers) == 2 and not report.ratings.people
-    for hard in report.hardest[:1] if alike else report.hardest[1:]:
+    alike = len(apart) == 2 and not report.ratings.people
+    for hard in report.hardest[:1] if alike else apart:
         whom = hard.judge if hard.judge else {"people": "people", "labelers": "the labelers"}[hard.among]
         rows: list[list[Cell]] = [
             [_query(report, q.query_id), q.n, q.agreement, q.distance]
@@ -464,9 +493,9 @@ def _hardest(report: AgreeReport, whole: bool) -> list[Table]:
     return made
 
 
-def _by_grade(report: AgreeReport) -> Table:
+def _by_grade(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
     rows: list[list[Cell]] = []
-    for pair in report.pairs:
+    for pair in pairs:
         if not pair.n:
             continue
         found = by_grade(pair.confusion, report.ratings.scale)

@@ -80,7 +80,7 @@ def tables(made: Demo) -> list[Table]:
         *diversity_report.tables(made.built),
         *judge_report.tables(made.judged),
         *agree_report.main_tables(made.agreed),
-        *(agree_report.confusion_table(made.agreed, pair) for pair in made.agreed.pairs),
+        *(agree_report.confusion_table(made.agreed, pair) for pair in made.agreed.compared),
         *boards,
         *evaluate_report.ranking_tables(made.evaluated)[:2],
     ]

@@ -17,6 +17,7 @@ from quati_pool.files.artefacts import file_digest
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Qrels
 from quati_pool.registry import nearest
+from quati_pool.steps.derived import members
 from quati_pool.steps.export import as_qrels, nothing_graded
 from quati_pool.steps.inputs import load_queries
 from quati_pool.steps.label_files import kind_of, read_label_source
@@ -30,7 +31,8 @@ NEVER_ASKED = "never asked"
 class LabelSource:
     """A labeler with its grades. ``lacking`` counts the pairs it has no grade for, by state; ``origin``
     is its file as it was named, None where its labels are in the store or computed from it; ``revealed``
-    counts the grades that were given in sight of a judge's."""
+    counts the grades that were given in sight of a judge's. ``members`` are the labelers from whose grades
+    a derived labeler's follow (``steps.derived``)."""
 
     name: str
     kind: str
@@ -39,6 +41,7 @@ class LabelSource:
     origin: Path | None = None
     lacking: Mapping[str, int] = field(default_factory=dict)
     revealed: int = 0
+    members: frozenset[str] = frozenset()
 
     @property
     def ungraded(self) -> int:
@@ -71,6 +74,8 @@ class Gathered:
     problems: Mapping[str, str]
     revealed: bool = False
     """Whether people's second labels were asked for."""
+    named: tuple[str, ...] = ()
+    """The labelers of the workspace that were asked for by name."""
 
     @property
     def versions(self) -> dict[str, str | None]:
@@ -79,7 +84,8 @@ class Gathered:
 
     @property
     def people(self) -> list[str]:
-        return [source.name for source in self.sources if source.kind == "assessor"]
+        """The labelers that are persons; a lead's decisions, which follow from others' labels, are none."""
+        return [source.name for source in self.sources if source.kind == "assessor" and not source.members]
 
 
 def workspace_for(config_path: Path, names: Sequence[str], given: LabelFiles) -> PoolConfig | None:
@@ -126,6 +132,7 @@ def gather(
         if wanted or not names:
             with _one_state(config, store) as opened:
                 stored, problems = from_store(Grading(config, opened, pool, revealed=revealed), wanted)
+        stored = [_apart(source, given.files) for source in stored]
         if files and (config.folder / config.queries.path).exists():
             queries = {query.query_id: query.query for query in load_queries(config).queries}
     if given.queries is not None:
@@ -163,6 +170,14 @@ def gather(
         f"{matched.matched_by} and {matched.passages_by}",
         problems,
         revealed,
+        tuple(names),
+    )
+
+
+def _apart(source: LabelSource, files: Collection[str]) -> LabelSource:
+    """A file of the command line is independent of the workspace's labeler of the same name."""
+    return replace(
+        source, members=frozenset(f"pool.yaml's {name}" if name in files else name for name in source.members)
     )
 
 
@@ -210,7 +225,7 @@ def from_store(
         if column.graded:
             qrels = as_qrels(column.graded)
             told = (labeler.name, labeler.kind, qrels, labeler.version, None, column.lacking, column.revealed)
-            found.append(LabelSource(*told))
+            found.append(LabelSource(*told, members(labeler)))
     return found, problems
 
 

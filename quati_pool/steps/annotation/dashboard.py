@@ -75,7 +75,8 @@ class QueryProgress(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Agreement:
     """What ``quati-pool agree`` says of people with each other (``pairs`` and ``overall`` of two people or more)
-    and with each judge (``judged``), over the pairs that people labelled, but for binarized grades. ``why`` says
+    and with each judge (``judged``) but the panels that they are members of, over the pairs that people
+    labelled, but for binarized grades. ``why`` says
     what is lacking where there are none; ``problems`` why a judge is left out."""
 
     pairs: tuple[PairAgreement, ...]
@@ -231,7 +232,8 @@ def _agreement(pairs: PeoplesPairs, sources: list[LabelSource], problems: Mappin
     together, why = None, None
     try:
         # Judges with each other are left to agree: here they are read where people labelled, and nowhere else.
-        found = [pair for pair in pairwise(_ratings(pairs, sources), DRAWS, seed, binarized=False) if pair.n]
+        compared = pairwise(_ratings(pairs, sources), DRAWS, seed, binarized=False)
+        found = [pair for pair in compared if pair.n and not pair.shared_members]
         together = overall(_ratings(pairs, people), DRAWS, seed)
     except QuatiPoolError as error:
         why = str(error)
