@@ -51,6 +51,14 @@ BaselineOption = Annotated[
     str | None, typer.Option("--baseline", metavar="SYSTEM", help="Test all others against this run.")
 ]
 TestOption = Annotated[PairedTest, typer.Option("--test", help="The paired test over queries.")]
+MainLabelerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--labeler",
+        metavar="NAME",
+        help="The main labeler: its leaderboard comes first. By default people before language models before programs.",
+    ),
+]
 AlphaOption = Annotated[float, typer.Option("--alpha", help="The level of significance.")]
 
 
@@ -80,6 +88,7 @@ def evaluate(
         bool,
         typer.Option("--robust", help="Add the worst query of each cluster: cluster_id of the queries' file."),
     ] = False,
+    labeler: MainLabelerOption = None,
     queries: QueriesOption = None,
     column: ColumnOption = None,
     grade: GradeOption = None,
@@ -107,10 +116,12 @@ def evaluate(
     given = label_files(qrels, None, column, grade, queries, scale, named, hint="--qrels")
     if named is not None:
         measures, seed = measures or named.measures, named.seed if seed is None else seed
-    settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth, robust)
+    settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth, robust, labeler)
     found = step(config, names or (), given, run or (), settings, pool, named)
     for name, problem in found.gathered.problems.items():
         typer.echo(f"{name} is left out: {problem}", err=True)
+    if found.main is not None:
+        typer.echo(found.main.said, err=True)
     with ConsoleListener() as listener:
         write(found, output, listener)
     if how is Format.json:

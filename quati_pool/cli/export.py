@@ -15,6 +15,7 @@ from quati_pool.cli.console import ConsoleListener
 from quati_pool.cli.judge import PoolOption
 from quati_pool.errors import ConfigError
 from quati_pool.registry import EXPORTS
+from quati_pool.text.counted import listed
 
 MissingOption = Annotated[bool, typer.Option("--allow-missing", help="Leave pairs without a grade out, as unjudged.")]
 
@@ -60,7 +61,14 @@ def _format_command(name: str) -> Any:
 
 
 def export_qrels(
-    labeler: Annotated[str, typer.Option("--labeler", help="A judge, a person or a consensus.")],
+    labeler: Annotated[
+        str | None,
+        typer.Option(
+            "--labeler",
+            help="A judge, a person or a consensus; by default the main labeler: people before language models "
+            "before programs.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; qrels/LABELER.qrels by default.")
     ] = None,
@@ -76,6 +84,8 @@ def export_qrels(
 
     with ConsoleListener() as listener:
         made = step(config, labeler, output, allow_missing=allow_missing, pool=pool, listener=listener)
+    if made.main is not None:
+        typer.echo(made.main.said, err=True)
     standing = made.standing
     inside = sum(standing.grades.values())
     written = inside + made.outside
@@ -129,7 +139,10 @@ def export_format(
     labeler: Annotated[
         list[str] | None,
         typer.Option(
-            "--labeler", metavar="NAME", help="Whose grades (repeatable), the main one first; all by default."
+            "--labeler",
+            metavar="NAME",
+            help="Whose grades (repeatable), the main one first. By default people's first, then language models'; "
+            "where people graded, programs and panels are left out.",
         ),
     ] = None,
     output: Annotated[
@@ -154,6 +167,11 @@ def export_format(
             path=output,
             allow_missing=allow_missing,
         )
+    if made.main is not None:
+        typer.echo(made.main.said, err=True)
+    if made.peers_left_out:
+        left_out = listed(made.peers_left_out)
+        typer.echo(f"not exported next to people: {left_out}; name all that you want with --labeler", err=True)
     for who, standing in made.labelers.items():
         inside = sum(standing.grades.values())
         left = standing.pairs - inside

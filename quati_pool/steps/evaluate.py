@@ -36,7 +36,8 @@ from quati_pool.records import Qrels, Run
 from quati_pool.registry import nearest
 from quati_pool.stats.bootstrap import DRAWS
 from quati_pool.steps.keys import refuse_outdated
-from quati_pool.steps.label_sources import Gathered, LabelFiles, LabelSource, gather, workspace_for
+from quati_pool.steps.label_sources import Gathered, LabelFiles, LabelSource, coverage, gather, workspace_for
+from quati_pool.steps.main_labeler import MainLabeler
 from quati_pool.steps.run_sources import RunSet, run_sets, workspace_runs
 
 _NO_CLUSTER = "no judged query has a cluster_id"
@@ -47,7 +48,8 @@ _NDCG = re.compile(r"nDCG@([0-9]+)\Z")
 class Settings:
     """How runs are measured and compared. ``measures`` None: those of pool.yaml, or the default ones; the
     first ranks the runs. ``baseline``: the run that the others are tested against, on every measure.
-    ``robust``: clusters of related queries count too."""
+    ``robust``: clusters of related queries count too. ``labeler``: whose leaderboard comes first, and is the
+    reference of the others; the main labeler's where not given."""
 
     measures: Sequence[str] | None = None
     baseline: str | None = None
@@ -57,6 +59,7 @@ class Settings:
     seed: int | None = None
     pool_depth: int | None = None
     robust: bool = False
+    labeler: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,8 @@ class Condition:
     """One set of runs under one labeler's qrels. ``bounds`` holds, for each nDCG with a cutoff, the lowest
     and highest mean of each run over the grades of ``scale`` that its unjudged documents could have, shape
     (runs,) each. ``letters``: runs that share one cannot be told apart by the first measure. ``quality`` is the
-    reason where there is none, and so is ``robust``, which is None where it was not asked for."""
+    reason where there is none, and so is ``robust``, which is None where it was not asked for. ``covers``: of how
+    many pairs of the pool the labeler has a grade, and how many there are; None where there is no pool to ask."""
 
     name: str
     run_set: RunSet
@@ -98,6 +102,7 @@ class Condition:
     against: Mapping[str, tuple[Comparison, ...]]
     quality: PoolQuality | str
     robust: Robust | str | None = None
+    covers: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +119,8 @@ class Evaluation:
     rankings: list[tuple[Condition, Condition, RankingComparison]]
     systems: Conditions | None
     clusters: Clusters | None = None
+    main: MainLabeler | None = None
+    """The labeler whose condition comes first; None where the labelers were named, the first of them first."""
 
 
 def evaluate(
@@ -164,12 +171,18 @@ def measure(
     if settings.baseline is not None and settings.baseline not in known:
         raise ConfigError(f"--baseline {settings.baseline}: no such run; {nearest(settings.baseline, known)}")
     seed = settings.seed if settings.seed is not None else config.seed if config else 0
+    main = gathered.main if settings.labeler is None else _named_main(gathered, settings.labeler)
+    sources = sorted(gathered.sources, key=lambda source: main is None or source.name != main.name)
+    covers = coverage(gathered)
     pools = {id(run_set): _proposed(run_set) for run_set in sets}
     conditions = [
-        _condition(
-            name, run_set, source, measures, settings, seed, _scale(gathered, source), pools[id(run_set)], clusters
+        replace(
+            _condition(
+                name, run_set, source, measures, settings, seed, _scale(gathered, source), pools[id(run_set)], clusters
+            ),
+            covers=covers.get(source.name),
         )
-        for name, run_set, source in _conditions(sets, gathered.sources)
+        for name, run_set, source in _conditions(sets, sources)
     ]
     if clusters is not None and not any(isinstance(condition.robust, Robust) for condition in conditions):
         raise _not_clustered(clusters, conditions)
@@ -181,7 +194,14 @@ def measure(
     ]
     several = {condition.name: condition.scores for condition in conditions}
     systems = systems_by_condition(several, first) if len(several) > 1 else None
-    return Evaluation(config, gathered, measures, settings, seed, conditions, rankings, systems, clusters)
+    return Evaluation(config, gathered, measures, settings, seed, conditions, rankings, systems, clusters, main)
+
+
+def _named_main(gathered: Gathered, name: str) -> MainLabeler:
+    known = [source.name for source in gathered.sources]
+    if name not in known:
+        raise ConfigError(f"--labeler {name}: no such labeler here; {nearest(name, known)}")
+    return MainLabeler(name, f"main labeler: {name}")
 
 
 def _clusters(path: Path | None, config: PoolConfig | None) -> Clusters:

@@ -76,6 +76,7 @@ def as_data(evaluation: Evaluation, per_query: bool = False) -> dict[str, Any]:
         "baseline": evaluation.settings.baseline,
         "draws": evaluation.settings.draws,
         "seed": evaluation.seed,
+        **_main(evaluation),
         "qrels": [_condition(evaluation, condition, per_query) for condition in evaluation.conditions],
         "rank_correlation": [_ranking(a, b, found) for a, b, found in evaluation.rankings],
         "duplicates": [
@@ -130,6 +131,13 @@ def by_query(evaluation: Evaluation) -> str:
     return out.getvalue()
 
 
+def _main(evaluation: Evaluation) -> dict[str, Any]:
+    main = evaluation.main
+    if main is None:
+        return {"main_labeler": None, "undefined": {"main_labeler": "the labelers were named"}}
+    return {"main_labeler": main.name, **({"undefined": {"main_labeler": main.said}} if main.name is None else {})}
+
+
 def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) -> dict[str, Any]:
     scores, board, source = condition.scores, condition.board, condition.source
     holes = {one.run_tag: one for one in condition.holes}
@@ -142,6 +150,7 @@ def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) ->
         "runs_from": condition.run_set.name or None,
         "absent_runs": dict(condition.run_set.absent),
         "pairs": len(source.qrels),
+        "pool": None if condition.covers is None else {"graded": condition.covers[0], "pairs": condition.covers[1]},
         "without_grade": dict(source.lacking),
         "queries": board.queries,
         "queries_without_relevant": board.without_relevant,
@@ -369,8 +378,18 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
         notes.append(f"Without {absent}.")
     if isinstance(condition.quality, str) and condition.run_set.pool_depths is not None:
         notes.append(f"No system is left out in turn: {condition.quality}.")
-    title = f"Leaderboard under {condition.name}, {counted(len(source.qrels), 'graded pair', 'graded pairs')}"
-    return Table(title, [*columns, Column("Queries missing")], rows, " ".join(notes))
+    return Table(_title(condition), [*columns, Column("Queries missing")], rows, " ".join(notes))
+
+
+def _title(condition: Condition) -> str:
+    """A leaderboard of a sample of the pool says what it is over."""
+    source, covers = condition.source, condition.covers
+    if covers is None or covers[0] == covers[1]:
+        return f"Leaderboard under {condition.name}, {counted(len(source.qrels), 'graded pair', 'graded pairs')}"
+    graded, pool = covers
+    others = len(source.qrels) - graded
+    more = f", and {others:,} outside the pool" if others else ""
+    return f"Leaderboard under {condition.name}, over the {graded:,} of {pool:,} pairs that {source.name} graded{more}"
 
 
 def _intervals(evaluation: Evaluation, condition: Condition) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,9 @@ from quati_pool.files.qrels import write_qrels
 from quati_pool.records import Ids, Qrels, State, code_ids, id_problem
 from quati_pool.release.checks import BY_ID
 from quati_pool.steps.inputs import load_queries
-from quati_pool.steps.labelers import FileLabeler, Graded, Grading, Labeler
+from quati_pool.steps.labelers import FileLabeler, Graded, Grading, Labeler, nobody
 from quati_pool.steps.listener import Listener
+from quati_pool.steps.main_labeler import MainLabeler, candidate, main_labeler
 from quati_pool.steps.standing import Standing
 from quati_pool.store.database import Store
 from quati_pool.workspace import Workspace
@@ -33,11 +35,13 @@ class Export:
     path: Path
     standing: Standing
     outside: int = 0
+    main: MainLabeler | None = None
+    """The main labeler, whose grades these are where nobody was named."""
 
 
 def export_qrels(
     config_path: Path,
-    labeler: str,
+    labeler: str | None = None,
     path: Path | None = None,
     *,
     allow_missing: bool = False,
@@ -45,16 +49,21 @@ def export_qrels(
     listener: Listener | None = None,
 ) -> Export:
     """Writes the grades of the pool's pairs, in the pool's order, then those that a label file has of other
-    pairs (``beyond``); to ``qrels/<labeler>.qrels`` where no path is given.
+    pairs (``beyond``); of the main labeler where none is named; to ``qrels/<labeler>.qrels`` where no path is
+    given.
 
-    Raises QuatiPoolError, and writes nothing, while a pair of the pool has no grade yet, having failed, been put
-    off, taken back or never asked about, unless ``allow_missing`` leaves such pairs out, and where a pair outside
-    the pool has no known query or no id; pairs that a person found impossible to judge, or on which a panel has
-    no majority, are always left out.
+    Raises QuatiPoolError, and writes nothing, where several could be the main labeler; while a pair of the pool has
+    no grade yet, having failed, been put off, taken back or never asked about, unless ``allow_missing`` leaves such
+    pairs out, and where a pair outside the pool has no known query or no id; pairs that a person found impossible to
+    judge, or on which a panel has no majority, are always left out.
     """
     config = load_config(config_path)
     with Store.open(config.labels.url, config.folder) as store:
         grading = Grading(config, store, pool)
+        main = None
+        if labeler is None:
+            main = _main(grading)
+            labeler = main.required()
         reader = grading.labeler(labeler)
         standing = Standing()
         kept: list[Graded] = []
@@ -84,7 +93,22 @@ def export_qrels(
     with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    return Export(path, standing, len(more))
+    return Export(path, standing, len(more), main)
+
+
+def _main(grading: Grading) -> MainLabeler:
+    """The main one of all who graded anything; raises ConfigError where nobody did."""
+    labelers = [grading.labeler(name) for name in grading.names]
+    counts: Counter[str] = Counter()
+    for chunk in grading.pairs():
+        for labeler in labelers:
+            counts[labeler.name] += sum(graded.relevance is not None for graded in labeler.graded(chunk))
+    for labeler in labelers:
+        if isinstance(labeler, FileLabeler):
+            counts[labeler.name] = len(labeler.grades)
+    if not counts.total():
+        raise nobody(grading.config)
+    return main_labeler([candidate(labeler, counts[labeler.name]) for labeler in labelers])
 
 
 def beyond(labeler: Labeler, pooled: Iterable[Graded]) -> list[Graded]:

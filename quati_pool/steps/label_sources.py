@@ -14,6 +14,7 @@ from quati_pool.agreement.matching import Duplicate, match
 from quati_pool.config import GRADES, LabelFileConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.artefacts import file_digest
+from quati_pool.files.pools import read_pool
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Qrels
 from quati_pool.registry import nearest
@@ -21,7 +22,8 @@ from quati_pool.steps.derived import members
 from quati_pool.steps.export import as_qrels, nothing_graded
 from quati_pool.steps.inputs import load_queries
 from quati_pool.steps.label_files import kind_of, read_label_source
-from quati_pool.steps.labelers import Graded, Grading, Labeler
+from quati_pool.steps.labelers import Graded, Grading, Labeler, workspace_pool
+from quati_pool.steps.main_labeler import Candidate, Grader, MainLabeler, grader, main_labeler
 from quati_pool.store.database import Store
 
 NEVER_ASKED = "never asked"
@@ -32,7 +34,7 @@ class LabelSource:
     """A labeler with its grades. ``lacking`` counts the pairs it has no grade for, by state; ``origin``
     is its file as it was named, None where its labels are in the store or computed from it; ``revealed``
     counts the grades that were given in sight of a judge's. ``members`` are the labelers from whose grades
-    a derived labeler's follow (``steps.derived``)."""
+    a derived labeler's follow (``steps.derived``), and ``grader`` says who gave them (``steps.main_labeler``)."""
 
     name: str
     kind: str
@@ -42,6 +44,7 @@ class LabelSource:
     lacking: Mapping[str, int] = field(default_factory=dict)
     revealed: int = 0
     members: frozenset[str] = frozenset()
+    grader: Grader = "file"
 
     @property
     def ungraded(self) -> int:
@@ -76,11 +79,20 @@ class Gathered:
     """Whether people's second labels were asked for."""
     named: tuple[str, ...] = ()
     """The labelers of the workspace that were asked for by name."""
+    pool: Path | None = None
+    """Another pool than the workspace's, where one was named."""
 
     @property
     def versions(self) -> dict[str, str | None]:
         """What each labeler's grades come from: a judge's version, a file's SHA-256."""
         return {source.name: source.version for source in self.sources}
+
+    @property
+    def main(self) -> MainLabeler | None:
+        """The labeler that comes first where all of a workspace's are read; None where those wanted were named."""
+        if self.config is None or self.named or not self.sources:
+            return None
+        return main_labeler([Candidate(one.name, one.grader, len(one.qrels), one.members) for one in self.sources])
 
     @property
     def people(self) -> list[str]:
@@ -148,6 +160,7 @@ def gather(
             file_digest(read[name].path),
             Path(settings.path),
             {"no label": matched.ungraded[name]} if matched.ungraded[name] else {},
+            grader="people" if kind_of(settings, read[name]) == "assessor" else "file",
         )
         for name, (_, settings) in files.items()
     ]
@@ -159,7 +172,9 @@ def gather(
         if person not in {source.name for source in sources}:
             known = [source.name for source in sources]
             raise ConfigError(f"--person {person}: no such labeler here; {nearest(person, known)}")
-    sources = [replace(source, kind="assessor") if source.name in people else source for source in sources]
+    sources = [
+        replace(source, kind="assessor", grader="people") if source.name in people else source for source in sources
+    ]
     return Gathered(
         config,
         scale,
@@ -171,6 +186,7 @@ def gather(
         problems,
         revealed,
         tuple(names),
+        pool,
     )
 
 
@@ -179,6 +195,30 @@ def _apart(source: LabelSource, files: Collection[str]) -> LabelSource:
     return replace(
         source, members=frozenset(f"pool.yaml's {name}" if name in files else name for name in source.members)
     )
+
+
+def coverage(gathered: Gathered) -> dict[str, tuple[int, int]]:
+    """By labeler, of how many pairs of the pool it has a grade, and how many there are; without files that were
+    named on the command line, and those of a workspace whose pool is not built."""
+    config = gathered.config
+    if config is None:
+        return {}
+    stored = [source for source in gathered.sources if source.origin is None]
+    found = {source.name: (len(source.qrels), len(source.qrels) + source.ungraded) for source in stored}
+    filed = {one.name: set(_pairs_of(one.qrels)) for one in gathered.sources if one.name in config.labels.files}
+    if not filed:
+        return found
+    try:
+        path = gathered.pool or workspace_pool(config)
+    except InputError:
+        return found
+    pairs = [(pair.query_id, pair.doc_id) for block in read_pool(path) for pair in block]
+    return found | {name: (sum(pair in graded for pair in pairs), len(pairs)) for name, graded in filed.items()}
+
+
+def _pairs_of(qrels: Qrels) -> Iterator[tuple[str, str]]:
+    query_ids, doc_ids = qrels.queries.decode(qrels.query), qrels.docs.decode(qrels.doc)
+    return zip(query_ids.to_pylist(), doc_ids.to_pylist(), strict=True)
 
 
 @contextmanager
@@ -225,7 +265,7 @@ def from_store(
         if column.graded:
             qrels = as_qrels(column.graded)
             told = (labeler.name, labeler.kind, qrels, labeler.version, None, column.lacking, column.revealed)
-            found.append(LabelSource(*told, members(labeler)))
+            found.append(LabelSource(*told, members(labeler), grader(labeler)))
     return found, problems
 
 

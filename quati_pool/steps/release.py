@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,7 @@ from quati_pool.steps.keys import refuse_outdated, used_corpora
 from quati_pool.steps.label_sources import NEVER_ASKED
 from quati_pool.steps.labelers import Graded, Grading, Labeler, StoredLabeler, nobody
 from quati_pool.steps.listener import Listener
+from quati_pool.steps.main_labeler import MainLabeler, candidate, main_labeler, peers
 from quati_pool.steps.making import Maker
 from quati_pool.steps.standing import Standing
 from quati_pool.store.database import Store
@@ -43,13 +44,16 @@ from quati_pool.yaml_file import checked_parameters
 class Exported:
     """Where a release was written, its labelers with how many pairs they lack, and what the format counted;
     ``outside`` counts the grades of each that are of pairs outside the pool; ``made`` is False where the
-    same release was there already."""
+    same release was there already. ``main`` is the main labeler where nobody was named, and ``peers_left_out``
+    are those who graded something and are not in the release."""
 
     path: Path
     labelers: Mapping[str, Standing]
     outside: Mapping[str, int]
     counts: Mapping[str, Any]
     made: bool
+    main: MainLabeler | None = None
+    peers_left_out: tuple[str, ...] = ()
 
 
 def export(
@@ -63,11 +67,11 @@ def export(
     allow_missing: bool = False,
 ) -> Exported:
     """Writes the collection into a folder of its own, ``exports/<format>`` where no path is given; with the
-    grades of ``labelers``, the first as the main one, or of all who graded anything; of a label file, all
-    that it holds, of the pool's pairs and of others.
+    grades of ``labelers``, the first as the main one, or of the main labeler and its ``peers``; of a label file,
+    all that it holds, of the pool's pairs and of others.
 
-    Raises QuatiPoolError, and writes nothing, while a pair of the pool by one of them has failed or was never asked,
-    unless ``allow_missing``; and for a folder that holds something else.
+    Raises QuatiPoolError, and writes nothing, where several could be the main labeler; while a pair of the pool by
+    one of them has failed or was never asked, unless ``allow_missing``; and for a folder that holds something else.
     """
     config = load_config(config_path)
     refuse_outdated(config)
@@ -86,7 +90,8 @@ def export(
     corpora = [open_corpus(config, name, maker, force=False) for name in used_corpora(config)]
     with Store.open(config.labels.url, config.folder) as store, store.snapshot():
         grading = Grading(config, store)
-        found = _labelled(grading, labelers, needed=made.needs_grades, allow_missing=allow_missing)
+        chosen = _labelled(grading, labelers, needed=made.needs_grades, allow_missing=allow_missing)
+    found = chosen.parts
     runs = {tag: workspace.run(tag) for tag in config.systems if unfinished(workspace.run(tag)) is None}
     release = Release(
         name=config.name,
@@ -118,10 +123,10 @@ def export(
     with locked_output(target, listener.say):
         clear_partials(target)
         if stale(target, key) is None:
-            return Exported(target, *told, {}, made=False)
+            return Exported(target, *told, {}, False, chosen.main, chosen.left_out)
         _refuse_changed(target)
         counts = write_folder(target, key, maker.provenance, lambda folder: _write(format_name, made, release, folder))
-    return Exported(target, *told, counts, made=True)
+    return Exported(target, *told, counts, True, chosen.main, chosen.left_out)
 
 
 def _refuse_others(target: Path) -> None:
@@ -169,9 +174,15 @@ def _broken(name: str, error: Exception) -> QuatiPoolError:
     )
 
 
-def _labelled(
-    grading: Grading, names: Sequence[str], *, needed: bool, allow_missing: bool
-) -> list[tuple[Labelled, Standing]]:
+class _Chosen(NamedTuple):
+    """The labelers of a release, the main one first, and who is not among them."""
+
+    parts: list[tuple[Labelled, Standing]]
+    main: MainLabeler | None
+    left_out: tuple[str, ...]
+
+
+def _labelled(grading: Grading, names: Sequence[str], *, needed: bool, allow_missing: bool) -> _Chosen:
     """Each labeler's part, read over the pool at once."""
     config = grading.config
     labelers: list[Labeler] = [grading.labeler(name) for name in names or grading.names]
@@ -182,20 +193,27 @@ def _labelled(
             for graded in labeler.graded(chunk):
                 standings[labeler.name].add(graded)
                 columns[labeler.name].append(graded)
-    found = []
+    more = {labeler.name: beyond(labeler, columns[labeler.name]) for labeler in labelers}
+    there = {one.name: one for one in labelers if standings[one.name].grades or more[one.name]}
     for labeler in labelers:
-        standing = standings[labeler.name]
-        more = beyond(labeler, columns[labeler.name])
-        if not standing.grades and not more:
-            if names:
-                raise nothing_graded(labeler.name, labeler.kind)
-            continue
-        if not allow_missing:
-            refuse_missing(labeler.name, labeler.kind, standing)
-        found.append((_part(grading, labeler, standing, columns[labeler.name], more), standing))
-    if needed and not found:
+        if names and labeler.name not in there:
+            raise nothing_graded(labeler.name, labeler.kind)
+    if needed and not there:
         raise nobody(config)
-    return found
+    main, kept = None, list(there)
+    if needed and not names:
+        candidates = [
+            candidate(one, sum(standings[name].grades.values()) + len(more[name])) for name, one in there.items()
+        ]
+        main = main_labeler(candidates)
+        kept = peers(candidates, main.required())
+    found = []
+    for name in kept:
+        labeler, standing = there[name], standings[name]
+        if not allow_missing:
+            refuse_missing(name, labeler.kind, standing)
+        found.append((_part(grading, labeler, standing, columns[name], more[name]), standing))
+    return _Chosen(found, main, tuple(name for name in there if name not in kept))
 
 
 def _part(

@@ -208,7 +208,8 @@ def _agreement(state: State) -> list[Block]:
 def _systems(state: State) -> list[Block]:
     if state.evaluation is None:
         return [Paragraph(state.missing["evaluation"])]
-    blocks: list[Block] = []
+    main = state.evaluation.main
+    blocks: list[Block] = [] if main is None else [Paragraph(f"{main.said[0].upper()}{main.said[1:]}.")]
     for condition in state.evaluation.conditions:
         blocks += evaluate_report.board_tables(state.evaluation, condition)
         compared = evaluate_report.comparison_tables(state.evaluation, condition, None)

@@ -83,11 +83,8 @@ def test_tables_leave_a_panel_and_its_members_out_and_say_so_once(demo: Path) ->
     told = [table.title for table in made if TOGETHER in (table.note or "").lower()]
     assert told == ["All independent labelers together"]
     # Asked for by name, they are shown and marked.
-    (pairs,) = (
-        table
-        for table in tables(agree(demo, ["lexical", "both"], draws=0))
-        if table.title == "Agreement of two labelers"
-    )
+    made = tables(agree(demo, ["lexical", "both"], draws=0))
+    (pairs,) = (table for table in made if table.title == "Agreement of two labelers")
     assert (pairs.columns[-1].heading, pairs.rows[0][-1]) == ("Shared members", "lexical")
     rows = as_rows(found).splitlines()
     assert rows[0].endswith(",shared_members")
