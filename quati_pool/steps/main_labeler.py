@@ -70,7 +70,7 @@ def main_labeler(candidates: Sequence[Candidate]) -> MainLabeler:
     meant = [one for one in level if not any(_speaks_for(other, one) for other in level)]
     if len(meant) == 1:
         return MainLabeler(meant[0].name, f"main labeler: {meant[0].name} ({meant[0].what})")
-    names = listed([candidate.name for candidate in meant], "or")
+    names = listed(sorted(candidate.name for candidate in meant), "or")
     panel = f", or {_PANEL}" if first == 0 and not any(one.members for one in meant if one.name != ADJUDICATED) else ""
     return MainLabeler(None, f"{names} could equally be the main labeler; name one with --labeler{panel}")
 

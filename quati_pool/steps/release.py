@@ -194,26 +194,27 @@ def _labelled(grading: Grading, names: Sequence[str], *, needed: bool, allow_mis
                 standings[labeler.name].add(graded)
                 columns[labeler.name].append(graded)
     more = {labeler.name: beyond(labeler, columns[labeler.name]) for labeler in labelers}
-    there = {one.name: one for one in labelers if standings[one.name].grades or more[one.name]}
-    for labeler in labelers:
-        if names and labeler.name not in there:
-            raise nothing_graded(labeler.name, labeler.kind)
+    there = [one for one in labelers if standings[one.name].grades or more[one.name]]
+    idle = next((one for one in labelers if names and one not in there), None)
+    if idle is not None:
+        raise nothing_graded(idle.name, idle.kind)
     if needed and not there:
         raise nobody(config)
-    main, kept = None, list(there)
+    main, left_out = None, ()
     if needed and not names:
-        candidates = [
-            candidate(one, sum(standings[name].grades.values()) + len(more[name])) for name, one in there.items()
-        ]
+        graded = {one.name: sum(standings[one.name].grades.values()) + len(more[one.name]) for one in there}
+        candidates = [candidate(one, graded[one.name]) for one in there]
         main = main_labeler(candidates)
-        kept = peers(candidates, main.required())
+        order = peers(candidates, main.required())
+        left_out = tuple(one.name for one in there if one.name not in order)
+        there = sorted((one for one in there if one.name in order), key=lambda one: order.index(one.name))
     found = []
-    for name in kept:
-        labeler, standing = there[name], standings[name]
+    for labeler in there:
+        name, standing = labeler.name, standings[labeler.name]
         if not allow_missing:
             refuse_missing(name, labeler.kind, standing)
         found.append((_part(grading, labeler, standing, columns[name], more[name]), standing))
-    return _Chosen(found, main, tuple(name for name in there if name not in kept))
+    return _Chosen(found, main, left_out)
 
 
 def _part(

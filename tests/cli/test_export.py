@@ -112,6 +112,10 @@ def export(cli: Cli) -> Export:
     return run
 
 
+LABELERS = ("--labeler", "lexical", "--labeler", "gold")
+"""Two programs, of which none is the main labeler unless it is named first."""
+
+
 def refused(done: Done) -> str:
     """The one line that a refusal is, after what was made or reused on the way."""
     assert (done.status, done.out) == (1, ""), done
@@ -153,7 +157,7 @@ def test_beirs_loader_reads_the_export(workspace: Path, export: Export) -> None:
 
 
 def test_datasets_reads_the_export(workspace: Path, export: Export) -> None:
-    export("hf")
+    export("hf", *LABELERS)
     folder = workspace / "exports" / "hf"
     grades = grades_of(loaded_by_datasets(folder, "qrels-gold", "test"))
     assert grades == {pair: GRADES[pair] for pair in pooled(workspace)}
@@ -172,7 +176,7 @@ def test_doccano_gets_every_pair_once(workspace: Path, export: Export) -> None:
 
 
 def test_the_bundle_holds_everything_and_nothing_private(workspace: Path, export: Export) -> None:
-    export("bundle")
+    export("bundle", *LABELERS)
     folder = workspace / "exports" / "bundle"
     names = set(contents(folder))
     assert {"corpus.jsonl.gz", "pool.jsonl.gz", "queries.jsonl", "pool.yaml", "README.md", "MANIFEST.json"} < names
@@ -185,7 +189,7 @@ def test_the_bundle_holds_everything_and_nothing_private(workspace: Path, export
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_an_export_verifies_and_a_second_is_up_to_date(workspace: Path, export: Export, name: str) -> None:
-    first = said(export(name))
+    first = said(export(name, *LABELERS))
     folder = workspace / "exports" / name
     assert first[-1].startswith(f"wrote exports/{name}: ")
     assert verify(folder) == []
@@ -193,22 +197,27 @@ def test_an_export_verifies_and_a_second_is_up_to_date(workspace: Path, export: 
         "quati_pool.release"
     )
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
-    assert said(export(name)) == [f"exports/{name} is up to date"]
+    assert said(export(name, *LABELERS)) == [f"exports/{name} is up to date"]
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
-    export(name, "-o", "other")
+    export(name, *LABELERS, "-o", "other")
     assert contents(workspace / "other") == contents(folder)
 
 
 # ---- whose grades
 
 
-def test_all_labelers_by_default_and_those_that_are_named_in_their_order(workspace: Path, export: Export) -> None:
+def test_those_that_are_named_in_their_order(workspace: Path, cli: Cli, export: Export) -> None:
     def splits(*arguments: object) -> list[str]:
         export("beir", *arguments)
         manifest = json.loads((workspace / "exports" / "beir" / "MANIFEST.json").read_bytes())
         return list(manifest["counts"]["splits"].items())
 
-    assert splits() == [("test", "lexical"), ("gold", "gold")]
+    for arguments in (("beir",), ("hf",), ("bundle",), ("qrels",)):
+        assert refused(cli("export", *arguments)) == (
+            "gold or lexical could equally be the main labeler; name one with --labeler"
+        )
+    assert not (workspace / "exports").exists()
+    assert splits(*LABELERS) == [("test", "lexical"), ("gold", "gold")]
     assert splits("--labeler", "gold") == [("test", "gold")]
     assert splits("--labeler", "gold", "--labeler", "lexical") == [("test", "gold"), ("lexical", "lexical")]
 
@@ -220,8 +229,9 @@ def test_refused_while_pairs_are_pending(workspace: Path, cli: Cli, export: Expo
     (workspace / "late.qrels").write_text("".join(f"{q} 0 {d} 1\n" for q, d in pairs[2:]), encoding="utf-8")
     assert cli("judge", "late", "--limit", 5).status == 0
     lacking = len(pairs) - 3
+    named = (*LABELERS, "--labeler", "late")
     for name in FORMATS:
-        done = refused(cli("export", name))
+        done = refused(cli("export", name, *named))
         assert done.startswith(
             f"{lacking} of {len(pairs)} pairs have no grade by late (2 failed, {len(pairs) - 5} never"
         )
@@ -229,7 +239,7 @@ def test_refused_while_pairs_are_pending(workspace: Path, cli: Cli, export: Expo
     assert not (workspace / "exports").exists()
     # Of others nothing is missing.
     export("beir", "--labeler", "gold")
-    done = export("beir", "--allow-missing", "-o", "partial")
+    done = export("beir", *named, "--allow-missing", "-o", "partial")
     assert f"late: {lacking} of {len(pairs)} pairs without a grade are left out" in said(done)
     assert len(loaded_by_beir(workspace / "partial", "late")[2][pairs[2][0]]) == 3
     late = json.loads((workspace / "partial" / "MANIFEST.json").read_bytes())["labelers"][-1]
@@ -409,7 +419,7 @@ REFUSED: dict[str, tuple[tuple[object, ...], str]] = {
         "theirs is not empty and no export of ours; name another folder with -o",
     ),
     "a folder with another manifest": (
-        ("beir", "-o", "listed"),
+        ("beir", "--labeler", "gold", "-o", "listed"),
         "listed is no export of ours; name another folder with -o",
     ),
     "what build made": (
@@ -449,7 +459,6 @@ def test_no_artefact_of_another_kind_is_replaced(workspace: Path, cli: Cli, made
         (("beir", "--set", "split"), "'split' holds no '='"),
         (("beir", "--set", "split=a", "--set", "split=b"), "split is set twice; set it once"),
         (("bier",), "No such command 'bier'."),
-        (("qrels",), "Missing option '--labeler'."),
     ],
 )
 def test_bad_usage_exits_with_2(workspace: Path, cli: Cli, arguments: tuple[str, ...], expected: str) -> None:
@@ -465,7 +474,7 @@ def test_nobody_graded_anything(tiny: Path, cli: Cli) -> None:
     assert cli("export", "doccano").status == 0
 
 
-@pytest.mark.parametrize("arguments", [("bundle",), ("hf",), ("qrels", "--labeler", "gold")])
+@pytest.mark.parametrize("arguments", [("bundle", *LABELERS), ("hf", *LABELERS), ("qrels", "--labeler", "gold")])
 def test_a_write_that_fails_is_one_line_that_names_what_could_not_be_written(
     workspace: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
@@ -494,16 +503,16 @@ def test_a_write_that_fails_is_one_line_that_names_what_could_not_be_written(
 
 
 def test_a_former_export_is_replaced(workspace: Path, export: Export) -> None:
-    export("bundle", "-o", "out")
-    assert said(export("beir", "--set", "split=dev", "-o", "out"))[-1].startswith("wrote out: ")
+    export("bundle", *LABELERS, "-o", "out")
+    assert said(export("beir", *LABELERS, "--set", "split=dev", "-o", "out"))[-1].startswith("wrote out: ")
     assert set(contents(workspace / "out")) == {
         "MANIFEST.json", "corpus.jsonl", "queries.jsonl", "qrels/dev.tsv", "qrels/gold.tsv",
     }  # fmt: skip
     # An empty folder is nobody's; and what was taken out of an export is made again.
     (workspace / "empty").mkdir()
-    export("beir", "--set", "split=dev", "-o", "empty")
+    export("beir", *LABELERS, "--set", "split=dev", "-o", "empty")
     (workspace / "out" / "qrels" / "dev.tsv").unlink()
-    export("beir", "--set", "split=dev", "-o", "out")
+    export("beir", *LABELERS, "--set", "split=dev", "-o", "out")
     assert contents(workspace / "out") == contents(workspace / "empty")
 
 
@@ -511,7 +520,7 @@ def test_a_former_export_is_replaced(workspace: Path, export: Export) -> None:
 def test_an_export_that_somebody_worked_on_is_not_replaced(
     workspace: Path, cli: Cli, export: Export, change: str
 ) -> None:
-    export("hf", "-o", "out")
+    export("hf", *LABELERS, "-o", "out")
     folder = workspace / "out"
     if change == "a file added":
         (folder / "notes.txt").write_text("mine", encoding="utf-8")
@@ -557,7 +566,7 @@ def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
 
 
-@pytest.mark.parametrize("arguments", [("beir",), ("qrels", "--labeler", "gold")])
+@pytest.mark.parametrize("arguments", [("beir", *LABELERS), ("qrels", "--labeler", "gold")])
 def test_whoever_writes_to_a_target_waits_for_the_one_who_does(
     workspace: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
@@ -583,7 +592,7 @@ def test_whoever_writes_to_a_target_waits_for_the_one_who_does(
 
 
 def test_two_exports_into_one_folder_leave_one_of_them_whole(workspace: Path, tmp_path: Path) -> None:
-    both = [started(workspace, name, "-o", tmp_path / "out") for name in ("bundle", "beir")]
+    both = [started(workspace, name, *LABELERS, "-o", tmp_path / "out") for name in ("bundle", "beir")]
     for process in both:
         _, told = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, told
@@ -653,7 +662,7 @@ def test_a_format_of_elsewhere_is_a_command_like_ours(workspace: Path, plugins: 
     ]
     assert (workspace / "exports" / "lines" / "lines.txt").read_text() == "gold\ngold\n"
     assert verify(workspace / "exports" / "lines") == []
-    assert "must" in refused(cli("export", "lines"))
+    assert "must" in refused(cli("export", "lines", *LABELERS))
 
 
 def test_a_broken_format_fails_alone_with_its_name(workspace: Path, plugins: None, cli: Cli, export: Export) -> None:
@@ -662,12 +671,12 @@ def test_a_broken_format_fails_alone_with_its_name(workspace: Path, plugins: Non
         "the export 'typo' of elsewhere 3.1 cannot be loaded (AttributeError: module 'elsewhere_formats' has no "
         "attribute 'Linse'); mend or uninstall that package"
     )
-    assert refused(cli("export", "breaks")) == (
+    assert refused(cli("export", "breaks", *LABELERS)) == (
         "the format breaks failed (KeyError: 'hard'); mend or uninstall the package it is of"
     )
     assert not (workspace / "exports" / "breaks").exists()
     assert not list(workspace.rglob(".partial-*"))
-    export("beir")
+    export("beir", "--labeler", "gold")
 
 
 # ---- interrupted
@@ -682,7 +691,7 @@ class Driver:
     def export(self, folder: Path, *arguments: str, **break_off: Any) -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        command = ["export", "beir", "-c", str(folder / "pool.yaml"), "-o", str(folder / "out"), *arguments]
+        command = ["export", "beir", "-c", str(folder / "pool.yaml"), "-o", str(folder / "out"), *LABELERS, *arguments]
         self._process.stdin.write(json.dumps({"arguments": command, "folder": str(folder), **break_off}) + "\n")
         self._process.stdin.flush()
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
