@@ -53,6 +53,8 @@ def demo(
 
     with ConsoleListener() as listener:
         made = step(folder, listener)
+    if made.evaluated.main is not None:
+        print(made.evaluated.main.said, file=sys.stderr)
     show(tables(made), as_data(made), how)
     sys.stdout.flush()
     commands = {

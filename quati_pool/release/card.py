@@ -96,7 +96,7 @@ def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> 
         facts.append(f"- Home: {_line(about.url)}")
     sections += ["\n".join(facts), "## Contents", _contents(parts), *map(_line, notes)]
     if release.labelers:
-        sections += ["## Grades", _grades(release), _outside(release), _left_out(release)]
+        sections += ["## Grades", _main(release), _grades(release), _outside(release), _left_out(release)]
         sections += ["## How the pairs were graded", *(_labeler(labelled) for labelled in release.labelers)]
     if about.citation and about.citation.strip():
         sections += ["## Citation", _fenced(about.citation.strip(), "bibtex" if _is_bibtex(about.citation) else "")]
@@ -121,6 +121,12 @@ def _contents(parts: Sequence[Part]) -> str:
         for part in parts
     ]
     return _table(columns, rows)
+
+
+def _main(release: Release) -> str:
+    """Whose grades to take for the collection's, where there are several labelers'."""
+    several = len(release.labelers) > 1
+    return f"The main labeler is {_line(release.labelers[0].labeler)}." if several else ""
 
 
 def _grades(release: Release) -> str:

@@ -36,7 +36,15 @@ from quati_pool.records import Qrels, Run
 from quati_pool.registry import nearest
 from quati_pool.stats.bootstrap import DRAWS
 from quati_pool.steps.keys import refuse_outdated
-from quati_pool.steps.label_sources import Gathered, LabelFiles, LabelSource, coverage, gather, workspace_for
+from quati_pool.steps.label_sources import (
+    Gathered,
+    LabelFiles,
+    LabelSource,
+    coverage,
+    gather,
+    shared_members,
+    workspace_for,
+)
 from quati_pool.steps.main_labeler import MainLabeler
 from quati_pool.steps.run_sources import RunSet, run_sets, workspace_runs
 
@@ -121,6 +129,17 @@ class Evaluation:
     clusters: Clusters | None = None
     main: MainLabeler | None = None
     """The labeler whose condition comes first; None where the labelers were named, the first of them first."""
+
+    @property
+    def compared(self) -> list[tuple[Condition, Condition, RankingComparison]]:
+        """The ``rankings`` of labelers that share no member, as a panel and its member do, and of such as were
+        asked for by name."""
+        named = set(self.gathered.named)
+        return [
+            (a, b, found)
+            for a, b, found in self.rankings
+            if not shared_members(a.source, b.source) or {a.source.name, b.source.name} <= named
+        ]
 
 
 def evaluate(

@@ -31,7 +31,7 @@ def pictures(evaluation: Evaluation) -> list[Picture]:
         caption = f"{first} under {condition.name}, means with 95 % intervals over queries."
         told = ", ".join(f"{row.run_tag} {mean.mean:.4f}" for row, mean in zip(rows, found, strict=True))
         made.append(Picture(stem("leaderboard", condition.name), drawing, caption, f"{caption} {told}."))
-    for a, b, compared in evaluation.rankings:
+    for a, b, compared in evaluation.compared:
         if not compared.systems:
             continue
         drawing = figures.rank_change(

@@ -20,6 +20,7 @@ from quati_pool.stats.bootstrap import Interval
 from quati_pool.steps import robust_report
 from quati_pool.steps.diversity_report import grade_table
 from quati_pool.steps.evaluate import Condition, Evaluation, PoolQuality, mean_bounds
+from quati_pool.steps.label_sources import shared_members
 from quati_pool.text.counted import counted
 
 _COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
@@ -57,7 +58,7 @@ def comparison_tables(evaluation: Evaluation, condition: Condition, limit: int |
 def ranking_tables(evaluation: Evaluation) -> list[Table]:
     """How the conditions differ in what they say of the systems; nothing with a single condition."""
     made = [] if evaluation.systems is None else [_systems(evaluation, evaluation.systems)]
-    return [*made, _rank_correlation(evaluation), *_swaps(evaluation)] if evaluation.rankings else made
+    return [*made, _rank_correlation(evaluation), *_swaps(evaluation)] if evaluation.compared else made
 
 
 def quality_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
@@ -295,6 +296,7 @@ def _ranking(a: Condition, b: Condition, found: RankingComparison) -> dict[str, 
         "queries": {"a": found.queries_a, "b": found.queries_b, "common": found.common},
         "top": found.top,
         "rbo_p": found.rbo_p,
+        "shared_members": list(shared_members(a.source, b.source)),
         "max_rank_change": found.max_rank_change,
         "mean_rank_change": found.mean_rank_change,
         "pairs_of_systems": found.pairs,
@@ -468,8 +470,9 @@ def _systems(evaluation: Evaluation, found: Conditions) -> Table:
 
 
 def _rank_correlation(evaluation: Evaluation) -> Table:
+    compared = evaluation.compared
     rows: list[list[Cell]] = []
-    for a, b, found in evaluation.rankings:
+    for a, b, found in compared:
         cells: list[Cell] = []
         for name in _COEFFICIENTS:
             one: Correlation = getattr(found, name)
@@ -477,31 +480,34 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
         significant = sum(swap.significant_a or swap.significant_b for swap in found.swaps)
         told = [found.common, found.max_rank_change, len(found.swaps), significant]
         rows.append([a.name, b.name, *cells, *told])
-    top = evaluation.rankings[0][2].top
+    top = compared[0][2].top
     columns = [Column("Qrels"), Column("and")]
     for heading in _COEFFICIENTS.values():
         columns += [Column(heading.format(top=top), 4), Column("95 % interval", 4)]
     columns += [Column("Common queries"), Column("Largest rank change"), Column("Swaps")]
     columns.append(Column("Significant under either"))
-    reasons = {getattr(found, name).undefined for _, _, found in evaluation.rankings for name in _COEFFICIENTS} - {None}
+    reasons = {getattr(found, name).undefined for _, _, found in compared for name in _COEFFICIENTS} - {None}
     note = (
         f"Of the systems' order by {evaluation.measures[0]} over the queries that both judge; the first is the "
-        f"reference of τ_AP and of the top; RBO with p = {evaluation.rankings[0][2].rbo_p:g}. "
+        f"reference of τ_AP and of the top; RBO with p = {compared[0][2].rbo_p:g}. "
         "Resampling adds noise to both rankings, so intervals lie low."
     )
-    if max(len(found.systems) for _, _, found in evaluation.rankings) <= top:
+    if max(len(found.systems) for _, _, found in compared) <= top:
         note += f" There are no more than {top} systems: the top are all of them."
-    lost = max(getattr(found, name).interval.undefined for _, _, found in evaluation.rankings for name in _COEFFICIENTS)
+    lost = max(getattr(found, name).interval.undefined for _, _, found in compared for name in _COEFFICIENTS)
     if lost:
         note += f" Resamples in which a coefficient is undefined are left out, up to {lost:,} of them."
     if reasons:
         note += f" Undefined: {'; '.join(sorted(reasons))}."
+    if len(compared) < len(evaluation.rankings):
+        left = counted(len(evaluation.rankings) - len(compared), "pair of qrels is", "pairs of qrels are")
+        note += f" {left} left out: a panel's and its own member's; the JSON has them."
     return Table("Rankings of the systems under two qrels", columns, rows, note)
 
 
 def _swaps(evaluation: Evaluation) -> list[Table]:
     made = []
-    for a, b, found in evaluation.rankings:
+    for a, b, found in evaluation.compared:
         if not found.swaps:
             continue
         rows: list[list[Cell]] = [

@@ -216,6 +216,11 @@ def coverage(gathered: Gathered) -> dict[str, tuple[int, int]]:
     return found | {name: (sum(pair in graded for pair in pairs), len(pairs)) for name, graded in filed.items()}
 
 
+def shared_members(a: LabelSource, b: LabelSource) -> tuple[str, ...]:
+    """Whose grades are in both labelers', by name, as a member's are in its panel's."""
+    return tuple(sorted((a.members or {a.name}) & (b.members or {b.name})))
+
+
 def _pairs_of(qrels: Qrels) -> Iterator[tuple[str, str]]:
     query_ids, doc_ids = qrels.queries.decode(qrels.query), qrels.docs.decode(qrels.doc)
     return zip(query_ids.to_pylist(), doc_ids.to_pylist(), strict=True)

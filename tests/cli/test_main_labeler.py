@@ -84,6 +84,10 @@ def test_the_split_test_of_beir_is_the_peoples(demo: Path, cli: Cli, tmp_path: P
     named = export(demo, "beir", Listener(), labelers=["panel", "lexical"], path=tmp_path / "named")
     assert splits(named) == {"test": "panel", "lexical": "lexical"}
     assert (named.main, named.peers_left_out) == (None, ())
+    card = (
+        export(demo, "bundle", Listener(), labelers=["panel", "lexical"], path=tmp_path / "bundle").path / "README.md"
+    )
+    assert "The main labeler is panel." in card.read_text(encoding="utf-8")
 
 
 def test_a_label_file_comes_before_the_floor_judge(demo: Path) -> None:

@@ -17,7 +17,9 @@ from quati_pool.steps.agree_report import as_data, as_rows, tables
 from quati_pool.steps.annotation.dashboard import Dashboard, dashboard
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.derived import members
-from quati_pool.steps.evaluate import Settings
+from quati_pool.steps.evaluate import Settings, evaluate
+from quati_pool.steps.evaluate_report import as_data as evaluation_data
+from quati_pool.steps.evaluate_report import ranking_tables
 from quati_pool.steps.label_sources import LabelFiles
 from quati_pool.steps.labelers import ADJUDICATED, Consensus, Grading
 from quati_pool.steps.listener import Listener
@@ -123,6 +125,21 @@ def test_the_report_rests_on_the_independent_labelers(demo: Path) -> None:
     value = agree(demo, draws=0).overall.values["alpha_ordinal"]
     assert f"α, ordinal | {value:.4f} |" in markdown
     assert markdown.lower().count(TOGETHER) == 1
+
+
+def test_evaluate_compares_no_ranking_with_that_under_a_panel_of_the_same_labeler(demo: Path) -> None:
+    found = evaluate(demo, settings=Settings(["nDCG@10"], draws=0))
+    assert [(a.name, b.name) for a, b, _ in found.compared] == [("sample-gold", "lexical")]
+    (table,) = (one for one in ranking_tables(found) if one.title == "Rankings of the systems under two qrels")
+    assert [row[:2] for row in table.rows] == [["sample-gold", "lexical"]]
+    assert "2 pairs of qrels are left out" in (table.note or "")
+    assert {(one["a"], one["b"]): one["shared_members"] for one in evaluation_data(found)["rank_correlation"]} == {
+        ("sample-gold", "lexical"): [],
+        ("sample-gold", "both"): ["sample-gold"],
+        ("lexical", "both"): ["lexical"],
+    }
+    named = evaluate(demo, ["both", "lexical"], settings=Settings(["nDCG@10"], draws=0))
+    assert [(a.name, b.name) for a, b, _ in named.compared] == [("both", "lexical")]
 
 
 def test_a_panel_of_people_and_decisions_are_no_further_people(tmp_path: Path) -> None:
