@@ -329,7 +329,10 @@ def _pairs(report: AgreeReport, whole: bool) -> Table:
         reasons.append("Two labelers with a shared member agree by construction.")
     if len(shown) < len(report.pairs):
         left = counted(len(report.pairs) - len(shown), "pair of labelers is", "pairs of labelers are")
-        reasons.append(f"{left} left out that agree by construction: a panel with its own member; the JSON has them.")
+        reasons.append(
+            f"{left} left out that agree by construction, as a panel and its member or two panels of the same member "
+            "do; the JSON has them."
+        )
     columns = [Column("Labeler"), Column("and"), Column("Pairs"), *decimals]
     columns += [Column("Shared members")] if marked else []
     return Table("Agreement of two labelers", columns, rows, " ".join(filter(None, [note, *reasons])))
