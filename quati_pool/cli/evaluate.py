@@ -33,7 +33,11 @@ RunsOption = Annotated[
 ]
 QrelsOption = Annotated[
     list[str] | None,
-    typer.Option("--qrels", metavar="NAME=FILE", help="Qrels, or any file of labels (repeatable)."),
+    typer.Option(
+        "--qrels",
+        metavar="[NAME=]FILE",
+        help="Qrels, or any file of labels (repeatable), named by the file where no NAME is given.",
+    ),
 ]
 MeasuresOption = Annotated[
     list[str] | None,

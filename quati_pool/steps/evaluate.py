@@ -135,7 +135,7 @@ def evaluate(
     settings, given = settings or Settings(), given or LabelFiles()
     if not config_path.exists():
         if not (names or given.files):
-            raise ConfigError(f"there is no {config_path}; name qrels with --qrels NAME=FILE, or a workspace with -c")
+            raise ConfigError(f"there is no {config_path}; name qrels with --qrels FILE, or a workspace with -c")
         if not runs:
             raise ConfigError(f"there is no {config_path}; name runs with --run FILE, or a workspace with -c")
     workspace = workspace_for(config_path, names, given)
@@ -159,7 +159,7 @@ def measure(
 ) -> Evaluation:
     """The same for runs and labelers that were read already; ``measures`` as ``parse_measures`` gives them."""
     if not gathered.sources:
-        raise QuatiPoolError("nobody has graded anything; run: quati-pool judge, or name qrels with --qrels NAME=FILE")
+        raise QuatiPoolError("nobody has graded anything; run: quati-pool judge, or name qrels with --qrels FILE")
     known = {run.run_tag for run_set in sets for run in run_set.runs}
     if settings.baseline is not None and settings.baseline not in known:
         raise ConfigError(f"--baseline {settings.baseline}: no such run; {nearest(settings.baseline, known)}")
