@@ -8,7 +8,15 @@ import typer
 
 from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener
-from quati_pool.cli.evaluate import AlphaOption, BaselineOption, MeasuresOption, PairedTest, TestOption
+from quati_pool.cli.evaluate import (
+    AlphaOption,
+    Averaged,
+    AveragedOption,
+    BaselineOption,
+    MeasuresOption,
+    PairedTest,
+    TestOption,
+)
 from quati_pool.cli.label_options import DrawsOption, OutputOption, PeopleOption, SeedOption
 
 
@@ -23,6 +31,7 @@ def report(
     baseline: BaselineOption = None,
     test: TestOption = PairedTest.t,
     alpha: AlphaOption = 0.05,
+    queries: AveragedOption = Averaged.judged,
     draws: DrawsOption = 2000,
     seed: SeedOption = None,
     output: OutputOption = None,
@@ -36,7 +45,6 @@ def report(
     from quati_pool.steps.report import report as step
 
     with ConsoleListener() as listener:
-        path = step(
-            config, listener, Settings(measures, baseline, test.value, alpha, draws, seed), person or (), output
-        )
+        settings = Settings(measures, baseline, test.value, alpha, draws, seed, queries=queries.value)
+        path = step(config, listener, settings, person or (), output)
     typer.echo(path)
