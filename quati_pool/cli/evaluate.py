@@ -154,6 +154,6 @@ def _queries(options: Sequence[str]) -> tuple[Averaged, Path | None]:
         raise typer.BadParameter(f"{', '.join(options)}: give one of each", param_hint="--queries")
     for name in files:
         if not os.path.exists(name) and not Path(name).suffix:
-            expected = f"{name!r} is no file, nor one of {', '.join(Averaged)}; {nearest(name, list(Averaged))}"
-            raise typer.BadParameter(expected, param_hint="--queries")
+            hint = nearest(name, [one.value for one in Averaged])
+            raise typer.BadParameter(f"{name!r} is neither a file nor a choice; {hint}", param_hint="--queries")
     return Averaged(words[0]) if words else Averaged.judged, Path(files[0]) if files else None

@@ -7,7 +7,6 @@ TREC's runs and of trec_eval's recall_1000; of shorter lists it is a lower value
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,60 +21,46 @@ _WHOLE_LIST = frozenset({"AP", "Bpref", "IPrec", "RR", "SetAP", "SetF", "SetR", 
 _RECALL = frozenset({"AP", "R", "Rprec"})
 
 
-class Truncated(NamedTuple):
-    """Runs whose lists were cut at ``depth``, and the measures that look deeper."""
-
-    run_tags: tuple[str, ...]
-    depth: int
-    measures: tuple[str, ...]
-
-
 class Incomplete(NamedTuple):
-    """A measure of recall that cannot be complete: ``queries`` have more relevant documents than ``depth``, up to
-    ``most``. ``run_tags`` were cut there; none where it is the measure's own cutoff."""
+    """A measure of recall, and the queries with more relevant documents than a run holds of them, up to ``most``."""
 
     measure: str
-    run_tags: tuple[str, ...]
-    depth: int
     queries: int
     most: int
 
 
-@dataclass(frozen=True)
-class Truncation:
-    """What is measured of truncated lists: ``runs`` that were cut above the depth that measures look to, by that
-    depth, and what is ``incomplete`` for want of it."""
+class Truncated(NamedTuple):
+    """Runs whose lists were cut at ``depth``, the ``measures`` that look deeper, and those that cannot be complete."""
 
-    runs: tuple[Truncated, ...]
+    run_tags: tuple[str, ...]
+    depth: int
+    measures: tuple[str, ...]
     incomplete: tuple[Incomplete, ...]
 
 
-def truncation(
+def truncated(
     facts: Mapping[str, RunFacts], measures: Sequence[str], judged: Judgements, query_ids: Sequence[str]
-) -> Truncation:
-    """Where the runs with these ``facts``, by run_tag, were cut above the depth that ``measures`` look to, or above
-    the number of relevant documents of some of the queries ``query_ids``."""
+) -> tuple[Truncated, ...]:
+    """Runs with these ``facts``, by run_tag, that were cut above the depth that ``measures`` look to, or above the
+    number of relevant documents of some of the queries ``query_ids``; those cut at one depth together."""
     wanted = resolve(measures)
+    kept = np.isin(judged.query_ids, query_ids)
     at_depth: dict[int, list[str]] = {}
     for run_tag, one in facts.items():
         if one.cut:
             at_depth.setdefault(one.longest, []).append(run_tag)
-    runs, incomplete = [], []
-    for depth, run_tags in sorted(at_depth.items()):
-        deeper = [measure for measure in wanted if _looks_to(measure) > depth]
-        if deeper:
-            runs.append(Truncated(tuple(run_tags), depth, tuple(map(str, deeper))))
-        limited = [one for one in wanted if one.NAME in _RECALL and one.params.get("cutoff", np.inf) > depth]
-        incomplete += [(measure, tuple(run_tags), depth) for measure in limited]
-    incomplete += [(measure, (), measure.params["cutoff"]) for measure in wanted if measure.NAME == "R"]
-    kept = np.isin(judged.query_ids, query_ids)
     found = []
-    for measure, run_tags, depth in incomplete:
-        relevant = np.bincount(judged.query[judged.relevance >= measure["rel"]], minlength=len(kept))[kept]
-        if (relevant > depth).any():
-            queries, most = int((relevant > depth).sum()), int(relevant.max())
-            found.append(Incomplete(str(measure), run_tags, depth, queries, most))
-    return Truncation(tuple(runs), tuple(found))
+    for depth, run_tags in sorted(at_depth.items()):
+        deeper = tuple(str(measure) for measure in wanted if _looks_to(measure) > depth)
+        incomplete = []
+        for measure in wanted:
+            if measure.NAME in _RECALL and measure.params.get("cutoff", depth) >= depth:
+                relevant = np.bincount(judged.query[judged.relevance >= measure["rel"]], minlength=len(kept))[kept]
+                more = relevant[relevant > depth]
+                incomplete += [Incomplete(str(measure), len(more), int(more.max()))] if len(more) else []
+        if deeper or incomplete:
+            found.append(Truncated(tuple(run_tags), depth, deeper, tuple(incomplete)))
+    return tuple(found)
 
 
 def _looks_to(measure: Any) -> int:

@@ -27,7 +27,7 @@ from quati_pool.evaluation.reusability import (
 from quati_pool.evaluation.robust import Robust, robust
 from quati_pool.evaluation.scores import Scores, mean_over, score
 from quati_pool.evaluation.significance import Comparison, compare, groups
-from quati_pool.evaluation.truncation import Truncation, truncation
+from quati_pool.evaluation.truncation import Truncated, truncated
 from quati_pool.files.artefacts import file_digest
 from quati_pool.files.problems import quoted
 from quati_pool.files.queries import CLUSTER_ID, read_queries
@@ -107,7 +107,7 @@ class Condition:
     quality: PoolQuality | str
     judged_queries: int
     returned: Mapping[str, int]
-    truncation: Truncation
+    truncated: tuple[Truncated, ...]
     robust: Robust | str | None = None
 
 
@@ -293,7 +293,7 @@ def _condition(
         pool if isinstance(pool, str) else _quality(run_set, joined, pool, measures),
         len(whole.query_ids),
         returned,
-        truncation(run_set.facts, measures, joined.judged, scores.query_ids),
+        truncated(run_set.facts, measures, joined.judged, scores.query_ids),
         None if clusters is None else robust(scores, clusters.of, settings.draws, seed) or _NO_CLUSTER,
     )
 

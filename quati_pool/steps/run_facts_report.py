@@ -3,11 +3,11 @@ queries the means go over."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from quati_pool.evaluation.truncation import WHOLE, Incomplete, Truncated
+from quati_pool.evaluation.truncation import WHOLE, Truncated
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.steps.evaluate import Condition, Evaluation
 from quati_pool.text.counted import counted
@@ -61,8 +61,7 @@ def notes(evaluation: Evaluation, condition: Condition) -> list[str]:
     what is due to them."""
     first = next(one for one in evaluation.conditions if one.run_set is condition.run_set)
     said = [*_ties(condition), *_contradictions(condition)] if condition is first else []
-    shallow = [_shallow(one) for one in condition.truncation.runs] if condition is first else []
-    return [*said, *shallow, *map(_incomplete, _alike(condition.truncation.incomplete))]
+    return [*said, *filter(None, (_cut(condition, one, condition is first) for one in condition.truncated))]
 
 
 def table(condition: Condition) -> Table:
@@ -86,6 +85,7 @@ def of_run(condition: Condition, run_tag: str) -> dict[str, Any]:
     facts, found = condition.run_set.facts[run_tag], condition.run_set.contradictions.get(run_tag)
     undefined = {"tied_share": _NO_ROWS} if facts.tied_share is None else {}
     undefined |= {"rank_contradictions": _UNKNOWN} if found is None else {}
+    truncated = [name for one in condition.truncated if run_tag in one.run_tags for name in one.measures]
     return {
         "queries_returned": condition.returned[run_tag],
         "rows": facts.rows,
@@ -93,25 +93,26 @@ def of_run(condition: Condition, run_tag: str) -> dict[str, Any]:
         "tied_rows": facts.tied,
         "tied_share": facts.tied_share,
         "rank_contradictions": None if found is None else {"queries": found.queries, "rows": found.rows},
-        "truncated_measures": [name for one in condition.truncation.runs if run_tag in one.run_tags
-                               for name in one.measures],
+        "truncated_measures": truncated,
         **({"undefined": undefined} if undefined else {}),
-    }  # fmt: skip
+    }
 
 
 def of_condition(condition: Condition) -> dict[str, Any]:
     """What holds for several runs, as data."""
-    incomplete = [
+    truncated = [
         {
-            "measure": one.measure,
-            "depth": one.depth,
             "run_tags": list(one.run_tags),
-            "queries": one.queries,
-            "most_relevant": one.most,
+            "documents_per_query": one.depth,
+            "measures": list(one.measures),
+            "incomplete": [
+                {"measure": short.measure, "queries": short.queries, "most_relevant": short.most}
+                for short in one.incomplete
+            ],
         }
-        for one in condition.truncation.incomplete
+        for one in condition.truncated
     ]
-    return {"judged_queries": condition.judged_queries, "incomplete_recall": incomplete}
+    return {"judged_queries": condition.judged_queries, "truncated": truncated}
 
 
 def values(condition: Condition, run_tag: str) -> list[Any]:
@@ -142,29 +143,21 @@ def _contradictions(condition: Condition) -> list[str]:
     return [f"The rank column contradicts the scores, which decide as in trec_eval: {told}."]
 
 
-def _shallow(found: Truncated) -> str:
-    holds = "holds" if len(found.run_tags) == 1 else "hold"
-    usual = f" (the whole list is by convention {WHOLE:,})" if any("@" not in name for name in found.measures) else ""
-    return (
-        f"{_and(found.measures)}, of truncated lists: {_and(_few(found.run_tags))} {holds} at most {found.depth:,} "
-        f"documents per query{usual}."
-    )
-
-
-def _alike(found: Iterable[Incomplete]) -> list[list[Incomplete]]:
-    """Measures that fall short by the same numbers go together."""
-    return [list(group) for _, group in groupby(found, lambda one: (one.run_tags, one.depth, one.queries, one.most))]
-
-
-def _incomplete(found: Sequence[Incomplete]) -> str:
-    one = found[0]
-    where = f" of {_and(_few(one.run_tags))}" if one.run_tags else ""
-    have = counted(one.queries, "query has", "queries have")
-    up_to = f"{one.most:,}" if one.queries == 1 else f"up to {one.most:,}"
-    return (
-        f"{_and([each.measure for each in found])}{where} cannot be complete: {have} {up_to} relevant documents, more "
-        f"than {one.depth:,}."
-    )
+def _cut(condition: Condition, found: Truncated, deeper: bool) -> str:
+    """What cut lists mean for measures; of those that only look ``deeper`` where asked for."""
+    everyone = len(found.run_tags) == len(condition.run_set.runs) > 1
+    who = "All runs" if everyone else _and(_few(found.run_tags))
+    said = []
+    if found.measures and deeper:
+        whole = any("@" not in name for name in found.measures)
+        usual = f" (a whole list is by convention {WHOLE:,} documents)" if whole else ""
+        said.append(f"{_and(found.measures)} {'is' if len(found.measures) == 1 else 'are'} of truncated lists{usual}")
+    for (queries, most), some in groupby(found.incomplete, lambda one: (one.queries, one.most)):
+        up_to = "" if queries == 1 else "up to "
+        with_more = f"{counted(queries, 'query', 'queries')} with {up_to}{most:,} relevant documents"
+        said.append(f"{with_more} cannot be found whole ({_and([one.measure for one in some])})")
+    hold = "holds" if len(found.run_tags) == 1 else "hold"
+    return f"{who} {hold} at most {found.depth:,} documents per query: {'; '.join(said)}." if said else ""
 
 
 def _few(names: Sequence[str]) -> list[str]:
