@@ -72,7 +72,11 @@ def table(condition: Condition) -> Table:
         returned = [condition.returned[row.run_tag], facts.rows, facts.longest]
         rows.append([row.run_tag, *returned, facts.tied_share, *((None, None) if found is None else found)])
     columns = [Column("System"), Column("Judged queries returned"), Column("Rows"), Column("Most documents per query")]
-    columns += [Column("Tied rows", 1, percent=True), Column("Queries whose ranks contradict scores"), Column("Rows")]
+    columns += [
+        Column("Tied rows", 1, percent=True),
+        Column("Queries whose ranks contradict scores"),
+        Column("Such rows"),
+    ]
     note = (
         f"Of {counted(condition.judged_queries, 'judged query', 'judged queries')}. Tied: rows that share their score, "
         "as float32, with another of their query; they are ordered by doc_id, descending. Scores decide, not ranks."

@@ -80,14 +80,6 @@ def mean(values: Mapping[str, float]) -> float:
 
 
 @pytest.fixture
-def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are sketched: drawing them takes longer than all the rest."""
-    monkeypatch.setattr("quati_pool.render.figures.Drawing.render", lambda self, form: b"a sketch")
-    both = {"svg": b"a sketch", "png": b"a sketch"}
-    monkeypatch.setattr("quati_pool.render.figures.Drawing.render_all", lambda self: both)
-
-
-@pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder: three runs in runs/ (c lacks q6), human.qrels and llm.qrels, and no pool.yaml."""
     for run_tag, run in RUNS.items():
