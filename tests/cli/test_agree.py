@@ -298,7 +298,8 @@ def test_query_texts_take_their_ids_from_a_file_of_queries(here: Path, cli: Cli)
         if (ids[row["query"]], row["passage_id"]) in grades
     ]
     (pair,) = data["pairs"]
-    assert pair["n"] == len(both) > 20
+    # Of 240: the paper's GPT-4 column is not to be had from the released qrels (docs, limits).
+    assert (pair["n"], round(pair["kappa"], 4)) == (len(both), 0.2381) == (27, 0.2381)
     assert pair["kappa"] == pytest.approx(float(cohen_kappa_score(*zip(*both, strict=True))))
     assert data["matched_by"] == "query_id and doc_id"
     assert {query["query_id"]: query["query"] for query in data["queries"]}.items() <= {
