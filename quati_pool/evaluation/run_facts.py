@@ -29,7 +29,10 @@ def run_facts(run: Run) -> RunFacts:
     """A run's lists count as cut where several queries have just as many documents as the longest (or the
     only one has), and the run holds further documents: all there are is no cut."""
     longest = int(run.rank.max(initial=0))
-    queries = len(np.unique(run.query))
-    full = int((run.rank == longest).sum())
-    further = queries == 1 or len(np.unique(run.doc)) > longest
-    return RunFacts(len(run), int(run.tied.sum()), longest, full >= min(queries, 2) and further and longest > 0)
+    queries = int((run.rank == 1).sum())
+    last = np.flatnonzero(run.rank == longest)
+    cut = queries == 1
+    if len(last) > 1:
+        # Ranks count on within a query, so that these are all documents of one.
+        cut = not np.isin(run.doc, run.doc[last[0] - longest + 1 : last[0] + 1]).all()
+    return RunFacts(len(run), int(run.tied.sum()), longest, cut)

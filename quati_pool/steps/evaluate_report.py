@@ -25,6 +25,7 @@ from quati_pool.text.counted import counted
 _COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
 TESTS = {"t": "paired t", "wilcoxon": "Wilcoxon", "randomisation": "randomisation"}
 _NO_DRAWS = "no resamples were drawn"
+_ONE_QUERY = "an interval over queries needs two of them"
 # Comparisons that a printed table shows; files hold all.
 SHOWN_COMPARISONS = 30
 
@@ -156,7 +157,7 @@ def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) ->
                 "sha256": condition.run_set.digests.get(row.run_tag),
                 "rank": row.rank,
                 "group": list(condition.letters[row.run_tag]),
-                "measures": {name: _mean(mean) for name, mean in row.measures.items()},
+                "measures": {name: _mean(mean, evaluation.settings.draws) for name, mean in row.measures.items()},
                 "missing_queries": condition.judged_queries - condition.returned[row.run_tag],
                 "unjudged_queries": row.unjudged_queries,
                 "queries": row.queries,
@@ -199,10 +200,10 @@ def _further(evaluation: Evaluation, condition: Condition) -> dict[str, Any]:
     return {**quality, **robust, **({"undefined": undefined} if undefined else {})}
 
 
-def _mean(found: Mean) -> dict[str, Any]:
+def _mean(found: Mean, draws: int) -> dict[str, Any]:
     data: dict[str, Any] = {"mean": found.mean, "low": found.interval.low, "high": found.interval.high}
     if found.interval.low is None:
-        data["undefined"] = dict.fromkeys(("low", "high"), _NO_DRAWS)
+        data["undefined"] = dict.fromkeys(("low", "high"), _ONE_QUERY if draws else _NO_DRAWS)
     return data
 
 

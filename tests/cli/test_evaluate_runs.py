@@ -134,6 +134,24 @@ def test_the_files_hold_the_same_means(files: Path, cli: Cli) -> None:
     assert "wrote" in cli("evaluate", "--run", "runs", *QRELS, "--draws", 5, "-o", "out").err
 
 
+def test_a_run_of_one_query_has_a_mean_of_its_own_and_no_interval(files: Path, cli: Cli) -> None:
+    write_run(files / "one.run", "one", {"q1": RUNS["a"]["q1"]})
+    arguments = ("--run", "runs", "--run", "one.run", "--qrels", "human.qrels", "--queries", "returned")
+    condition = data_of(cli, *arguments)["qrels"][0]
+    found = runs_of(condition)["one"]["measures"]["nDCG@10"]
+    assert (found["mean"], found["low"]) == (pytest.approx(values({"q1": RUNS["a"]["q1"]}, "nDCG@10")["q1"]), None)
+    assert found["undefined"]["low"] == "an interval over queries needs two of them"
+    # a lacks q1, the only query of one.
+    (pair,) = (one for one in condition["comparisons"]["nDCG@10"] if {one["a"], one["b"]} == {"a", "one"})
+    reason = "the two return no judged query in common"
+    assert (pair["difference"], pair["p"], pair["significant"]) == (None, None, False)
+    assert pair["undefined"] == {"difference": reason, "p": reason}
+    assert (
+        f"Undefined, and not significant: fewer than two queries; {reason}"
+        in cli("evaluate", *arguments, "--draws", 0).out
+    )
+
+
 def test_a_file_of_queries_goes_with_the_choice(files: Path, cli: Cli) -> None:
     (files / "topics.tsv").write_text("".join(f"{query}\tof {query}\n" for query in QUERIES), encoding="utf-8")
     arguments = ("--run", "runs", "--qrels", "human.qrels", "--queries", "topics.tsv")
