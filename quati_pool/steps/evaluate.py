@@ -299,7 +299,7 @@ def _condition(
 
 
 def _over(queries: str, joined: Joined, scores: Scores) -> tuple[Joined, Scores]:
-    """The same over the queries that one of QUERIES stands for."""
+    """The same over the queries that one of QUERIES means."""
     lacking = scores.missing.sum(axis=1)
     worst = int(lacking.argmax())
     if queries == "returned":

@@ -130,21 +130,21 @@ def _ties(condition: Condition) -> list[str]:
     many = sorted((tag for tag, share in shares.items() if share >= _MANY_TIES), key=lambda tag: -shares[tag])
     if not many:
         return []
-    told = _some([f"{tag} {100 * shares[tag]:.0f} %" for tag in many])
-    return [f"Rows that share their score with another of their query (as float32; doc_id decides): {told}."]
+    named = _some([f"{tag} {100 * shares[tag]:.0f} %" for tag in many])
+    return [f"Rows that share their score with another of their query (as float32; doc_id decides): {named}."]
 
 
 def _contradictions(condition: Condition) -> list[str]:
     found = {tag: one for tag, one in condition.run_set.contradictions.items() if one.rows}
     if not found:
         return []
-    told = _some(
+    named = _some(
         [
             f"{tag} in {counted(one.queries, 'query', 'queries')} ({counted(one.rows, 'row', 'rows')})"
             for tag, one in found.items()
         ]
     )
-    return [f"The rank column contradicts the scores, which decide as in trec_eval: {told}."]
+    return [f"The rank column contradicts the scores, which decide as in trec_eval: {named}."]
 
 
 def _cut(condition: Condition, found: Truncated, deeper: bool) -> str:
@@ -169,8 +169,8 @@ def _few(names: Sequence[str]) -> list[str]:
     return [*names[:_NAMED], f"{rest:,} more"] if rest > 1 else list(names)
 
 
-def _some(told: Sequence[str]) -> str:
-    return ", ".join(_few(told))
+def _some(named: Sequence[str]) -> str:
+    return ", ".join(_few(named))
 
 
 def _and(names: Sequence[str]) -> str:

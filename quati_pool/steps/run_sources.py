@@ -64,8 +64,8 @@ def workspace_runs(config: PoolConfig) -> RunSet:
             absent[run_tag] = problem
         else:
             runs.append(read_run(path, run_tag))
-            made = _made_elsewhere(config, system)
-            contradictions[run_tag] = rank_contradictions(read_run_rows(made)) if made else _NONE
+            source = _source_file(config, system)
+            contradictions[run_tag] = rank_contradictions(read_run_rows(source)) if source else _NONE
     if not runs:
         first = next(iter(absent))
         raise InputError(workspace.run(first), None, f"{absent[first]}; run: quati-pool build -c {config.path}")
@@ -82,7 +82,7 @@ def workspace_runs(config: PoolConfig) -> RunSet:
     )
 
 
-def _made_elsewhere(config: PoolConfig, system: object) -> Path | None:
+def _source_file(config: PoolConfig, system: object) -> Path | None:
     """The file that a run of ``retriever: run`` was taken from: the workspace's own copy has the ranks of ``build``."""
     if not isinstance(system, RetrieverSystem) or not isinstance(system.parameters, RunFileParameters):
         return None
