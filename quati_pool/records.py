@@ -225,6 +225,11 @@ class Run:
         """One run from a frame, as ``from_frames``."""
         return cls.from_frames({run_tag: frame})[0]
 
+    @property
+    def tied(self) -> npt.NDArray[np.bool_]:
+        """Which rows share their score with another row of their query, shape (n,)."""
+        return _tied(self.query, self.score)
+
     def to_frame(self) -> pd.DataFrame:
         """The run as query_id, doc_id, rank, score."""
         import pandas as pd

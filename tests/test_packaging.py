@@ -118,6 +118,16 @@ def test_every_version_says_what_happens_to_stored_data() -> None:
         assert set(kinds) <= {"Stored data", "Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 
 
+def test_the_standard_install_brings_what_computes_rank_biased_precision(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    metadata = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    asked = [line for line in archive.read(metadata).decode().splitlines() if line.startswith("Requires-Dist: ir-m")]
+    assert len(asked) == 1
+    assert asked[0].startswith("Requires-Dist: ir-measures[cwl-eval]>=")
+    assert "extra ==" not in asked[0]
+    assert "\ncwl-eval==" in (ROOT / "constraints.txt").read_text(encoding="utf-8")
+
+
 def test_the_wheel_finds_its_prompts_away_from_the_checkout(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path)
     script = "from quati_pool.judging.prompts import bundled_prompts; print(*{p.path for p in bundled_prompts()})"

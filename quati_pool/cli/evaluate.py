@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -16,12 +18,12 @@ from quati_pool.cli.label_options import (
     DrawsOption,
     GradeOption,
     OutputOption,
-    QueriesOption,
     ScaleOption,
     SeedOption,
     declared,
     label_files,
 )
+from quati_pool.registry import nearest
 
 RunsOption = Annotated[
     list[str] | None,
@@ -33,12 +35,22 @@ RunsOption = Annotated[
 ]
 QrelsOption = Annotated[
     list[str] | None,
-    typer.Option("--qrels", metavar="NAME=FILE", help="Qrels, or any file of labels (repeatable)."),
+    typer.Option(
+        "--qrels",
+        metavar="[NAME=]FILE",
+        help="Qrels, or any file of labels (repeatable), named by the file where no NAME is given.",
+    ),
 ]
 MeasuresOption = Annotated[
     list[str] | None,
-    typer.Option("--measures", help='ir_measures names, such as "nDCG@10, R@100"; the first ranks the systems.'),
+    typer.Option("--measures", help='ir_measures names, such as "nDCG@10 R(rel=2)@100"; the first ranks the systems.'),
 ]
+
+
+class Averaged(StrEnum):
+    judged = "judged"
+    common = "common"
+    returned = "returned"
 
 
 class PairedTest(StrEnum):
@@ -57,6 +69,12 @@ MainLabelerOption = Annotated[
         "--labeler",
         metavar="NAME",
         help="The main labeler: its leaderboard comes first. By default people before language models before programs.",
+    ),
+]
+AveragedOption = Annotated[
+    Averaged,
+    typer.Option(
+        "--queries", help="What means go over: all judged queries, those that all runs return, or each run's own."
     ),
 ]
 AlphaOption = Annotated[float, typer.Option("--alpha", help="The level of significance.")]
@@ -89,7 +107,15 @@ def evaluate(
         typer.Option("--robust", help="Add the worst query of each cluster: cluster_id of the queries' file."),
     ] = False,
     labeler: MainLabelerOption = None,
-    queries: QueriesOption = None,
+    queries: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--queries",
+            metavar="judged|common|returned|FILE",
+            help="What means go over: all judged queries (trec_eval -c), those that all runs return, or those that "
+            "each run returns itself. Or a file, query_id <tab> query: the ids of files that hold texts alone.",
+        ),
+    ] = None,
     column: ColumnOption = None,
     grade: GradeOption = None,
     scale: ScaleOption = None,
@@ -113,10 +139,11 @@ def evaluate(
     from quati_pool.steps.evaluate_report import SHOWN_COMPARISONS, as_data, tables
 
     named = declared(context, config)
-    given = label_files(qrels, None, column, grade, queries, scale, named, hint="--qrels")
+    averaged, texts = _queries(queries or ())
+    given = label_files(qrels, None, column, grade, texts, scale, named, hint="--qrels")
     if named is not None:
         measures, seed = measures or named.measures, named.seed if seed is None else seed
-    settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth, robust, labeler)
+    settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth, robust, labeler, averaged.value)
     found = step(config, names or (), given, run or (), settings, pool, named)
     for name, problem in found.gathered.problems.items():
         typer.echo(f"{name} is left out: {problem}", err=True)
@@ -128,3 +155,16 @@ def evaluate(
         show((), as_data(found, per_query), how)
     else:
         show(tables(found, None if how is Format.csv else SHOWN_COMPARISONS), None, how)
+
+
+def _queries(options: Sequence[str]) -> tuple[Averaged, Path | None]:
+    """What means go over, and the file of the queries: one option names either."""
+    words = [option for option in options if option in list(Averaged)]
+    files = [option for option in options if option not in words]
+    if len(words) > 1 or len(files) > 1:
+        raise typer.BadParameter(f"{', '.join(options)}: give one of each", param_hint="--queries")
+    for name in files:
+        if not os.path.exists(name) and not Path(name).suffix:
+            hint = nearest(name, [one.value for one in Averaged])
+            raise typer.BadParameter(f"{name!r} is neither a file nor a choice; {hint}", param_hint="--queries")
+    return Averaged(words[0]) if words else Averaged.judged, Path(files[0]) if files else None

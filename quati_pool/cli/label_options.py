@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -23,9 +24,9 @@ LabelsOption = Annotated[
     list[str] | None,
     typer.Option(
         "--labels",
-        metavar="NAME=FILE",
+        metavar="[NAME=]FILE",
         help="A file of labels (repeatable): TREC qrels, TSV, CSV, JSONL, Quati annotations, Doccano, Label Studio; "
-        "FILE#ANNOTATOR where it holds several people's.",
+        "FILE#ANNOTATOR where it holds several people's. Without a NAME the file's own, less its suffix, or ANNOTATOR.",
     ),
 ]
 PeopleOption = Annotated[
@@ -77,16 +78,20 @@ def label_files(
     hint: str = "--labels",
 ) -> LabelFiles:
     """What the options say, with the grades of ``settings`` where they name none; ``hint`` is the name of
-    that which names the files.
+    that which names the files; where that is an option, a file may go without a name.
 
     Raises BadParameter for an option that cannot be read.
     """
     from quati_pool.config import LabelFileConfig
     from quati_pool.steps.label_sources import LabelFiles
 
-    named = dict(_named(option, hint) for option in labels or ())
-    if len(named) < len(labels or ()):
-        raise typer.BadParameter("two files have one name; give each its own", param_hint=hint)
+    named: dict[str, tuple[str, str | None]] = {}
+    for option in labels or ():
+        name, file = _named(option, hint)
+        if name in named:
+            both = f"{named[name][0]} and {file[0]}"
+            raise typer.BadParameter(f"{both} are both named {name}; give each its own: NAME=FILE", param_hint=hint)
+        named[name] = file
     for option, given in (("--column", columns), ("--grade", grades)):
         if given and not named:
             raise typer.BadParameter(
@@ -121,12 +126,19 @@ def grades_of(options: Sequence[str] | None) -> dict[str, int]:
 
 
 def _named(option: str, hint: str) -> tuple[str, tuple[str, str | None]]:
-    """The name, the file and the annotator of NAME=FILE or NAME=FILE#ANNOTATOR."""
-    name, path = _split(option, hint)
+    """The name, the file and the annotator of NAME=FILE or NAME=FILE#ANNOTATOR; of an option also of FILE and
+    FILE#ANNOTATOR, named by its stem and by the annotator."""
+    bare = hint.startswith("--") and ("=" not in option or os.path.exists(option))
+    name, path = ("", option.strip()) if bare else _split(option, hint)
+    file, mark, annotator = path.rpartition("#")
+    found = (file, annotator) if mark and not Path(path).exists() else (path, None)
+    if bare:
+        name = found[1] or Path(found[0].removesuffix(".gz")).stem
+        if not _NAME.match(name):
+            raise typer.BadParameter(f"{option!r} cannot be a name; give one: NAME=FILE", param_hint=hint)
     if not _NAME.match(name) or not path:
         raise typer.BadParameter(f"{option!r} is not NAME=FILE", param_hint=hint)
-    file, mark, annotator = path.rpartition("#")
-    return name, ((file, annotator) if mark and not Path(path).exists() else (path, None))
+    return name, found
 
 
 def _split(option: str, hint: str) -> tuple[str, str]:

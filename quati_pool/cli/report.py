@@ -10,6 +10,8 @@ from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener
 from quati_pool.cli.evaluate import (
     AlphaOption,
+    Averaged,
+    AveragedOption,
     BaselineOption,
     MainLabelerOption,
     MeasuresOption,
@@ -31,6 +33,7 @@ def report(
     test: TestOption = PairedTest.t,
     alpha: AlphaOption = 0.05,
     labeler: MainLabelerOption = None,
+    queries: AveragedOption = Averaged.judged,
     draws: DrawsOption = 2000,
     seed: SeedOption = None,
     output: OutputOption = None,
@@ -44,6 +47,6 @@ def report(
     from quati_pool.steps.report import report as step
 
     with ConsoleListener() as listener:
-        settings = Settings(measures, baseline, test.value, alpha, draws, seed, labeler=labeler)
+        settings = Settings(measures, baseline, test.value, alpha, draws, seed, labeler=labeler, queries=queries.value)
         path = step(config, listener, settings, person or (), output)
     typer.echo(path)

@@ -14,6 +14,7 @@ from quati_pool.evaluation.scores import Scores, Values
 from quati_pool.evaluation.significance import Comparison, compare
 from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities, summable
 from quati_pool.stats.rank_correlation import kendall_tau, ranking_overlap, tau_ap, top_tau
+from quati_pool.stats.ratio import ratio
 
 TOP = 10
 RBO_P = 0.9
@@ -116,7 +117,8 @@ def compare_rankings(
     ``top`` is the k of top-k τ (systems tied with the k-th are in; all systems where they are fewer);
     ``rbo_p`` the persistence of rank-biased overlap, here over all systems. Intervals resample the
     common queries, the same draw for both qrels and all coefficients; in each draw the top k are that
-    draw's. Swaps are tested by the paired ``test`` over the common queries under either qrels, Holm
+    draw's. Where means go over the runs' own queries, so they do here, and a draw that leaves a run none is
+    undefined. Swaps are tested by the paired ``test`` over the common queries under either qrels, Holm
     over all pairs of systems.
 
     Raises QuatiPoolError where the runs are not the same, ConfigError for a measure that was not
@@ -132,7 +134,7 @@ def compare_rankings(
         "top_tau": lambda x, y: top_tau(y, x, top),
         "rbo": lambda x, y: ranking_overlap(x, y, rbo_p),
     }
-    systems = _systems(one, other) if common else ()
+    systems = _systems(one, other) if one.averaged.any(axis=1).all() else ()
     pairs = list(combinations(systems, 2))
     changes = [abs(system.rank_change) for system in systems]
     return RankingComparison(
@@ -144,7 +146,7 @@ def compare_rankings(
         rbo_p=rbo_p,
         test=test,
         alpha=alpha,
-        **_correlations(one.values[:, 0], other.values[:, 0], coefficients, draws, seed),
+        **_correlations(one, other, coefficients, draws, seed),
         systems=systems,
         max_rank_change=max(changes, default=None),
         mean_rank_change=float(np.mean(changes)) if changes else None,
@@ -185,20 +187,22 @@ def _restricted(scores: Scores, measure: str, run_tags: tuple[str, ...], query_i
 
 
 def _correlations(
-    a: Values, b: Values, coefficients: dict[str, Callable[[Values, Values], Values]], draws: int, seed: int
+    a: Scores, b: Scores, coefficients: dict[str, Callable[[Values, Values], Values]], draws: int, seed: int
 ) -> dict[str, Correlation]:
-    """Each coefficient of values of shape (systems, queries), with its interval."""
-    systems, queries = a.shape
-    reason = "no query is judged in both" if queries == 0 else "fewer than two systems" if systems < 2 else None
+    """Each coefficient of the systems' means by the one measure of the scores, with its interval."""
+    queries = a.missing.shape[1]
+    reason = _why_none(a)
     if reason:
         return {name: Correlation(None, _UNDEFINED, reason) for name in coefficients}
-    mean_a, mean_b = rounded(a.mean(axis=1))[None], rounded(b.mean(axis=1))[None]
+    mean_a, mean_b = (rounded(scores.means()[:, 0])[None] for scores in (a, b))
     drawn: dict[str, list[Values]] = {name: [] for name in coefficients}
-    of_a, of_b = summable(a.T), summable(b.T)
     for block in multiplicities(queries, draws, seed):
-        drawn_a, drawn_b = rounded(block @ of_a / queries), rounded(block @ of_b / queries)
+        drawn_a, drawn_b = (_drawn_means(scores, block) for scores in (a, b))
+        defined = np.isfinite(drawn_a).all(axis=1)
         for name, coefficient in coefficients.items():
-            drawn[name].append(coefficient(drawn_a, drawn_b))
+            values = np.full(len(block), np.nan)
+            values[defined] = coefficient(drawn_a[defined], drawn_b[defined])
+            drawn[name].append(values)
     found = {}
     for name, coefficient in coefficients.items():
         value = float(coefficient(mean_a, mean_b)[0])
@@ -211,6 +215,22 @@ def _correlations(
     return found
 
 
+def _why_none(scores: Scores) -> str | None:
+    systems, queries = scores.missing.shape
+    if queries == 0:
+        return "no query is judged in both"
+    if systems < 2:
+        return "fewer than two systems"
+    return None if scores.averaged.any(axis=1).all() else "a system returns no query that both judge"
+
+
+def _drawn_means(scores: Scores, block: Values) -> Values:
+    """The systems' means in resamples of the queries, shape (resamples, systems); NaN over none."""
+    averaged = scores.averaged
+    sums = block @ summable(np.where(averaged, scores.values[:, 0], 0).T)
+    return rounded(ratio(sums, block @ averaged.T.astype(np.float64)))
+
+
 def _why_undefined(a: Values, b: Values) -> str:
     tied = [name for name, means in (("first", a), ("second", b)) if np.ptp(means) == 0]
     if tied:
@@ -220,7 +240,7 @@ def _why_undefined(a: Values, b: Values) -> str:
 
 def _systems(a: Scores, b: Scores) -> tuple[System, ...]:
     """All systems in the order of ``a``, equal ones by run_tag."""
-    mean_a, mean_b = (rounded(scores.values[:, 0].mean(axis=1)) for scores in (a, b))
+    mean_a, mean_b = (rounded(scores.means()[:, 0]) for scores in (a, b))
     columns = (column.tolist() for column in (mean_a, mean_b, ranks(mean_a), ranks(mean_b)))
     systems = [System(*row) for row in zip(a.run_tags, *columns, strict=True)]
     return tuple(sorted(systems, key=lambda system: (system.rank_a, system.run_tag)))

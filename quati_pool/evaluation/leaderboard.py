@@ -1,4 +1,4 @@
-"""Leaderboards: means over all judged queries with intervals, ranks, and what they rest on."""
+"""Leaderboards: means over queries with intervals, ranks, and what they rest on."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import numpy.typing as npt
 from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Scores
 from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities, summable
+from quati_pool.stats.ratio import ratio
 
 
 @dataclass(frozen=True)
 class Mean:
-    """A measure's mean over all judged queries and its bootstrap interval over queries."""
+    """A measure's mean over queries and its bootstrap interval over queries."""
 
     mean: float
     interval: Interval
@@ -24,20 +25,22 @@ class Mean:
 
 @dataclass(frozen=True)
 class Row:
-    """A run's place by the first measure, its measures by name, and how many judged queries it lacks."""
+    """A run's place by the first measure, its measures by name, and how many judged queries it lacks;
+    ``queries`` counts those that its means go over."""
 
     run_tag: str
     rank: int
     measures: dict[str, Mean]
     missing_queries: int
     unjudged_queries: int
+    queries: int
 
 
 @dataclass(frozen=True)
 class Leaderboard:
     """Runs, best first, by the mean of the first measure; runs with the same mean share a rank.
 
-    ``queries`` counts the judged queries, ``without_relevant`` those of them without a grade above 0.
+    ``queries`` counts the queries of the scores, ``without_relevant`` those of them without a grade above 0.
     """
 
     measures: tuple[str, ...]
@@ -68,12 +71,19 @@ def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboar
     """Means and 95 % intervals of every run and measure, over the same draws of queries; without draws
     there are no intervals."""
     runs, measures, queries = scores.values.shape
-    means = scores.values.mean(axis=2)
-    flat = summable(scores.values.reshape(runs * measures, queries).T)
-    blocks = [block @ flat / queries for block in multiplicities(queries, draws, seed)]
+    means, averaged = scores.means(), scores.averaged
+    flat = summable(np.where(averaged[:, None], scores.values, 0).reshape(runs * measures, queries).T)
+    weights = averaged.T.astype(np.float64)
+    blocks = [
+        ratio(block @ flat, np.repeat(block @ weights, measures, axis=1))
+        for block in multiplicities(queries, draws, seed)
+    ]
     drawn = np.concatenate([np.empty((0, runs * measures)), *blocks])
+    counts = averaged.sum(axis=1).tolist()
     # One query is the same in every draw, which is no certainty.
-    intervals = [interval(column if queries > 1 else column[:0]) for column in drawn.T]
+    intervals = [
+        interval(column if counts[place // measures] > 1 else column[:0]) for place, column in enumerate(drawn.T)
+    ]
     places = ranks(means[:, 0])
     missing = scores.missing.sum(axis=1)
     rows = tuple(
@@ -86,6 +96,7 @@ def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboar
             },
             missing_queries=int(missing[run]),
             unjudged_queries=scores.unjudged_queries[run],
+            queries=counts[run],
         )
         for run in order(scores.run_tags, means[:, 0])
     )
@@ -105,7 +116,7 @@ def systems_by_condition(conditions: Mapping[str, Scores], measure: str) -> Cond
     places: list[dict[str, int]] = []
     rows: dict[str, None] = {}
     for scores in conditions.values():
-        values = scores.of(measure).mean(axis=1)
+        values = scores.means_of(measure)
         means.append(dict(zip(scores.run_tags, values.tolist(), strict=True)))
         places.append(dict(zip(scores.run_tags, ranks(values).tolist(), strict=True)))
         rows |= dict.fromkeys(scores.run_tags[run] for run in order(scores.run_tags, values))

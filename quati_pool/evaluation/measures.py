@@ -19,12 +19,17 @@ DEFAULTS = MEASURES
 # What is left of a ranking after its first `cutoff` documents changes none of these.
 _CUT = frozenset({"AP", "ERR", "Judged", "P", "R", "RR", "Success", "nDCG"})
 
+# Their packages ask for older releases of numpy and scipy than ours.
+_OUTDATED = frozenset({"ranx"})
+# Blanks that belong to one measure: R (rel=2) @ 100.
+_INSIDE = re.compile(r"\s*(@)\s*|\s+(?=\()")
+
 
 def parse_measures(names: Iterable[str]) -> tuple[str, ...]:
     """The measures of ``names``, each once, in order, under ir_measures' own names (MAP is AP).
 
-    A comma outside brackets separates measures. Raises ConfigError for a name that ir_measures does
-    not know, parameters that it does not take, and a measure that no installed provider computes.
+    Commas and white space outside brackets separate measures. Raises ConfigError for a name that ir_measures
+    does not know, parameters that it does not take, and a measure that no installed provider computes.
     """
     return tuple(str(measure) for measure in resolve(names))
 
@@ -32,7 +37,8 @@ def parse_measures(names: Iterable[str]) -> tuple[str, ...]:
 def resolve(names: Iterable[str]) -> list[Any]:
     """The ir_measures objects behind ``parse_measures``."""
     found: dict[str, Any] = {}
-    for text in (part for name in names for part in _split(name)):
+    # In one piece: YAML takes [R(rel=2, judged_only=True)@100] for two strings.
+    for text in _split(", ".join(names)):
         measure = _measure(text)
         found.setdefault(str(measure), measure)
     if not found:
@@ -60,13 +66,13 @@ def deepest(measures: Iterable[Any]) -> int | None:
 
 def _split(text: str) -> list[str]:
     parts, depth = [""], 0
-    for character in text:
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
+    for character in _INSIDE.sub(r"\1", text):
+        depth = max(0, depth + (character in "([{") - (character in ")]}"))
+        if depth == 0 and (character == "," or character.isspace()):
             parts.append("")
         else:
             parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]
+    return [part for part in parts if part]
 
 
 def _measure(text: str) -> Any:
@@ -152,12 +158,26 @@ def _expected(parameter: Any) -> str:
 def _not_computed(text: str, measure: Any) -> ConfigError:
     import ir_measures
 
-    providers: Iterable[Any] = ir_measures.DefaultPipeline.providers
+    providers = [one for one in ir_measures.DefaultPipeline.providers if one.NAME not in _OUTDATED]
     installs = [one.install_instructions() or f"install {one.NAME}" for one in providers if one.supports(measure)]
     if installs:
         return ConfigError(f"no installed provider of ir_measures computes {text!r}; run: {', or '.join(installs)}")
     taken = ", ".join(measure.SUPPORTED_PARAMS)
+    known = [(one.NAME, like) for one in providers for like in one.SUPPORTED_MEASURES if like.NAME == measure.NAME]
+    nearby = [f"{name} computes it {_changes(measure, like)}" for name, like in known]
     return ConfigError(
-        f"no provider of ir_measures computes {text!r} with these parameters; "
-        f"give others ({measure.NAME} takes {taken})"
+        f"no provider of ir_measures computes {text!r} with these parameters ({measure.NAME} takes {taken}); "
+        f"{'; '.join(nearby)}"
     )
+
+
+def _changes(measure: Any, like: Any) -> str:
+    """How ``measure`` has to be changed for a provider that computes what is ``like`` it."""
+    from ir_measures.providers.base import NOT_PROVIDED
+
+    changes = []
+    for name, spec in like.params.items():
+        if not spec.validate(measure[name]):
+            given, optional = name in measure.params, spec.validate(NOT_PROVIDED)
+            changes.append(f"without {name}" if given and optional else f"with {'another' if given else 'a'} {name}")
+    return " and ".join(changes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ import numpy.typing as npt
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.evaluation.joined import Joined, Judgements, Rows
 from quati_pool.evaluation.measures import deepest, provider, resolve
+from quati_pool.records import Int
 from quati_pool.registry import nearest
+from quati_pool.stats.ratio import ratio
 
 Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -23,7 +25,8 @@ GDEVAL_GRADES = 4
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Values of measures for every run and judged query; means go over all of these queries.
+    """Values of measures for every run and judged query; means go over all of these queries, or with ``own``
+    over those that the run itself returned.
 
     ``query_ids``: all judged queries, in order of first appearance in the qrels. ``values``, shape
     (runs, measures, queries). ``missing``, shape (runs, queries): the run has no row for the query,
@@ -38,6 +41,30 @@ class Scores:
     missing: Flags
     without_relevant: Flags
     unjudged_queries: tuple[int, ...]
+    own: bool = False
+
+    @property
+    def averaged(self) -> Flags:
+        """Which queries each run's means go over, shape (runs, queries)."""
+        return ~self.missing if self.own else np.ones_like(self.missing)
+
+    def means(self) -> Values:
+        """The mean of each run and measure, shape (runs, measures); NaN for one over no query."""
+        return mean_over(self.values, self.averaged[:, None])
+
+    def means_of(self, measure: str) -> Values:
+        """The mean of each run by one measure, shape (runs,)."""
+        return mean_over(self.of(measure), self.averaged)
+
+    def over(self, queries: Int) -> Scores:
+        """The same of some queries alone, at these positions."""
+        return replace(
+            self,
+            query_ids=tuple(self.query_ids[query] for query in queries),
+            values=self.values.take(queries, axis=2),
+            missing=self.missing.take(queries, axis=1),
+            without_relevant=self.without_relevant[queries],
+        )
 
     def of(self, measure: str) -> Values:
         """The values of one measure, shape (runs, queries)."""
@@ -45,6 +72,14 @@ class Scores:
             raise ConfigError(f"the measure {measure!r} was not computed; {nearest(measure, self.measures)}")
         values: Values = self.values[:, self.measures.index(measure)]
         return values
+
+
+def mean_over(values: Values, averaged: Flags) -> Values:
+    """Means over the last axis of the values that are ``averaged``; NaN over none."""
+    if averaged.all() and values.shape[-1]:
+        found: Values = values.mean(axis=-1)
+        return found
+    return ratio(np.where(averaged, values, 0).sum(axis=-1), averaged.sum(axis=-1))
 
 
 def score(joined: Joined, measures: Sequence[str]) -> Scores:

@@ -7,17 +7,21 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from quati_pool.errors import ConfigError
 from quati_pool.evaluation.leaderboard import order
 from quati_pool.evaluation.scores import Scores
 from quati_pool.registry import nearest
-from quati_pool.stats.significance import TESTS, holm
+from quati_pool.stats.significance import TESTS, Outcome, Values, holm
+
+_NO_PAIR = Outcome(None, "the two return no judged query in common")
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems over the same queries: ``difference`` is the mean of ``a`` less that of ``b``.
+    """Two systems over the same queries: ``difference`` is the mean of ``a`` less that of ``b``, None where
+    they have no query in common.
 
     ``p`` is two-sided, ``p_holm`` adjusted within the family of comparisons. Where the test is
     undefined both are None, ``undefined`` says why, and the difference is not significant.
@@ -25,7 +29,7 @@ class Comparison:
 
     a: str
     b: str
-    difference: float
+    difference: float | None
     p: float | None
     p_holm: float | None
     significant: bool
@@ -35,8 +39,8 @@ class Comparison:
 def compare(
     scores: Scores, measure: str, test: str, baseline: str | None = None, alpha: float = 0.05, seed: int = 0
 ) -> tuple[Comparison, ...]:
-    """Every other run against ``baseline``, or all pairs of runs, by the paired ``test`` over all judged
-    queries; significant where Holm's adjusted p, over these comparisons, is at most ``alpha``.
+    """Every other run against ``baseline``, or all pairs of runs, by the paired ``test`` over the queries that
+    the means of both go over; significant where Holm's adjusted p, over these comparisons, is at most ``alpha``.
 
     Runs come in leaderboard order, the better one of a pair first. Raises ConfigError for a measure
     that was not computed, an unknown test or baseline, and an alpha that is not between 0 and 1.
@@ -46,7 +50,7 @@ def compare(
     if not 0 < alpha < 1:
         raise ConfigError(f"alpha is {alpha}; give a number between 0 and 1, such as 0.05")
     values = scores.of(measure)
-    ranking = order(scores.run_tags, values.mean(axis=1))
+    ranking = order(scores.run_tags, scores.means_of(measure))
     if baseline is None:
         pairs = list(combinations(ranking, 2))
     elif baseline in scores.run_tags:
@@ -57,23 +61,37 @@ def compare(
     if not pairs:
         return ()
     a, b = np.array(pairs).T
-    differences = values[a] - values[b]
-    tested = TESTS[test](differences, seed)
+    differences, tested = _tested(values[a] - values[b], scores.averaged[a] & scores.averaged[b], test, seed)
     adjusted = holm([one.p for one in tested])
     return tuple(
         Comparison(
             a=scores.run_tags[one],
             b=scores.run_tags[other],
-            difference=float(difference),
+            difference=difference,
             p=result.p,
             p_holm=p_holm,
             significant=p_holm is not None and p_holm <= alpha,
             undefined=result.undefined,
         )
-        for (one, other), difference, result, p_holm in zip(
-            pairs, differences.mean(axis=1), tested, adjusted, strict=True
-        )
+        for (one, other), difference, result, p_holm in zip(pairs, differences, tested, adjusted, strict=True)
     )
+
+
+def _tested(
+    differences: Values, paired: npt.NDArray[np.bool_], test: str, seed: int
+) -> tuple[list[float | None], list[Outcome]]:
+    """Mean differences and outcomes of comparisons, shape (comparisons, queries) each, over the ``paired`` queries."""
+    means: list[float | None] = [None] * len(differences)
+    outcomes = [_NO_PAIR] * len(differences)
+    sets, of = np.unique(paired, axis=0, return_inverse=True)
+    for number, queries in enumerate(sets):
+        rows = np.flatnonzero(of == number)
+        if not queries.any():
+            continue
+        some = differences[rows].compress(queries, axis=1)
+        for row, mean, outcome in zip(rows, some.mean(axis=1).tolist(), TESTS[test](some, seed), strict=True):
+            means[row], outcomes[row] = mean, outcome
+    return means, outcomes
 
 
 def groups(run_tags: Sequence[str], comparisons: Iterable[Comparison]) -> dict[str, tuple[str, ...]]:

@@ -39,11 +39,39 @@ class RunRows(NamedTuple):
     score: Float
 
 
+class RankContradictions(NamedTuple):
+    """Rows of a run file whose score is above that of a row of their query that the rank column puts before
+    them, and the queries that hold such rows."""
+
+    queries: int
+    rows: int
+
+
 def read_run(path: Path, run_tag: str | None = None, depth: int | None = None, problems: Problems = STRICT) -> Run:
     """A run ranked by its scores (the file's ranks are not used), named by its tag or ``run_tag``."""
-    rows = read_run_rows(path, problems)
+    return ranked_run(read_run_rows(path, problems), run_tag, depth)
+
+
+def ranked_run(rows: RunRows, run_tag: str | None = None, depth: int | None = None) -> Run:
+    """The rows as a run ranked by its scores, named by its tag or ``run_tag``."""
     name = rows.run_tag if run_tag is None else run_tag
     return Run.ranked(name, rows.queries, rows.docs, rows.query, rows.doc, rows.score, depth)
+
+
+def rank_contradictions(rows: RunRows) -> RankContradictions:
+    """Where the rank column is not in the order of the scores, which decide; rows of one rank or of one score
+    contradict nothing."""
+    same, score = rows.query[1:] == rows.query[:-1], rows.score
+    apart = rows.query[1:] > rows.query[:-1]
+    if (apart | (same & (rows.rank[1:] > rows.rank[:-1]) & (score[1:] <= score[:-1]))).all():
+        return RankContradictions(0, 0)
+    order = np.lexsort((-score, rows.rank, rows.query))
+    query = rows.query[order]
+    levels, level = np.unique(score[order], return_inverse=True)
+    # Lower from query to query, so that one running minimum starts again at each.
+    placed = level - query * len(levels)
+    above = placed[1:] > np.minimum.accumulate(placed)[:-1]
+    return RankContradictions(len(np.unique(query[1:][above])), int(above.sum()))
 
 
 def read_run_rows(path: Path, problems: Problems = STRICT) -> RunRows:

@@ -65,7 +65,7 @@ def agree(
     """
     given = given or LabelFiles()
     if not (names or given.files or config_path.exists()):
-        remedy = "name label files with --labels NAME=FILE, or a workspace with -c"
+        remedy = "name label files with --labels FILE, or a workspace with -c"
         raise InputError(config_path, None, f"there is no such file; {remedy}")
     config = workspace_for(config_path, names, given)
     if revealed and config is None:
@@ -114,7 +114,7 @@ def side_by_side(gathered: Gathered) -> Ratings:
         left_out = "; ".join(f"{name} is left out: {problem}" for name, problem in gathered.problems.items())
         there += f" ({left_out})" if left_out else ""
         raise QuatiPoolError(
-            f"{there}; agreement needs two labelers: run another judge, or name files with --labels NAME=FILE"
+            f"{there}; agreement needs two labelers: run another judge, or name files with --labels FILE"
         )
     members = {source.name: source.members for source in gathered.sources if source.members}
     ratings = Ratings.join(graded, list(gathered.scale), gathered.people, members)

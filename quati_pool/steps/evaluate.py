@@ -25,8 +25,9 @@ from quati_pool.evaluation.reusability import (
     leave_one_system_out,
 )
 from quati_pool.evaluation.robust import Robust, robust
-from quati_pool.evaluation.scores import Scores, score
+from quati_pool.evaluation.scores import Scores, mean_over, score
 from quati_pool.evaluation.significance import Comparison, compare, groups
+from quati_pool.evaluation.truncation import Truncated, truncated
 from quati_pool.files.artefacts import file_digest
 from quati_pool.files.problems import quoted
 from quati_pool.files.queries import CLUSTER_ID, read_queries
@@ -52,12 +53,17 @@ _NO_CLUSTER = "no judged query has a cluster_id"
 _NDCG = re.compile(r"nDCG@([0-9]+)\Z")
 
 
+QUERIES = ("judged", "common", "returned")
+"""What means go over: all judged queries, where one that a run lacks counts 0 (trec_eval -c); those that all runs
+return; or those that the run itself returns (trec_eval without -c)."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """How runs are measured and compared. ``measures`` None: those of pool.yaml, or the default ones; the
     first ranks the runs. ``baseline``: the run that the others are tested against, on every measure.
     ``robust``: clusters of related queries count too. ``labeler``: whose leaderboard comes first, and is the
-    reference of the others; the main labeler's where not given."""
+    reference of the others; the main labeler's where not given. ``queries``: which of QUERIES the means go over."""
 
     measures: Sequence[str] | None = None
     baseline: str | None = None
@@ -68,6 +74,7 @@ class Settings:
     pool_depth: int | None = None
     robust: bool = False
     labeler: str | None = None
+    queries: str = "judged"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +101,10 @@ class Condition:
     """One set of runs under one labeler's qrels. ``bounds`` holds, for each nDCG with a cutoff, the lowest
     and highest mean of each run over the grades of ``scale`` that its unjudged documents could have, shape
     (runs,) each. ``letters``: runs that share one cannot be told apart by the first measure. ``quality`` is the
-    reason where there is none, and so is ``robust``, which is None where it was not asked for. ``covers``: of how
-    many pairs of the pool the labeler has a grade, and how many there are; None where there is no pool to ask."""
+    reason where there is none, and so is ``robust``, which is None where it was not asked for. ``returned`` counts,
+    by run_tag, which of all ``judged_queries`` each run returns; all else is of the queries of the settings.
+    ``covers``: of how many pairs of the pool the labeler has a grade, and how many there are; None where there is
+    no pool to ask."""
 
     name: str
     run_set: RunSet
@@ -109,6 +118,9 @@ class Condition:
     letters: Mapping[str, tuple[str, ...]]
     against: Mapping[str, tuple[Comparison, ...]]
     quality: PoolQuality | str
+    judged_queries: int
+    returned: Mapping[str, int]
+    truncated: tuple[Truncated, ...]
     robust: Robust | str | None = None
     covers: tuple[int, int] | None = None
 
@@ -161,7 +173,7 @@ def evaluate(
     settings, given = settings or Settings(), given or LabelFiles()
     if not config_path.exists():
         if not (names or given.files):
-            raise ConfigError(f"there is no {config_path}; name qrels with --qrels NAME=FILE, or a workspace with -c")
+            raise ConfigError(f"there is no {config_path}; name qrels with --qrels FILE, or a workspace with -c")
         if not runs:
             raise ConfigError(f"there is no {config_path}; name runs with --run FILE, or a workspace with -c")
     workspace = workspace_for(config_path, names, given)
@@ -185,7 +197,7 @@ def measure(
 ) -> Evaluation:
     """The same for runs and labelers that were read already; ``measures`` as ``parse_measures`` gives them."""
     if not gathered.sources:
-        raise QuatiPoolError("nobody has graded anything; run: quati-pool judge, or name qrels with --qrels NAME=FILE")
+        raise QuatiPoolError("nobody has graded anything; run: quati-pool judge, or name qrels with --qrels FILE")
     known = {run.run_tag for run_set in sets for run in run_set.runs}
     if settings.baseline is not None and settings.baseline not in known:
         raise ConfigError(f"--baseline {settings.baseline}: no such run; {nearest(settings.baseline, known)}")
@@ -193,6 +205,10 @@ def measure(
     main = gathered.main if settings.labeler is None else _named_main(gathered, settings.labeler)
     sources = sorted(gathered.sources, key=lambda source: main is None or source.name != main.name)
     covers = coverage(gathered)
+    if settings.queries not in QUERIES:
+        raise ConfigError(f"means go over no {settings.queries!r} queries; {nearest(settings.queries, QUERIES)}")
+    if clusters is not None and settings.queries == "returned":
+        raise ConfigError("--robust compares runs over the same queries of a cluster; give --queries judged or common")
     pools = {id(run_set): _proposed(run_set) for run_set in sets}
     conditions = [
         replace(
@@ -290,14 +306,16 @@ def _condition(
     clusters: Clusters | None,
 ) -> Condition:
     joined = Joined(_answering(run_set, source.qrels), source.qrels)
-    scores = score(joined, measures)
+    whole = score(joined, measures)
+    returned = dict(zip(whole.run_tags, (~whole.missing).sum(axis=1).tolist(), strict=True))
+    joined, scores = _over(settings.queries, joined, whole)
     board = leaderboard(scores, settings.draws, seed)
     bounds = {}
     for wanted in measures:
         cut = _NDCG.match(wanted)
         if cut:
             low, high = ndcg_bounds(joined, int(cut[1]), scale)
-            bounds[wanted] = (low.mean(axis=1).tolist(), high.mean(axis=1).tolist())
+            bounds[wanted] = (mean_over(low, scores.averaged).tolist(), mean_over(high, scores.averaged).tolist())
     comparisons = compare(scores, measures[0], settings.test, alpha=settings.alpha, seed=seed)
     baseline = settings.baseline if settings.baseline in scores.run_tags else None
     return Condition(
@@ -313,8 +331,35 @@ def _condition(
         groups([row.run_tag for row in board.rows], comparisons),
         {m: compare(scores, m, settings.test, baseline, settings.alpha, seed) for m in measures} if baseline else {},
         pool if isinstance(pool, str) else _quality(run_set, joined, pool, measures),
+        len(whole.query_ids),
+        returned,
+        truncated(run_set.facts, measures, joined.judged, scores.query_ids),
         None if clusters is None else robust(scores, clusters.of, settings.draws, seed) or _NO_CLUSTER,
     )
+
+
+def _over(queries: str, joined: Joined, scores: Scores) -> tuple[Joined, Scores]:
+    """The same over the queries that one of QUERIES means."""
+    lacking = scores.missing.sum(axis=1)
+    worst = int(lacking.argmax())
+    if queries == "returned":
+        if scores.missing[worst].all():
+            run_tag = scores.run_tags[worst]
+            raise QuatiPoolError(f"{run_tag} returns no judged query, so that it has no mean over those; leave it out")
+        return joined, replace(scores, own=True)
+    common = np.flatnonzero(~scores.missing.any(axis=0))
+    if queries == "judged" or len(common) == len(scores.query_ids):
+        return joined, scores
+    if not len(common):
+        there = f"{scores.run_tags[worst]} returns {len(scores.query_ids) - lacking[worst]:,}"
+        raise QuatiPoolError(
+            f"no judged query is returned by all {len(scores.run_tags):,} runs, and {there} of "
+            f"{len(scores.query_ids):,}; leave it out, or give --queries judged"
+        )
+    found, qrels = scores.over(common), joined.qrels
+    kept = np.isin(qrels.query, qrels.queries.encode(found.query_ids))
+    columns = (qrels.query[kept], qrels.doc[kept], qrels.relevance[kept])
+    return Joined(joined.runs, Qrels(qrels.queries, qrels.docs, *columns)), found
 
 
 def _answering(run_set: RunSet, qrels: Qrels) -> list[Run]:

@@ -70,6 +70,7 @@ def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> No
         "draws": evaluation.settings.draws,
         "seed": evaluation.seed,
         "labelers": evaluation.gathered.versions,
+        **({} if evaluation.settings.queries == "judged" else {"queries": evaluation.settings.queries}),
         **(
             {"clusters": {"file": evaluation.clusters.sha256, "column": evaluation.clusters.column}}
             if evaluation.clusters

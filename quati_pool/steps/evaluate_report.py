@@ -17,7 +17,7 @@ from quati_pool.files.queries import CLUSTER_ID
 from quati_pool.pooling.diversity import GradeShares
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.stats.bootstrap import Interval
-from quati_pool.steps import robust_report
+from quati_pool.steps import robust_report, run_facts_report
 from quati_pool.steps.diversity_report import grade_table
 from quati_pool.steps.evaluate import Condition, Evaluation, PoolQuality, mean_bounds
 from quati_pool.steps.label_sources import shared_members
@@ -26,15 +26,18 @@ from quati_pool.text.counted import counted
 _COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
 TESTS = {"t": "paired t", "wilcoxon": "Wilcoxon", "randomisation": "randomisation"}
 _NO_DRAWS = "no resamples were drawn"
+_ONE_QUERY = "an interval over queries needs two of them"
 # Comparisons that a printed table shows; files hold all.
 SHOWN_COMPARISONS = 30
 
 
 def tables(evaluation: Evaluation, comparisons: int | None = SHOWN_COMPARISONS) -> list[Table]:
-    """All tables; those of pairs of systems hold at most ``comparisons`` rows, None for all."""
+    """All tables; those of pairs of systems hold at most ``comparisons`` rows. With None they hold all, and a
+    table says what each run is like."""
     made = []
     for condition in evaluation.conditions:
         made += [*board_tables(evaluation, condition), *comparison_tables(evaluation, condition, comparisons)]
+        made += [run_facts_report.table(condition)] if comparisons is None else []
     made += ranking_tables(evaluation)
     for condition in evaluation.conditions:
         made += quality_tables(evaluation, condition)
@@ -75,6 +78,7 @@ def as_data(evaluation: Evaluation, per_query: bool = False) -> dict[str, Any]:
         "test": evaluation.settings.test,
         "alpha": evaluation.settings.alpha,
         "baseline": evaluation.settings.baseline,
+        "queries": evaluation.settings.queries,
         "draws": evaluation.settings.draws,
         "seed": evaluation.seed,
         **_main(evaluation),
@@ -100,14 +104,15 @@ def as_rows(evaluation: Evaluation) -> str:
     writer = csv.writer(out, lineterminator="\n")
     columns = ["condition", "qrels", "rank", "run_tag", "measure", "mean", "low", "high", "lowest", "highest"]
     further = robust_report.COLUMNS if evaluation.clusters else []
-    writer.writerow([*columns, "queries", *further])
+    writer.writerow([*columns, "queries", *further, *run_facts_report.COLUMNS])
     for condition in evaluation.conditions:
         robust = robust_report.values(condition)
         for row in condition.board.rows:
             for name, mean in row.measures.items():
                 ends = mean_bounds(condition, name, row.run_tag) or (None, None)
-                values = [mean.mean, mean.interval.low, mean.interval.high, *ends, condition.board.queries]
+                values = [mean.mean, mean.interval.low, mean.interval.high, *ends, row.queries]
                 values += robust.get((row.run_tag, name), [None] * len(further))
+                values += run_facts_report.values(condition, row.run_tag)
                 who = [condition.name, condition.source.name, row.rank, row.run_tag, name]
                 writer.writerow([*who, *("" if value is None else value for value in values)])
     return out.getvalue()
@@ -155,16 +160,18 @@ def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) ->
         "without_grade": dict(source.lacking),
         "queries": board.queries,
         "queries_without_relevant": board.without_relevant,
+        **run_facts_report.of_condition(condition),
         "runs": [
             {
                 "run_tag": row.run_tag,
                 "sha256": condition.run_set.digests.get(row.run_tag),
                 "rank": row.rank,
                 "group": list(condition.letters[row.run_tag]),
-                "measures": {name: _mean(mean) for name, mean in row.measures.items()},
-                "missing_queries": row.missing_queries,
+                "measures": {name: _mean(mean, evaluation.settings.draws) for name, mean in row.measures.items()},
+                "missing_queries": condition.judged_queries - condition.returned[row.run_tag],
                 "unjudged_queries": row.unjudged_queries,
-                "queries": board.queries,
+                "queries": row.queries,
+                **run_facts_report.of_run(condition, row.run_tag),
                 "bounds": {
                     name: {"low": ends[0], "high": ends[1]}
                     for name in evaluation.measures
@@ -203,10 +210,10 @@ def _further(evaluation: Evaluation, condition: Condition) -> dict[str, Any]:
     return {**quality, **robust, **({"undefined": undefined} if undefined else {})}
 
 
-def _mean(found: Mean) -> dict[str, Any]:
+def _mean(found: Mean, draws: int) -> dict[str, Any]:
     data: dict[str, Any] = {"mean": found.mean, "low": found.interval.low, "high": found.interval.high}
     if found.interval.low is None:
-        data["undefined"] = dict.fromkeys(("low", "high"), _NO_DRAWS)
+        data["undefined"] = dict.fromkeys(("low", "high"), _ONE_QUERY if draws else _NO_DRAWS)
     return data
 
 
@@ -248,7 +255,8 @@ def _comparison(one: Comparison) -> dict[str, Any]:
         "p_holm": one.p_holm,
         "significant": one.significant,
     }
-    return {**data, "undefined": {"p": one.undefined}} if one.undefined else data
+    undefined = {name: one.undefined for name in ("difference", "p") if data[name] is None}
+    return {**data, "undefined": undefined} if undefined else data
 
 
 def _left_out(found: LeaveOut) -> dict[str, Any]:
@@ -313,7 +321,7 @@ def _ranking(a: Condition, b: Condition, found: RankingComparison) -> dict[str, 
         if one.interval.low is None:
             data["undefined"][f"intervals.{name}"] = one.undefined or _no_interval(one.interval)
     if found.max_rank_change is None:
-        data["undefined"] |= dict.fromkeys(("max_rank_change", "mean_rank_change"), "no query is judged in both")
+        data["undefined"] |= dict.fromkeys(("max_rank_change", "mean_rank_change"), found.tau.undefined)
     data["swaps"] = [
         {
             "better": swap.better,
@@ -352,21 +360,20 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
             row.run_tag,
             ", ".join(condition.letters[row.run_tag]),
             *(row.measures[name].mean for name in evaluation.measures),
-            row.missing_queries,
+            condition.judged_queries - condition.returned[row.run_tag],
         ]
         for row in board.rows
     ]
     columns = [Column("Rank"), Column("System"), Column("Group"), *(Column(name, 4) for name in evaluation.measures)]
     notes = [
-        f"Means over {counted(board.queries, 'judged query', 'judged queries')}, {board.without_relevant:,} without "
-        "a relevant pair; "
-        "a query that a run lacks counts 0.",
+        run_facts_report.averaged(evaluation, condition),
         f"Systems that share a group cannot be told apart by {evaluation.measures[0]} "
         f"({TESTS[evaluation.settings.test]} test, Holm, alpha {evaluation.settings.alpha:g}).",
     ]
     told = ", ".join(f"{row.run_tag} {row.unjudged_queries:,}" for row in board.rows if row.unjudged_queries)
     if told:
         notes.append(f"Queries of a run that are not judged count nowhere: {told}.")
+    notes += run_facts_report.notes(evaluation, condition)
     if source.ungraded:
         states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
         lacking = counted(source.ungraded, "pair has", "pairs have")
@@ -380,7 +387,8 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
         notes.append(f"Without {absent}.")
     if isinstance(condition.quality, str) and condition.run_set.pool_depths is not None:
         notes.append(f"No system is left out in turn: {condition.quality}.")
-    return Table(_title(condition), [*columns, Column("Queries missing")], rows, " ".join(notes))
+    title = _title(condition) + run_facts_report.heading(evaluation, condition)
+    return Table(title, [*columns, Column("Queries missing")], rows, " ".join(notes))
 
 
 def _title(condition: Condition) -> str:
@@ -440,7 +448,8 @@ def _compared(
     columns += [Column("p, Holm", 4, positive=True), Column("Significant")]
     settings = evaluation.settings
     family = counted(len(found), "comparison", "comparisons")
-    note = f"{TESTS[settings.test].capitalize()} test over queries, two-sided; Holm over {family}."
+    over = "the queries that both return" if settings.queries == "returned" else "queries"
+    note = f"{TESTS[settings.test].capitalize()} test over {over}, two-sided; Holm over {family}."
     undefined = {one.undefined for one in found if one.undefined}
     if undefined:
         note += f" Undefined, and not significant: {'; '.join(sorted(undefined))}."
@@ -463,7 +472,8 @@ def _systems(evaluation: Evaluation, found: Conditions) -> Table:
     for place, name in enumerate(found.conditions):
         columns += [Column(name, 4), Column("Rank"), *([Column("Difference to the first", 4)] if place else [])]
     counts = ", ".join(f"{one.name} {one.board.queries:,}" for one in evaluation.conditions)
-    note = f"Each mean is over the judged queries of its own qrels ({counts}), and the difference is of these means."
+    which = run_facts_report.which(evaluation)
+    note = f"Each mean is over the judged queries of its own qrels{which} ({counts}); the difference is of these means."
     if any(cell is None for _, cells in found.rows for cell in cells):
         note += " A dash: the system is not among those runs."
     return Table(f"Systems by {found.measure}", columns, rows, note)
@@ -488,7 +498,8 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
     columns.append(Column("Significant under either"))
     reasons = {getattr(found, name).undefined for _, _, found in compared for name in _COEFFICIENTS} - {None}
     note = (
-        f"Of the systems' order by {evaluation.measures[0]} over the queries that both judge; the first is the "
+        f"Of the systems' order by {evaluation.measures[0]} over the queries that both judge"
+        f"{run_facts_report.which(evaluation)}; the first is the "
         f"reference of τ_AP and of the top; RBO with p = {compared[0][2].rbo_p:g}. "
         "Resampling adds noise to both rankings, so intervals lie low."
     )
@@ -561,6 +572,8 @@ def _leave_out(evaluation: Evaluation, condition: Condition, found: LeaveOut, wh
         f"Each {what}'s own judged pairs leave the qrels. Kendall τ of the systems' order and of that in which each "
         f"has its value without them: {tau}."
     )
+    if evaluation.settings.queries == "returned":
+        note += " Means over all judged queries here, a query that a run lacks counting 0."
     if stable.mean_change is not None and stable.max_change is not None:
         note += f" Mean absolute change {stable.mean_change:.4f}, largest {stable.max_change:.4f}."
     emptied = ", ".join(f"{one.run_tag} {one.emptied_queries:,}" for one in found.systems if one.emptied_queries)

@@ -38,6 +38,7 @@ from quati_pool.steps import (
     evaluate_report,
     labels,
     pool_state,
+    run_facts_report,
 )
 from quati_pool.steps.agree import AgreeReport, compare
 from quati_pool.steps.build import BuildResult
@@ -55,6 +56,11 @@ from quati_pool.text.secrets import masked
 
 # Of the report alone: what build, agree and evaluate draw lies beside it and changes at other times.
 _FIGURES = "figures"
+_AVERAGED = {
+    "judged": "all judged queries, a query that a run lacks counting 0",
+    "common": "the judged queries that all runs return",
+    "returned": "the judged queries that each run returns itself, in tests of two systems those that both return",
+}
 _SOFTWARE = ("numpy", "scipy", "pandas", "pyarrow", "ir_measures", "pytrec_eval-terrier", "scikit-learn", "bm25s")
 
 
@@ -99,6 +105,7 @@ def report(
     made_with = {
         "draws": state.settings.draws,
         "seed": state.seed,
+        **({} if state.settings.queries == "judged" else {"queries": state.settings.queries}),
         "state": state.seq,
         "labelers": state.gathered.versions,
     }
@@ -213,6 +220,7 @@ def _systems(state: State) -> list[Block]:
     for condition in state.evaluation.conditions:
         blocks += evaluate_report.board_tables(state.evaluation, condition)
         compared = evaluate_report.comparison_tables(state.evaluation, condition, None)
+        blocks.append(Details(f"The runs under {condition.name}", [run_facts_report.table(condition)]))
         if compared:
             blocks.append(Details(f"Systems compared under {condition.name}", compared))
     return [*blocks, *(picture.figure(_FIGURES) for picture in evaluate_files.pictures(state.evaluation))]
@@ -246,8 +254,8 @@ def _methods(state: State) -> list[Block]:
     ]
     if state.evaluation is not None:
         words.append(
-            f"Measures ({', '.join(state.evaluation.measures)}) were computed by ir_measures over all judged "
-            "queries, a query that a run lacks counting 0; nDCG takes linear gains and log2(rank + 1)."
+            f"Measures ({', '.join(state.evaluation.measures)}) were computed by ir_measures over "
+            f"{_AVERAGED[settings.queries]}; nDCG takes linear gains and log2(rank + 1)."
         )
     software = ", ".join(f"{name} {version(name)}" for name in _SOFTWARE)
     words.append(f"Made by quati-pool {__version__} with Python {platform.python_version()}, {software}.")

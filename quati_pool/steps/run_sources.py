@@ -6,16 +6,20 @@ import glob
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from quati_pool.config import PoolConfig
+from quati_pool.config import PoolConfig, RetrieverSystem
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.evaluation.run_facts import RunFacts, run_facts
 from quati_pool.files.artefacts import file_digest, unfinished
-from quati_pool.files.runs import read_run
+from quati_pool.files.runs import RankContradictions, rank_contradictions, ranked_run, read_run, read_run_rows
 from quati_pool.records import Run
+from quati_pool.retrieval.run_file import RunFileParameters
 from quati_pool.steps.inputs import read_extra
 from quati_pool.workspace import Workspace
 
+_NONE = RankContradictions(0, 0)
 _SET = re.compile(r"[^\s=/#*?\[\]]+\Z")
 
 
@@ -24,7 +28,8 @@ class RunSet:
     """Runs over one corpus. ``name`` is empty where there is one set; ``pool_depths`` says how many
     documents a query each run fed into the pool, and is None where that is not known; ``extra`` are pairs
     that came into the pool by other means; ``absent`` are systems of pool.yaml without a finished run,
-    with why; ``digests`` the SHA-256 of each run's file; ``of_workspace`` tells runs for one collection's
+    with why; ``digests`` the SHA-256 of each run's file; ``contradictions`` where the ranks in a run's file are not
+    in the order of its scores; ``of_workspace`` tells runs for one collection's
     queries from files of anybody's."""
 
     name: str
@@ -34,7 +39,13 @@ class RunSet:
     extra: Sequence[tuple[str, str]] = ()
     absent: Mapping[str, str] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
+    contradictions: Mapping[str, RankContradictions] = field(default_factory=dict)
     of_workspace: bool = False
+
+    @cached_property
+    def facts(self) -> dict[str, RunFacts]:
+        """What each run is like, by run_tag."""
+        return {run.run_tag: run_facts(run) for run in self.runs}
 
 
 def workspace_runs(config: PoolConfig) -> RunSet:
@@ -45,13 +56,16 @@ def workspace_runs(config: PoolConfig) -> RunSet:
     workspace = Workspace(config.folder)
     absent = {}
     runs = []
-    for run_tag in config.systems:
+    contradictions = {}
+    for run_tag, system in config.systems.items():
         path = workspace.run(run_tag)
         problem = unfinished(path)
         if problem:
             absent[run_tag] = problem
         else:
             runs.append(read_run(path, run_tag))
+            source = _source_file(config, system)
+            contradictions[run_tag] = rank_contradictions(read_run_rows(source)) if source else _NONE
     if not runs:
         first = next(iter(absent))
         raise InputError(workspace.run(first), None, f"{absent[first]}; run: quati-pool build -c {config.path}")
@@ -63,8 +77,17 @@ def workspace_runs(config: PoolConfig) -> RunSet:
         list(read_extra(config)),
         absent,
         {run.run_tag: file_digest(workspace.run(run.run_tag)) for run in runs},
+        contradictions,
         of_workspace=True,
     )
+
+
+def _source_file(config: PoolConfig, system: object) -> Path | None:
+    """The file that a run of ``retriever: run`` was taken from: the workspace's own copy has the ranks of ``build``."""
+    if not isinstance(system, RetrieverSystem) or not isinstance(system.parameters, RunFileParameters):
+        return None
+    path = config.folder / system.parameters.path
+    return path if path.exists() else None
 
 
 def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunSet]:
@@ -73,12 +96,13 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
 
     Raises QuatiPoolError where a file is not there, or where two runs of a set have one run tag.
     """
-    by_set: dict[str, dict[str, tuple[Path, Run]]] = {}
+    by_set: dict[str, dict[str, tuple[Path, Run, RankContradictions]]] = {}
     for option in options:
         name, paths = _expand(option)
         runs = by_set.setdefault(name, {})
         for path in paths:
-            run = read_run(path)
+            rows = read_run_rows(path)
+            run = ranked_run(rows)
             if run.run_tag in runs:
                 first = runs[run.run_tag][0]
                 if first.samefile(path):
@@ -86,14 +110,15 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
                 raise QuatiPoolError(
                     f"{first} and {path} hold runs of one run_tag, {run.run_tag!r}; rename one, or part them in sets"
                 )
-            runs[run.run_tag] = (path, run)
+            runs[run.run_tag] = (path, run, rank_contradictions(rows))
     return [
         RunSet(
             name,
-            [run for _, run in runs.values()],
+            [run for _, run, _ in runs.values()],
             None if pool_depth is None else dict.fromkeys(runs, pool_depth),
             {run_tag: run_tag for run_tag in runs},
-            digests={run_tag: file_digest(path) for run_tag, (path, _) in runs.items()},
+            digests={run_tag: file_digest(path) for run_tag, (path, _, _) in runs.items()},
+            contradictions={run_tag: found for run_tag, (_, _, found) in runs.items()},
         )
         for name, runs in by_set.items()
     ]

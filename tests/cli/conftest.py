@@ -42,6 +42,14 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return run
 
 
+@pytest.fixture
+def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are sketched: drawing them takes longer than all the rest."""
+    monkeypatch.setattr("quati_pool.render.figures.Drawing.render", lambda self, form: b"a sketch")
+    both = {"svg": b"a sketch", "png": b"a sketch"}
+    monkeypatch.setattr("quati_pool.render.figures.Drawing.render_all", lambda self: both)
+
+
 CORPUS = """\
 {"doc_id": "d1", "text": "The ferry leaves the harbour at noon."}
 {"doc_id": "d2", "text": "Rye bread needs a long time in the oven."}

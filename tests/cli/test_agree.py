@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import math
@@ -257,6 +258,8 @@ def test_one_file_of_several_annotators_is_parted_by_name(here: Path, cli: Cli) 
     data = data_of(cli("agree", "--labels", "A=all.jsonl#ana", "--labels", "B=all.jsonl#bruno", "--format", "json"))
     assert data["pairs"][0]["confusion"] == [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
     assert data["people"] == ["A", "B"]
+    unnamed = data_of(cli("agree", "--labels", "all.jsonl#ana", "--labels", "all.jsonl#bruno", "--format", "json"))
+    assert (unnamed["labelers"], unnamed["overall"]) == (["ana", "bruno"], data["overall"])
     done = cli("agree", "--labels", "A=all.jsonl", "--labels", "B=b.qrels")
     assert done.status == 1
     assert done.err == (
@@ -296,7 +299,8 @@ def test_query_texts_take_their_ids_from_a_file_of_queries(here: Path, cli: Cli)
         if (ids[row["query"]], row["passage_id"]) in grades
     ]
     (pair,) = data["pairs"]
-    assert pair["n"] == len(both) > 20
+    # Of 240: the paper's GPT-4 column is not to be had from the released qrels (docs, limits).
+    assert (pair["n"], round(pair["kappa"], 4)) == (len(both), 0.2381) == (27, 0.2381)
     assert pair["kappa"] == pytest.approx(float(cohen_kappa_score(*zip(*both, strict=True))))
     assert data["matched_by"] == "query_id and doc_id"
     assert {query["query_id"]: query["query"] for query in data["queries"]}.items() <= {
@@ -360,7 +364,7 @@ def test_two_of_three_without_a_common_pair_are_undefined(here: Path, cli: Cli) 
 FAULTS = {
     "one labeler": (
         TWO[:2],
-        "only A has grades; agreement needs two labelers: run another judge, or name files with --labels NAME=FILE",
+        "only A has grades; agreement needs two labelers: run another judge, or name files with --labels FILE",
     ),
     "no common pair": (
         (*TWO[:2], "--labels", "B=far.qrels"),
@@ -383,7 +387,7 @@ FAULTS = {
     "an unknown person": ((*TWO, "--person", "C"), "--person C: no such labeler here; there are: A, B"),
     "no workspace": (
         (),
-        "pool.yaml: there is no such file; name label files with --labels NAME=FILE, or a workspace with -c",
+        "pool.yaml: there is no such file; name label files with --labels FILE, or a workspace with -c",
     ),
     "names without a workspace": (
         (*TWO, "ana"), "pool.yaml: there is no such file; run: quati-pool init DIR, or name one with -c",
@@ -416,11 +420,31 @@ def test_a_fault_is_one_line_that_says_what_to_do(spoiled: Path, cli: Cli, name:
     assert cli("agree", *arguments) == (1, "", f"quati-pool: {message}\n")
 
 
+def test_a_file_without_a_name_has_that_of_its_stem(here: Path, cli: Cli) -> None:
+    (here / "x=2.qrels.gz").write_bytes(gzip.compress(B.encode()))
+    options = ("--labels", "a.qrels", "--labels", "B=b.qrels", "--labels", "./b.qrels", "--draws", 0)
+    found = data_of(cli("agree", *options, "--format", "json"))
+    assert found["labelers"] == ["a", "B", "b"]
+    # A file that is there is a file, whatever its name holds.
+    refused = cli("agree", "--labels", "a.qrels", "--labels", "x=2.qrels.gz")
+    assert "'x=2.qrels.gz' cannot be a name; give one: NAME=FILE" in refused.err.splitlines()[-1]
+    found = data_of(cli("agree", "--labels", "x=x=2.qrels.gz", "--labels", "a.qrels", "--format", "json"))
+    assert found["labelers"] == ["x", "a"]
+    missing = cli("agree", "--labels", "a.qrels", "--labels", "C")
+    assert (missing.status, missing.err) == (1, "quati-pool: C: there is no such file; check the path\n")
+
+
 MISUSES = {
-    "two files of one name": ((*TWO, "--labels", "A=b.qrels"), "two files have one name; give each its own"),
+    "two files of one name": (
+        (*TWO, "--labels", "A=b.qrels"), "a.qrels and b.qrels are both named A; give each its own: NAME=FILE"
+    ),
+    "two files of one stem": (
+        ("--labels", "a.qrels", "--labels", "x/a.qrels.gz"),
+        "a.qrels and x/a.qrels.gz are both named a; give each its own: NAME=FILE",
+    ),
+    "a stem with a blank": ((*TWO, "--labels", "my a.qrels"), "'my a.qrels' cannot be a name; give one: NAME=FILE"),
     "no name": ((*TWO, "--labels", "=b.qrels"), "'=b.qrels' is not NAME=FILE"),
     "no file": ((*TWO, "--labels", "C="), "'C=' is not NAME=FILE"),
-    "no equals sign": ((*TWO, "--labels", "C"), "'C' holds no '='"),
     "a name with a blank": ((*TWO, "--labels", "A B=b.qrels"), "'A B=b.qrels' is not NAME=FILE"),
     "a scale of one grade": ((*TWO, "--scale", "1"), "expected at least two grades, such as 0,1"),
     "a scale of words": ((*TWO, "--scale", "no,yes"), "'no' is not a whole number"),

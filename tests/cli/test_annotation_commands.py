@@ -202,7 +202,7 @@ def test_what_is_imported_is_exported_again(workspace: Path, cli: Cli) -> None:
     ("arguments", "expected"),
     [
         (("import", "nothing"), "'nothing' holds no '='"),
-        (("import", "ana=a.tsv", "ana=b.tsv"), "two files have one name; give each its own"),
+        (("import", "ana=a.tsv", "ana=b.tsv"), "a.tsv and b.tsv are both named ana; give each its own"),
         (("import",), "Missing argument"),
     ],
 )

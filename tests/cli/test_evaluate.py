@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import random
@@ -76,14 +77,6 @@ def by_query(run: Ranking, grades: Grades, measure: str) -> dict[str, float]:
 
 def mean(values: Mapping[str, float]) -> float:
     return sum(values.values()) / len(values)
-
-
-@pytest.fixture
-def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are sketched: drawing them takes longer than all the rest."""
-    monkeypatch.setattr("quati_pool.render.figures.Drawing.render", lambda self, form: b"a sketch")
-    both = {"svg": b"a sketch", "png": b"a sketch"}
-    monkeypatch.setattr("quati_pool.render.figures.Drawing.render_all", lambda self: both)
 
 
 @pytest.fixture
@@ -460,6 +453,13 @@ def test_grades_of_trec_qrels_need_no_scale(files: Path, evaluated: Evaluated) -
     assert [row["grade"] for row in condition["grades"]["rows"]] == ["-1", "0", "1", "2", "3", "4", "≥ 1"]
 
 
+def test_qrels_without_a_name_have_that_of_their_file(files: Path, evaluated: Evaluated) -> None:
+    (files / "nist.qrels.gz").write_bytes(gzip.compress((files / "human.qrels").read_bytes()))
+    found = evaluated("--run", "runs", "--qrels", "nist.qrels.gz", "--qrels", "x=llm.qrels", "--qrels", "llm.qrels")
+    assert [condition["name"] for condition in found["qrels"]] == ["nist", "x", "llm"]
+    assert found["qrels"][0]["runs"] == evaluated(*ONE)["qrels"][0]["runs"]
+
+
 def test_rows_that_repeat_others_count_once_and_are_told(files: Path, cli: Cli, evaluated: Evaluated) -> None:
     expected = evaluated(*ONE)["qrels"]
     path = files / "human.qrels"
@@ -527,7 +527,7 @@ BAD: dict[str, tuple[tuple[object, ...], str]] = {
         "other: 0 of its 2 queries (q01, q02) are among the 6 judged ones (q1, q2, q3, …); "
         "give the run and the qrels of the same queries",
     ),
-    "no qrels": (("--run", "runs"), "there is no pool.yaml; name qrels with --qrels NAME=FILE, or a workspace with -c"),
+    "no qrels": (("--run", "runs"), "there is no pool.yaml; name qrels with --qrels FILE, or a workspace with -c"),
     "no runs": (ONE[2:], "there is no pool.yaml; name runs with --run FILE, or a workspace with -c"),
     "a file for the tables": ((*ONE, "-o", "human.qrels"), "human.qrels is no folder; name one with -o"),
 }
@@ -550,8 +550,10 @@ def test_a_fault_is_one_line(files: Path, cli: Cli, fault: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ((*ONE, "--qrels", "human=llm.qrels"), "two files have one name; give each its own"),
-        (("--run", "runs", "--qrels", "human.qrels"), "'human.qrels' holds no '='"),
+        (
+            ("--run", "runs", "--qrels", "human.qrels", "--qrels", "old/human.qrels.gz"),
+            "human.qrels and old/human.qrels.gz are both named human; give each its own: NAME=FILE",
+        ),
         ((*ONE, "--draws", -1), "--draws"),
         ((*ONE, "--pool-depth", 0), "--pool-depth"),
         ((*ONE, "--test", "u"), "'randomisation'"),
@@ -743,7 +745,7 @@ def test_nothing_built_and_nothing_graded_are_refused(tiny: Path, cli: Cli) -> N
     assert "run: quati-pool build" in refused(cli("evaluate"))
     assert cli("build").status == 0
     done = refused(cli("evaluate"))
-    assert done == "nobody has graded anything; run: quati-pool judge, or name qrels with --qrels NAME=FILE"
+    assert done == "nobody has graded anything; run: quati-pool judge, or name qrels with --qrels FILE"
 
 
 def test_a_human_sample_of_few_queries_stands_beside_the_judge(workspace: Path, cli: Cli, evaluated: Evaluated) -> None:

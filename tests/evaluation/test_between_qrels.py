@@ -274,3 +274,27 @@ def test_pairs_are_kept_tied_or_swapped_and_make_up_tau(pair: tuple[list[list[fl
     assert found.tau.value is not None
     # Goodman and Kruskal's γ has the sign of τ-b and leaves out all ties.
     assert np.sign(found.tau.value) == np.sign(kept - len(found.swaps))
+
+
+def test_own_queries_alone_rank_the_systems() -> None:
+    # Over its own queries A has 0.6 and 0.3, B 0.5 and 0.4, C 0.1 and 0.2 under the two qrels: one swap.
+    # Over all queries, 0 for q2, A would have 0.4 and 0.2 and never lead.
+    a = table(A="0.6 0.6 0", B="0.5 0.5 0.5", C="0.1 0.1 0.1")
+    b = table(A="0.3 0.3 0", B="0.4 0.4 0.4", C="0.2 0.2 0.2")
+    missing = np.array([[False, False, True], [False] * 3, [False] * 3])
+    one, other = (replace(scores_of(values), missing=missing, own=True) for values in (a, b))
+    found = compare_rankings(one, other, "nDCG@10", draws=500, seed=1)
+    assert [(system.run_tag, system.mean_a, system.mean_b) for system in found.systems] == [
+        ("A", pytest.approx(0.6), pytest.approx(0.3)),
+        ("B", pytest.approx(0.5), pytest.approx(0.4)),
+        ("C", pytest.approx(0.1), pytest.approx(0.2)),
+    ]
+    assert [(swap.better, swap.worse) for swap in found.swaps] == [("A", "B")]
+    assert found.tau.value == pytest.approx(1 / 3)
+    # A draw of q2 alone, three times, leaves A without a mean.
+    draws = np.random.default_rng(1).integers(0, 3, size=(500, 3))
+    assert found.tau.interval.undefined == (draws == 2).all(axis=1).sum() > 0
+    none = np.array([[True] * 3, [False] * 3, [False] * 3])
+    found = compare_rankings(replace(one, missing=none), replace(other, missing=none), "nDCG@10", draws=20)
+    assert (found.tau.value, found.tau.undefined) == (None, "a system returns no query that both judge")
+    assert (found.systems, found.swaps) == ((), ())

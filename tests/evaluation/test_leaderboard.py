@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from quati_pool.errors import ConfigError
 from quati_pool.evaluation.joined import Joined
 from quati_pool.evaluation.leaderboard import Cell, leaderboard, systems_by_condition
 from quati_pool.evaluation.scores import Scores, score
+from quati_pool.evaluation.significance import compare
 from quati_pool.stats.bootstrap import multiplicities
 from tests.evaluation.small_qrels import qrels_of, run_of
 
@@ -48,6 +52,27 @@ def test_equal_means_share_a_rank_by_run_tag() -> None:
     assert [(row.run_tag, row.rank) for row in found.rows] == [("top", 1), ("a", 2), ("b", 2), ("z", 2)]
     below = leaderboard(scores_of({"z": [0.5], "b": [0.5], "c": [0.1]}))
     assert [(row.run_tag, row.rank) for row in below.rows] == [("b", 1), ("z", 1), ("c", 3)]
+
+
+def test_own_queries_alone_make_a_mean_its_interval_and_a_comparison() -> None:
+    # A lacks q3, B lacks q1; together they have q2 and q4.
+    values = {"A": [1.0, 0.4, 0.0, 0.1], "B": [0.0, 0.3, 0.8, 0.4]}
+    missing = np.array([[False, False, True, False], [True, False, False, False]])
+    scores = replace(scores_of(values), missing=missing, own=True)
+    found = leaderboard(scores, draws=300, seed=7)
+    means = {row.run_tag: (row.measures["P@5"].mean, row.queries, row.missing_queries) for row in found.rows}
+    assert means == {"A": (pytest.approx(1.5 / 3), 3, 1), "B": (pytest.approx(1.5 / 3), 3, 1)}
+    drawn = np.random.default_rng(7).integers(0, 4, size=(300, 4))
+    a = [np.mean([values["A"][q] for q in draw if q != 2]) if (draw != 2).any() else np.nan for draw in drawn]
+    interval = found.rows[0].measures["P@5"].interval
+    assert (interval.low, interval.high) == pytest.approx(np.nanquantile(a, [0.025, 0.975]))
+    (one,) = compare(scores, "P@5", "t")
+    # Over q2 and q4: 0.4 - 0.3 and 0.1 - 0.4.
+    assert (one.difference, one.p) == pytest.approx((-0.1, stats.ttest_rel([0.4, 0.1], [0.3, 0.4]).pvalue))
+    apart = replace(scores, missing=np.array([[False, False, True, True], [True, True, False, False]]))
+    (one,) = compare(apart, "P@5", "t")
+    assert (one.difference, one.p, one.significant) == (None, None, False)
+    assert one.undefined == "the two return no judged query in common"
 
 
 def test_intervals_are_percentiles_of_resampled_means() -> None:

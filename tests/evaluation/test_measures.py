@@ -26,6 +26,11 @@ def test_the_defaults_keep_their_names() -> None:
         (["nDCG(cutoff=10)"], ("nDCG@10",)),
         (["IPrec@0.1"], ("IPrec@0.1",)),
         (["NumRet", "Compat(p=0.8)", "SetF(beta=2.0)"], ("NumRet", "Compat(p=0.8)", "SetF(beta=2.0)")),
+        (["nDCG@10 R(rel=2)@100"], ("nDCG@10", "R(rel=2)@100")),
+        ([" nDCG@10 ,\tR@100  AP\n"], ("nDCG@10", "R@100", "AP")),
+        (["R(rel=2, judged_only=True)@100 RBP(p=0.5, rel=2)"], ("R(rel=2,judged_only=True)@100", "RBP(p=0.5,rel=2)")),
+        (["R(rel=2", "judged_only=True)@100", "AP"], ("R(rel=2,judged_only=True)@100", "AP")),
+        (["R (rel=2) @ 100 nDCG(gains={0: 0, 1: 5})@10"], ("R(rel=2)@100", "nDCG(gains={1:5})@10")),
     ],
 )
 def test_names_are_split_and_count_once(names: list[str], expected: tuple[str, ...]) -> None:
@@ -49,7 +54,8 @@ def test_names_are_split_and_count_once(names: list[str], expected: tuple[str, .
         ("nDCG@1.5", "'nDCG@1.5': cutoff is 1.5; give a whole number from 1"),
         ("P@-3", "'P@-3' is no measure; write it as nDCG@10 or R(rel=2)@100"),
         ("nDCG@", "'nDCG@' is no measure; write it as nDCG@10 or R(rel=2)@100"),
-        ("nDCG@10 and more", "'nDCG@10 and more' is no measure; write it as nDCG@10 or R(rel=2)@100"),
+        ("P)@5, AP", "'P)@5' is no measure; write it as nDCG@10 or R(rel=2)@100"),
+        ("nDCG@10;AP", "'nDCG@10;AP' is no measure; write it as nDCG@10 or R(rel=2)@100"),
         ("R", "'R': R needs cutoff; write it as R@10"),
         ("nDCG(cut=1)", "'nDCG(cut=1)': nDCG does not take 'cut'; did you mean 'cutoff'?"),
         ("nDCG(dcg='log')@3", "\"nDCG(dcg='log')@3\": dcg cannot be 'log'; give 'log2' or 'exp-log2'"),
@@ -81,9 +87,24 @@ def test_a_measure_without_its_provider_says_what_to_install(
     assert str(refused.value).endswith(f"run: pip install ir-measures[{package}]")
 
 
-def test_a_measure_that_no_provider_computes_names_its_parameters() -> None:
-    with pytest.raises(ConfigError, match=r"no provider .* computes 'ERR' .*; give others \(ERR takes cutoff\)"):
-        parse_measures(["ERR"])
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("ERR", "(ERR takes cutoff); gdeval computes it with a cutoff"),
+        ("RBP(p=0.8)", "(RBP takes cutoff, p, rel); cwl_eval computes it with a rel"),
+        ("RBP@10", "(RBP takes cutoff, p, rel); cwl_eval computes it without cutoff and with a rel"),
+        # Not: install ranx, which does not install next to this numpy and scipy.
+        (
+            "nDCG(dcg='exp-log2')",
+            "(nDCG takes cutoff, dcg, gains, judged_only); pytrec_eval computes it with another dcg; "
+            "gdeval computes it with a cutoff",
+        ),
+    ],
+)
+def test_a_measure_that_no_provider_computes_says_what_to_change(name: str, remedy: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse_measures([name])
+    assert str(refused.value) == f"no provider of ir_measures computes {name!r} with these parameters {remedy}"
 
 
 def test_only_measures_with_a_cutoff_say_how_deep_they_look() -> None:

@@ -166,6 +166,14 @@ def test_runs_are_measured_one_by_one_whatever_their_number() -> None:
         assert np.array_equal(both.values[place], score(Joined([run], qrels), ["nDCG@10"]).values[0])
 
 
+def test_rank_biased_precision_is_that_of_its_definition() -> None:
+    # (1 - p) Σ p^(rank - 1) over ranks of grade 2 and above (Moffat and Zobel 2008): q1 has them at 1 and 3 with
+    # p = 0.5, so 0.5 · (1 + 0.25); q2 at 2, so 0.5 · 0.5.
+    grades = {("q1", "a"): 3, ("q1", "b"): 1, ("q1", "c"): 2, ("q2", "a"): 0, ("q2", "b"): 2}
+    found = score(Joined([run_of("s", q1="axc", q2="ab")], qrels_of(grades)), ["RBP(p=0.5, rel=2)"])
+    assert found.values[0, 0] == pytest.approx([0.625, 0.25])
+
+
 def test_gdeval_takes_any_ids() -> None:
     """ERR comes from a Perl script that wants numeric query ids. ERR@10 of grade 2 at rank 2, by hand:
     (2² - 1) / 2⁴ / 2 = 0.09375, printed to five decimals."""

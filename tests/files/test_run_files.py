@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files import runs
 from quati_pool.files.problems import STRICT, Collected
-from quati_pool.files.runs import line_of, read_run, write_run
-from quati_pool.records import Run, id_problem
+from quati_pool.files.runs import RunRows, line_of, rank_contradictions, read_run, read_run_rows, write_run
+from quati_pool.records import Ids, Run, id_problem
 
 GOOD = "q1 Q0 d1 1 2.5 bm25\n"
 ID_RULE = "expected an id without white space or control characters"
@@ -92,6 +92,36 @@ def test_blanks_remarks_marks_and_ranks_do_not_matter(tmp_path: Path, first: str
     assert rows(read_run(path, run_tag="mine", depth=1)) == [("q1", "d2", 1, 2.0)]
     assert read_run(path, run_tag="mine").run_tag == "mine"
     assert line_of(path, "q1", "d3") == 5
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # By rank 3, 2, 1 and in any order of lines: nothing to say.
+        ("q1 a 1 3, q1 b 2 2, q1 c 3 1", (0, 0)),
+        ("q1 c 3 1, q2 a 1 9, q1 a 1 3, q1 b 2 2", (0, 0)),
+        # b is above a, which the ranks put first; c below both.
+        ("q1 a 1 2, q1 b 2 3, q1 c 3 1, q2 a 1 1, q2 b 2 0.5", (1, 1)),
+        # Ascending scores: each but the first contradicts.
+        ("q1 a 1 1, q1 b 2 2, q1 c 3 3, q2 a 1 1, q2 b 2 2", (2, 3)),
+        # One rank for all, or one score, contradicts nothing; 1 and 1.000000001 are one score in float32.
+        ("q1 a 0 1, q1 b 0 2, q2 a 2 1, q2 b 1 1, q2 c 3 1.000000001", (0, 0)),
+    ],
+)
+def test_ranks_that_contradict_scores_are_counted(tmp_path: Path, rows: str, expected: tuple[int, int]) -> None:
+    lines = [" Q0 ".join(row.strip().split(" ", 1)) + " s\n" for row in rows.split(",")]
+    (tmp_path / "s.run").write_text("".join(lines), encoding="utf-8")
+    assert rank_contradictions(read_run_rows(tmp_path / "s.run")) == expected
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 6), st.sampled_from([0.5, 1, 2, 3])), max_size=25))
+def test_contradictions_are_those_found_pair_by_pair(rows: list[tuple[int, int, float]]) -> None:
+    query, rank, score = (np.array(column) for column in zip(*rows, strict=True)) if rows else np.empty((3, 0))
+    one, other = Ids(["a", "b", "c"]), Ids([str(n) for n in range(len(rows))])
+    codes = query.astype(np.int64), np.arange(len(rows)), rank.astype(np.int64)
+    found = rank_contradictions(RunRows("s", one, other, *codes, score.astype(np.float32)))
+    above = [row for row in rows if any(at[0] == row[0] and at[1] < row[1] and at[2] < row[2] for at in rows)]
+    assert found == (len({row[0] for row in above}), len(above))
 
 
 def test_scores_beyond_float32_tie(tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def test_agree_says_who_is_left_out(inside: Path, cli: Cli) -> None:
     assert done.status == 1
     assert done.err == (
         f"quati-pool: only ana has grades (gold is left out: {missing}; panel is left out: {missing}); "
-        "agreement needs two labelers: run another judge, or name files with --labels NAME=FILE\n"
+        "agreement needs two labelers: run another judge, or name files with --labels FILE\n"
     )
     given(inside, bruno="111111")
     text = (inside / "pool.yaml").read_text(encoding="utf-8").replace("files:", "files:\n    bruno: bruno.given")

@@ -73,6 +73,24 @@ def test_the_methods_name_every_setting_that_counts(made: Path) -> None:
         assert f"| {run_tag} |" in methods
 
 
+def test_the_report_says_what_its_means_go_over_and_what_the_runs_are_like(made: Path, tmp_path: Path) -> None:
+    common = Settings(draws=10, queries="common")
+    report(made / "pool.yaml", Listener(), common, output=tmp_path / "common")
+    markdown = (tmp_path / "common" / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    evaluated = evaluate_report.as_data(evaluate(made / "pool.yaml", settings=common))
+    for condition in evaluated["qrels"]:
+        heading = f"over the {condition['queries']} queries that all runs return"
+        assert f"Leaderboard under {condition['name']}, {condition['pairs']:,} graded pairs, {heading}" in markdown
+        assert f"### The runs under {condition['name']}" in markdown
+        for run in condition["runs"]:
+            ties = f"{100 * run['tied_share']:.1f} %"
+            assert f"| {run['run_tag']} | {run['queries_returned']} | {run['rows']:,} |" in markdown
+            assert re.search(rf"\| {re.escape(run['run_tag'])} \|.*\| {ties} \| 0 \| 0 \|", markdown)
+    assert "over the judged queries that all runs return; nDCG takes linear gains" in markdown
+    by_default = (made / "reports" / "report.md").read_text(encoding="utf-8")
+    assert "over all judged queries, a query that a run lacks counting 0" in by_default
+
+
 def test_a_second_report_of_the_same_state_is_the_same_bytes(made: Path, tmp_path: Path) -> None:
     report(made / "pool.yaml", Listener(), FEW, output=tmp_path / "again")
     for name in ("report.html", "report.md"):
