@@ -200,10 +200,10 @@ def _labelled(grading: Grading, names: Sequence[str], *, needed: bool, allow_mis
         raise nothing_graded(idle.name, idle.kind)
     if needed and not there:
         raise nobody(config)
-    main, left_out = None, ()
+    main, left_out = None, tuple[str, ...]()
     if needed and not names:
-        graded = {one.name: sum(standings[one.name].grades.values()) + len(more[one.name]) for one in there}
-        candidates = [candidate(one, graded[one.name]) for one in there]
+        counts = {one.name: sum(standings[one.name].grades.values()) + len(more[one.name]) for one in there}
+        candidates = [candidate(one, counts[one.name]) for one in there]
         main = main_labeler(candidates)
         order = peers(candidates, main.required())
         left_out = tuple(one.name for one in there if one.name not in order)
