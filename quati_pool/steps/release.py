@@ -200,7 +200,8 @@ def _labelled(grading: Grading, names: Sequence[str], *, needed: bool, allow_mis
         raise nothing_graded(idle.name, idle.kind)
     if needed and not there:
         raise nobody(config)
-    main, left_out = None, tuple[str, ...]()
+    main: MainLabeler | None = None
+    left_out: tuple[str, ...] = ()
     if needed and not names:
         counts = {one.name: sum(standings[one.name].grades.values()) + len(more[one.name]) for one in there}
         candidates = [candidate(one, counts[one.name]) for one in there]
