@@ -139,6 +139,9 @@ class Component(ABC):
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
 
+    encodes: ClassVar[str | None] = None
+    """The name of the ``Context.grow`` folders of a component that has a model make something of texts or pairs."""
+
     def __init__(self, parameters: Any, site: Site | None = None) -> None:
         self.parameters = parameters
         self.site = site or Site()
@@ -174,6 +177,11 @@ class Component(ABC):
         """Name and key of each ``Context.grow`` folder that holds something of every passage of a corpus, so
         that a plan can tell how far it has come."""
         return []
+
+    def encoded_as(self) -> Any:
+        """What tells what is encoded of a corpus from what others encode, even where the model is not here: equal
+        for components that share it. None where nothing is shared. For plans."""
+        return None
 
     def index(self, corpus: CorpusStore, folder: Path, context: Context) -> None:
         """Writes the index of ``corpus`` into the empty ``folder``."""

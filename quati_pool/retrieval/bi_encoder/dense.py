@@ -35,8 +35,11 @@ class DenseParameters(EncodingParameters, IndexParameters):
 class _BiEncoder(CorpusEncoding[Encoder]):
     """What retriever and reranker share: the model, its settings, and the vectors of passages and queries."""
 
-    name = "dense"
+    name = encodes = "dense"
     kind = "dense"
+    encoded_by = (
+        "passage_prompt", "passage_prompt_name", "truncate_dim", "normalize", "max_tokens", "precision", "compute",
+    )  # fmt: skip
     most = 4096
     parameters: EncodingParameters
 

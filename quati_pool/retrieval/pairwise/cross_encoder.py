@@ -24,7 +24,7 @@ class CrossEncoder(PairReranker):
     A model must have one label; one with several classes is refused, as none of them is relevance as such.
     """
 
-    name = "cross-encoder"
+    name = encodes = "cross-encoder"
     kind = "cross-encoder"
     summary = "a cross-encoder reads query and passage at once (sentence-transformers)"
     Parameters = PairParameters

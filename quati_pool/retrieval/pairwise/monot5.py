@@ -88,7 +88,7 @@ class MonoT5(PairReranker):
     """log p(relevant), of the softmax over the logits of the model's own two tokens at the first step of its
     decoder, for the input ``Query: … Document: … Relevant:`` (Nogueira et al. 2020, section 3)."""
 
-    name = "monot5"
+    name = encodes = "monot5"
     kind = "t5"
     summary = "a T5 or mT5 that answers whether a passage is relevant (transformers)"
     Parameters = MonoT5Parameters

@@ -134,7 +134,14 @@ class PairReranker(base.Reranker):
         found = planning.model_work(
             self.parameters.model, shape, work.pairs, passage + _QUERY_TOKENS, unit="pairs", weight_bytes=held
         )
-        return replace(found, disk=4 * work.pairs)
+        # What a layer holds for the tokens of a batch; and the texts and tokens of a shard.
+        batch = 0 if shape is None else self.parameters.batch_tokens * held * (8 * shape.hidden + 2 * shape.ffn)
+        return replace(
+            found,
+            disk=4 * work.pairs,
+            memory=(found.memory or 0) + planning.LIBRARIES["neural"] + batch,
+            seconds=None if found.seconds is None else found.seconds + planning.START["neural"],
+        )
 
     def _shard_pairs(self, local: models.Local, model: PairModel) -> int:
         """So many pairs that little is lost by a kill; the same on every run."""

@@ -55,8 +55,9 @@ class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):
     """Scores are whole numbers, the same by both ways of searching; one of 0 is none."""
 
     summary = "SPLADE and other sparse models of sentence-transformers, searched as impacts (inverted lists or Lucene)"
-    name = "splade"
+    name = encodes = "splade"
     kind = "sparse"
+    encoded_by = ("max_tokens", "passage_terms", "quantization", "compute")
     most = 1024
     Parameters = SpladeParameters
     parameters: SpladeParameters
