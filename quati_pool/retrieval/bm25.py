@@ -104,7 +104,8 @@ class Bm25(base.Retriever):
             lines=(
                 f"bm25: {found.postings:,.0f} postings × {_POSTING} + {found.vocabulary:,.0f} terms × {_TERM} + "
                 f"{work.passages:,} passages × {_PASSAGE} bytes = {human_bytes(disk)}; Java holds "
-                f"{human_bytes(LIBRARIES['java'])} and {_HELD} × the texts, {human_bytes(heap)} (at most {human_bytes(_heap())})",
+                f"{human_bytes(LIBRARIES['java'])} and {_HELD} × the texts, {human_bytes(heap)} (at most "
+                f"{human_bytes(_heap())})",
             ),
         )
 

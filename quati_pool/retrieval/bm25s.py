@@ -17,7 +17,8 @@ from quati_pool.retrieval.planning import LIBRARIES, Estimate, Part, Work, human
 from quati_pool.retrieval.ranking import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
-# On disk: a float32 score and an int32 passage of a posting; a term's text and number in JSON, and where its postings begin.
+# On disk: a float32 score and an int32 passage of a posting; a term's text and number in JSON, and where its postings
+# begin.
 _POSTING, _TERM = 8, 26
 # Seconds a query and passage: every passage gets a score.
 _QUERY = 4e-9

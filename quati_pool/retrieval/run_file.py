@@ -16,7 +16,6 @@ from quati_pool.records import Ids, Query
 from quati_pool.retrieval import base
 from quati_pool.retrieval.planning import Estimate, Work
 
-
 # Seconds a byte of the file; bytes of a row of the run in memory.
 _READ, _HELD = 2e-8, 100
 

@@ -257,7 +257,9 @@ class _Found:
         whole = 0.0 if set(left.values()) == {0.0} else 1.0
         other = next(iter(shared.values()), None)
         if estimate is not None and parts:
-            estimate = replace(estimate, disk=round(sum(part.disk for part in parts)) if estimate.disk is not None else None)
+            estimate = replace(
+                estimate, disk=round(sum(part.disk for part in parts)) if estimate.disk is not None else None
+            )
         return PlannedSystem(run_tag, what, corpus, estimate, problem, tuple(there), whole, other, hours, parts=parts)
 
     def _parts(

@@ -120,7 +120,7 @@ def _range(seconds: Seconds) -> str:
     if low == high:
         return low
     number, _, unit = low.rpartition(" ")
-    return f"{number if high.endswith(f' {unit}') and number[:1].isdigit() else low} to {high}"
+    return f"{number if high.endswith(f' {unit}') and number[0].isdigit() else low} to {high}"
 
 
 def _arithmetic(plan: Plan) -> Table:

@@ -100,9 +100,7 @@ class Times:
             return part
         middle = math.exp(sum(map(math.log, factors)) / len(factors))
         said = part.seconds.middle
-        return replace(
-            part, seconds=Seconds(said * min(factors) / spread, said * middle, said * max(factors) * spread)
-        )
+        return replace(part, seconds=Seconds(said * min(factors) / spread, said * middle, said * max(factors) * spread))
 
     def _factors(self, wanted: Wanted) -> Iterator[float]:
         now = wanted.predict(wanted.work)

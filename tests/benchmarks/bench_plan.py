@@ -1,7 +1,7 @@
 """What ``build --plan`` says of every kind of system, next to what building it takes: disk, memory and time.
 
-A workspace of made passages (Zipf's law over made words), the tiny models of tests/tiny_models. Each system is built by a
-``quati-pool build --only`` of its own; its memory is the peak of that process and its children (RSS, sampled) above
+A workspace of made passages (Zipf's law over made words), the tiny models of tests/tiny_models. Each system is built by
+a ``quati-pool build --only`` of its own; its memory is the peak of that process and its children (RSS, sampled) above
 that of an interpreter that has imported the build; its disk what came into the workspace.
 
 Run from the checkout: python -m tests.benchmarks.bench_plan [--passages 20000] [--only bm25s lsa …]
@@ -15,7 +15,6 @@ import math
 import os
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,7 +29,7 @@ SYSTEMS = {
     "bm25": "{retriever: bm25}",
     "bm25s": "{retriever: bm25s}",
     "lsa": "{retriever: lsa}",
-    "lsa-rerank": "{first: first, rerank: {with: lsa, depth: 100}}",
+    "lsa-rerank": "{first: second, rerank: {with: lsa, depth: 100}}",
     "dense": "{retriever: dense, model: models/dense}",
     "dense-fp16": "{retriever: dense, model: models/dense, precision: fp16}",
     "dense-int8": "{retriever: dense, model: models/dense, precision: int8}",
@@ -43,10 +42,10 @@ SYSTEMS = {
     "splade-lucene": "{retriever: splade, model: models/splade/model, passage_terms: 64, search: lucene}",
     "colbert": "{retriever: colbert, model: models/colbert}",
     "colbert-ivf": "{retriever: colbert, model: models/colbert, index: ivf}",
-    "dense-rerank": "{first: first, rerank: {with: dense, model: models/dense, depth: 100}}",
-    "colbert-rerank": "{first: first, rerank: {with: colbert, model: models/colbert, depth: 100}}",
-    "cross-encoder": "{first: first, rerank: {with: cross-encoder, model: models/pairs, depth: 100}}",
-    "monot5": "{first: first, rerank: {with: monot5, model: models/t5, depth: 100}}",
+    "dense-rerank": "{first: second, rerank: {with: dense, model: models/dense, depth: 100}}",
+    "colbert-rerank": "{first: second, rerank: {with: colbert, model: models/colbert, depth: 100}}",
+    "cross-encoder": "{first: second, rerank: {with: cross-encoder, model: models/pairs, depth: 100}}",
+    "monot5": "{first: second, rerank: {with: monot5, model: models/t5, tokens: ['true', 'false'], depth: 100}}",
     "rrf": "{fuse: [first, second], depth: 100}",
 }
 FIRST = ("first", "second")
@@ -79,7 +78,8 @@ def made_words(chance: random.Random) -> list[str]:
     syllables = [consonant + vowel for consonant in "bcdfglmnprstv" for vowel in "aeiou"]
     found: dict[str, None] = {}
     while len(found) < WORDS:
-        found["".join(chance.choices(syllables, k=2 if len(found) < 2000 else 3 if len(found) < WORDS // 2 else 4))] = None
+        length = 2 if len(found) < 2000 else 3 if len(found) < WORDS // 2 else 4
+        found["".join(chance.choices(syllables, k=length))] = None
     return list(found)
 
 

@@ -21,7 +21,8 @@ from quati_pool.retrieval.vector_index.vectors import Precision
 _COPIES_HELD = 56
 # Arrays that grow as vectors are added hold old and new while they move: at most twice what they hold in the end.
 _GROWN = 1.5
-# k-means of the lists (faiss's default), and of each code book of ``ivf-pq``, whose words and training vectors it bounds.
+# k-means of the lists (faiss's default), and of each code book of ``ivf-pq``, whose words and training vectors it
+# bounds.
 _LISTS_ITERATIONS, _BOOK_ITERATIONS, _WORDS, _BOOK_SAMPLE = 10, 25, 256, 65_536
 # Placing a passage in a graph, per passage, candidate looked at and doubling of the passages: seconds, and seconds a
 # dimension. Measured with 20,000 vectors of 33 and 30,000 of 385 dimensions (tests/benchmarks/RESULTS.md).
@@ -48,7 +49,9 @@ def plan_index(parameters: IndexParameters, work: Work, dimension: int, precisio
     if parameters.index == "flat":
         flops = 2.0 * passages * dimension * work.queries
         search = Part(0, flops / planning.core_flops() + passages * dimension * 4 / planning.READ)
-        line = f"exact search: {work.queries:,} queries × {passages:,} vectors = {planning.human_seconds(search.seconds)}"
+        line = (
+            f"exact search: {work.queries:,} queries × {passages:,} vectors = {planning.human_seconds(search.seconds)}"
+        )
         return PlannedIndex(Part(), search, decoded + candidates, (line,))
     size = index_bytes(parameters, passages, dimension)
     if parameters.index == "hnsw":
@@ -61,8 +64,10 @@ def plan_index(parameters: IndexParameters, work: Work, dimension: int, precisio
     else:
         lists, sample = lists_of(parameters, passages), sample_of(parameters, passages)
         book = min(sample, _BOOK_SAMPLE)
-        flops = 2.0 * dimension * (
-            lists * (_LISTS_ITERATIONS * sample + passages) + _WORDS * (_BOOK_ITERATIONS * book + passages)
+        flops = (
+            2.0
+            * dimension
+            * (lists * (_LISTS_ITERATIONS * sample + passages) + _WORDS * (_BOOK_ITERATIONS * book + passages))
         )
         seconds = flops / planning.core_flops()
         held = _GROWN * size + 4 * dimension * (sample + book)
