@@ -161,6 +161,13 @@ class Component(ABC):
         Raises QuatiPoolError for what cannot be: a model that there is not, a key that is missing.
         """
 
+    def inspect(self, note: Callable[[str], None]) -> None:
+        """Refuses what ``fetch`` would refuse, as far as that can be told at once: without the network, without reading
+        a model's weights, and without writing anything; ``note`` takes a line on what would be downloaded.
+
+        Raises QuatiPoolError.
+        """
+
     def index_key(self) -> dict[str, Any] | None:
         """Everything besides the corpus that changes the index: parameters, seed, engine versions.
 

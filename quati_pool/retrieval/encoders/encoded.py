@@ -52,6 +52,11 @@ class CorpusEncoding(base.Component, Generic[E]):
         self.check(local, note)
         models.devices_of(self.parameters)
 
+    def inspect(self, note: Callable[[str], None]) -> None:
+        local = models.look(self.site, self.parameters, note)
+        if local is not None:
+            self.check(local, lambda line: None)
+
     def check(self, local: models.Local, note: Callable[[str], None]) -> None:
         """Refuses a model that cannot be used, as far as its files tell; ``note`` takes a line on what is assumed."""
         models.require_kind(local, self.parameters.model, self.kind, self.name)

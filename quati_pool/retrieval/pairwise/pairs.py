@@ -76,6 +76,12 @@ class PairReranker(base.Reranker):
         local = models.fetch(self.site, self.parameters.model, self.parameters.revision, note)
         self.check(local, note)
 
+    def inspect(self, note: Callable[[str], None]) -> None:
+        local = models.look(self.site, self.parameters, note)
+        if local is not None:
+            models.require_kind(local, self.parameters.model, self.kind, self.name)
+            self.chosen(local)
+
     def search_key(self) -> dict[str, Any]:
         local = self.local()
         chosen = {"max_tokens": self.parameters.max_tokens, "compute": self.parameters.compute}

@@ -105,12 +105,16 @@ class OpenaiEmbedding(base.Retriever):
         """Finds prices that cannot be read and a key that is missing, then asks for the vector of one word: it
         shows whether key, model and server are well before hours of other systems' work."""
         price = self._price()
-        self._endpoint.key()
+        self.inspect(note)
         word = Texts("word", "words", 1, lambda start: iter(["word"][start:]), lambda _: "'word'")
         bounds = {"attempts": min(6, self.retry.attempts), "seconds": min(30.0, self.retry.seconds), "longest": 3.0}
         with TemporaryDirectory(prefix="quati-pool-") as folder:
             asked = Filling(Path(folder), word, self._way("", "fp32"), base.Context(), price)
             asked.fill(lambda: self._client(self.retry.model_copy(update=bounds)))
+
+    def inspect(self, note: Callable[[str], None]) -> None:
+        self._price()
+        self._endpoint.key()
 
     def index_key(self) -> dict[str, Any] | None:
         key = vector_search.index_key(self.parameters, self.site.seed)

@@ -63,9 +63,16 @@ class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):
     parameters: SpladeParameters
 
     def fetch(self, note: Callable[[str], None]) -> None:
+        self._require_lucene()
+        super().fetch(note)
+
+    def inspect(self, note: Callable[[str], None]) -> None:
+        self._require_lucene()
+        super().inspect(note)
+
+    def _require_lucene(self) -> None:
         if self.parameters.search == "lucene" and (package := missing_package()):
             raise MissingExtraError("splade with search: lucene", "lucene", package)
-        super().fetch(note)
 
     def index_key(self) -> dict[str, Any]:
         key = {**self.encoding_key(), "search": self.parameters.search}
