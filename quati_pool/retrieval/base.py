@@ -147,6 +147,9 @@ class Component(ABC):
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
 
+    encodes: ClassVar[str | None] = None
+    """The name of the ``Context.grow`` folders of a component that has a model make something of texts or pairs."""
+
     def __init__(self, parameters: Any, site: Site | None = None) -> None:
         self.parameters = parameters
         self.site = site or Site()
@@ -166,6 +169,13 @@ class Component(ABC):
         Raises QuatiPoolError for what cannot be: a model that there is not, a key that is missing.
         """
 
+    def inspect(self, note: Callable[[str], None]) -> None:
+        """Refuses what ``fetch`` would refuse, as far as that can be told at once: without the network, without reading
+        a model's weights, and without writing anything; ``note`` takes a line on what would be downloaded.
+
+        Raises QuatiPoolError.
+        """
+
     def index_key(self) -> dict[str, Any] | None:
         """Everything besides the corpus that changes the index: parameters, seed, engine versions.
 
@@ -182,6 +192,11 @@ class Component(ABC):
         """Name and key of each ``Context.grow`` folder that holds something of every passage of a corpus, so
         that a plan can tell how far it has come."""
         return []
+
+    def encoded_as(self) -> Any:
+        """What tells what is encoded of a corpus from what others encode, even where the model is not here: equal
+        for components that share it. None where nothing is shared. For plans."""
+        return None
 
     def index(self, corpus: CorpusStore, folder: Path, context: Context) -> None:
         """Writes the index of ``corpus`` into the empty ``folder``."""

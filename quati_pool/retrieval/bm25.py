@@ -18,7 +18,7 @@ from quati_pool.records import Query
 from quati_pool.retrieval import base
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
 from quati_pool.retrieval.memory import expected_terms
-from quati_pool.retrieval.planning import Estimate, Work, human_bytes
+from quati_pool.retrieval.planning import LIBRARIES, START, Estimate, Part, Work, human_bytes
 from quati_pool.text.analysis import analyzer
 
 LANGUAGES = (
@@ -29,11 +29,15 @@ LANGUAGES = (
 
 _HITS_AT_ONCE = 100_000
 
-# For estimates. Bytes of index a byte of text: 0.222 over 40,000 passages of tests/benchmarks/bench_lucene_build.py.
+# For estimates, measured (tests/benchmarks/bench_plan.py). Bytes of a Lucene index: of a posting (a passage's distinct
+# term), of a term, and of a passage (its id and length).
+_POSTING, _TERM, _PASSAGE = 1.4, 13, 13
 # How many times faster a thread of Lucene indexes than our own analyzer finds terms: not measured side by side, but
-# reckoned from a million such passages (46 s) and our analyzer's speed over the 40,000. Seconds a query and a hit:
-# the line through 113 queries a second at depth 10 and 22 at depth 1,000.
-_DISK, _FASTER, _QUERY, _HIT = 0.22, 2.5, 0.008, 4e-5
+# reckoned from a million passages (46 s) and our analyzer's speed over 40,000. Seconds a query and a hit: the line
+# through 113 queries a second at depth 10 and 22 at depth 1,000.
+_FASTER, _QUERY, _HIT = 2.5, 0.008, 4e-5
+# Java's memory while it indexes, in bytes of text: 2.4 GB for a million passages of 500 characters.
+_HELD = 4
 
 
 class Parameters(base.Parameters):
@@ -92,14 +96,17 @@ class Bm25(base.Retriever):
         # Lucene's own analyzers live in Java; one of ours tells how fast this machine is.
         found = expected_terms(work, analyzer("en", True, True))
         threads = self.parameters.threads or os.cpu_count() or 1
-        size = work.passages * work.characters
-        return Estimate(
-            disk=round(_DISK * size),
-            memory=_heap(),
-            seconds=found.seconds / _FASTER / threads + work.queries * (_QUERY + _HIT * work.depth),
-            arithmetic=(
-                f"bm25: {work.passages:,} passages × {work.characters:,.0f} characters × {_DISK} bytes of index = "
-                f"{human_bytes(_DISK * size)}; Java's heap is at most {human_bytes(_heap())}",
+        disk = _POSTING * found.postings + _TERM * found.vocabulary + _PASSAGE * work.passages
+        heap = min(_heap(), _HELD * work.passages * work.characters)
+        return Estimate(disk=0, memory=LIBRARIES["java"], seconds=0).plus(
+            index=Part(disk, START["java"] + found.seconds / _FASTER / threads),
+            search=Part(0, START["java"] + work.queries * (_QUERY + _HIT * work.depth)),
+            memory=heap,
+            lines=(
+                f"bm25: {found.postings:,.0f} postings × {_POSTING} + {found.vocabulary:,.0f} terms × {_TERM} + "
+                f"{work.passages:,} passages × {_PASSAGE} bytes = {human_bytes(disk)}; Java holds "
+                f"{human_bytes(LIBRARIES['java'])} and {_HELD} × the texts, {human_bytes(heap)} (at most "
+                f"{human_bytes(_heap())})",
             ),
         )
 

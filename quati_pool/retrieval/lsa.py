@@ -22,7 +22,7 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Query, Run
 from quati_pool.retrieval import base
 from quati_pool.retrieval.memory import estimated_terms, expected_terms, require_memory
-from quati_pool.retrieval.planning import Estimate, Work, human_bytes
+from quati_pool.retrieval.planning import LIBRARIES, Estimate, Part, Work, core_flops, human_bytes
 from quati_pool.retrieval.ranking import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
@@ -31,6 +31,8 @@ Ints = npt.NDArray[np.integer[Any]]
 _BLOCK = 65536
 _QUERIES = 128
 _ITERATIONS = 7
+# Bytes of a term in vocabulary.json.
+_TERM = 18
 
 
 class LsaParameters(base.Parameters):
@@ -102,17 +104,19 @@ class _Vectors:
         found = expected_terms(work, self._terms())
         dimensions = min(self.parameters.dimensions, work.passages)
         memory = 32 * found.postings + self._dense(work.passages) * (work.passages + found.vocabulary)
-        disk = 4 * dimensions * (work.passages + found.vocabulary)
+        disk = 4 * dimensions * (work.passages + found.vocabulary) + _TERM * found.vocabulary
         # Each of the iterations multiplies by the weights and by their transpose, and so do start and end.
         flops = 2 * (2 * _ITERATIONS + 2) * found.postings * (dimensions + 10)
-        return Estimate(
-            disk=round(disk),
-            memory=round(memory),
-            seconds=found.seconds + flops / _sparse_flops(),
-            arithmetic=(
-                f"lsa: ({work.passages:,} passages + {found.vocabulary:,.0f} terms) × {dimensions} × 4 bytes = "
-                f"{human_bytes(disk)}; {found.postings:,.0f} postings × 32 + (passages + terms) × "
-                f"{self._dense(work.passages)} = {human_bytes(memory)}",
+        compared = work.pairs or work.queries * work.passages
+        return Estimate(disk=0, memory=LIBRARIES["scikit-learn"], seconds=0).plus(
+            index=Part(disk, found.seconds + flops / _sparse_flops()),
+            search=Part(0, 2 * compared * dimensions / core_flops()),
+            memory=memory,
+            lines=(
+                f"lsa: ({work.passages:,} passages + {found.vocabulary:,.0f} terms) × {dimensions} × 4 bytes + terms × "
+                f"{_TERM} = {human_bytes(disk)}; {found.postings:,.0f} postings × 32 + (passages + terms) × "
+                f"{self._dense(work.passages)} = {human_bytes(memory)}, and libraries "
+                f"{human_bytes(LIBRARIES['scikit-learn'])}",
             ),
         )
 

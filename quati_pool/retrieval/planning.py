@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,16 @@ class Work:
     sample: Sequence[str] = ()
 
 
+class Part(NamedTuple):
+    """A part of a system's work: bytes of disk, and seconds of this machine."""
+
+    disk: float = 0
+    seconds: float = 0
+
+
+NONE = Part()
+
+
 @dataclass(frozen=True)
 class Estimate:
     """What that takes; None where it is not known, 0 where there is none of it.
@@ -33,6 +44,10 @@ class Estimate:
     what is kept, and the most that is held at a time besides the interpreter (``device_memory``: on a GPU). ``seconds``
     are of this machine, ``flops`` the floating point operations of a model, ``tokens`` what a server is
     sent, ``cost`` US dollars. ``arithmetic`` shows how the figures came about, a line each.
+
+    Of ``disk`` and ``seconds``, ``index`` is the part of the index and ``search`` that of the run: systems that
+    share vectors may each have an index of their own, and all have a run. The rest is what is encoded or, of a
+    component that encodes nothing, of its index too.
     """
 
     encode: int = 0
@@ -45,6 +60,23 @@ class Estimate:
     cost: float | None = None
     arithmetic: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    index: Part = NONE
+    search: Part = NONE
+
+    def plus(
+        self, *, index: Part = NONE, search: Part = NONE, memory: float = 0, lines: Sequence[str] = ()
+    ) -> Estimate:
+        """The same with an index and a search; ``memory`` is held at the same time as what is held already."""
+        seconds = None if self.seconds is None else self.seconds + index.seconds + search.seconds
+        return replace(
+            self,
+            disk=round((self.disk or 0) + index.disk + search.disk),
+            memory=round((self.memory or 0) + memory),
+            seconds=seconds,
+            arithmetic=(*self.arithmetic, *lines),
+            index=Part(self.index.disk + index.disk, self.index.seconds + index.seconds),
+            search=Part(self.search.disk + search.disk, self.search.seconds + search.seconds),
+        )
 
 
 @dataclass(frozen=True)
@@ -231,6 +263,34 @@ def _best(work: Callable[[], object], flops: float, seconds: float = 0.4) -> flo
         best = min(best, now - started)
         if now >= end:
             return flops / best
+
+
+@cache
+def core_flops() -> float:
+    """FLOP/s of a float32 matrix product in one thread of a CPU here, measured once a process: what is built on one
+    thread so that it is always the same takes that long even where there are more, or a GPU."""
+    import numpy as np
+    from threadpoolctl import threadpool_limits
+
+    left = np.random.default_rng(0).random((512, 512), dtype=np.float32)
+    with threadpool_limits(1):
+        return _best(lambda: left @ left, 2 * 512**3, seconds=0.1)
+
+
+READ = 1e9
+"""Bytes a second at which vectors are read from disk or the system's memory, about."""
+
+LIBRARIES: Mapping[str, int] = {
+    "neural": 470 * 2**20,
+    "scikit-learn": 140 * 2**20,
+    "bm25s": 95 * 2**20,
+    "faiss": 40 * 2**20,
+    "java": 400 * 2**20,
+}
+"""Bytes that libraries take once they are loaded: torch with transformers, and so on; ``java`` with its process
+(tests/benchmarks/bench_plan.py)."""
+START: Mapping[str, float] = {"neural": 8.0, "java": 3.0}
+"""Seconds until they are loaded, with a small model."""
 
 
 def seconds_here(flops: float) -> float:

@@ -14,6 +14,10 @@ from quati_pool.errors import InputError
 from quati_pool.files.runs import line_of, read_run
 from quati_pool.records import Ids, Query
 from quati_pool.retrieval import base
+from quati_pool.retrieval.planning import Estimate, Work
+
+# Seconds a byte of the file; bytes of a row of the run in memory.
+_READ, _HELD = 2e-8, 100
 
 
 class RunFileParameters(base.Parameters):
@@ -30,6 +34,12 @@ class RunFile(base.Retriever):
 
     def inputs(self) -> list[str]:
         return [self.parameters.path]
+
+    def estimate(self, work: Work) -> Estimate:
+        rows = work.queries * work.depth
+        seconds = _size(self.site.folder / self.parameters.path) * _READ
+        line = f"{self.parameters.path}: read, and at most {rows:,} rows kept"
+        return Estimate(disk=0, memory=rows * _HELD, seconds=seconds, arithmetic=(line,))
 
     def search(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context
@@ -54,3 +64,11 @@ class RunFile(base.Retriever):
                 "name the corpus the run was made from, or drop these rows",
             )
         return base.Hits(asked[ours], ordinals, run.score[ours])
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 where it is not there, which the build says."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,10 +11,10 @@ from typing import Any
 
 from quati_pool.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem, load_config
 from quati_pool.errors import ConfigError, MissingExtraError, QuatiPoolError
-from quati_pool.files.artefacts import stale
+from quati_pool.files.artefacts import digest, stale, unfinished
 from quati_pool.records import Ids
 from quati_pool.registry import nearest
-from quati_pool.retrieval.base import Component, Site
+from quati_pool.retrieval.base import Component, Retriever, Site
 from quati_pool.retrieval.encoders.models import ModelMissingError, ModelParameters, locate
 from quati_pool.retrieval.planning import (
     GPU,
@@ -32,6 +32,19 @@ from quati_pool.steps.growing import growing_place
 from quati_pool.steps.inputs import Queries, load_queries
 from quati_pool.steps.keys import Keys, component_name, index_place, used_corpora
 from quati_pool.steps.plan_corpora import CorpusSize, PlanWorkspace, measure
+from quati_pool.steps.plan_parts import (
+    PlannedPart,
+    PlannedStore,
+    PlannedSystem,
+    Seconds,
+    Stage,
+    Total,
+    parts_of,
+    share_left,
+    total,
+)
+from quati_pool.steps.plan_stores import RUN_ROW, planned_pool, planned_store
+from quati_pool.steps.plan_times import Times, Wanted, stages_of
 from quati_pool.steps.systems import current
 
 # Parameters that keep some of a model's dimensions only.
@@ -41,46 +54,19 @@ _FUSION_SECONDS, _FUSION_BYTES = 0.5e-6, 200
 
 
 @dataclass(frozen=True)
-class PlannedSystem:
-    """What a system will take and what is there of it; ``estimate`` is None where nothing can be said, and
-    ``problem`` tells why. ``left`` is the share of the work that is still to do, from 0 to 1; ``shares`` the
-    system that makes the same index or vectors; ``gpu_hours`` those of the reference GPU, None where no model
-    works here or its size is not known."""
-
-    run_tag: str
-    what: str
-    corpus: str
-    estimate: Estimate | None
-    problem: str | None
-    there: tuple[str, ...]
-    left: float
-    shares: str | None
-    gpu_hours: float | None = None
-
-
-@dataclass(frozen=True)
-class Total:
-    """Sums over systems, what two share counted once; memory is the most of any. ``unknown`` names systems
-    that lack a figure, which makes the sums lower bounds."""
-
-    encode: int
-    disk: int
-    memory: int
-    seconds: float
-    gpu_hours: float
-    cost: float
-    unknown: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Plan:
-    """``queries`` is None where their number is not known, and ``queries_from`` tells why, or whence it is."""
+    """``queries`` is None where their number is not known, and ``queries_from`` tells why, or whence it is;
+    ``stores`` are those of ``corpora``, None of one whose size is not known, ``pool`` that of all systems, None where
+    it cannot be told; ``measured`` counts the stages of this workspace that times follow."""
 
     config: PoolConfig
     queries: int | None
     queries_from: str
     corpora: tuple[CorpusSize, ...]
+    stores: tuple[PlannedStore | None, ...]
+    pool: PlannedStore | None
     systems: tuple[PlannedSystem, ...]
+    measured: int
     total: Total
     left: Total
 
@@ -99,13 +85,30 @@ def plan(config_path: Path, *, only: Sequence[str] = ()) -> Plan:
     workspace = PlanWorkspace(config.folder)
     queries, count, queries_from = _queries(config)
     needed = {name for tag in wanted for name in _corpora_of(config, tag)}
-    corpora = {name: measure(config, name, workspace) for name in used_corpora(config) if name in needed}
+    corpora = {name: measure(config, name, workspace) for name in used_corpora(config)}
     fingerprints = {name: size.fingerprint for name, size in corpora.items() if size.fingerprint}
     keys = Keys(config, workspace, queries or Queries([], Ids([]), ""), fingerprints)
-    found = _Found(config, workspace, keys, corpora, count, known=queries is not None)
-    ordered = [tag for tag in config.systems if tag in wanted]
-    systems = found.systems(ordered)
-    return Plan(config, count, queries_from, tuple(corpora.values()), systems, _total(systems), _total(systems, True))
+    took = stages_of(workspace)
+    found = _Found(config, workspace, keys, corpora, count, known=queries is not None, times=Times(took))
+    systems = found.systems([tag for tag in config.systems if tag in wanted])
+    sizes = [size for name, size in corpora.items() if name in needed]
+    stores = [planned_store(size) for size in sizes]
+    pool = planned_pool(config, sizes, count) if len(wanted) == len(config.systems) else None
+    if pool and all(system.left == 0 for system in systems) and unfinished(workspace.pool) is None:
+        pool = replace(pool, there=True)
+    counted = [store for store in (*stores, pool) if store]
+    return Plan(
+        config,
+        count,
+        queries_from,
+        tuple(sizes),
+        tuple(stores),
+        pool,
+        systems,
+        len(took),
+        total(systems, counted),
+        total(systems, counted, left=True),
+    )
 
 
 def _queries(config: PoolConfig) -> tuple[Queries | None, int | None, str]:
@@ -141,6 +144,7 @@ class _Found:
         corpora: dict[str, CorpusSize],
         queries: int | None,
         known: bool,
+        times: Times,
     ) -> None:
         self.config = config
         self.workspace = workspace
@@ -148,10 +152,67 @@ class _Found:
         self.corpora = corpora
         self.queries = queries
         self.known = known
-        self._makers: dict[str, str] = {}
+        self.times = times
+        self._indexed: dict[str, str] = {}
+        self._encoded: dict[str, str] = {}
 
     def systems(self, run_tags: Sequence[str]) -> tuple[PlannedSystem, ...]:
-        return tuple(map(self._system, run_tags))
+        """The systems, all of which times are learnt from first, those that are not asked for too."""
+        learnt = {tag: self._learnt(tag) for tag in self.config.systems}
+        # In the order of the build, which makes retrievers' vectors before rerankers ask for some of them.
+        planned = {tag: self._timed(self._system(tag), *learnt[tag]) for tag in self.config.closure(run_tags)}
+        return tuple(planned[tag] for tag in run_tags)
+
+    def _learnt(self, run_tag: str) -> tuple[dict[Stage, tuple[str, ...]], dict[Stage, list[float]]]:
+        """By stage of a system, what kind of stage it is, and by what factors those of its settings took longer than
+        was said."""
+        kinds: dict[Stage, tuple[str, ...]] = {}
+        factors: dict[Stage, list[float]] = {}
+        with suppress(Exception):  # told of where the system is planned
+            for wanted in self._wanted(run_tag):
+                kinds[wanted.stage] = wanted.kind
+                factors[wanted.stage] = self.times.learn(wanted)
+        return kinds, factors
+
+    def _wanted(self, run_tag: str) -> Iterator[Wanted]:
+        system = self.config.systems[run_tag]
+        (corpus,) = _corpora_of(self.config, run_tag)
+        if isinstance(system, FusionSystem) or (work := self._work(run_tag, system, corpus)) is None:
+            return
+        registry, name = component_name(system)
+        component: Component = registry.get(name)(system.parameters, self.keys.site)
+        unread: Component = registry.get(name)(system.parameters, replace(self.keys.site, digest=lambda path: ""))
+        encodes = self._encodes(component)
+        how = str(getattr(system.parameters, "index", "") or getattr(system.parameters, "search", ""))
+
+        def seconds(stage: Stage) -> Callable[[Work], float | None]:
+            def predicted(work: Work) -> float | None:
+                parts = parts_of(unread.estimate(work), encodes=encodes, gpu_hours=None, run_disk=0)
+                return next((part.seconds.middle for part in parts if part.stage == stage and part.seconds), None)
+
+            return predicted
+
+        if encodes:
+            key = next((dict(key) for _, key in component.encodings()), component.search_key())
+            engine = str(component.encodes)
+            yield Wanted("encoding", engine, key, ("encoding", engine), work, seconds("encoding"))
+        place = self._index(component, registry.index_identity(name), corpus)
+        if place is not None:
+            engine = place[0].name.rpartition("-")[0]
+            yield Wanted("index", engine, place[1], ("index", engine, how), work, seconds("index"))
+        yield Wanted("run", run_tag, self.keys.search(run_tag), ("run", name, how), work, seconds("run"))
+
+    def _timed(
+        self, system: PlannedSystem, kinds: dict[Stage, tuple[str, ...]], factors: dict[Stage, list[float]]
+    ) -> PlannedSystem:
+        """The system with the times that measured ones suggest."""
+        parts = tuple(
+            self.times.scaled(part, kinds[part.stage], factors[part.stage]) if part.stage in kinds else part
+            for part in system.parts
+        )
+        known = [part.seconds for part in parts if part.seconds is not None]
+        whole = Seconds.sum(known) if parts and len(known) == len(parts) else None
+        return replace(system, parts=parts, seconds=whole, left=share_left(parts) if parts else system.left)
 
     def _system(self, run_tag: str) -> PlannedSystem:
         system = self.config.systems[run_tag]
@@ -161,7 +222,10 @@ class _Found:
             if isinstance(system, FusionSystem):
                 there, left = (["run current"], 0.0) if self._current(run_tag) else ([], 1.0)
                 estimate, problem = self._fusion(run_tag)
-                return PlannedSystem(run_tag, what, corpus, estimate, problem, tuple(there), left, None)
+                parts = self._parts(run_tag, estimate, {"run": left}, encodes=False)
+                return PlannedSystem(
+                    run_tag, what, corpus, estimate, problem, tuple(there), left, None, parts=parts[1:]
+                )
             if len(names) > 1:
                 problem = "draws on several corpora, which a reranker cannot"
                 return PlannedSystem(run_tag, what, corpus, None, problem, (), 1.0, None)
@@ -181,8 +245,7 @@ class _Found:
         unread = replace(self.keys.site, digest=lambda path: "")
         estimating: Component = registry.get(name)(system.parameters, unread)
         estimate, problem = self._estimate(run_tag, system, estimating, corpus)
-        made = self._makes(component, registry.index_identity(name), corpus)
-        shares = self._makers.setdefault(made, run_tag) if made else run_tag
+        shared = self._shared(run_tag, component, registry.index_identity(name), corpus)
         hours = None
         if estimate is not None and estimate.flops:
             compute = getattr(system.parameters, "compute", "fp16")
@@ -190,8 +253,34 @@ class _Found:
             speed = f"{gpu_speed(compute) / 1e12:.4g} TFLOP/s in {compute}"
             line = f"{estimate.flops:.2e} FLOP ÷ {speed} = {human_hours(hours)} of one {GPU}"
             estimate = replace(estimate, arithmetic=(*estimate.arithmetic, line))
-        other = None if shares == run_tag else shares
-        return PlannedSystem(run_tag, what, corpus, estimate, problem, tuple(there), left, other, hours)
+        parts = self._parts(run_tag, estimate, left, encodes=self._encodes(component), hours=hours, shared=shared)
+        whole = 0.0 if set(left.values()) == {0.0} else 1.0
+        other = next(iter(shared.values()), None)
+        if estimate is not None and parts:
+            estimate = replace(
+                estimate, disk=round(sum(part.disk for part in parts)) if estimate.disk is not None else None
+            )
+        return PlannedSystem(run_tag, what, corpus, estimate, problem, tuple(there), whole, other, hours, parts=parts)
+
+    def _parts(
+        self,
+        run_tag: str,
+        estimate: Estimate | None,
+        left: Mapping[Stage, float],
+        *,
+        encodes: bool,
+        hours: float | None = None,
+        shared: Mapping[Stage, str] | None = None,
+    ) -> tuple[PlannedPart, ...]:
+        if estimate is None:
+            return ()
+        rows = (self.queries or 0) * self.config.run_depth
+        if self.keys.deep(run_tag):
+            rows += (self.queries or 0) * self.config.search_depth(run_tag)
+        parts = parts_of(estimate, encodes=encodes, gpu_hours=hours, run_disk=RUN_ROW * rows)
+        return tuple(
+            replace(part, left=left.get(part.stage, 1.0), shared=part.stage in (shared or {})) for part in parts
+        )
 
     def _estimate(
         self, run_tag: str, system: RetrieverSystem | RerankSystem, component: Component, corpus: str
@@ -199,14 +288,20 @@ class _Found:
         size = self.corpora[corpus]
         if size.passages is None or size.characters is None:
             return None, "the size of the corpus is not known"
-        if self.queries is None:
+        work = self._work(run_tag, system, corpus)
+        if work is None:
             return None, "the number of queries is not known"
+        return _assumed(system, work, component.estimate(work)), None
+
+    def _work(self, run_tag: str, system: RetrieverSystem | RerankSystem, corpus: str) -> Work | None:
+        size = self.corpora[corpus]
+        if size.passages is None or size.characters is None or self.queries is None:
+            return None
         depth = min(self.config.search_depth(run_tag), size.passages)
         pairs = 0
         if isinstance(system, RerankSystem):
             pairs = self.queries * min(self.config.input_depth(run_tag), size.passages)
-        work = Work(size.passages, size.characters, self.queries, depth, pairs, size.sample)
-        return _assumed(system, work, component.estimate(work)), None
+        return Work(size.passages, size.characters, self.queries, depth, pairs, size.sample)
 
     def _fusion(self, run_tag: str) -> tuple[Estimate | None, str | None]:
         if self.queries is None:
@@ -215,25 +310,27 @@ class _Found:
         line = f"{run_tag}: at most {rows:,} documents of {len(self.config.needs(run_tag))} runs"
         return Estimate(disk=0, memory=rows * _FUSION_BYTES, seconds=rows * _FUSION_SECONDS, arithmetic=(line,)), None
 
-    def _there(self, run_tag: str, component: Component, identity: str, corpus: str) -> tuple[list[str], float]:
-        """What is here of a system already, in words, and the share of its work that is left."""
+    def _there(
+        self, run_tag: str, component: Component, identity: str, corpus: str
+    ) -> tuple[list[str], dict[Stage, float]]:
+        """What is here of a system already, in words, and the share that is left of each stage."""
         there: list[str] = []
-        left = 1.0
         if self._current(run_tag):
-            return ["run current"], 0.0
+            return ["run current"], {"encoding": 0.0, "index": 0.0, "run": 0.0}
+        left: dict[Stage, float] = {"encoding": 1.0, "index": 1.0, "run": 1.0}
         index = self._index(component, identity, corpus)
         if index is not None and stale(*index) is None:
             there.append("index current")
-            left = 0.0
+            left["index"] = 0.0
         for folder, key in self._encodings(component, corpus):
             passages = self.corpora[corpus].passages or 0
             if stale(folder, key) is None:
                 there.append("encodings finished")
-                left = 0.0
+                left["encoding"] = 0.0
             elif folder.exists():
                 done = Shards(folder).passages
                 there.append(f"{done:,} of {passages:,} encoded")
-                left = min(left, max(0.0, 1 - done / passages)) if passages else left
+                left["encoding"] = max(0.0, 1 - done / passages) if passages else 1.0
         there += _lacking(component, self.keys.site)
         return there, left
 
@@ -262,12 +359,29 @@ class _Found:
                 places.append(growing_place(self.workspace, name, fingerprint, key))
         return places
 
-    def _makes(self, component: Component, identity: str, corpus: str) -> str | None:
-        """What tells what a component makes of a corpus from what others make."""
-        index = self._index(component, identity, corpus)
-        encodings = self._encodings(component, corpus)
-        made = [str(folder) for folder, _ in [*([index] if index else []), *encodings]]
-        return " ".join(made) or None
+    @staticmethod
+    def _encodes(component: Component) -> bool:
+        with suppress(QuatiPoolError, ImportError):
+            return component.encodes is not None or bool(component.encodings())
+        return False
+
+    def _shared(self, run_tag: str, component: Component, identity: str, corpus: str) -> dict[Stage, str]:
+        """The stages that a system planned before makes as well, and which that is. A model that is not here, and a
+        corpus of which only the size is known, are told apart by their names."""
+        shared: dict[Stage, str] = {}
+        encoded = component.encoded_as()
+        if encoded is not None:
+            made = digest([corpus, encoded])
+            if (other := self._encoded.get(made)) is not None:
+                shared["encoding"] = other
+            elif isinstance(component, Retriever):  # a reranker encodes what it scores, where no one has encoded all
+                self._encoded[made] = run_tag
+        with suppress(QuatiPoolError, ImportError):
+            named = self.corpora[corpus].fingerprint or f"of {corpus}"
+            place = index_place(self.workspace, component, identity, named)
+            if place is not None and (maker := self._indexed.setdefault(str(place[0]), run_tag)) != run_tag:
+                shared["index"] = maker
+        return shared
 
 
 def _assumed(system: RetrieverSystem | RerankSystem, work: Work, estimate: Estimate) -> Estimate:
@@ -343,27 +457,3 @@ def _what(config: PoolConfig, run_tag: str) -> str:
         told.append(f"({cut:,} dimensions)")
     named = " ".join(told)
     return named if isinstance(system, RetrieverSystem) else f"{system.first} to {system.depth:,}, by {named}"
-
-
-def _total(systems: Sequence[PlannedSystem], left: bool = False) -> Total:
-    encode = disk = memory = 0
-    seconds = hours = cost = 0.0
-    unknown = []
-    for system in systems:
-        share = system.left if left else 1.0
-        estimate = system.estimate
-        if estimate is None or estimate.disk is None or (estimate.seconds is None and estimate.tokens is None):
-            if share:
-                unknown.append(system.run_tag)
-            if estimate is None:
-                continue
-        if share and estimate.memory:
-            memory = max(memory, estimate.memory)
-        if system.shares is not None:
-            share = 0.0
-        encode += round(share * estimate.encode)
-        disk += round(share * (estimate.disk or 0))
-        seconds += share * (estimate.seconds or 0)
-        hours += share * (system.gpu_hours or 0)
-        cost += share * (estimate.cost or 0)
-    return Total(encode, disk, memory, seconds, hours, cost, tuple(unknown))

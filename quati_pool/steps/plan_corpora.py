@@ -49,7 +49,8 @@ class PlanWorkspace(Workspace):
 class CorpusSize:
     """A corpus as far as it is known: ``passages`` and the mean ``characters`` of one are None where nothing
     tells. ``source`` says what they come from, or why they are not known; ``fingerprint`` is None where the
-    files are not here."""
+    files are not here. ``bytes`` are those of a passage with its id, on average, and ``stored`` says whether the
+    store is there."""
 
     name: str
     passages: int | None
@@ -58,6 +59,12 @@ class CorpusSize:
     exact: bool
     fingerprint: str | None = None
     sample: Sequence[str] = ()
+    bytes: float | None = None
+    stored: bool = False
+
+
+# Of an id, where none can be read, and of a character of text in a Latin script, accents counted.
+_ID_BYTES, _CHARACTER_BYTES = 12, 1.03
 
 
 def measure(config: PoolConfig, name: str, workspace: PlanWorkspace) -> CorpusSize:
@@ -79,7 +86,8 @@ def measure(config: PoolConfig, name: str, workspace: PlanWorkspace) -> CorpusSi
         reason = " ".join(str(error).split())
     told = config.plan.corpora.get(name)
     if told is not None:
-        return CorpusSize(name, told.passages, told.characters, "plan: in pool.yaml", False)
+        held = _CHARACTER_BYTES * told.characters + _ID_BYTES
+        return CorpusSize(name, told.passages, told.characters, "plan: in pool.yaml", False, bytes=held)
     hint = f"plan: {{corpora: {{{name}: {{passages: 1000000, characters: 600}}}}}}"
     return CorpusSize(name, None, None, f"{reason}; or give its size as  {hint}", False)
 
@@ -90,7 +98,9 @@ def _stored(name: str, store: CorpusStore, fingerprint: str) -> CorpusSize:
     # The lengths that the store has are of bytes; characters have the share of the sample.
     size = sum(pc.sum(pc.binary_length(batch.column("text"))).as_py() or 0 for batch in store.batches())
     share = sum(map(len, sample)) / max(sum(len(text.encode()) for text in sample), 1)
-    return CorpusSize(name, len(store), size * share / len(store), "its store", True, fingerprint, sample)
+    ids = store.ids.decode(ordinals).to_pylist()
+    mean = size / len(store) + _mean_bytes(ids)
+    return CorpusSize(name, len(store), size * share / len(store), "its store", True, fingerprint, sample, mean, True)
 
 
 def _read(name: str, settings: CorpusConfig, paths: Sequence[Path], fingerprint: str | None) -> CorpusSize:
@@ -98,19 +108,32 @@ def _read(name: str, settings: CorpusConfig, paths: Sequence[Path], fingerprint:
     if missing is not None:
         raise InputError(missing, None, "there is no such file; check the path")
     if sum(path.stat().st_size for path in paths) <= _HEAD:
-        texts = [text for batch in read_passages(paths, settings.doc_id, settings.text) for text in batch.texts]
+        ids: list[str] = []
+        texts: list[str] = []
+        for batch in read_passages(paths, settings.doc_id, settings.text):
+            ids += batch.doc_ids
+            texts += batch.texts
         rows = np.unique(np.linspace(0, len(texts) - 1, min(_SAMPLE, len(texts))).astype(np.int64))
         mean = sum(map(len, texts)) / len(texts)
-        return CorpusSize(name, len(texts), mean, "counted", True, fingerprint, [texts[row] for row in rows])
+        held = _mean_bytes(ids) + _mean_bytes(texts)
+        return CorpusSize(name, len(texts), mean, "counted", True, fingerprint, [texts[row] for row in rows], held)
     passages = sum(map(_rows, paths))
     sample: list[str] = []
+    sampled_ids: list[str] = []
     each = -(-_SAMPLE // len(paths))
     for path in paths:
-        sample += next(read_passages([path], settings.doc_id, settings.text)).texts[:each]
+        batch = next(read_passages([path], settings.doc_id, settings.text))
+        sample += batch.texts[:each]
+        sampled_ids += batch.doc_ids[:each]
     mean = sum(map(len, sample)) / len(sample)
     named = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
     source = f"estimated from the size of {named}"
-    return CorpusSize(name, max(passages, len(sample)), mean, source, False, fingerprint, sample)
+    held = _mean_bytes(sampled_ids) + _mean_bytes(sample)
+    return CorpusSize(name, max(passages, len(sample)), mean, source, False, fingerprint, sample, held)
+
+
+def _mean_bytes(texts: Sequence[str]) -> float:
+    return sum(len(text.encode()) for text in texts) / max(len(texts), 1)
 
 
 def _rows(path: Path) -> int:

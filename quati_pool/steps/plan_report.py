@@ -14,12 +14,19 @@ from quati_pool.retrieval.planning import (
     human_hours,
     human_seconds,
 )
-from quati_pool.steps.plan import Plan, PlannedSystem, Total
+from quati_pool.steps.plan import Plan
+from quati_pool.steps.plan_parts import PlannedStore, PlannedSystem, Seconds, Total
 
 
 def tables(plan: Plan) -> list[Table]:
     """What ``build --plan`` prints: the systems, the corpora, and how the figures came about."""
     return [_systems(plan), _corpora(plan), _arithmetic(plan)]
+
+
+_MEASURED = (
+    "a time is a range: 1.5 times to either side of what the same stage took in this workspace, 2.5 times of one like "
+    "it, 3.5 times of our own figures where none was measured"
+)
 
 
 def _systems(plan: Plan) -> Table:
@@ -32,8 +39,9 @@ def _systems(plan: Plan) -> Table:
     told = ", ".join(f"{compute} {peak / 1e12:g}" for compute, peak in GPU_PEAK.items())
     notes = [
         "Disk is what is kept, memory the most at a time besides the interpreter; time here follows from a short "
-        f"calibration (a model reaches {CPU_SHARE:.0%} of a matrix product's speed); GPU time is of one {GPU} at "
-        f"{GPU_SHARE:.0%} of its peak ({told} TFLOP/s)",
+        f"calibration (a model reaches {CPU_SHARE:.0%} of a matrix product's speed) and from {plan.measured:,} stages "
+        f"that were timed here; {_MEASURED}; GPU time is of one {GPU} at {GPU_SHARE:.0%} of its peak ({told} TFLOP/s)",
+        "the sums hold the corpus stores and the pool too",
         "a dash is not known or not needed",
     ]
     if plan.total.unknown:
@@ -67,7 +75,7 @@ def _row(system: PlannedSystem) -> list[Cell]:
         estimate.encode or None,
         _shown(estimate.disk, human_bytes),
         _shown(estimate.memory, human_bytes),
-        _shown(estimate.seconds, human_seconds),
+        _shown(system.seconds, _range),
         _shown(system.gpu_hours, human_hours),
         _shown(estimate.cost, dollars),
         there or "nothing yet",
@@ -81,7 +89,7 @@ def _sums(name: str, total: Total) -> list[Cell]:
         total.encode,
         human_bytes(total.disk),
         human_bytes(total.memory),
-        human_seconds(total.seconds),
+        _range(total.seconds),
         _shown(total.gpu_hours or None, human_hours),
         _shown(total.cost or None, dollars),
         "",
@@ -89,10 +97,30 @@ def _sums(name: str, total: Total) -> list[Cell]:
 
 
 def _corpora(plan: Plan) -> Table:
-    rows: list[list[Cell]] = [[size.name, size.passages, size.characters, size.source] for size in plan.corpora]
-    columns = [Column("Corpus"), Column("Passages"), Column("Characters a passage", 0), Column("Known from")]
+    rows: list[list[Cell]] = [
+        [size.name, size.passages, size.characters, *_store(store), size.source]
+        for size, store in zip(plan.corpora, plan.stores, strict=True)
+    ]
+    rows.append(["pool, at most", None, None, *_store(plan.pool), "depth × systems × queries"])
+    columns = [Column("Corpus"), Column("Passages"), Column("Characters a passage", 0)]
+    columns += map(Column, ("Disk", "Memory", "Time here", "Known from"))
     asked = "queries: not known" if plan.queries is None else f"{plan.queries:,} queries"
     return Table("Corpora", columns, rows, f"{asked} ({plan.queries_from}).")
+
+
+def _store(store: PlannedStore | None) -> list[Cell]:
+    if store is None:
+        return [None, None, None]
+    return [human_bytes(store.disk), _shown(store.memory or None, human_bytes), _range(store.seconds)]
+
+
+def _range(seconds: Seconds) -> str:
+    """``2 to 9 min``, or one length where both ends read the same."""
+    low, high = human_seconds(seconds.low), human_seconds(seconds.high)
+    if low == high:
+        return low
+    number, _, unit = low.rpartition(" ")
+    return f"{number if high.endswith(f' {unit}') and number[0].isdigit() else low} to {high}"
 
 
 def _arithmetic(plan: Plan) -> Table:
@@ -141,9 +169,12 @@ def as_data(plan: Plan) -> dict[str, Any]:
                 "characters": size.characters,
                 "exact": size.exact,
                 "source": size.source,
+                **_store_data(store),
             }
-            for size in plan.corpora
+            for size, store in zip(plan.corpora, plan.stores, strict=True)
         ],
+        "pool": _store_data(plan.pool),
+        "stages_measured": plan.measured,
         "systems": systems,
         "total": _total(plan.total),
         "left": _total(plan.left),
@@ -164,13 +195,14 @@ def _data(system: PlannedSystem) -> dict[str, Any]:
     estimate = system.estimate
     told = {
         name: None if estimate is None else getattr(estimate, name)
-        for name in ("encode", "disk", "memory", "device_memory", "seconds", "flops", "tokens", "cost")
+        for name in ("encode", "disk", "memory", "device_memory", "flops", "tokens", "cost")
     }
     return {
         "run_tag": system.run_tag,
         "what": system.what,
         "corpus": system.corpus,
         **told,
+        **_ends(system.seconds),
         "gpu_hours": system.gpu_hours,
         "there": list(system.there),
         "left": system.left,
@@ -181,12 +213,26 @@ def _data(system: PlannedSystem) -> dict[str, Any]:
     }
 
 
+def _store_data(store: PlannedStore | None) -> dict[str, Any]:
+    return {
+        "disk": None if store is None else store.disk,
+        "memory": None if store is None else store.memory,
+        **_ends(None if store is None else store.seconds),
+    }
+
+
+def _ends(seconds: Seconds | None) -> dict[str, float | None]:
+    """A time, at least and at most."""
+    low, middle, high = (None, None, None) if seconds is None else seconds
+    return {"seconds": middle, "seconds_low": low, "seconds_high": high}
+
+
 def _total(total: Total) -> dict[str, Any]:
     return {
         "encode": total.encode,
         "disk": total.disk,
         "memory": total.memory,
-        "seconds": total.seconds,
+        **_ends(total.seconds),
         "gpu_hours": total.gpu_hours,
         "cost": total.cost,
         "unknown": list(total.unknown),

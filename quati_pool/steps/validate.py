@@ -5,25 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from quati_pool.config import load_config
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.validation import ValidationReport, validate_file
 from quati_pool.preparation.base import Sink
 from quati_pool.preparation.config import load_prepare_config
+from quati_pool.steps.validate_pool import validate_pool
 from quati_pool.yaml_file import YamlFile
 
 
 def validate(path: Path, kind: str | None, **options: Any) -> ValidationReport:
     """Checks a file as ``kind`` or as what it looks like; ``options`` are those of ``validate_file``.
 
-    A YAML file is a ``prepare.yaml`` where it lists steps, else a ``pool.yaml``: its first fault is told, as what
-    follows from a fault is not known.
+    A YAML file is a ``prepare.yaml`` where it lists steps, else a ``pool.yaml``: the first fault of the file itself is
+    told, as what follows from a fault is not known; of a sound ``pool.yaml`` all that could not be built or judged.
     """
     if kind != "config" and (kind or path.suffix not in (".yaml", ".yml")):
         chosen: Any = kind
         return validate_file(path, chosen, **options)
     try:
-        counts = _preparation(path) if _lists_steps(path) else _collection(path)
+        if not _lists_steps(path):
+            return validate_pool(path, options.get("limit", 20))
+        counts = _preparation(path)
     except InputError as error:
         return ValidationReport(path, "config", [error], 0, [], {})
     except QuatiPoolError as error:  # a plug-in that cannot be loaded, a step that cannot be carried out
@@ -34,11 +36,6 @@ def validate(path: Path, kind: str | None, **options: Any) -> ValidationReport:
 def _lists_steps(path: Path) -> bool:
     data = YamlFile(path).data
     return isinstance(data, dict) and "steps" in data
-
-
-def _collection(path: Path) -> dict[str, int]:
-    config = load_config(path)
-    return {"systems": len(config.systems), "corpora": len(config.corpora), "judges": len(config.judges)}
 
 
 def _preparation(path: Path) -> dict[str, int]:

@@ -35,9 +35,12 @@ class DenseParameters(EncodingParameters, IndexParameters):
 class _BiEncoder(CorpusEncoding[Encoder]):
     """What retriever and reranker share: the model, its settings, and the vectors of passages and queries."""
 
-    name = "dense"
+    name = encodes = "dense"
     index_identity = "index/dense@1"
     kind = "dense"
+    encoded_by = (
+        "passage_prompt", "passage_prompt_name", "truncate_dim", "normalize", "max_tokens", "precision", "compute",
+    )  # fmt: skip
     most = 4096
     parameters: EncodingParameters
 

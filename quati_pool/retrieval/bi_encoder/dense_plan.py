@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 from quati_pool.retrieval import planning
 from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters, Settings
 from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.planning import Estimate, Shape, Work
-from quati_pool.retrieval.vector_index.vector_search import IndexParameters, index_bytes, vector_bytes
+from quati_pool.retrieval.planning import Estimate, Part, Shape, Work
+from quati_pool.retrieval.vector_index.index_plan import plan_index
+from quati_pool.retrieval.vector_index.vector_search import IndexParameters, vector_bytes
 
 # What a layer of a transformer holds at a time for every token of a batch: about eight vectors of its hidden
 # width (input, query, key, value, attention, outputs, the residual) and two of its inner width.
 _HIDDEN_HELD, _INNER_HELD = 8, 2
-# A shard's texts, tokens and vectors while it is encoded.
-_SHARD_BYTES = 512 * 2**20
+# A shard while it is encoded: the passages of one at most, and what each takes in bytes a token, a character and a
+# component of its vector.
+_SHARD, _TOKEN_HELD, _CHARACTER_HELD, _COMPONENT_HELD = 4096, 100, 4, 12
+# Seconds a character to split a text into tokens and to add up their rows of a table.
+_LOOK_UP = 1e-6
 
 
 def estimate_dense(
@@ -27,35 +32,69 @@ def estimate_dense(
     A reranker is taken to encode as many passages as it has pairs, at most the corpus.
     """
     encode = min(work.passages, work.pairs) if work.pairs else work.passages
-    if folder is not None and not models.read_config(models.transformer_folder(folder), "config.json"):
-        return Estimate(encode=encode, notes=(f"{parameters.model}: vectors are looked up: about as fast as reading",))
-    shape = planning.known_shape(parameters.model) if folder is None else models.shape_of(folder)
+    looked_up = folder is not None and not models.read_config(models.transformer_folder(folder), "config.json")
+    shape = None
+    if not looked_up:
+        shape = planning.known_shape(parameters.model) if folder is None else models.shape_of(folder)
+    found, tokens = _encoding(parameters, work, encode, folder, settings, shape)
+    dimension = (settings or parameters).truncate_dim or (shape.dimension if shape else _table_width(folder))
+    if dimension is None:
+        return found
+    vectors = vector_bytes(parameters.precision, encode, dimension)
+    shard = min(encode, _SHARD) * (
+        _TOKEN_HELD * tokens + _CHARACTER_HELD * work.characters + _COMPONENT_HELD * dimension
+    )
+    line = f"vectors: {encode:,} × {dimension:,} dimensions × {parameters.precision} = {planning.human_bytes(vectors)}"
+    kept = replace(
+        found,
+        disk=vectors,
+        memory=round((found.memory or 0) + planning.LIBRARIES["neural"] + planning.LIBRARIES["faiss"] + shard),
+        seconds=None if found.seconds is None else found.seconds + planning.START["neural"],
+        arithmetic=(*found.arithmetic, line),
+    )
+    if not isinstance(parameters, IndexParameters):
+        return kept.plus(search=Part(0, planning.START["neural"]))
+    made = plan_index(parameters, work, dimension, parameters.precision)
+    starts = Part(0, made.search.seconds + planning.START["neural"])
+    return kept.plus(index=made.index, search=starts, memory=made.memory, lines=made.lines)
+
+
+def _encoding(
+    parameters: EncodingParameters,
+    work: Work,
+    encode: int,
+    folder: Path | None,
+    settings: Settings | None,
+    shape: Shape | None,
+) -> tuple[Estimate, float]:
+    """Model and time, without what is kept; and about how many tokens a passage has."""
+    if shape is None and folder is not None:
+        tokens = planning.tokens_of(work.characters)
+        note = f"{parameters.model}: vectors are looked up: about as fast as reading"
+        return Estimate(encode=encode, memory=0, seconds=encode * work.characters * _LOOK_UP, notes=(note,)), tokens
     if shape is None:
-        return planning.model_work(parameters.model, None, encode, 0)
+        return planning.model_work(parameters.model, None, encode, 0), 0
     limit = min(parameters.max_tokens or shape.max_tokens, shape.max_tokens)
     count = None if folder is None else models.token_counter(folder, settings.passage_prompt if settings else "")
     tokens = planning.tokens_of(work.characters, limit, work.sample, count)
-    half = (settings.compute if settings else parameters.compute) != "fp32"
-    size = 2 if half else 4
+    size = 2 if (settings or parameters).compute != "fp32" else 4
     found = planning.model_work(parameters.model, shape, encode, tokens, weight_bytes=size)
-    dimension = (settings.truncate_dim if settings else parameters.truncate_dim) or shape.dimension
-    vectors = vector_bytes(parameters.precision, encode, dimension)
-    lines = [
-        *found.arithmetic,
-        f"vectors: {encode:,} × {dimension:,} dimensions × {parameters.precision} = {planning.human_bytes(vectors)}",
-    ]
-    index = 0
-    if isinstance(parameters, IndexParameters) and parameters.index != "flat":
-        index = index_bytes(parameters, work.passages, dimension)
-        lines.append(f"index {parameters.index}: {planning.human_bytes(index)}")
     batch = _batch_bytes(parameters.batch_tokens, shape, size)
-    return replace(
-        found,
-        disk=vectors + index,
-        memory=(found.memory or 0) + batch + _SHARD_BYTES,
-        device_memory=(found.device_memory or 0) + batch,
-        arithmetic=tuple(lines),
-    )
+    held, on_device = (found.memory or 0) + batch, (found.device_memory or 0) + batch
+    return replace(found, memory=held, device_memory=on_device), tokens
+
+
+def _table_width(folder: Path | None) -> int | None:
+    """The dimension of a static embedding's vectors, from the header of its table; None where that is not told."""
+    if folder is None:
+        return None
+    file = models.transformer_folder(folder) / "model.safetensors"
+    try:
+        with file.open("rb") as table:
+            header = json.loads(table.read(int.from_bytes(table.read(8), "little")))
+        return int(next(entry["shape"][1] for name, entry in header.items() if name != "__metadata__"))
+    except (OSError, ValueError, KeyError, IndexError, StopIteration):
+        return None
 
 
 def _batch_bytes(tokens: int, shape: Shape, size: int) -> int:

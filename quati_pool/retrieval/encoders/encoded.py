@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import abstractmethod
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.errors import ConfigError
+from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders import models, shard_tasks
@@ -39,6 +39,8 @@ class CorpusEncoding(base.Component, Generic[E]):
     kind: ClassVar[models.Kind]
     most: ClassVar[int]
     """Passages of a shard, at most."""
+    encoded_by: ClassVar[tuple[str, ...]]
+    """Parameters besides the model that may change what is encoded."""
     parameters: models.ModelParameters
     placed: Path | None = None
     """Where the model lies, for a worker that need not look for it."""
@@ -51,6 +53,11 @@ class CorpusEncoding(base.Component, Generic[E]):
         local = models.fetch(self.site, self.parameters.model, self.parameters.revision, note)
         self.check(local, note)
         models.devices_of(self.parameters)
+
+    def inspect(self, note: Callable[[str], None]) -> None:
+        local = models.look(self.site, self.parameters, note)
+        if local is not None:
+            self.check(local, lambda line: None)
 
     def check(self, local: models.Local, note: Callable[[str], None]) -> None:
         """Refuses a model that cannot be used, as far as its files tell; ``note`` takes a line on what is assumed."""
@@ -79,6 +86,12 @@ class CorpusEncoding(base.Component, Generic[E]):
         # "version" is what the first caches call it: encoded passages cost hours, and keep their key.
         made = {"version": self.encoding_revision, "model": local.identity}
         return {**made, **self.chosen(local.folder), **models.engines()}
+
+    def encoded_as(self) -> Any:
+        named = self.parameters.model_dump(include={"model", "revision", *self.encoded_by})
+        with suppress(QuatiPoolError):
+            named["model"] = str(self.folder())
+        return [self.name, named]
 
     @abstractmethod
     def chosen(self, folder: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import re
 import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -146,6 +147,28 @@ def fetch(site: base.Site, model: str, revision: str | None, note: Callable[[str
             raise ModelMissingError(f"{missing} (HF_HUB_OFFLINE is set)") from None
     _download(model, revision, note)
     return locate(site, model, revision)
+
+
+def look(site: base.Site, parameters: ModelParameters, note: Callable[[str], None]) -> Local | None:
+    """Finds a model as ``fetch`` would, without the network and without reading it; None for one that would be
+    downloaded, of which ``note`` takes a line.
+
+    Raises as ``locate`` for what cannot be a name on the hub, or must not be asked for there: a path, a folder of the
+    workspace that would lie next to others, or any name where HF_HUB_OFFLINE is set.
+    """
+    model = parameters.model
+    try:
+        return locate(replace(site, digest=lambda path: ""), model, parameters.revision)
+    except ModelMissingError:
+        first = Path(model).parts[0]
+        if _is_path(model) or (len(Path(model).parts) > 1 and (site.folder / first).is_dir()):
+            raise
+        import huggingface_hub
+
+        if huggingface_hub.constants.is_offline_mode():
+            raise
+    note(f"model {model!r} is not on this machine: build would download it from the Hugging Face hub")
+    return None
 
 
 def model_files(folder: Path) -> list[Path]:

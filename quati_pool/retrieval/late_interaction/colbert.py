@@ -53,9 +53,10 @@ class ColbertParameters(ColbertRerankerParameters, TokenIndexParameters):
 class _LateInteraction(CorpusEncoding[TokenEncoder]):
     """What retriever and reranker share: the model, and the token vectors of the corpus."""
 
-    name = "colbert"
+    name = encodes = "colbert"
     index_identity = "index/colbert@1"
     kind = "multi-vector"
+    encoded_by = ("dimension", "precision", "max_tokens", "compute")
     # On a GPU: 512 tokens of 128 numbers each are half a gigabyte.
     most = 2048
     parameters: ColbertRerankerParameters
@@ -103,7 +104,16 @@ class _LateInteraction(CorpusEncoding[TokenEncoder]):
             f"token vectors: {passages:,} passages × {tokens:,.0f} tokens × {dimension} × {chosen.precision} "
             f"= {planning.human_bytes(disk)}"
         )
-        return replace(made, disk=disk, arithmetic=(*made.arithmetic, line)), vectors, dimension
+        # A shard while it is encoded: float32 vectors as they come and as they are kept.
+        shard = min(passages, self.most) * round(tokens) * dimension * 4 * 2
+        kept = replace(
+            made,
+            disk=disk,
+            memory=(made.memory or 0) + planning.LIBRARIES["neural"] + shard,
+            seconds=None if made.seconds is None else made.seconds + planning.START["neural"],
+            arithmetic=(*made.arithmetic, line),
+        )
+        return kept, vectors, dimension
 
 
 class Colbert(_LateInteraction, base.Retriever):
@@ -131,22 +141,20 @@ class Colbert(_LateInteraction, base.Retriever):
         exact = self.parameters.index == "exact"
         compared = work.passages if exact else min(work.passages, self._wanted(work.depth))
         flops = 2.0 * vectors / max(work.passages, 1) * compared * dimension * work.queries * _QUERY_TOKENS
+        searching = planning.START["neural"] + flops / planning.calibrated_flops()
         lines = [
             f"MaxSim: {work.queries:,} queries × {_QUERY_TOKENS} tokens × {compared:,} passages "
-            f"= {planning.human_seconds(flops / planning.calibrated_flops())}"
+            f"= {planning.human_seconds(searching)}"
         ]
-        disk, held, seconds = made.disk or 0, 16 * work.passages + maxsim.HELD, flops / planning.calibrated_flops()
+        index, held = planning.Part(), 16 * work.passages + maxsim.HELD
         if not exact:
             size, sample, assigning = token_index.index_size(self.parameters, round(vectors), dimension)
-            disk, held, seconds = disk + size, held + sample, seconds + assigning / planning.calibrated_flops()
+            index = planning.Part(size, assigning / planning.calibrated_flops())
+            held += sample
             lines.append(
                 f"inverted file: {planning.human_bytes(size)}, {assigning:.2e} FLOP to find the lists and fill them"
             )
-        known = made.seconds is not None
-        return replace(
-            made, disk=disk, memory=(made.memory or 0) + held, arithmetic=(*made.arithmetic, *lines),
-            seconds=(made.seconds or 0) + seconds if known else None,
-        )  # fmt: skip
+        return made.plus(index=index, search=planning.Part(0, searching), memory=held, lines=lines)
 
     def _wanted(self, depth: int) -> int:
         return max(self.parameters.candidates, 4 * depth)
@@ -188,7 +196,7 @@ class ColbertReranker(_LateInteraction, base.Reranker):
 
     def estimate(self, work: planning.Work) -> planning.Estimate:
         made, _, _ = self._encoding(work, min(work.passages, work.pairs))
-        return replace(made, memory=(made.memory or 0) + maxsim.HELD)
+        return made.plus(search=planning.Part(0, planning.START["neural"]), memory=maxsim.HELD)
 
     def rescore(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], run: Run, context: base.Context

@@ -25,7 +25,7 @@ class CrossEncoder(PairReranker):
     """
 
     id = "reranker/cross-encoder"
-    name = "cross-encoder"
+    name = encodes = "cross-encoder"
     kind = "cross-encoder"
     summary = "a cross-encoder reads query and passage at once (sentence-transformers)"
     Parameters = PairParameters

@@ -89,7 +89,7 @@ class MonoT5(PairReranker):
     decoder, for the input ``Query: … Document: … Relevant:`` (Nogueira et al. 2020, section 3)."""
 
     id = "reranker/monot5"
-    name = "monot5"
+    name = encodes = "monot5"
     kind = "t5"
     summary = "a T5 or mT5 that answers whether a passage is relevant (transformers)"
     Parameters = MonoT5Parameters

@@ -76,6 +76,12 @@ class PairReranker(base.Reranker):
         local = models.fetch(self.site, self.parameters.model, self.parameters.revision, note)
         self.check(local, note)
 
+    def inspect(self, note: Callable[[str], None]) -> None:
+        local = models.look(self.site, self.parameters, note)
+        if local is not None:
+            models.require_kind(local, self.parameters.model, self.kind, self.name)
+            self.chosen(local)
+
     def search_key(self) -> dict[str, Any]:
         local = self.local()
         chosen = {"max_tokens": self.parameters.max_tokens, "compute": self.parameters.compute}
@@ -135,7 +141,14 @@ class PairReranker(base.Reranker):
         found = planning.model_work(
             self.parameters.model, shape, work.pairs, passage + _QUERY_TOKENS, unit="pairs", weight_bytes=held
         )
-        return replace(found, disk=4 * work.pairs)
+        # What a layer holds for the tokens of a batch; and the texts and tokens of a shard.
+        batch = 0 if shape is None else self.parameters.batch_tokens * held * (8 * shape.hidden + 2 * shape.ffn)
+        return replace(
+            found,
+            disk=4 * work.pairs,
+            memory=(found.memory or 0) + planning.LIBRARIES["neural"] + batch,
+            seconds=None if found.seconds is None else found.seconds + planning.START["neural"],
+        )
 
     def _shard_pairs(self, local: models.Local, model: PairModel) -> int:
         """So many pairs that little is lost by a kill; the same on every run."""

@@ -42,10 +42,11 @@ from quati_pool.llm.retries import Retry
 from quati_pool.llm.tokens import BYTES_A_TOKEN, estimate
 from quati_pool.records import Query
 from quati_pool.retrieval import base
-from quati_pool.retrieval.planning import CHARACTERS_A_TOKEN, Estimate, Work, human_bytes, tokens_of
+from quati_pool.retrieval.planning import CHARACTERS_A_TOKEN, LIBRARIES, Estimate, Work, human_bytes, tokens_of
 from quati_pool.retrieval.remote.embedding_shards import Filling, Texts, Way, passages_of
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.vector_index import vector_search
+from quati_pool.retrieval.vector_index.index_plan import plan_index
 
 M = TypeVar("M", Endpoint, Limits)
 
@@ -105,12 +106,16 @@ class OpenaiEmbedding(base.Retriever):
         """Finds prices that cannot be read and a key that is missing, then asks for the vector of one word: it
         shows whether key, model and server are well before hours of other systems' work."""
         price = self._price()
-        self._endpoint.key()
+        self.inspect(note)
         word = Texts("word", "words", 1, lambda start: iter(["word"][start:]), lambda _: "'word'")
         bounds = {"attempts": min(6, self.retry.attempts), "seconds": min(30.0, self.retry.seconds), "longest": 3.0}
         with TemporaryDirectory(prefix="quati-pool-") as folder:
             asked = Filling(Path(folder), word, self._way("", "fp32"), base.Context(), price)
             asked.fill(lambda: self._client(self.retry.model_copy(update=bounds)))
+
+    def inspect(self, note: Callable[[str], None]) -> None:
+        self._price()
+        self._endpoint.key()
 
     def index_key(self) -> dict[str, Any] | None:
         key = vector_search.index_key(self.parameters, self.site.seed)
@@ -122,6 +127,9 @@ class OpenaiEmbedding(base.Retriever):
 
     def encodings(self) -> list[tuple[str, Mapping[str, Any]]]:
         return [(_NAME, self._passage_key())]
+
+    def encoded_as(self) -> Any:
+        return [_NAME, self._passage_key()]
 
     def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
         vectors = self._passages(corpus, context)
@@ -235,8 +243,8 @@ class OpenaiEmbedding(base.Retriever):
         if dimension is None:
             notes.append(f"{model}: the dimension of its vectors is not known; dimensions: would tell it")
         else:
-            made, line = self._with_vectors(made, passages, dimension, a_request)
-            arithmetic.append(line)
+            made = self._with_vectors(made, work, dimension, a_request)
+            arithmetic += made.arithmetic
         return replace(made, arithmetic=tuple(arithmetic), notes=tuple(notes))
 
     def _mean_size(self, work: Work) -> tuple[float, float, str]:
@@ -250,17 +258,16 @@ class OpenaiEmbedding(base.Retriever):
         tokens = sum(estimate(text).tokens for text in sent) / len(sent)
         return tokens, sum(map(size, sent)) / len(sent), f"mean of {len(sent):,} passages at {BYTES_A_TOKEN:g} bytes"
 
-    def _with_vectors(self, made: Estimate, passages: int, dimension: int, a_request: int) -> tuple[Estimate, str]:
-        """With disk and memory, and the line that shows the disk."""
+    def _with_vectors(self, made: Estimate, work: Work, dimension: int, a_request: int) -> Estimate:
+        """With disk and memory, and the lines that show them."""
         parameters = self.parameters
-        vectors = vector_search.vector_bytes(parameters.precision, passages, dimension)
-        index = vector_search.index_bytes(parameters, passages, dimension)
+        vectors = vector_search.vector_bytes(parameters.precision, work.passages, dimension)
         # An answer is held as base64, as JSON, as numbers, and once more as they are stored.
-        memory = 2 * parameters.concurrency * a_request * dimension * 4 * 5
-        line = f"vectors: {passages:,} passages × {dimension:,} × {parameters.precision} = {human_bytes(vectors)}"
-        if index:
-            line += f"; index {parameters.index}: {human_bytes(index)}"
-        return replace(made, disk=vectors + index, memory=memory), line
+        memory = 2 * parameters.concurrency * a_request * dimension * 4 * 5 + LIBRARIES["faiss"]
+        line = f"vectors: {work.passages:,} passages × {dimension:,} × {parameters.precision} = {human_bytes(vectors)}"
+        index = plan_index(parameters, work, dimension, parameters.precision)
+        kept = replace(made, disk=vectors, memory=memory, arithmetic=(line,))
+        return kept.plus(index=index.index, search=index.search, memory=index.memory, lines=index.lines)
 
 
 def _part(model: type[M], parameters: OpenaiEmbeddingParameters) -> M:

@@ -56,16 +56,24 @@ class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):
 
     id = "retriever/splade"
     summary = "SPLADE and other sparse models of sentence-transformers, searched as impacts (inverted lists or Lucene)"
-    name = "splade"
+    name = encodes = "splade"
     kind = "sparse"
+    encoded_by = ("max_tokens", "passage_terms", "quantization", "compute")
     most = 1024
     Parameters = SpladeParameters
     parameters: SpladeParameters
 
     def fetch(self, note: Callable[[str], None]) -> None:
+        self._require_lucene()
+        super().fetch(note)
+
+    def inspect(self, note: Callable[[str], None]) -> None:
+        self._require_lucene()
+        super().inspect(note)
+
+    def _require_lucene(self) -> None:
         if self.parameters.search == "lucene" and (package := missing_package()):
             raise MissingExtraError("splade with search: lucene", "lucene", package)
-        super().fetch(note)
 
     def index_key(self) -> dict[str, Any]:
         key = {**self.encoding_key(), "search": self.parameters.search}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import tempfile
@@ -418,13 +419,17 @@ class TestEstimate:
             tiny = replace(tiny, vocabulary=len(sparse.VOCABULARY), dimension=32, max_tokens=32)
             assert found.encode == 1000
             assert found.flops == pytest.approx(forward_flops(tiny, 4.5, 1000, vocabulary_head=True))
-            # 200 terms of 6 bytes kept and 4 in lists, and where each passage ends.
-            assert found.disk == 1000 * (200 * 10 + 8)
+            # All terms that there are, of 6 bytes kept and 4 in lists, and where each passage ends; one block of lists
+            # with the beginning of each.
+            terms = len(sparse.VOCABULARY)
+            assert found.disk == 1000 * (terms * 10 + 8) + 8 * terms
         pruned = retriever(splade, passage_terms=10, search="lucene").estimate(work)
-        assert pruned.disk == 1000 * (10 * 9 + 8)
+        # By Lucene a byte and a quarter of log₂(terms ÷ 10) for each term, and 20 bytes a passage.
+        by_lucene = 10 * (1 + math.log2(terms / 10) / 4) + 20
+        assert pruned.disk == pytest.approx(1000 * (10 * 6 + 8 + by_lucene))
 
     @pytest.mark.parametrize("model", ["<yours>", "somebody/some-splade-that-is-not-here"])
     def test_a_model_that_is_not_here_is_reckoned_on_disk_alone(self, model: str) -> None:
         found = Splade(SpladeParameters(model=model)).estimate(Work(1000, 4000, 50, 100))
-        assert (found.encode, found.flops, found.disk) == (1000, None, 1000 * 2008)
+        assert (found.encode, found.flops, found.disk) == (1000, None, 1000 * 2008 + 8 * 30_522)
         assert found.notes == (f"{model}: its sizes are not known here",)

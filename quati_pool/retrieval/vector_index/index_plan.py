@@ -1,0 +1,82 @@
+"""What an index over vectors takes to build and to search: disk, memory and time, before anything is made."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from quati_pool.retrieval import planning
+from quati_pool.retrieval.planning import Part, Work
+from quati_pool.retrieval.vector_index.index_parameters import (
+    IndexParameters,
+    index_bytes,
+    lists_of,
+    overfetch_of,
+    probes_of,
+    sample_of,
+)
+from quati_pool.retrieval.vector_index.vectors import Precision
+
+# To tell equal vectors apart: hashes, their order, and whose copy each passage is (see ``copies``).
+_COPIES_HELD = 56
+# Arrays that grow as vectors are added hold old and new while they move: at most twice what they hold in the end.
+_GROWN = 1.5
+# k-means of the lists (faiss's default), and of each code book of ``ivf-pq``, whose words and training vectors it
+# bounds.
+_LISTS_ITERATIONS, _BOOK_ITERATIONS, _WORDS, _BOOK_SAMPLE = 10, 25, 256, 65_536
+# Placing a passage in a graph, per passage, candidate looked at and doubling of the passages: seconds, and seconds a
+# dimension. Measured with 20,000 vectors of 33 and 30,000 of 385 dimensions (tests/benchmarks/RESULTS.md).
+_PLACE, _PLACE_DIMENSION = 6e-8, 2.6e-9
+# What a search holds at most: blocks of vectors that are decoded, and candidates found.
+_DECODED, _FOUND, _A_CANDIDATE = 128 * 2**20, 256 * 2**20, 24
+
+
+class PlannedIndex(NamedTuple):
+    """The index and the search in it, the most memory either holds, and how the figures came about."""
+
+    index: Part
+    search: Part
+    memory: int
+    lines: tuple[str, ...]
+
+
+def plan_index(parameters: IndexParameters, work: Work, dimension: int, precision: Precision) -> PlannedIndex:
+    """What it takes to index so many vectors and to search them; vectors that are only mapped count as no memory, as
+    the system may drop them."""
+    passages = work.passages
+    decoded = 0 if precision == "fp32" else min(_DECODED, 4 * dimension * passages)
+    candidates = min(_FOUND, _A_CANDIDATE * work.queries * work.depth * overfetch_of(parameters))
+    if parameters.index == "flat":
+        flops = 2.0 * passages * dimension * work.queries
+        search = Part(0, flops / planning.core_flops() + passages * dimension * 4 / planning.READ)
+        line = (
+            f"exact search: {work.queries:,} queries × {passages:,} vectors = {planning.human_seconds(search.seconds)}"
+        )
+        return PlannedIndex(Part(), search, decoded + candidates, (line,))
+    size = index_bytes(parameters, passages, dimension)
+    if parameters.index == "hnsw":
+        doublings = math.log2(max(passages, 2))
+        seconds = passages * doublings * parameters.ef_construction * (_PLACE + _PLACE_DIMENSION * dimension)
+        held = _GROWN * size
+        asked = max(parameters.ef_search, work.depth * overfetch_of(parameters))
+        searching = work.queries * doublings * asked * (_PLACE + _PLACE_DIMENSION * dimension)
+        how = f"graph of {passages:,} vectors × {size / max(passages, 1):,.0f} bytes"
+    else:
+        lists, sample = lists_of(parameters, passages), sample_of(parameters, passages)
+        book = min(sample, _BOOK_SAMPLE)
+        flops = (
+            2.0
+            * dimension
+            * (lists * (_LISTS_ITERATIONS * sample + passages) + _WORDS * (_BOOK_ITERATIONS * book + passages))
+        )
+        seconds = flops / planning.core_flops()
+        held = _GROWN * size + 4 * dimension * (sample + book)
+        share = probes_of(parameters, lists) / lists
+        searching = work.queries * share * passages * dimension / 4 / planning.READ
+        how = f"{lists:,} lists of codes, learnt from {sample:,} vectors"
+    memory = round(held + _COPIES_HELD * passages)
+    line = (
+        f"index {parameters.index}: {how} = {planning.human_bytes(size)}; building it holds "
+        f"{planning.human_bytes(memory)} and takes {planning.human_seconds(seconds)} of one core"
+    )
+    return PlannedIndex(Part(size, seconds), Part(0, searching), max(memory, candidates), (line,))

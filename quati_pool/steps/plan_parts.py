@@ -1,0 +1,155 @@
+"""What a plan counts: the parts of each system's work, what of them is shared, what is left, and their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from quati_pool.retrieval.planning import Estimate
+
+Stage = Literal["encoding", "index", "run"]
+
+_SPREAD = 3.5
+"""How far off a time may be that nothing here was measured for: 3.3 was the worst seen."""
+
+
+class Seconds(NamedTuple):
+    """About how long something takes, at least and at most."""
+
+    low: float
+    middle: float
+    high: float
+
+    @classmethod
+    def around(cls, seconds: float, spread: float = _SPREAD) -> Seconds:
+        return cls(seconds / spread, seconds, seconds * spread)
+
+    def times(self, factor: float) -> Seconds:
+        return Seconds(*(factor * value for value in self))
+
+    @classmethod
+    def sum(cls, parts: Iterable[Seconds]) -> Seconds:
+        """One after the other, all of them slow or all of them fast."""
+        found = list(parts)
+        return cls(*(sum(column) for column in zip(*found, strict=True))) if found else cls(0, 0, 0)
+
+
+@dataclass(frozen=True)
+class PlannedPart:
+    """A part of a system's work: passages to encode, bytes kept, time (None where nobody knows), hours of a GPU and US
+    dollars. ``left`` is the share that is still to do, from 0 to 1; ``shared`` whether another system makes it."""
+
+    stage: Stage
+    disk: float = 0
+    seconds: Seconds | None = None
+    encode: int = 0
+    gpu_hours: float = 0
+    cost: float = 0
+    left: float = 1.0
+    shared: bool = False
+
+
+@dataclass(frozen=True)
+class PlannedSystem:
+    """What a system will take and what is there of it; ``estimate`` is None where nothing can be said, and
+    ``problem`` tells why. ``left`` is the share of the work that is still to do, from 0 to 1; ``shares`` the
+    system that makes the same index or vectors; ``gpu_hours`` those of the reference GPU, None where no model
+    works here or its size is not known; ``seconds`` the whole time, which ``parts`` split, and None as theirs."""
+
+    run_tag: str
+    what: str
+    corpus: str
+    estimate: Estimate | None
+    problem: str | None
+    there: tuple[str, ...]
+    left: float
+    shares: str | None
+    gpu_hours: float | None = None
+    seconds: Seconds | None = None
+    parts: tuple[PlannedPart, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlannedStore:
+    """The store of a corpus, or the pool: bytes kept, the most memory that making it takes, time, and whether it is
+    there."""
+
+    disk: int
+    memory: int
+    seconds: Seconds
+    there: bool = False
+
+
+@dataclass(frozen=True)
+class Total:
+    """Sums over corpus stores, systems and pool, what systems share counted once; memory is the most of any.
+    ``unknown`` names systems that lack a figure, which makes the sums lower bounds."""
+
+    encode: int
+    disk: int
+    memory: int
+    seconds: Seconds
+    gpu_hours: float
+    cost: float
+    unknown: tuple[str, ...]
+
+
+def parts_of(estimate: Estimate, *, encodes: bool, gpu_hours: float | None, run_disk: float) -> tuple[PlannedPart, ...]:
+    """The parts of a system's work. What an estimate does not split belongs to what is encoded or, of a component
+    that encodes nothing and keeps an index, to that; ``run_disk`` are the bytes of its run."""
+    known = estimate.seconds is not None
+    index, search = estimate.index, estimate.search
+    disk = (estimate.disk or 0) - index.disk - search.disk
+    seconds = (estimate.seconds or 0) - index.seconds - search.seconds
+    first = PlannedPart(
+        "encoding",
+        disk,
+        Seconds.around(seconds) if known else None,
+        estimate.encode,
+        gpu_hours or 0,
+        estimate.cost or 0,
+    )
+    second = PlannedPart("index", index.disk, Seconds.around(index.seconds))
+    if not encodes:
+        whole = Seconds.around(seconds + index.seconds) if known else None
+        first, second = replace(first, stage="index", disk=disk + index.disk, seconds=whole), None
+    last = PlannedPart("run", search.disk + run_disk, Seconds.around(search.seconds))
+    return tuple(part for part in (first, second, last) if part is not None)
+
+
+def share_left(parts: Sequence[PlannedPart]) -> float:
+    """The share of the work that is still to do, by time; where no time is known, of the first part."""
+    if any(part.seconds is None for part in parts):
+        return parts[0].left
+    seconds = [part.seconds.middle for part in parts if part.seconds]
+    if not sum(seconds):
+        return max(part.left for part in parts)
+    return sum(part.left * some for part, some in zip(parts, seconds, strict=True)) / sum(seconds)
+
+
+def total(systems: Sequence[PlannedSystem], stores: Sequence[PlannedStore], *, left: bool = False) -> Total:
+    """The sums of all there is to do, or of what is left of it."""
+    encode = disk = memory = 0
+    hours = cost = 0.0
+    times: list[Seconds] = []
+    unknown = []
+    for store in stores:
+        if not (left and store.there):
+            disk, memory = disk + store.disk, max(memory, store.memory)
+            times.append(store.seconds)
+    for system in systems:
+        estimate = system.estimate
+        idle = left and system.left == 0
+        if estimate is None or estimate.disk is None or (estimate.seconds is None and estimate.tokens is None):
+            unknown += [] if idle else [system.run_tag]
+        if estimate is not None and not idle:
+            memory = max(memory, estimate.memory or 0)
+        for part in system.parts:
+            share = 0.0 if part.shared else part.left if left else 1.0
+            encode += round(share * part.encode)
+            disk += round(share * part.disk)
+            hours += share * part.gpu_hours
+            cost += share * part.cost
+            times += [part.seconds.times(share)] if part.seconds else []
+    return Total(encode, disk, memory, Seconds.sum(times), hours, cost, tuple(unknown))

@@ -1,0 +1,254 @@
+"""What ``build``, and ``judge`` of its settings, would stop at: files, fields, ids, models and packages that a
+``pool.yaml`` names and that are not here. Builds, downloads and writes nothing.
+
+Corpora are read as far as their first passage; queries, prompts and files of pairs, which are small, whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from quati_pool.config import CorpusConfig, FusionSystem, JudgeConfig, LabelFileConfig, PoolConfig, load_config
+from quati_pool.errors import ConfigError, InputError, MissingExtraError, QuatiPoolError
+from quati_pool.files.artefacts import digest
+from quati_pool.files.corpus import expand_paths, read_file
+from quati_pool.files.label_files.reading import looks_like
+from quati_pool.files.lines import read_lines
+from quati_pool.files.problems import Collected
+from quati_pool.files.queries import read_queries
+from quati_pool.files.validation import ValidationReport
+from quati_pool.judging.base import Setting
+from quati_pool.judging.prompts import load_prompt
+from quati_pool.records import Ids, Query
+from quati_pool.registry import JUDGES, nearest
+from quati_pool.retrieval.base import Component
+from quati_pool.retrieval.encoders.models import ModelParameters
+from quati_pool.steps.inputs import Queries, corpus_key, load_queries, read_extra
+from quati_pool.steps.keys import Keys, component_name, site_of, used_corpora
+from quati_pool.steps.plan_corpora import PlanWorkspace
+from quati_pool.steps.systems import current
+from quati_pool.yaml_file import Place, YamlFile
+
+
+def validate_pool(path: Path, limit: int = 20) -> ValidationReport:
+    """All that is wrong, a line each, at most ``limit`` of one file of queries; a fault of ``pool.yaml`` itself is the
+    only one told, as what follows from it is not known. The summary counts what was checked.
+
+    Raises QuatiPoolError where pool.yaml cannot be loaded.
+    """
+    found = _Checks(load_config(path), limit)
+    found.queries()
+    found.corpora()
+    found.systems()
+    found.pairs()
+    found.labels()
+    found.judges()
+    found.annotation()
+    config = found.config
+    summary = {
+        "systems": len(config.systems),
+        "corpora": len(config.corpora),
+        "judges": len(config.judges),
+        **found.checked,
+    }
+    more = found.problems.count - len(found.problems.errors)
+    return ValidationReport(path, "config", found.problems.errors, more, found.warnings, summary)
+
+
+T = TypeVar("T")
+
+
+class _Checks:
+    """What was checked of one collection, and what was found wrong."""
+
+    def __init__(self, config: PoolConfig, limit: int) -> None:
+        self.config = config
+        self.problems = Collected(limit)
+        self.warnings: list[str] = []
+        self.checked: Counter[str] = Counter()
+        self._limit = limit
+        self._file = YamlFile(config.path)
+        self._workspace = PlanWorkspace(config.folder)
+        self._known: list[Query] | None = None
+
+    def queries(self) -> None:
+        """The file of queries whole; the ids and the sample that are asked for."""
+        settings = self.config.queries
+        faults = Collected(self._limit)
+
+        def read() -> list[Query]:
+            fields = (settings.query_id, settings.query, settings.narrative, settings.cluster_id)
+            return read_queries(self.config.folder / settings.path, *fields, faults)
+
+        found = self._tried(("queries", "path"), read)
+        for error in faults.errors:
+            self._add(("queries", "path"), error)
+        if found is None or faults.count:
+            return
+        self._known = found
+        self.checked["queries"] = len(found)
+        ids = {query.query_id for query in found}
+        name = Path(settings.path).name
+        for position, query_id in enumerate(settings.ids or ()):
+            if query_id not in ids:
+                hint = nearest(query_id, ids)
+                self._say(("queries", "ids", position), f"{name} has no query {query_id!r}; {hint}")
+        if settings.sample is not None and settings.sample > len(settings.ids or ids):
+            wanted = len(settings.ids or ids)
+            self._say(("queries", "sample"), f"{settings.sample} of {wanted} queries; ask for fewer")
+
+    def corpora(self) -> None:
+        """Of each file of the corpora that systems search, whether it is there and has the fields."""
+        named = YamlFile(self.config.path).data
+        plural = isinstance(named, dict) and "corpora" in named
+        for name in used_corpora(self.config):
+            place: Place = ("corpora", name) if plural else ("corpus",)
+            self._corpus(place, self.config.corpora[name])
+
+    def _corpus(self, place: Place, settings: CorpusConfig) -> None:
+        for pattern in [settings.path] if isinstance(settings.path, str) else settings.path:
+            for path in self._tried((*place, "path"), partial(self._files, pattern)) or ():
+                self._tried((*place, "path"), partial(self._first_passage, path, settings))
+
+    def _files(self, pattern: str) -> list[Path]:
+        return expand_paths(self.config.folder, pattern, self._workspace.made)
+
+    def _first_passage(self, path: Path, settings: CorpusConfig) -> None:
+        if path.is_dir():
+            raise InputError(path, None, "is a folder; expected a file, or a glob such as folder/*.jsonl")
+        if not list(islice(read_file(path, settings.doc_id, settings.text), 1)):
+            raise InputError(path, None, "holds no passages; expected at least one")
+        self.checked["corpus files"] += 1
+
+    def systems(self) -> None:
+        """Packages, files and models of every system whose run is not there already."""
+        for run_tag in self.config.systems:
+            for place, error in self._faults_of(run_tag):
+                self._add(place, error)
+
+    def _faults_of(self, run_tag: str) -> list[tuple[Place, QuatiPoolError]]:
+        system = self.config.systems[run_tag]
+        registry, name = component_name(system)
+        place: Place = ("systems", run_tag)
+        try:
+            registry.get(name).require()
+        except MissingExtraError as error:
+            return [(place, error)]
+        if isinstance(system, FusionSystem):
+            return []
+        faults: list[tuple[Place, QuatiPoolError]] = []
+        notes: list[str] = []
+        component: Component = registry.get(name)(system.parameters, site_of(self.config, self._workspace))
+        for file in component.inputs():
+            try:
+                self._readable(self.config.folder / file)
+            except QuatiPoolError as error:
+                faults.append(((*place, "path"), error))
+        try:
+            component.inspect(notes.append)
+            self.checked["models"] += isinstance(system.parameters, ModelParameters) and not notes
+        except QuatiPoolError as error:
+            faults.append(((*place, "model") if isinstance(system.parameters, ModelParameters) else place, error))
+        try:
+            self._keys().corpus(run_tag)
+        except ConfigError as error:
+            faults.append((place, error))
+        if faults and self._is_current(run_tag):
+            return []
+        self.warnings += [f"systems.{run_tag}: {note}" for note in notes]
+        return faults
+
+    def _readable(self, path: Path) -> None:
+        """The first line of a file, which is thereby shown to be there and to be text."""
+        if not list(islice(read_lines(path), 1)):
+            raise InputError(path, None, "is empty; expected rows")
+        self.checked["files"] += 1
+
+    def _keys(self, queries: Queries | None = None) -> Keys:
+        return Keys(self.config, self._workspace, queries or Queries([], Ids([]), ""), {})
+
+    def _is_current(self, run_tag: str) -> bool:
+        """Whether a system's run is there, so that nothing it was made from is needed."""
+        try:
+            corpora = {
+                name: digest(corpus_key(self.config, name, self._workspace)) for name in used_corpora(self.config)
+            }
+            keys = Keys(self.config, self._workspace, load_queries(self.config), corpora)
+            return current(keys, self._workspace, run_tag)
+        except (QuatiPoolError, ImportError):
+            return False
+
+    def pairs(self) -> None:
+        """The further pairs of the pool, and their queries."""
+        pairs = self._tried(("pool", "extra"), partial(read_extra, self.config)) or {}
+        if self.config.pool.extra is None:
+            return
+        self.checked["extra pairs"] = len(pairs)
+        if self._known is None:
+            return
+        chosen = self.config.queries.ids
+        known = {query.query_id for query in self._known if chosen is None or query.query_id in chosen}
+        path = self.config.folder / self.config.pool.extra
+        for (query_id, _), line in pairs.items():
+            if query_id not in known:
+                error = InputError(path, line, f"there is no query {query_id!r} in the collection; drop the pair")
+                self.problems.add(error)
+
+    def labels(self) -> None:
+        """That label files are there, and of a known format."""
+        for name, settings in self.config.labels.files.items():
+            self._tried(("labels", "files", name), partial(self._label_file, settings))
+
+    def _label_file(self, settings: LabelFileConfig) -> None:
+        path = self.config.folder / settings.path
+        self._readable(path)
+        if settings.format is None and not settings.columns and looks_like(path, settings.columns) is None:
+            raise InputError(path, None, "its format is unclear; name it with format:")
+
+    def judges(self) -> None:
+        """Packages, prompts and files of the judges; a key that is not here is only needed to judge."""
+        setting = Setting(self.config.folder, self.config.grades)
+        for name, settings in self.config.judges.items():
+            if isinstance(settings, JudgeConfig):
+                self._tried(("judges", name), partial(self._judge, settings, setting))
+
+    def _judge(self, settings: JudgeConfig, setting: Setting) -> None:
+        judge = JUDGES.get(settings.judge)
+        judge.require()
+        judge(settings.parameters, setting)
+        self.checked["judges ready"] += 1
+
+    def annotation(self) -> None:
+        """Prompt and guidelines of people who annotate."""
+        prompt, guidelines = self.config.annotation.prompt, self.config.annotation.guidelines
+        if prompt is not None:
+            self._tried(("annotation", "prompt"), partial(load_prompt, prompt, self.config.folder))
+        if guidelines is not None:
+            self._tried(("annotation", "guidelines"), partial(self._readable, self.config.folder / guidelines))
+
+    def _tried(self, place: Place, check: Callable[[], T]) -> T | None:
+        """What a check gives; None where it found a fault, which is kept."""
+        try:
+            return check()
+        except QuatiPoolError as error:
+            self._add(place, error)
+        except (OSError, EOFError) as error:
+            self._say(place, f"cannot be read ({error.strerror or error}); check the path and its permissions")
+        return None
+
+    def _add(self, place: Place, error: QuatiPoolError) -> None:
+        """A fault, named by the place in pool.yaml that leads to it, unless it names a line of a file itself."""
+        if isinstance(error, InputError) and (error.line is not None or error.path == str(self.config.path)):
+            self.problems.add(error)
+        else:
+            told = " ".join(str(error).split()).removeprefix(f"{self.config.path}: ")
+            name = ".".join(map(str, place))
+            self._say(place, told.removeprefix(f"{name}: ").removeprefix(f"{place[-1]}: "))
+
+    def _say(self, place: Place, message: str) -> None:
+        self.problems.add(self._file.error(place, message))
