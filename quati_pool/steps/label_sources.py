@@ -14,6 +14,7 @@ from quati_pool.agreement.matching import Duplicate, match
 from quati_pool.config import GRADES, LabelFileConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.artefacts import file_digest
+from quati_pool.files.label_files import LabelFile
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Qrels
 from quati_pool.registry import nearest
@@ -24,6 +25,7 @@ from quati_pool.steps.labelers import Graded, Grading, Labeler
 from quati_pool.store.database import Store
 
 NEVER_ASKED = "never asked"
+NO_LABEL, SET_ASIDE = "no label", "set to none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +142,7 @@ def gather(
             matched.qrels[name],
             file_digest(read[name].path),
             Path(settings.path),
-            {"no label": matched.ungraded[name]} if matched.ungraded[name] else {},
+            _lacking(read[name], matched.ungraded[name]),
         )
         for name, (_, settings) in files.items()
     ]
@@ -164,6 +166,12 @@ def gather(
         problems,
         revealed,
     )
+
+
+def _lacking(read: LabelFile, ungraded: int) -> dict[str, int]:
+    """Why pairs of a file have no grade; a label that was set aside may have had another for the same pair."""
+    aside = min(read.set_aside, ungraded)
+    return {state: count for state, count in ((NO_LABEL, ungraded - aside), (SET_ASIDE, aside)) if count}
 
 
 @contextmanager
