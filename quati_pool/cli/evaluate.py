@@ -111,6 +111,8 @@ def evaluate(
     found = step(config, names or (), given, run or (), settings, pool, named)
     for name, problem in found.gathered.problems.items():
         typer.echo(f"{name} is left out: {problem}", err=True)
+    for warning in found.warnings:
+        typer.echo(f"warning: {warning}", err=True)
     with ConsoleListener() as listener:
         write(found, output, listener)
     if how is Format.json:

@@ -115,6 +115,12 @@ class Evaluation:
     systems: Conditions | None
     clusters: Clusters | None = None
 
+    @property
+    def warnings(self) -> list[str]:
+        """What looks odd in the files of runs and labels without being wrong."""
+        of_runs = (warning for condition in self.conditions for warning in condition.run_set.warnings)
+        return list(dict.fromkeys([*of_runs, *self.gathered.warnings]))
+
 
 def evaluate(
     config_path: Path,

@@ -47,11 +47,10 @@ def off_scale(read: LabelFile, scale: Collection[int]) -> OffScale | None:
         return None
     place = next(place for place, grade in enumerate(read.relevance) if grade in off)
     labels = sum(counts[grade] for grade in off)
-    others = f", nor are {', '.join(str(grade) for grade in off if grade != read.relevance[place])}" * (len(off) > 1)
     return OffScale(
         read.lines[place],
-        f"the grade {read.relevance[place]} is not of the scale {', '.join(map(str, sorted(scale)))}{others} "
-        f"({labels:,} of {len(read):,} labels)",
+        f"the grade {read.relevance[place]} is not of the scale {', '.join(map(str, sorted(scale)))} "
+        f"(off it: {', '.join(map(str, off))}, in {labels:,} of {len(read):,} labels)",
         f"name the whole scale with --scale (grades: in pool.yaml), or say what is no grade: --grade {off[-1]}=none",
     )
 

@@ -20,7 +20,7 @@ from quati_pool.records import Qrels
 from quati_pool.registry import nearest
 from quati_pool.steps.export import as_qrels, nothing_graded
 from quati_pool.steps.inputs import load_queries
-from quati_pool.steps.label_files import kind_of, read_label_source
+from quati_pool.steps.label_files import kind_of, off_scale, read_label_source
 from quati_pool.steps.labelers import Graded, Grading, Labeler
 from quati_pool.store.database import Store
 
@@ -73,6 +73,8 @@ class Gathered:
     problems: Mapping[str, str]
     revealed: bool = False
     """Whether people's second labels were asked for."""
+    warnings: Sequence[str] = ()
+    """What looks odd in label files without being wrong."""
 
     @property
     def versions(self) -> dict[str, str | None]:
@@ -165,6 +167,7 @@ def gather(
         f"{matched.matched_by} and {matched.passages_by}",
         problems,
         revealed,
+        [] if fixed is not None else [warning for one in read.values() for warning in _unusual(one)],
     )
 
 
@@ -172,6 +175,14 @@ def _lacking(read: LabelFile, ungraded: int) -> dict[str, int]:
     """Why pairs of a file have no grade; a label that was set aside may have had another for the same pair."""
     aside = min(read.set_aside, ungraded)
     return {state: count for state, count in ((NO_LABEL, ungraded - aside), (SET_ASIDE, aside)) if count}
+
+
+def _unusual(read: LabelFile) -> list[str]:
+    """A warning of grades that the default scale has not, where nobody declared one: they count as they are."""
+    found = off_scale(read, GRADES)
+    if found is None:
+        return []
+    return [f"{read.path}:{found.line}: {found.problem}, and counts as it is; {found.remedy}"]
 
 
 @contextmanager

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from quati_pool.config import PoolConfig
-from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.errors import ConfigError, FaultsError, InputError, QuatiPoolError
 from quati_pool.files.artefacts import file_digest, unfinished
+from quati_pool.files.problems import Collected
 from quati_pool.files.runs import read_run
 from quati_pool.records import Run
 from quati_pool.steps.inputs import read_extra
@@ -25,7 +26,7 @@ class RunSet:
     documents a query each run fed into the pool, and is None where that is not known; ``extra`` are pairs
     that came into the pool by other means; ``absent`` are systems of pool.yaml without a finished run,
     with why; ``digests`` the SHA-256 of each run's file; ``of_workspace`` tells runs for one collection's
-    queries from files of anybody's."""
+    queries from files of anybody's. ``warnings`` say what looks odd in the files of its runs."""
 
     name: str
     runs: list[Run]
@@ -35,6 +36,7 @@ class RunSet:
     absent: Mapping[str, str] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     of_workspace: bool = False
+    warnings: Sequence[str] = ()
 
 
 def workspace_runs(config: PoolConfig) -> RunSet:
@@ -71,22 +73,31 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
     """Reads ``[SET=]FILE`` options, where FILE may be a folder or a pattern too; sets in the order in which
     they are first named.
 
-    Raises QuatiPoolError where a file is not there, or where two runs of a set have one run tag.
+    Raises QuatiPoolError where files are not there or not sound, or where two runs of a set have one run tag;
+    where several are, FaultsError for all of them.
     """
+    faults: list[QuatiPoolError] = []
+    warnings: dict[str, list[str]] = {}
     by_set: dict[str, dict[str, tuple[Path, Run]]] = {}
     for option in options:
         name, paths = _expand(option)
         runs = by_set.setdefault(name, {})
         for path in paths:
-            run = read_run(path)
+            try:
+                run = _read(path, warnings.setdefault(name, []))
+            except InputError as fault:
+                faults.append(fault)
+                continue
             if run.run_tag in runs:
                 first = runs[run.run_tag][0]
                 if first.samefile(path):
                     raise QuatiPoolError(f"--run names {path} twice; name it once")
-                raise QuatiPoolError(
-                    f"{first} and {path} hold runs of one run_tag, {run.run_tag!r}; rename one, or part them in sets"
-                )
+                both = f"{first} and {path} hold runs of one run_tag, {run.run_tag!r}"
+                faults.append(QuatiPoolError(f"{both}; rename one, or part them in sets"))
+                continue
             runs[run.run_tag] = (path, run)
+    if faults:
+        raise FaultsError(faults) if len(faults) > 1 else faults[0]
     return [
         RunSet(
             name,
@@ -94,9 +105,22 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
             None if pool_depth is None else dict.fromkeys(runs, pool_depth),
             {run_tag: run_tag for run_tag in runs},
             digests={run_tag: file_digest(path) for run_tag, (path, _) in runs.items()},
+            warnings=warnings[name],
         )
         for name, runs in by_set.items()
     ]
+
+
+def _read(path: Path, warnings: list[str]) -> Run:
+    """A run; raises InputError with the first fault of its file and their number."""
+    problems = Collected(1)
+    run = read_run(path, problems=problems)
+    if problems.errors:
+        (first,) = problems.errors
+        more = f" (the first of {problems.count:,} faults; quati-pool validate lists them)" * (problems.count > 1)
+        raise InputError(path, first.line, "; ".join([first.message + more, *problems.warnings]))
+    warnings += [f"{path} {warning}" for warning in problems.warnings]
+    return run
 
 
 def _expand(option: str) -> tuple[str, list[Path]]:
