@@ -290,7 +290,11 @@ TABLES = [
     ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": 2.5}\n', ":1: relevance '2.5' is no grade"),
     ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": true}\n', ":1: relevance is true or false; expected"),
     ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": [3]}\n', ":1: relevance is a list; expected"),
-    ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": 1' + "0" * 30 + "}\n", ":1: relevance '1" + "0" * 30 + "' is beyond ±1,000,000"),
+    (
+        "a.jsonl",
+        '{"query_id": "q", "doc_id": "d", "relevance": 1' + "0" * 30 + "}\n",
+        ":1: relevance '1" + "0" * 30 + "' is beyond ±1,000,000",
+    ),
     ("a.jsonl", '{"query_id": 7, "doc_id": "d", "relevance": 1}\n', ":1: query_id is the number 7; expected a string"),
     ("a.jsonl", '{"query_id": null, "doc_id": "d", "relevance": 1}\n', ":1: query_id is null; expected an id"),
     ("a.jsonl", '{"query": "\\ud800", "doc_id": "d", "relevance": 1}\n', ":1: query holds half a surrogate pair"),
