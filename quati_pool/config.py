@@ -7,13 +7,18 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from quati_pool.errors import ConfigError, InputError
+from quati_pool.records import MAX_GRADE
 from quati_pool.registry import FUSIONS, JUDGES, RERANKERS, RETRIEVERS, Registry, nearest
 from quati_pool.yaml_file import M, Model, Place, YamlFile
 
 Depth = Annotated[int, Field(ge=1)]
+Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
+NO_GRADE = "none"
+"""What a label that is no grade is mapped to."""
+LabelGrade = Annotated[Grade | None, BeforeValidator(lambda given: None if given == NO_GRADE else given)]
 
 
 class CorpusConfig(Model):
@@ -107,13 +112,13 @@ class PeopleConfig(Model):
 
 class LabelFileConfig(Model):
     """Labels in a file. ``format`` is needed where its looks do not tell; ``columns`` names a table's
-    columns by field, ``grades`` the grade of each label's name; ``annotator`` whose labels to take where
-    there are several people's; ``person`` says that a person gave them."""
+    columns by field, ``grades`` the grade of each label's name, None where it is no grade; ``annotator``
+    whose labels to take where there are several people's; ``person`` says that a person gave them."""
 
     path: str
     format: str | None = None
     columns: dict[str, str] = Field(default_factory=dict)
-    grades: dict[str, int] = Field(default_factory=dict)
+    grades: dict[str, LabelGrade] = Field(default_factory=dict)
     annotator: str | None = None
     person: bool = False
 
@@ -197,7 +202,7 @@ class PoolConfig(Model):
     systems: dict[str, RetrieverSystem | RerankSystem | FusionSystem]
     run_depth: Depth = 100
     pool: PoolSettings = PoolSettings()
-    grades: Annotated[dict[int, str], Field(min_length=2)] = GRADES
+    grades: Annotated[dict[Grade, str], Field(min_length=2)] = GRADES
     judges: dict[str, JudgeConfig | ConsensusConfig | PeopleConfig] = Field(default_factory=dict)
     labels: LabelsConfig = LabelsConfig()
     annotation: AnnotationConfig = AnnotationConfig()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 
 
@@ -22,6 +23,14 @@ class InputError(QuatiPoolError):
         self.message = message
         place = self.path if line is None else f"{self.path}:{line}"
         super().__init__(f"{place}: {message}")
+
+
+class FaultsError(QuatiPoolError):
+    """Faults that were found in one go; a line each."""
+
+    def __init__(self, errors: Sequence[QuatiPoolError]) -> None:
+        self.errors = list(errors)
+        super().__init__("\n".join(map(str, self.errors)))
 
 
 class ConfigError(QuatiPoolError):

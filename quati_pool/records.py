@@ -33,6 +33,10 @@ ID = pa.large_string()
 _BAD_ID = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff]")
 
 
+MAX_GRADE = 1_000_000
+"""No grade lies further from 0: evaluation libraries keep grades in 32 bits, and tables as long as the highest."""
+
+
 def id_problem(value: str) -> str | None:
     """Why ``value`` cannot be a query_id or doc_id, or None where it can."""
     if not value:

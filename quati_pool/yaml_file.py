@@ -35,8 +35,8 @@ _EXPECTED = {
     "list_type": "a list, such as [a, b]",
     "dict_type": "keys and their values, {{key: value}}",
     "model_type": "keys and their values, {{key: value}}",
-    "greater_than_equal": "at least {ge:g}",
-    "less_than_equal": "at most {le:g}",
+    "greater_than_equal": "at least {ge:,.10g}",
+    "less_than_equal": "at most {le:,.10g}",
     "literal_error": "{expected}",
     "too_short": "at least {min_length}",
 }

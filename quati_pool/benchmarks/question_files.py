@@ -15,6 +15,7 @@ from quati_pool.benchmarks.base import Case, MissingDataError
 from quati_pool.benchmarks.expectations import Loaded
 from quati_pool.benchmarks.multiple_choice import MultipleChoice
 from quati_pool.errors import InputError
+from quati_pool.files.json_text import decode
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import RowError, check_id, quoted, surrogate_problem
 from quati_pool.text.counted import counted
@@ -118,7 +119,7 @@ def empty_options(name: str, questions: Sequence[MultipleChoice]) -> list[str]:
 def parsed(text: str, expected: str) -> dict[str, object]:
     """A JSON object; raises RowError (what is wrong; what was expected)."""
     try:
-        record = json.loads(text)
+        record = decode(text)
     except json.JSONDecodeError as error:
         raise RowError(f"is not JSON ({error.msg}, column {error.colno}); expected {expected}") from error
     except (ValueError, RecursionError) as error:  # a number of 4,300 digits, a thousand brackets

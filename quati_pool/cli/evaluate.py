@@ -149,6 +149,8 @@ def evaluate(
         typer.echo(f"{name} is left out: {problem}", err=True)
     if found.main is not None:
         typer.echo(found.main.said, err=True)
+    for warning in found.warnings:
+        typer.echo(f"warning: {warning}", err=True)
     with ConsoleListener() as listener:
         write(found, output, listener)
     if how is Format.json:

@@ -47,7 +47,11 @@ ColumnOption = Annotated[
 ]
 GradeOption = Annotated[
     list[str] | None,
-    typer.Option("--grade", metavar="TEXT=GRADE", help="The grade that a label's text means (repeatable)."),
+    typer.Option(
+        "--grade",
+        metavar="TEXT=GRADE",
+        help="The grade that a label's text means (repeatable); TEXT=none: no grade, and counted, as 8=none.",
+    ),
 ]
 ScaleOption = Annotated[
     str | None, typer.Option("--scale", metavar="0,1,2,3", help="All grades there are; by default pool.yaml's, or 0–3.")
@@ -120,9 +124,14 @@ def declared(context: typer.Context, config: Path) -> PoolConfig | None:
     return load_config(config) if source is not None and source.name == "COMMANDLINE" else None
 
 
-def grades_of(options: Sequence[str] | None) -> dict[str, int]:
-    """The grade of each label's text: TEXT=GRADE."""
-    return {text: _integer(grade, "--grade") for text, grade in (_split(option, "--grade") for option in options or ())}
+def grades_of(options: Sequence[str] | None) -> dict[str, int | None]:
+    """The grade of each label's text: TEXT=GRADE, None for TEXT=none."""
+    from quati_pool.config import NO_GRADE
+
+    return {
+        text: None if grade == NO_GRADE else _grade(grade, "--grade")
+        for text, grade in (_split(option, "--grade") for option in options or ())
+    }
 
 
 def _named(option: str, hint: str) -> tuple[str, tuple[str, str | None]]:
@@ -165,7 +174,7 @@ def _columns(name: str, named: Collection[str], options: Sequence[str]) -> dict[
 def _scale(text: str) -> dict[int, str]:
     from quati_pool.config import GRADES
 
-    grades = [_integer(part.strip(), "--scale") for part in text.split(",")]
+    grades = [_grade(part.strip(), "--scale") for part in text.split(",")]
     if len(set(grades)) < 2:
         raise typer.BadParameter("expected at least two grades, such as 0,1", param_hint="--scale")
     return {
@@ -173,8 +182,11 @@ def _scale(text: str) -> dict[int, str]:
     }
 
 
-def _integer(text: str, hint: str) -> int:
+def _grade(text: str, hint: str) -> int:
+    from quati_pool.files.columns import required_grade
+    from quati_pool.files.problems import RowError
+
     try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number", param_hint=hint) from None
+        return required_grade(text)
+    except RowError as fault:
+        raise typer.BadParameter(str(fault).removeprefix("relevance "), param_hint=hint) from None

@@ -32,7 +32,7 @@ from quati_pool.cli import (
     validate,
     workspaces,
 )
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import FaultsError, QuatiPoolError
 
 app = typer.Typer(
     name="quati-pool",
@@ -75,6 +75,8 @@ def main() -> None:
                 stream.reconfigure(errors="replace")
     try:
         app(prog_name="quati-pool")
+    except FaultsError as several:
+        _fail(*map(str, several.errors))
     except QuatiPoolError as error:
         _fail(str(error))
     except OSError as error:
@@ -91,6 +93,7 @@ def main() -> None:
         _fail("there is not enough memory; use the retriever bm25, whose index lies on disk")
 
 
-def _fail(message: str) -> None:
-    print(f"quati-pool: {' '.join(message.splitlines())}", file=sys.stderr)
+def _fail(*messages: str) -> None:
+    for message in messages:
+        print(f"quati-pool: {' '.join(message.splitlines())}", file=sys.stderr)
     sys.exit(1)

@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Files to check, plain or .gz.")],
     kind: Annotated[FileKind | None, typer.Option(help="What the files are; told from the files by default.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Errors shown of each file.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Errors shown of each file; of a corpus, kinds of errors.")] = 20,
     doc_id: Annotated[str, typer.Option(help="A corpus's field of ids.")] = "doc_id",
     text: Annotated[list[str] | None, typer.Option(help="A corpus's field of texts (repeatable).")] = None,
     query_id: Annotated[str, typer.Option(help="A query file's field of ids.")] = "query_id",
@@ -47,7 +47,8 @@ def validate(
 ) -> None:
     """Check runs, qrels, label files, queries, corpora, pool.yaml and prepare.yaml; exit 1 where one has an error.
 
-    Every error is a line path:line: what is wrong; what was expected. Warnings do not fail a file.
+    Every error is a line path:line: what is wrong; what was expected. Of a corpus, errors of one kind are one line
+    with their count and first places. Warnings do not fail a file.
     """
     from quati_pool.steps.validate import validate as step
 
@@ -82,9 +83,8 @@ def _table(reports: list[ValidationReport]) -> Table:
 
 
 def _verdict(report: ValidationReport) -> str:
-    errors = len(report.errors) + report.more_errors
-    if errors:
-        return f"{errors:,} error{'s' if errors > 1 else ''}"
+    if report.faults:
+        return f"{report.faults:,} error{'s' if report.faults > 1 else ''}"
     return "ok, with warnings" if report.warnings else "ok"
 
 
@@ -106,6 +106,7 @@ def _data(report: ValidationReport) -> dict[str, Any]:
         "kind": report.kind,
         "ok": report.ok,
         "errors": [str(error) for error in report.errors],
+        "error_count": report.faults,
         "more_errors": report.more_errors,
         "warnings": report.warnings,
         "summary": report.summary,

@@ -11,6 +11,7 @@ from typing import Any
 
 from quati_pool.config import MEASURES
 from quati_pool.errors import ConfigError
+from quati_pool.records import MAX_GRADE
 from quati_pool.registry import nearest
 
 DEFAULTS = MEASURES
@@ -133,7 +134,7 @@ def _parameter_problem(measure: Any) -> str | None:
         if name == "recall" and (not isinstance(value, float) or not 0 <= value <= 1 or round(value, 2) != value):
             return f"recall is {value!r}; give a number from 0.0 to 1.0 with at most two decimals"
         if name == "gains" and not _grades(value):
-            return "gains maps grades to gains; write it as gains={1:0,2:1}"
+            return f"gains maps grades to gains, none beyond ±{MAX_GRADE:,}; write it as gains={{1:0,2:1}}"
         if not taken[name].validate(value):
             return f"{name} cannot be {value!r}; give {_expected(taken[name])}"
     missing = [name for name, parameter in taken.items() if parameter.required and name not in measure.params]
@@ -144,7 +145,7 @@ def _parameter_problem(measure: Any) -> str | None:
 
 
 def _grades(value: Any) -> bool:
-    return isinstance(value, dict) and all(type(n) is int and abs(n) < 2**31 for n in [*value, *value.values()])
+    return isinstance(value, dict) and all(type(n) is int and abs(n) <= MAX_GRADE for n in [*value, *value.values()])
 
 
 def _expected(parameter: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy.typing as npt
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.evaluation.joined import Joined, Judgements, Rows
 from quati_pool.evaluation.measures import deepest, provider, resolve
-from quati_pool.records import Int
+from quati_pool.files.problems import quoted
+from quati_pool.records import MAX_GRADE, Int
 from quati_pool.registry import nearest
 from quati_pool.stats.ratio import ratio
 
@@ -86,8 +87,9 @@ def score(joined: Joined, measures: Sequence[str]) -> Scores:
     """Computes ``measures`` (names as ``parse_measures`` takes them) for all runs under their qrels.
 
     Every provider sees the ranking of the run itself: scores are rewritten from rank, without ties.
-    Raises ConfigError for a measure that cannot be computed; QuatiPoolError for two runs of one name
-    and for a run without any judged query (a run without rows is missing everywhere instead).
+    Raises ConfigError for a measure that cannot be computed; QuatiPoolError for one that its provider did not
+    compute, for two runs of one name and for a run without any judged query (a run without rows is missing
+    everywhere instead).
     """
     wanted = resolve(measures)
     runs, judged = joined.runs, joined.judged
@@ -103,12 +105,12 @@ def score(joined: Joined, measures: Sequence[str]) -> Scores:
     if queries:
         depth = deepest(wanted)
         rankings = Rankings(judged, max((int(run.rank.max(initial=0)) for run in runs), default=0), depth)
-        evaluator = _evaluator(wanted, judged, rankings)
+        evaluator = _Evaluator(wanted, judged, rankings)
     for run, rows in enumerate(joined.rows(depth if queries else None)):
         unjudged.append(rows.unjudged_queries)
         if len(rows.query):
             missing[run, rows.query] = False
-            _fill(values[run], evaluator, wanted, rankings.of(rows))
+            evaluator.fill(values[run], rows, run_tags[run])
     relevant = np.bincount(judged.query, weights=judged.relevance > 0, minlength=queries)
     return Scores(
         run_tags=run_tags,
@@ -143,7 +145,9 @@ class Rankings:
     def qrels(self) -> dict[str, dict[str, int]]:
         named: dict[str, dict[str, int]] = {name: {} for name in self._query_names}
         docs = self._judged_names[self._judged.place]
-        judgements = (self._judged.query.tolist(), docs, self._judged.relevance.tolist())
+        # pytrec_eval ends the process where no grade of a query is above -2, and takes all below 0 for -1.
+        relevance = np.maximum(self._judged.relevance, -1)
+        judgements = (self._judged.query.tolist(), docs, relevance.tolist())
         for query, doc, relevance in zip(*judgements, strict=True):
             named[self._query_names[query]][doc] = relevance
         return named
@@ -171,7 +175,58 @@ class Rankings:
         return self._last
 
 
-def _evaluator(wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> Any:
+class _Evaluator:
+    """ir_measures under one set of qrels, which takes a provider at its word: what this gives no number for, or
+    none that is finite, was not computed."""
+
+    def __init__(self, wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> None:
+        self._wanted, self._judged, self._rankings = wanted, judged, rankings
+        made = _made(wanted, judged, rankings)
+        # Measures of several providers have an evaluator for each.
+        self._evaluators = getattr(made, "evaluators", [made])
+        # By identity, as ir_measures hashes a measure by writing out its name.
+        self._column = {id(measure): place for place, measure in enumerate(wanted)}
+        highest = np.zeros(len(judged.query_ids), dtype=np.int64)
+        np.maximum.at(highest, judged.query, judged.relevance)
+        # Providers may leave out a query that has nothing relevant, whose value is the measure's default.
+        self._expected = highest >= np.array([measure.params.get("rel", 1) for measure in wanted])[:, None]
+
+    def fill(self, values: Values, rows: Rows, run_tag: str) -> None:
+        """Puts one run's values into ``values``, shape (measures, queries).
+
+        Raises QuatiPoolError for a measure that was not computed for a query of the run.
+        """
+        given = np.zeros(values.shape, dtype=bool)
+        try:
+            ranking = self._rankings.of(rows)
+            for evaluator in self._evaluators:
+                for metric in _computed(evaluator, ranking):
+                    place = self._column[id(metric.measure)], int(metric.query_id)
+                    values[place] = metric.value
+                    given[place] = True
+        except Exception as error:
+            raise _failed(self._wanted, error) from error
+        in_run = np.zeros(values.shape[1], dtype=bool)
+        in_run[rows.query] = True
+        absent = np.argwhere(np.where(given, ~np.isfinite(values), self._expected & in_run)).tolist()
+        if absent:
+            place, query = absent[0]
+            measure = self._wanted[place]
+            got = f"gave {values[place, query]}" if given[place, query] else "gave nothing"
+            raise QuatiPoolError(
+                f"{measure} could not be computed: {provider(measure).NAME} {got} for the query "
+                f"{quoted(self._judged.query_ids[query])} of the run {run_tag}; check the grades, or leave it out"
+            )
+
+
+def _computed(evaluator: Any, ranking: dict[str, dict[str, float]]) -> Iterator[Any]:
+    """What a provider computes, without the measure's default for all that it gives nothing for: ir_measures adds
+    this in ``Evaluator.iter_calc``, which few of its evaluators replace."""
+    replaced = "iter_calc" in vars(type(evaluator))
+    yield from evaluator.iter_calc(ranking) if replaced else evaluator._iter_calc(ranking)
+
+
+def _made(wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> Any:
     import ir_measures
 
     highest = int(judged.relevance.max(initial=0))
@@ -181,19 +236,12 @@ def _evaluator(wanted: Sequence[Any], judged: Judgements, rankings: Rankings) ->
             f"{limited[0]} is computed by gdeval, which takes grades up to {GDEVAL_GRADES}, and the qrels hold "
             f"{highest}; leave it out"
         )
+    if int(np.abs(judged.relevance).max(initial=0)) > MAX_GRADE:
+        raise QuatiPoolError(
+            f"the qrels hold grades beyond ±{MAX_GRADE:,}, which providers of measures cannot hold; mend them"
+        )
     try:
         return ir_measures.evaluator(wanted, rankings.qrels())
-    except Exception as error:
-        raise _failed(wanted, error) from error
-
-
-def _fill(values: Values, evaluator: Any, wanted: Sequence[Any], ranking: dict[str, dict[str, float]]) -> None:
-    """Puts one run's values into ``values``, shape (measures, queries)."""
-    # By identity, as ir_measures hashes a measure by writing out its name.
-    column = {id(measure): place for place, measure in enumerate(wanted)}
-    try:
-        for metric in evaluator.iter_calc(ranking):
-            values[column[id(metric.measure)], int(metric.query_id)] = metric.value
     except Exception as error:
         raise _failed(wanted, error) from error
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,11 +14,12 @@ import pyarrow.compute as pc
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
-from quati_pool.records import Ids, Int, code_ids
+from quati_pool.records import MAX_GRADE, Ids, Int, code_ids
 
 # Only blanks and tabs part columns, so that another white space inside an id is named as such.
 _WORD = re.compile(r"[^ \t]+")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
+_GRADE = re.compile(r"([+-]?[0-9]+)(?:\.0+)?\Z")
 
 
 def read_columns(path: Path, names: Sequence[str], problems: Problems = STRICT) -> Iterator[tuple[int, list[str]]]:
@@ -42,24 +45,60 @@ def integer(text: str) -> int | None:
     return int(text) if _INTEGER.match(text) else None
 
 
+@lru_cache(maxsize=1024)
+def grade_of(text: str) -> int | None:
+    """The grade that ASCII digits spell, a fraction of zeros allowed (2.0 is 2), or None for another text.
+
+    Raises RowError for a grade beyond ±``MAX_GRADE``.
+    """
+    found = _GRADE.match(text)
+    return None if found is None else checked_grade(integer(found[1]), text)
+
+
+def checked_grade(grade: int | None, text: object) -> int:
+    """``grade``, spelt as ``text``; None is one of more digits than any can have. Raises RowError."""
+    if grade is None or abs(grade) > MAX_GRADE:
+        raise RowError(f"relevance {quoted(str(text))} is beyond ±{MAX_GRADE:,}; expected a grade such as 0 or 3")
+    return grade
+
+
+def required_grade(text: str) -> int:
+    """The same; raises RowError for a text that is no grade too."""
+    grade = grade_of(text)
+    if grade is None:
+        raise RowError(f"relevance {quoted(text)} is not an integer; expected a grade such as 0 or 3")
+    return grade
+
+
 class Pairs:
     """The pairs of a file in order, each once."""
 
     def __init__(self) -> None:
-        self._lines: dict[tuple[str, str], int] = {}
+        self._places: dict[tuple[str, str], int] = {}
+        self.lines = array("q")
+
+    def earlier(self, query_id: str, doc_id: str, line: int) -> int | None:
+        """The place of a pair that an earlier row holds; None for a new pair, which takes the next place."""
+        new = len(self.lines)
+        place = self._places.setdefault((query_id, doc_id), new)
+        if place != new:
+            return place
+        self.lines.append(line)
+        return None
 
     def add(self, query_id: str, doc_id: str, line: int) -> None:
-        before = self._lines.setdefault((query_id, doc_id), line)
-        if before != line:
+        """Raises RowError for a pair that an earlier row holds."""
+        before = self.earlier(query_id, doc_id, line)
+        if before is not None:
             raise RowError(
                 f"query_id {quoted(query_id)} and doc_id {quoted(doc_id)} stand together "
-                f"in line {before} already; expected one row a pair"
+                f"in line {self.lines[before]} already; expected one row a pair"
             )
 
     def coded(self) -> tuple[Ids, Ids, Int, Int]:
         """The query and document vocabularies, and each pair's codes in them."""
-        queries, (query,) = code_ids([pa.array([pair[0] for pair in self._lines], type=pa.string())])
-        docs, (doc,) = code_ids([pa.array([pair[1] for pair in self._lines], type=pa.string())])
+        queries, (query,) = code_ids([pa.array([pair[0] for pair in self._places], type=pa.string())])
+        docs, (doc,) = code_ids([pa.array([pair[1] for pair in self._places], type=pa.string())])
         return queries, docs, query, doc
 
 

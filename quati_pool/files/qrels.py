@@ -1,4 +1,7 @@
-"""Relevance grades: TREC qrels, and tab-separated label files with a header."""
+"""Relevance grades: TREC qrels, and tab-separated label files with a header.
+
+A row that repeats a pair and its grade adds nothing; a pair with two grades is refused.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quati_pool.files.columns import Pairs, integer, read_columns, refuse_comments
+from quati_pool.files.columns import Pairs, read_columns, refuse_comments, required_grade
+from quati_pool.files.label_files.repeats import conflict
 from quati_pool.files.lines import output, read_lines
-from quati_pool.files.problems import STRICT, Problems, RowError, quoted
+from quati_pool.files.problems import STRICT, Problems, RowError
 from quati_pool.files.tables import Field, read_table
 from quati_pool.records import Qrels
 
@@ -60,19 +64,15 @@ def _graded(path: Path, rows: Iterable[tuple[int, Sequence[str]]], expected: str
     grades: list[int] = []
     for line, (query_id, doc_id, relevance) in rows:
         try:
-            grade = _grade(relevance)
-            pairs.add(query_id, doc_id, line)
+            grade = required_grade(relevance)
+            before = pairs.earlier(query_id, doc_id, line)
+            if before is None:
+                grades.append(grade)
+            elif grades[before] != grade:
+                pair = ("query_id", query_id), ("doc_id", doc_id)
+                raise RowError(conflict(*pair, grade, grades[before], pairs.lines[before]))
         except RowError as fault:
             problems.report(path, line, str(fault))
-        else:
-            grades.append(grade)
     if not grades and not problems.count:
         problems.report(path, None, f"holds no rows; expected {expected}")
     return Qrels(*pairs.coded(), np.array(grades, dtype=np.int64))
-
-
-def _grade(relevance: str) -> int:
-    grade = integer(relevance)
-    if grade is None:
-        raise RowError(f"relevance {quoted(relevance)} is not an integer; expected a grade such as 0 or 3")
-    return grade

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from quati_pool.errors import InputError
 from quati_pool.files.formats import format_of
-from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
+from quati_pool.files.problems import STRICT, Problems, RowError, check_id, in_quotes, quoted, quotes_problem
 from quati_pool.files.sgml import read_topics
 from quati_pool.files.tables import Field, read_table
 from quati_pool.records import Query
@@ -16,6 +16,8 @@ from quati_pool.records import Query
 _TREC_FIELDS = {"query_id": "num", "query": "title", "narrative": "narr"}
 
 CLUSTER_ID = "cluster_id"
+# A cell as CSV writes one that holds quotes: in quotes, those inside doubled.
+_CSV_CELL = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"\Z')
 # What cannot be seen would make two clusters of one; blanks within are harmless, as no TREC file holds a cluster_id.
 _BAD_CLUSTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u2060\ufeff\ud800-\udfff]")
 
@@ -89,7 +91,28 @@ def _rows(
         Field("cluster_id", cluster_id, required=False),
     ]
     headerless = (query_id, query, narrative) == ("query_id", ["query"], "narrative")
-    return read_table(path, found, fields, headerless, problems)
+    rows = read_table(path, found, fields, headerless, problems)
+    return _without_quotes(path, rows, query, problems) if found == "tsv" else rows
+
+
+def _without_quotes(
+    path: Path, rows: Iterator[tuple[int, Sequence[str]]], query: list[str], problems: Problems
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """The rows of a TSV, whose quotes belong to the texts: what writes cells as CSV does puts all texts in quotes,
+    or those that hold quotes, which it doubles. Of many queries one may be a phrase in quotes."""
+    first: tuple[int, str] | None = None
+    all_quoted = True
+    for line, values in rows:
+        texts = values[1 : 1 + len(query)]
+        doubled = next((place for place, text in enumerate(texts) if _CSV_CELL.match(text)), None)
+        if doubled is not None:
+            problems.report(path, line, quotes_problem(query[doubled], texts[doubled]))
+            continue
+        all_quoted = all_quoted and all(map(in_quotes, texts))
+        first = first or (line, texts[0])
+        yield line, values
+    if first is not None and all_quoted:
+        problems.report(path, first[0], quotes_problem(query[0], first[1]) + "; all queries are so")
 
 
 def _topics(

@@ -75,7 +75,11 @@ def rank_contradictions(rows: RunRows) -> RankContradictions:
 
 
 def read_run_rows(path: Path, problems: Problems = STRICT) -> RunRows:
-    return _read_regular(read_bytes(path)) or _read_by_line(path, problems)
+    """All rows; a last line without a line end, whose row may be cut off, is a warning to ``problems``."""
+    data = read_bytes(path)
+    if data and not data.endswith(b"\n"):
+        problems.warn(path, "has no line end after its last row and may be cut off; check that row, or copy it again")
+    return _read_regular(data) or _read_by_line(path, problems)
 
 
 def line_of(path: Path, query_id: str, doc_id: str) -> int:

@@ -14,10 +14,19 @@ from typing import NamedTuple, cast
 
 from quati_pool.errors import InputError
 from quati_pool.files.formats import TableFormat
+from quati_pool.files.json_text import decode
 from quati_pool.files.lines import read_lines
-from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted, surrogate_problem
+from quati_pool.files.problems import (
+    STRICT,
+    Problems,
+    RowError,
+    check_id,
+    in_quotes,
+    quoted,
+    quotes_problem,
+    surrogate_problem,
+)
 
-_decode_json = json.JSONDecoder().decode
 # The module's own limit, 131,072 characters a cell, is below what a long page holds.
 csv.field_size_limit(2**31 - 1)
 
@@ -135,7 +144,7 @@ def _taker(columns: Sequence[str]) -> Callable[[dict[str, object]], tuple[object
 
 def _object(text: str) -> dict[str, object]:
     try:
-        record = _decode_json(text)
+        record = decode(text)
     except json.JSONDecodeError as error:
         problem = f"is not JSON ({error.msg}, column {error.colno}); expected one object a line"
         raise RowError(problem) from error
@@ -186,14 +195,26 @@ def _tsv(path: Path, fields: Sequence[Field], headerless: bool, problems: Proble
             continue
         row = text.split("\t")
         if pick is None:
+            if not headerless and in_quotes(row[0]):
+                raise InputError(path, line, quotes_problem("the column", row[0]))
             if not headerless or _looks_like_header(row, names):
                 pick, width, model = _picker(path, line, row, fields), len(row), "as in the header"
                 continue
             pick, width, model = _picker(path, line, names, fields), len(names), " <tab> ".join(names)
         if len(row) != width:
             problems.report(path, line, f"{len(row)} columns; expected {width}: {model}")
+            continue
+        values = pick(row)
+        fault = _id_in_quotes(fields, values) if '"' in text else None
+        if fault:
+            problems.report(path, line, fault)
         else:
-            yield line, pick(row)
+            yield line, values
+
+
+def _id_in_quotes(fields: Sequence[Field], values: Sequence[str]) -> str | None:
+    pairs = zip(fields, values, strict=True)
+    return next((quotes_problem(field.column, cell) for field, cell in pairs if field.is_id and in_quotes(cell)), None)
 
 
 def _looks_like_header(row: Sequence[str], names: Sequence[str]) -> bool:

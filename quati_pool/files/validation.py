@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from array import array
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -20,13 +20,12 @@ from quati_pool.files.corpus import read_file
 from quati_pool.files.formats import data_suffix, sniff
 from quati_pool.files.label_files import annotators, read_label_file
 from quati_pool.files.label_files.reading import looks_like
-from quati_pool.files.label_files.repeats import count_repeats
+from quati_pool.files.label_files.records import read_records
+from quati_pool.files.label_files.repeats import repeats
 from quati_pool.files.lines import read_lines
-from quati_pool.files.problems import Collected, Problems, quoted
-from quati_pool.files.qrels import read_qrels
+from quati_pool.files.problems import Collected, Kinds, Problems, quoted
 from quati_pool.files.queries import read_queries
 from quati_pool.files.runs import RunRows, read_run_rows
-from quati_pool.records import Qrels
 
 Kind = Literal["run", "qrels", "labels", "queries", "corpus"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -51,7 +50,8 @@ class Findings:
 
 @dataclass(frozen=True)
 class ValidationReport:
-    """The first faults of a file, how many more there are, and what was found in the rest of it."""
+    """The first faults of a file, how many more there are, and what was found in the rest of it. ``repeats`` counts
+    the faults that an error of ``errors`` speaks of without being its first place."""
 
     path: Path
     kind: str | None
@@ -59,10 +59,15 @@ class ValidationReport:
     more_errors: int
     warnings: list[str]
     summary: dict[str, Any]
+    repeats: int = 0
+
+    @property
+    def faults(self) -> int:
+        return len(self.errors) + self.repeats + self.more_errors
 
     @property
     def ok(self) -> bool:
-        return not self.errors and not self.more_errors
+        return not self.faults
 
 
 def validate_file(
@@ -73,26 +78,30 @@ def validate_file(
     text: str | list[str] = "text",
     query_id: str = "query_id",
     query: str | list[str] | None = None,
-    grades: Mapping[str, int] | None = None,
+    grades: Mapping[str, int | None] | None = None,
 ) -> ValidationReport:
     """Reads a file whole, as ``kind`` or as what its first lines look like; ``grades`` are what a label
-    file's own names mean."""
-    problems = Collected(limit)
+    file's own names mean. Of a corpus ``limit`` is that of the kinds of faults, which are an error each."""
+    try:
+        kind = kind or detect_kind(path, doc_id, query_id)
+    except InputError as error:
+        return ValidationReport(path, None, [error], 0, [], {})
+    problems = Kinds(limit) if kind == "corpus" else Collected(limit)
     checks: dict[Kind, Callable[[], Findings]] = {
         "run": lambda: _check_run(read_run_rows(path, problems)),
-        "qrels": lambda: _check_qrels(read_qrels(path, problems)),
+        "qrels": lambda: _check_qrels(path, grades, problems),
         "labels": lambda: _check_labels(path, grades, problems),
         "queries": lambda: _check_queries(path, query_id, query, problems),
         "corpus": lambda: _check_corpus(path, doc_id, text, problems),
     }
     findings = Findings()
     try:
-        kind = kind or detect_kind(path, doc_id, query_id)
         findings = checks[kind]()
     except InputError as error:
         problems.add(error)
-    more = problems.count - len(problems.errors)
-    return ValidationReport(path, kind, problems.errors, more, findings.warnings, findings.summary)
+    errors, warnings = problems.errors, [*problems.warnings, *findings.warnings]
+    more, repeats = problems.count - problems.covered, problems.covered - len(errors)
+    return ValidationReport(path, kind, errors, more, warnings, findings.summary, repeats)
 
 
 def detect_kind(path: Path, doc_id: str = "doc_id", query_id: str = "query_id") -> Kind:
@@ -108,7 +117,7 @@ def detect_kind(path: Path, doc_id: str = "doc_id", query_id: str = "query_id") 
     unmapped = (doc_id, query_id) == ("doc_id", "query_id")
     if unmapped and looks_like(path, {}) in ("quati", "doccano", "label-studio"):
         return "labels"
-    kind = _kind_of_names(_names(suffix, head[0]), doc_id, query_id)
+    kind = _kind_of_names(_names(path, suffix, head[0]), doc_id, query_id)
     if kind is None:
         element = sniff(path)
         kind = _KIND_OF_ELEMENT[element] if element else _kind_of_columns(path, suffix, head)
@@ -117,13 +126,10 @@ def detect_kind(path: Path, doc_id: str = "doc_id", query_id: str = "query_id") 
     return kind
 
 
-def _names(suffix: str, first: str) -> set[str]:
+def _names(path: Path, suffix: str, first: str) -> set[str]:
     """The names of fields that the first row of a table shows."""
-    if suffix in (".jsonl", ".ndjson"):
-        try:
-            return set(json.loads(first))
-        except (ValueError, TypeError, RecursionError):
-            return set()
+    if suffix in (".jsonl", ".ndjson", ".json"):
+        return next((set(record) for _, record in read_records(path, Collected(0))), set())
     if suffix == ".csv":
         return set(next(csv.reader([first])))
     return set(first.split("\t"))
@@ -188,18 +194,34 @@ def _disordered(rows: RunRows) -> int:
     return len(np.unique(query[1:][rises]))
 
 
-def _check_qrels(qrels: Qrels) -> Findings:
-    grades, counts = np.unique(qrels.relevance, return_counts=True)
-    queries = len(np.unique(qrels.query))
-    without = queries - len(np.unique(qrels.query[qrels.relevance > 0]))
+def _check_qrels(path: Path, names: Mapping[str, int | None] | None, problems: Problems) -> Findings:
+    """As every command reads them that takes label files, so that what is sound here is sound there."""
+    file = read_label_file(path, "qrels", names=names, problems=problems)
+    repeated = repeats(file, problems)
+    left_out = set(repeated)
+    kept = [place for place, grade in enumerate(file.relevance) if grade is not None and place not in left_out]
+    query_ids = file.query_id or []
+    graded = {query_ids[place] for place in kept}
+    without = len(graded - {query_ids[place] for place in kept if (file.relevance[place] or 0) > 0})
     summary = {
-        "pairs": len(qrels),
-        "queries": queries,
-        "grades": dict(zip(map(str, grades.tolist()), counts.tolist(), strict=True)),
+        "pairs": len(kept),
+        "queries": len(graded),
+        "grades": _counted(file.relevance[place] for place in kept),
         "queries_without_relevant": without,
+        **({"set_to_none": file.set_aside} if file.set_aside else {}),
     }
-    warning = f"{without} of {queries} queries have no relevant document; they stay in every mean"
-    return Findings(summary, [warning] if without else [])
+    warning = f"{without} of {len(graded)} queries have no relevant document; they stay in every mean"
+    return Findings(summary, [*_repeated(len(repeated)), *([warning] if without else [])])
+
+
+def _counted(grades: Iterable[int | None]) -> dict[str, int]:
+    """How often each grade occurs, from the lowest."""
+    counts = Counter(grade for grade in grades if grade is not None)
+    return {str(grade): counts[grade] for grade in sorted(counts)}
+
+
+def _repeated(rows: int) -> list[str]:
+    return [f"rows that repeat a pair with the same grade: {rows}; they count once"] if rows else []
 
 
 class _Once(Problems):
@@ -216,29 +238,26 @@ class _Once(Problems):
             self.count = self._problems.count
 
 
-def _check_labels(path: Path, names: Mapping[str, int] | None, problems: Problems) -> Findings:
+def _check_labels(path: Path, names: Mapping[str, int | None] | None, problems: Problems) -> Findings:
     once = _Once(problems)
     people = annotators(path)
     chosen: list[str | None] = [*people] or [None]
     files = [read_label_file(path, names=names, annotator=one, problems=once) for one in chosen]
-    repeated = sum(count_repeats(file, once) for file in files)
+    repeated = sum(len(repeats(file, once)) for file in files)
     given = [grade for file in files for grade in file.relevance]
-    grades, counts = np.unique([grade for grade in given if grade is not None], return_counts=True)
     ungraded = given.count(None)
     summary = {
         "format": files[0].format,
         "labels": len(given) - ungraded,
         "queries": len({query for file in files for query in file.query_id or file.query or ()}),
-        "grades": dict(zip(map(str, grades.tolist()), counts.tolist(), strict=True)),
+        "grades": _counted(given),
         "without_a_grade": ungraded,
         **({"annotators": len(people)} if people else {}),
     }
     warnings = []
     if ungraded:
         warnings.append(f"rows without a grade: {ungraded}; they are counted, and no 0")
-    if repeated:
-        warnings.append(f"rows that repeat a pair with the same grade: {repeated}; they count once")
-    return Findings(summary, warnings)
+    return Findings(summary, [*warnings, *_repeated(repeated)])
 
 
 def _check_queries(path: Path, query_id: str, query: str | list[str] | None, problems: Problems) -> Findings:
@@ -261,7 +280,7 @@ def _check_corpus(path: Path, doc_id: str, text: str | list[str], problems: Prob
         hashes.append(xxhash.xxh3_64_intdigest(identity.encode()))
         characters += len(content)
         empty += not content.strip()
-    if not hashes:
+    if not hashes and not problems.count:
         problems.report(path, None, "holds no passages; expected at least one")
     hashed, counts = np.unique(np.frombuffer(hashes, dtype=np.uint64), return_counts=True)
     suspects = set(hashed[counts > 1].tolist())

@@ -153,6 +153,12 @@ class Evaluation:
             if not shared_members(a.source, b.source) or {a.source.name, b.source.name} <= named
         ]
 
+    @property
+    def warnings(self) -> list[str]:
+        """What looks odd in the files of runs and labels without being wrong."""
+        of_runs = (warning for condition in self.conditions for warning in condition.run_set.warnings)
+        return list(dict.fromkeys([*of_runs, *self.gathered.warnings]))
+
 
 def evaluate(
     config_path: Path,

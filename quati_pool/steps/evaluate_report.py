@@ -95,6 +95,7 @@ def as_data(evaluation: Evaluation, per_query: bool = False) -> dict[str, Any]:
             for twice in gathered.duplicates
         ],
         "problems": dict(gathered.problems),
+        "warnings": evaluation.warnings,
     }
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from quati_pool.config import GRADES, LabelFileConfig
 from quati_pool.errors import InputError
@@ -23,14 +25,34 @@ def read_label_source(name: str, folder: Path, settings: LabelFileConfig, scale:
         names=settings.grades,
         annotator=settings.annotator,
     )
-    if scale is None:
-        return read
-    for line, relevance in zip(read.lines, read.relevance, strict=True):
-        if relevance is not None and relevance not in scale:
-            grades = ", ".join(map(str, sorted(scale)))
-            problem = f"{name}: the grade {relevance} is not of the scale {grades}"
-            raise InputError(read.path, line, f"{problem}; mend it, or name the whole scale with --scale or grades:")
+    found = None if scale is None else off_scale(read, scale)
+    if found is not None:
+        raise InputError(read.path, found.line, f"{name}: {found.problem}; {found.remedy}")
     return read
+
+
+class OffScale(NamedTuple):
+    """What is not of a scale: the first line with such a grade, what to say, and what to do."""
+
+    line: int
+    problem: str
+    remedy: str
+
+
+def off_scale(read: LabelFile, scale: Collection[int]) -> OffScale | None:
+    """The grades of a file that are not of ``scale``; None where all are."""
+    counts = Counter(read.relevance)
+    off = sorted(grade for grade in counts if grade is not None and grade not in scale)
+    if not off:
+        return None
+    place = next(place for place, grade in enumerate(read.relevance) if grade in off)
+    labels = sum(counts[grade] for grade in off)
+    return OffScale(
+        read.lines[place],
+        f"the grade {read.relevance[place]} is not of the scale {', '.join(map(str, sorted(scale)))} "
+        f"(off it: {', '.join(map(str, off))}, in {labels:,} of {len(read):,} labels)",
+        f"name the whole scale with --scale (grades: in pool.yaml), or say what is no grade: --grade {off[-1]}=none",
+    )
 
 
 def kind_of(settings: LabelFileConfig, read: LabelFile) -> str:

@@ -14,6 +14,7 @@ from quati_pool.agreement.matching import Duplicate, match
 from quati_pool.config import GRADES, LabelFileConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.artefacts import file_digest
+from quati_pool.files.label_files import LabelFile
 from quati_pool.files.pools import read_pool
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Qrels
@@ -21,12 +22,13 @@ from quati_pool.registry import nearest
 from quati_pool.steps.derived import members
 from quati_pool.steps.export import as_qrels, nothing_graded
 from quati_pool.steps.inputs import load_queries
-from quati_pool.steps.label_files import kind_of, read_label_source
+from quati_pool.steps.label_files import kind_of, off_scale, read_label_source
 from quati_pool.steps.labelers import Graded, Grading, Labeler, workspace_pool
 from quati_pool.steps.main_labeler import Candidate, Grader, MainLabeler, grader, main_labeler
 from quati_pool.store.database import Store
 
 NEVER_ASKED = "never asked"
+NO_LABEL, SET_ASIDE = "no label", "set to none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,8 @@ class Gathered:
     """The labelers of the workspace that were asked for by name."""
     pool: Path | None = None
     """Another pool than the workspace's, where one was named."""
+    warnings: Sequence[str] = ()
+    """What looks odd in label files without being wrong."""
 
     @property
     def versions(self) -> dict[str, str | None]:
@@ -159,7 +163,7 @@ def gather(
             matched.qrels[name],
             file_digest(read[name].path),
             Path(settings.path),
-            {"no label": matched.ungraded[name]} if matched.ungraded[name] else {},
+            _lacking(read[name], matched.ungraded[name]),
             grader="people" if kind_of(settings, read[name]) == "assessor" else "file",
         )
         for name, (_, settings) in files.items()
@@ -187,7 +191,22 @@ def gather(
         revealed,
         tuple(names),
         pool,
+        [] if fixed is not None else [warning for one in read.values() for warning in _unusual(one)],
     )
+
+
+def _lacking(read: LabelFile, ungraded: int) -> dict[str, int]:
+    """Why pairs of a file have no grade; a label that was set aside may have had another for the same pair."""
+    aside = min(read.set_aside, ungraded)
+    return {state: count for state, count in ((NO_LABEL, ungraded - aside), (SET_ASIDE, aside)) if count}
+
+
+def _unusual(read: LabelFile) -> list[str]:
+    """A warning of grades that the default scale has not, where nobody declared one: they count as they are."""
+    found = off_scale(read, GRADES)
+    if found is None:
+        return []
+    return [f"{read.path}:{found.line}: {found.problem}, and counts as it is; {found.remedy}"]
 
 
 def _apart(source: LabelSource, files: Collection[str]) -> LabelSource:

@@ -10,10 +10,11 @@ from functools import cached_property
 from pathlib import Path
 
 from quati_pool.config import PoolConfig, RetrieverSystem
-from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.errors import ConfigError, FaultsError, InputError, QuatiPoolError
 from quati_pool.evaluation.run_facts import RunFacts, run_facts
 from quati_pool.files.artefacts import file_digest, unfinished
-from quati_pool.files.runs import RankContradictions, rank_contradictions, ranked_run, read_run, read_run_rows
+from quati_pool.files.problems import Collected
+from quati_pool.files.runs import RankContradictions, RunRows, rank_contradictions, ranked_run, read_run, read_run_rows
 from quati_pool.records import Run
 from quati_pool.retrieval.run_file import RunFileParameters
 from quati_pool.steps.inputs import read_extra
@@ -29,8 +30,8 @@ class RunSet:
     documents a query each run fed into the pool, and is None where that is not known; ``extra`` are pairs
     that came into the pool by other means; ``absent`` are systems of pool.yaml without a finished run,
     with why; ``digests`` the SHA-256 of each run's file; ``contradictions`` where the ranks in a run's file are not
-    in the order of its scores; ``of_workspace`` tells runs for one collection's
-    queries from files of anybody's."""
+    in the order of its scores; ``of_workspace`` tells runs for one collection's queries from files of anybody's.
+    ``warnings`` say what looks odd in the files of its runs."""
 
     name: str
     runs: list[Run]
@@ -41,6 +42,7 @@ class RunSet:
     digests: Mapping[str, str] = field(default_factory=dict)
     contradictions: Mapping[str, RankContradictions] = field(default_factory=dict)
     of_workspace: bool = False
+    warnings: Sequence[str] = ()
 
     @cached_property
     def facts(self) -> dict[str, RunFacts]:
@@ -94,23 +96,32 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
     """Reads ``[SET=]FILE`` options, where FILE may be a folder or a pattern too; sets in the order in which
     they are first named.
 
-    Raises QuatiPoolError where a file is not there, or where two runs of a set have one run tag.
+    Raises QuatiPoolError where files are not there or not sound, or where two runs of a set have one run tag;
+    where several are, FaultsError for all of them.
     """
+    faults: list[QuatiPoolError] = []
+    warnings: dict[str, list[str]] = {}
     by_set: dict[str, dict[str, tuple[Path, Run, RankContradictions]]] = {}
     for option in options:
         name, paths = _expand(option)
         runs = by_set.setdefault(name, {})
         for path in paths:
-            rows = read_run_rows(path)
+            try:
+                rows = _read(path, warnings.setdefault(name, []))
+            except InputError as fault:
+                faults.append(fault)
+                continue
             run = ranked_run(rows)
             if run.run_tag in runs:
                 first = runs[run.run_tag][0]
                 if first.samefile(path):
                     raise QuatiPoolError(f"--run names {path} twice; name it once")
-                raise QuatiPoolError(
-                    f"{first} and {path} hold runs of one run_tag, {run.run_tag!r}; rename one, or part them in sets"
-                )
+                both = f"{first} and {path} hold runs of one run_tag, {run.run_tag!r}"
+                faults.append(QuatiPoolError(f"{both}; rename one, or part them in sets"))
+                continue
             runs[run.run_tag] = (path, run, rank_contradictions(rows))
+    if faults:
+        raise FaultsError(faults) if len(faults) > 1 else faults[0]
     return [
         RunSet(
             name,
@@ -119,9 +130,22 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
             {run_tag: run_tag for run_tag in runs},
             digests={run_tag: file_digest(path) for run_tag, (path, _, _) in runs.items()},
             contradictions={run_tag: found for run_tag, (_, _, found) in runs.items()},
+            warnings=warnings[name],
         )
         for name, runs in by_set.items()
     ]
+
+
+def _read(path: Path, warnings: list[str]) -> RunRows:
+    """A run's rows; raises InputError with the first fault of its file and their number."""
+    problems = Collected(1)
+    rows = read_run_rows(path, problems)
+    if problems.errors:
+        (first,) = problems.errors
+        more = f" (the first of {problems.count:,} faults; quati-pool validate lists them)" * (problems.count > 1)
+        raise InputError(path, first.line, "; ".join([first.message + more, *problems.warnings]))
+    warnings += [f"{path} {warning}" for warning in problems.warnings]
+    return rows
 
 
 def _expand(option: str) -> tuple[str, list[Path]]:

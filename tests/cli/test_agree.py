@@ -373,7 +373,8 @@ FAULTS = {
     ),
     "off the scale": (
         (*TWO, "--scale", "0,1"),
-        "a.qrels:2: A: the grade 2 is not of the scale 0, 1; mend it, or name the whole scale with --scale or grades:",
+        "a.qrels:2: A: the grade 2 is not of the scale 0, 1 (off it: 2, 3, in 2 of 5 labels); "
+        "name the whole scale with --scale (grades: in pool.yaml), or say what is no grade: --grade 3=none",
     ),
     "a conflicting duplicate": (
         (*TWO, "--labels", "C=conflict.qrels"),
@@ -447,10 +448,10 @@ MISUSES = {
     "no file": ((*TWO, "--labels", "C="), "'C=' is not NAME=FILE"),
     "a name with a blank": ((*TWO, "--labels", "A B=b.qrels"), "'A B=b.qrels' is not NAME=FILE"),
     "a scale of one grade": ((*TWO, "--scale", "1"), "expected at least two grades, such as 0,1"),
-    "a scale of words": ((*TWO, "--scale", "no,yes"), "'no' is not a whole number"),
+    "a scale of words": ((*TWO, "--scale", "no,yes"), "'no' is not an integer"),
     "an unknown field": ((*TWO, "--column", "A.relevanc=x"), "there is no field 'relevanc'; did you mean 'relevance'?"),
     "a column of a stranger": ((*TWO, "--column", "C.text=x"), "there is no --labels 'C'; there are: A, B"),
-    "a grade of no number": ((*TWO, "--grade", "sim=yes"), "'yes' is not a whole number"),
+    "a grade of no number": ((*TWO, "--grade", "sim=yes"), "'yes' is not an integer"),
     "columns without files": (("--column", "text=x"), "files, and none is named; add --labels NAME=FILE"),
     "a negative seed": ((*TWO, "--seed", "-1"), "greater than or equal to 0"),
     "negative draws": ((*TWO, "--draws", "-1"), "greater than or equal to 0"),

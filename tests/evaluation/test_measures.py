@@ -61,7 +61,15 @@ def test_names_are_split_and_count_once(names: list[str], expected: tuple[str, .
         ("nDCG(dcg='log')@3", "\"nDCG(dcg='log')@3\": dcg cannot be 'log'; give 'log2' or 'exp-log2'"),
         ("P(judged_only=1)@3", "'P(judged_only=1)@3': judged_only cannot be 1; give True or False"),
         ("SetF(beta=0)", "'SetF(beta=0)': beta cannot be 0; give a number with a decimal point"),
-        ("nDCG(gains={'a':1})", "\"nDCG(gains={'a':1})\": gains maps grades to gains; write it as gains={1:0,2:1}"),
+        (
+            "nDCG(gains={1:1000000000})@10",
+            "'nDCG(gains={1:1000000000})@10': gains maps grades to gains, none beyond ±1,000,000; "
+            "write it as gains={1:0,2:1}",
+        ),
+        (
+            "nDCG(gains={'a':1})",
+            "\"nDCG(gains={'a':1})\": gains maps grades to gains, none beyond ±1,000,000; write it as gains={1:0,2:1}",
+        ),
         (
             "IPrec@0.123",
             "'IPrec@0.123': recall is 0.123; give a number from 0.0 to 1.0 with at most two decimals",

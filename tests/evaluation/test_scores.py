@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -10,6 +10,8 @@ import pytest
 import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ir_measures import Metric
+from ir_measures.providers.pytrec_eval_provider import PytrecEvalEvaluator
 from random_runs import Rows, ranked, rows, scores
 
 from quati_pool.errors import ConfigError, QuatiPoolError
@@ -270,3 +272,48 @@ def test_vaswani_with_random_runs_equals_pytrec_eval() -> None:
         expected = by_pytrec_eval(by_query(scored), grades, list(ORACLE))
         assert (expected.mean(axis=1) > 0.05).all()
         assert values == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("grade", [-2, -3, -1000, -1_000_000])
+def test_a_query_with_grades_far_below_zero_alone_has_nothing_relevant(grade: int) -> None:
+    # pytrec_eval reads memory that is not its own where no grade of a query is above -2.
+    found = score(Joined([run_of("s", q1="a", q2="a")], qrels_of({("q1", "a"): grade, ("q2", "a"): 3})), ["nDCG@10"])
+    assert found.values[0, 0].tolist() == [0, 1]
+    assert found.without_relevant.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("grade", [4294967299, -4294967299, 1_000_001])
+def test_grades_that_providers_cannot_hold_are_refused(grade: int) -> None:
+    qrels = qrels_of({("q1", "a"): grade, ("q2", "a"): 3})
+    with pytest.raises(QuatiPoolError, match="grades beyond ±1,000,000"):
+        score(Joined([run_of("s", q1="a", q2="a")], qrels), ["nDCG@10"])
+
+
+@pytest.mark.parametrize(("given", "said"), [((), "gave nothing"), ((float("nan"),), "gave nan")])
+def test_what_a_provider_does_not_compute_is_an_error_and_no_zero(
+    given: tuple[float, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compute = PytrecEvalEvaluator._iter_calc
+
+    def fails_for_the_second_query(self: PytrecEvalEvaluator, run: object) -> Iterator[Metric]:
+        for metric in compute(self, run):
+            if metric.query_id != "1":
+                yield metric
+            else:
+                yield from (Metric(metric.query_id, metric.measure, value) for value in given)
+
+    monkeypatch.setattr(PytrecEvalEvaluator, "_iter_calc", fails_for_the_second_query)
+    joined = Joined([run_of("s", q1="a", q2="a")], qrels_of({("q1", "a"): 1, ("q2", "a"): 1}))
+    with pytest.raises(QuatiPoolError) as refused:
+        score(joined, ["nDCG@10", "RR(rel=2)@10"])
+    assert str(refused.value) == (
+        f"nDCG@10 could not be computed: pytrec_eval {said} for the query 'q2' of the run s; check the grades, or "
+        "leave it out"
+    )
+
+
+def test_what_providers_leave_out_for_want_of_relevant_documents_is_the_default() -> None:
+    # gdeval and MS MARCO's script give no value for q2; that of a run without relevant documents is 0.
+    joined = Joined([run_of("s", q1="a", q2="a")], qrels_of({("q1", "a"): 1, ("q2", "a"): 0}))
+    found = score(joined, ["ERR@10", "RR@10", "RR(rel=2)@10"])
+    assert found.values[0].tolist() == [[0.0625, 0], [1, 0], [0, 0]]  # ERR: (2^1 - 1) / 2^4 at rank 1

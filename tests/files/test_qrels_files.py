@@ -17,17 +17,19 @@ from tests.shared_data import shared
 
 COLUMNS = "expected 4: query_id 0 doc_id relevance"
 GRADE = "expected a grade such as 0 or 3"
-PAIR = "query_id 'q' and doc_id 'd' stand together in line 1 already; expected one row a pair"
+PAIR = "query_id 'q' and doc_id 'd' have the grade 2 here and 1 in line 1; keep the row that holds"
 
 SPEC = [
     ("", ": holds no rows; expected query_id 0 doc_id relevance"),
     ("q 0 d\n", f":1: 3 columns; {COLUMNS}"),
     ("q 0 d 1 1\n", f":1: 5 columns; {COLUMNS}"),
-    ("q 0 d 1.0\n", f":1: relevance '1.0' is not an integer; {GRADE}"),
+    ("q 0 d 1.5\n", f":1: relevance '1.5' is not an integer; {GRADE}"),
+    ("q 0 d 4294967299\n", f":1: relevance '4294967299' is beyond ±1,000,000; {GRADE}"),
+    ("q 0 d -1000001.0\n", f":1: relevance '-1000001.0' is beyond ±1,000,000; {GRADE}"),
+    ("q 0 d 1" + "0" * 30 + "\n", f":1: relevance '1{'0' * 30}' is beyond ±1,000,000; {GRADE}"),
     ("q 0 d 1_0\n", f":1: relevance '1_0' is not an integer; {GRADE}"),
     ("q 0 d ٢\n", f":1: relevance '٢' is not an integer; {GRADE}"),
     ("q 0 d nan\n", f":1: relevance 'nan' is not an integer; {GRADE}"),
-    ("q 0 d 1\nq 0 d 1\n", f":2: {PAIR}"),
     ("q 0 d 1\nq 0 d 2\n", f":2: {PAIR}"),
     (
         "q 0 d\u200b 1\n",
@@ -46,7 +48,8 @@ LABELS = [
     (HEADER + "q\td\n", ":2: 2 columns; expected 3: as in the header"),
     (HEADER + "q\td\t\n", f":2: relevance '' is not an integer; {GRADE}"),
     (HEADER + "\td\t1\n", ":2: query_id is empty; expected an id"),
-    (HEADER + "q\td\t1\n\nq\td\t1\n", f":4: {PAIR.replace('line 1', 'line 2')}"),
+    (HEADER + "q\td\t1\n\nq\td\t2\n", f":4: {PAIR.replace('line 1', 'line 2')}"),
+    (HEADER + "q\td\t1000000000\n", f":2: relevance '1000000000' is beyond ±1,000,000; {GRADE}"),
     (
         HEADER.replace("\n", "\trelevance\n") + "q\td\t1\t1\n",
         ":1: column 'relevance' occurs twice; expected it once",

@@ -201,7 +201,7 @@ def test_a_corpus_with_repeated_ids(tmp_path: Path) -> None:
     pq.write_table(pa.table({"doc_id": ["a", "b", "a", "c", "a"], "text": ["12", "", "1234", "", ""]}), path)
     report = validate_file(path)
     again = "doc_id 'a' stands in line 1 already; expected it once"
-    assert [str(error) for error in report.errors] == [f"{path}:3: {again}", f"{path}:5: {again}"]
+    assert [str(error) for error in report.errors] == [f"{path}:3: {again} (2 such faults: {path}:3, {path}:5)"]
     assert report.summary == {"passages": 5, "empty": 3, "mean_characters": 1.2}
     assert report.warnings == ["empty passages: 3; nobody can judge them"]
 

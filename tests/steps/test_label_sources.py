@@ -178,8 +178,12 @@ def test_the_workspace_is_left_alone_where_files_are_given_and_nobody_named(here
 
 def test_a_grade_off_the_workspaces_scale_is_refused_with_its_line(here: Path) -> None:
     (here / "ana.qrels").write_text(qrels_text("0121-5"), encoding="utf-8")
-    with pytest.raises(InputError, match=r"ana\.qrels:5: ana: the grade 5 is not of the scale 0, 1, 2, 3; mend it"):
+    with pytest.raises(InputError) as refused:
         read(here)
+    assert str(refused.value).endswith(
+        "ana.qrels:5: ana: the grade 5 is not of the scale 0, 1, 2, 3 (off it: 5, in 1 of 5 labels); "
+        "name the whole scale with --scale (grades: in pool.yaml), or say what is no grade: --grade 5=none"
+    )
 
 
 def test_files_set_the_scale_where_any_grade_is_right(here: Path) -> None:

@@ -6,20 +6,22 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from quati_pool.files.columns import integer
+from quati_pool.files.columns import checked_grade, grade_of, integer, required_grade
 from quati_pool.files.problems import RowError, quoted
 
 # "3 - Perfect", "3: perfect" or "3_perfect"; neither "2,0" nor "0-1", where a digit follows.
-_LEADING = re.compile(r"([+-]?[0-9]{1,18})[\W_]+(?=[^\W\d_]|\Z)")
-_LARGEST = 10**18
+_LEADING = re.compile(r"([+-]?[0-9]+)[\W_]+(?=[^\W\d_]|\Z)")
 KINDS = ("choices", "rating", "number")
 
 
 class Grader:
     """Reads labels as grades: first by the caller's names, then as an integer, as a name of the scale in
-    any case, or by the integer that leads the name. Whether the scale has the grade is not asked."""
+    any case, or by the integer that leads the name. Whether the scale has the grade is not asked.
 
-    def __init__(self, scale: Mapping[int, str], names: Mapping[str, int] | None = None) -> None:
+    A name that the caller maps to None is no grade; ``set_aside`` counts the labels for which that decided.
+    """
+
+    def __init__(self, scale: Mapping[int, str], names: Mapping[str, int | None] | None = None) -> None:
         self._scale = dict(scale)
         self._names = {name.strip(): grade for name, grade in (names or {}).items()}
         folded = [name.strip().casefold() for name in scale.values()]
@@ -27,37 +29,48 @@ class Grader:
             name: grade for name, grade in zip(folded, scale, strict=True) if name and folded.count(name) == 1
         }
         self._known: dict[str, int | None] = {}
+        self.set_aside = 0
 
     def grade(self, label: object) -> int | None:
-        """The grade of a text or a JSON number; None for an empty text or null.
+        """The grade of a text or a JSON number; None for an empty text or null, and for a label set aside.
 
-        Raises RowError for what is no grade.
+        Raises RowError for what is no grade, and for one beyond ±``MAX_GRADE``.
         """
         if label is None:
             return None
         if isinstance(label, bool) or not isinstance(label, (str, int, float)):
             raise RowError(f"relevance is {_kind(label)}; expected an integer or the name of a grade")
-        if isinstance(label, float) and label.is_integer() and abs(label) < _LARGEST:
+        if isinstance(label, float) and label.is_integer():
             label = int(label)
-        text = label if isinstance(label, str) else str(label) if _short(label) else "a number too large"
+        text = str(label)
         if text not in self._known:
             self._known[text] = self._read(text.strip())
-        return self._known[text]
+        grade = self._known[text]
+        if grade is None and text and not text.isspace():
+            self.set_aside += 1
+        return grade
+
+    def grade_in_qrels(self, text: str) -> int | None:
+        """The same for a text that must be a name of the caller's or an integer."""
+        if text not in self._known and text not in self._names:
+            required_grade(text)
+        return self.grade(text)
 
     def _read(self, text: str) -> int | None:
         if not text:
             return None
         if text in self._names:
             return self._names[text]
-        number = integer(text)
+        number = grade_of(text)
         if number is not None:
-            return number
+            return self._names.get(str(number), number)
         folded = text.casefold()
         if folded in self._of_scale:
             return self._of_scale[folded]
         leading = _LEADING.match(text)
         if leading is not None:
-            return int(leading[1])
+            number = checked_grade(integer(leading[1]), text)
+            return self._names.get(str(number), number)
         option = shlex.quote(f"{text}=GRADE") if text.isprintable() and len(text) <= 60 else "TEXT=GRADE"
         names = ", ".join(name for name in self._scale.values() if integer(name) is None)
         expected = f"an integer or one of {names}" if names else "an integer"
@@ -93,7 +106,3 @@ def _labels(value: object) -> list[str | int | float]:
 
 def _kind(value: object) -> str:
     return {bool: "true or false", list: "a list"}.get(type(value), "an object")
-
-
-def _short(number: int | float) -> bool:
-    return isinstance(number, float) or abs(number) < _LARGEST

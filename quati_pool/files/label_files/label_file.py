@@ -23,7 +23,8 @@ class LabelFile:
 
     ``lines`` says where each row begins. A column that the file does not have is None. Where there are
     ids, a text may be empty, which says that the row has none. ``relevance`` is None in a row without a
-    grade. A pair may stand in several rows: who matches the files settles that.
+    grade. A pair may stand in several rows: who matches the files settles that. ``set_aside`` counts the
+    labels that the caller said are no grade.
     """
 
     path: Path
@@ -34,6 +35,7 @@ class LabelFile:
     doc_id: list[str] | None
     text: list[str] | None
     relevance: list[int | None]
+    set_aside: int = 0
 
     def __len__(self) -> int:
         return len(self.relevance)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from quati_pool.config import GRADES
@@ -35,7 +36,7 @@ def read_label_file(
     label_format: str | None = None,
     columns: Mapping[str, str] | None = None,
     grades: Mapping[int, str] = GRADES,
-    names: Mapping[str, int] | None = None,
+    names: Mapping[str, int | None] | None = None,
     annotator: str | None = None,
     problems: Problems = STRICT,
 ) -> LabelFile:
@@ -43,7 +44,8 @@ def read_label_file(
 
     ``label_format`` is one of ``LABEL_FORMATS``, told from the file where it is None. ``columns`` maps the
     fields query_id, query, doc_id, text and relevance to the file's columns, other than in qrels.
-    ``grades`` is the scale, whose names are grades too; ``names`` maps further names to grades.
+    ``grades`` is the scale, whose names are grades too; ``names`` maps further names to grades,
+    or to None where they are no grade.
     ``annotator`` says whose labels to take where the file holds several people's.
 
     Raises InputError for what is wrong in the file, QuatiPoolError for an unknown format or field.
@@ -56,7 +58,9 @@ def read_label_file(
     if label_format not in _READERS:
         message = f"there is no label format {label_format!r}; {nearest(label_format, LABEL_FORMATS)}"
         raise QuatiPoolError(f"{path}: {message}")
-    return _READERS[label_format](path, Options(columns or {}, Grader(grades, names), annotator), problems)
+    grader = Grader(grades, names)
+    read = _READERS[label_format](path, Options(columns or {}, grader, annotator), problems)
+    return replace(read, set_aside=grader.set_aside)
 
 
 def annotators(path: Path, label_format: str | None = None) -> list[str]:

@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from quati_pool.files.formats import data_suffix
+from quati_pool.files.json_text import decode, decode_at
 from quati_pool.files.label_files.label_file import KEYS
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import STRICT, Problems, RowError, quoted, surrogate_problem
@@ -16,8 +17,6 @@ from quati_pool.files.tables import Field, checker
 
 Record = dict[str, object]
 
-_decode = json.JSONDecoder().decode
-_decode_at = json.JSONDecoder().raw_decode
 _BLANK = re.compile(r"[ \t\r\n]*")
 
 
@@ -36,11 +35,13 @@ def read_records(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int,
         if not text or text.isspace():
             continue
         try:
-            record = _decode(text)
+            record = decode(text)
         except json.JSONDecodeError as error:
             problems.report(path, line, _not_json(error, "one object a line"))
         except (ValueError, RecursionError):
             problems.report(path, line, _UNREADABLE)
+        except RowError as fault:
+            problems.report(path, line, str(fault))
         else:
             if type(record) is dict:
                 yield line, record
@@ -102,11 +103,13 @@ def _after_blanks(text: str, place: int) -> int:
 
 def _value(text: str, place: int) -> tuple[object, int]:
     try:
-        value, end = _decode_at(text, place)
+        value, end = decode_at(text, place)
     except json.JSONDecodeError as error:
         raise _NotJsonError(error.pos, _not_json(error, "a list of objects")) from error
     except (ValueError, RecursionError) as error:
         raise _NotJsonError(place, _UNREADABLE) from error
+    except RowError as fault:
+        raise _NotJsonError(place, str(fault)) from fault
     return value, end
 
 

@@ -29,20 +29,20 @@ def conflict(query: tuple[str, str], doc: tuple[str, str], relevance: int, first
     return f"{pair} have the grade {relevance} here and {first} in line {first_line}; keep the row that holds"
 
 
-def count_repeats(file: LabelFile, problems: Problems) -> int:
-    """How many graded rows of a file repeat a pair and its grade, pairs being told by id, or else by text;
-    those with another grade are reported."""
+def repeats(file: LabelFile, problems: Problems) -> list[int]:
+    """The places of graded rows that repeat a pair and its grade, by line, pairs being told by id, or else by
+    text; those with another grade are reported."""
     kept = [place for place, grade in enumerate(file.relevance) if grade is not None]
     query_name, query, query_code = _key(file, "query_id", "query", kept)
     doc_name, doc, doc_code = _key(file, "doc_id", "text", kept)
     rows, first = grouped(query_code * (len(kept) + 1) + doc_code, np.array(file.lines, dtype=np.int64)[kept])
     again = np.flatnonzero(rows != first)
-    repeated = 0
+    repeated = []
     for row, before in sorted(zip(rows[again].tolist(), first[again].tolist(), strict=True)):
         here, there = kept[row], kept[before]
         grade, old = file.relevance[here], file.relevance[there]
         if grade is None or old is None or grade == old:
-            repeated += 1
+            repeated.append(here)
         else:
             message = conflict((query_name, query[here]), (doc_name, doc[here]), grade, old, file.lines[there])
             problems.report(file.path, file.lines[here], message)

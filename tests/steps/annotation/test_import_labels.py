@@ -314,7 +314,7 @@ def test_of_two_files_none_is_written_where_one_is_at_fault(alone: Path) -> None
             "q0 0 d0 1\nq0 0 d0 2\n",
             ":2: query_id 'q0' and doc_id 'd0' have the grade 2 here and 1 in line 1; keep the ",
         ),
-        ("q0 0 d0 7\n", ":1: ana: the grade 7 is not of the scale 0, 1, 2, 3; mend it, or name the whole scale "),
+        ("q0 0 d0 7\n", ":1: ana: the grade 7 is not of the scale 0, 1, 2, 3 (off it: 7, in 1 of 1 labels); "),
         ("q0 0 d0\n", ":1: "),
         ("", "is empty; expected labels"),
     ],
