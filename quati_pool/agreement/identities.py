@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.files.label_files.label_file import arrow_strings, dictionary_coded
 from quati_pool.files.problems import quoted
-from quati_pool.records import ID
+from quati_pool.records import ID, numbers
 
 
 class Words(NamedTuple):
@@ -54,7 +55,7 @@ def identify(words: Words, columns: Mapping[str, Named], known: Mapping[str, str
     """
     lacking = [name for name, column in columns.items() if column.ids is None]
     if not lacking:
-        return True, [pa.array(column.given, type=ID) for column in columns.values()]
+        return True, [arrow_strings(column.given) for column in columns.values()]
     if len(lacking) == len(columns) and not known:
         return False, _texts_as_ids(list(columns.values()))
     ids = _TextIds()
@@ -67,14 +68,14 @@ def identify(words: Words, columns: Mapping[str, Named], known: Mapping[str, str
     if ids.empty:
         raise _unmatchable(words, columns, lacking)
     return True, [
-        pa.array(column.given, type=ID) if column.ids is not None else _looked_up(words, column, ids)
+        arrow_strings(column.given) if column.ids is not None else _looked_up(words, column, ids)
         for column in columns.values()
     ]
 
 
 def _looked_up(words: Words, column: Named, ids: _TextIds) -> pa.Array:
-    texts = pa.array(column.given, type=ID).dictionary_encode()
-    codes = texts.indices.to_numpy()
+    texts = dictionary_coded(arrow_strings(column.given))
+    codes = numbers(texts.indices)
     found = []
     for code, text in enumerate(texts.dictionary.to_pylist()):
         candidates = ids.find(text)
@@ -82,7 +83,7 @@ def _looked_up(words: Words, column: Named, ids: _TextIds) -> pa.Array:
             line = column.lines[int(np.argmax(codes == code))]
             raise InputError(column.path, line, _unknown(words, text, candidates))
         found.append(candidates[0])
-    return pa.array(found, type=ID).take(pa.array(codes))
+    return pa.DictionaryArray.from_arrays(texts.indices, pa.array(found, type=ID))
 
 
 def _unknown(words: Words, text: str, candidates: Sequence[str]) -> str:

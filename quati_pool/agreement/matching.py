@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from quati_pool.agreement.identities import DOC, QUERY, Named, identify
 from quati_pool.errors import InputError
 from quati_pool.files.label_files import LabelFile
+from quati_pool.files.label_files.label_file import dictionary_coded
 from quati_pool.files.label_files.repeats import conflict, grouped
-from quati_pool.records import Ids, Int, Qrels, code_ids
+from quati_pool.records import Ids, Int, Qrels, code_ids, numbers
 
 
 class Duplicate(NamedTuple):
@@ -83,22 +85,21 @@ class _LabelerRows:
     """A labeler's rows, of which the first of each graded pair count."""
 
     def __init__(
-        self, name: str, file: LabelFile, queries: Ids, docs: Ids, query: Int, doc: Int, key_names: tuple[str, str]
-    ) -> None:
+        self, name: str, file: LabelFile, queries: _Vocabulary, docs: _Vocabulary, query: Int, doc: Int,
+        key_names: tuple[str, str],
+    ) -> None:  # fmt: skip
         self.name = name
-        self._path, self._queries, self._docs, self._query, self._doc = file.path, queries, docs, query, doc
+        self._path, self._queries, self._docs, self._query, self._doc = file.path, queries.ids, docs.ids, query, doc
         self._key_names = key_names
         self._lines = np.array(file.lines, dtype=np.int64)
-        grades = pa.array(file.relevance, type=pa.int64())
-        self._relevance = pc.fill_null(grades, 0).to_numpy()
-        graded = grades.is_valid().to_numpy(zero_copy_only=False)
-        pair = query * max(len(docs), 1) + doc
+        graded, self._relevance = _grades(file)
+        pair = queries.place[query] * max(len(docs.ids), 1) + docs.place[doc]
         places = np.flatnonzero(graded)
         order, first = grouped(pair[places], self._lines[places])
         order, first = places[order], places[first]
         self._refuse_conflicts(order, first)
         self._kept = order[order == first]
-        self.ungraded = len(np.setdiff1d(pair[~graded], pair[self._kept]))
+        self.ungraded = _distinct_beyond(pair[~graded], pair[self._kept])
         again = order != first
         by_line = np.lexsort((order[again], self._lines[order[again]]))
         self._again, self._first = order[again][by_line], first[again][by_line]
@@ -132,20 +133,52 @@ class _LabelerRows:
         raise InputError(self._path, int(self._lines[row][0]), message)
 
 
-def _coded(columns: Sequence[pa.Array]) -> tuple[Ids, list[Int]]:
-    """One vocabulary in byte order, and each column's codes in it."""
-    ids, codes = code_ids(columns)
-    order = pc.sort_indices(ids.values)
+def _grades(file: LabelFile) -> tuple[npt.NDArray[np.bool_], Int]:
+    """Which rows have a grade, and the grades, 0 where there is none; both shape (rows,)."""
+    given = np.array(file.relevance, dtype=object)
+    graded = given != None  # noqa: E711
+    relevance = np.zeros(len(given), dtype=np.int64)
+    relevance[graded] = given[graded]
+    return graded, relevance
+
+
+def _distinct_beyond(some: Int, known: Int) -> int:
+    """How many different values of ``some`` are not among ``known``, which are ascending."""
+    if not len(some):
+        return 0
+    some = np.sort(some)
+    some = some[np.r_[True, some[1:] != some[:-1]]]
+    if not len(known):
+        return len(some)
+    nearest = known[np.minimum(np.searchsorted(known, some), len(known) - 1)]
+    return int((nearest != some).sum())
+
+
+class _Vocabulary(NamedTuple):
+    """Distinct ids, and the place of each in their byte order."""
+
+    ids: Ids
+    place: Int
+
+
+def _coded(columns: Sequence[pa.Array]) -> tuple[_Vocabulary, list[Int]]:
+    """One vocabulary, and each column's codes in it; a column may be coded over a dictionary."""
+    dictionaries = [column.dictionary if pa.types.is_dictionary(column.type) else column for column in columns]
+    ids, codes = code_ids(dictionaries)
+    codes = [
+        code[numbers(column.indices)] if pa.types.is_dictionary(column.type) else code
+        for column, code in zip(columns, codes, strict=True)
+    ]
     place = np.empty(len(ids), dtype=np.int64)
-    place[order.to_numpy()] = np.arange(len(ids))
-    return Ids(ids.values.take(order)), [place[column] for column in codes]
+    place[numbers(pc.sort_indices(ids.values))] = np.arange(len(ids))
+    return _Vocabulary(ids, place), codes
 
 
 def _names(known: Mapping[str, str], columns: Sequence[tuple[pa.Array, LabelFile]]) -> dict[str, str]:
     """The text of every query_id that has one: the known one, or else the first file's."""
     names: dict[str, str] = {}
     for query_ids, file in columns:
-        distinct = query_ids.unique().to_pylist()
+        distinct = dictionary_coded(query_ids).dictionary.to_pylist()
         names.update((query_id, known[query_id]) for query_id in distinct if query_id in known)
         if file.query is not None and not names.keys() >= set(distinct):
             # A file may spell a query in two ways: the order of its rows must not decide.

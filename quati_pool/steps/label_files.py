@@ -25,8 +25,9 @@ def read_label_source(name: str, folder: Path, settings: LabelFileConfig, scale:
     )
     if scale is None:
         return read
-    for line, relevance in zip(read.lines, read.relevance, strict=True):
-        if relevance is not None and relevance not in scale:
+    off = set(read.relevance) - {None, *scale}
+    for line, relevance in zip(read.lines, read.relevance, strict=True) if off else ():
+        if relevance in off:
             grades = ", ".join(map(str, sorted(scale)))
             problem = f"{name}: the grade {relevance} is not of the scale {grades}"
             raise InputError(read.path, line, f"{problem}; mend it, or name the whole scale with --scale or grades:")
