@@ -62,6 +62,12 @@ def numbers(array: pa.Array) -> npt.NDArray[Any]:
     return values
 
 
+def release_memory() -> None:
+    """Gives freed memory back to the system; Arrow's allocator and the C library's keep it for later."""
+    pa.default_memory_pool().release_unused()
+    pa.system_memory_pool().release_unused()
+
+
 class Ids:
     """A vocabulary of distinct ids: code (position) to id and back.
 

@@ -19,8 +19,8 @@ class Ratings:
     """Every pair that a labeler graded, with each labeler's grade of it.
 
     ``grade``, shape (labelers, pairs), holds positions in ``scale`` (ascending grades), -1 where the
-    labeler has no grade. ``query`` and ``doc``, shape (pairs,), are codes into ``queries`` and
-    ``docs``; pairs are sorted by query, then doc. ``people`` are those labelers that are persons.
+    labeler has no grade. ``query`` and ``doc``, shape (pairs,), are codes into ``queries``, which are in order
+    of first appearance, and ``docs``; pairs are sorted by query, then by the doc's first appearance. ``people`` are those labelers that are persons.
     """
 
     labelers: tuple[str, ...]
@@ -47,9 +47,12 @@ class Ratings:
         Raises QuatiPoolError for a grade that is not of the scale.
         """
         scale = sorted(scale)
-        queries, query = _merged([(qrels.queries, qrels.query) for qrels in graded.values()])
-        docs, doc = _merged([(qrels.docs, qrels.doc) for qrels in graded.values()])
-        keys = [q * max(len(docs), 1) + d for q, d in zip(query, doc, strict=True)]
+        queries, seen_queries, keys = _merged([(qrels.queries, qrels.query) for qrels in graded.values()])
+        docs, seen_docs, places = _merged([(qrels.docs, qrels.doc) for qrels in graded.values()])
+        for key, place in zip(keys, places, strict=True):
+            key *= max(len(seen_docs), 1)
+            key += place
+        del places
         pairs = _distinct(keys)
         grade = np.full((len(graded), len(pairs)), -1, dtype=np.int16)
         for row, (name, qrels) in enumerate(graded.items()):
@@ -58,29 +61,38 @@ class Ratings:
             if len(off):
                 raise _off_scale(name, qrels, off, scale)
             grade[row, np.searchsorted(pairs, keys[row])] = position
-        joined_query, joined_doc = np.divmod(pairs, max(len(docs), 1))
+        del keys
+        joined_query, joined_doc = np.divmod(pairs, max(len(seen_docs), 1))
         named = frozenset(people)
-        return cls(tuple(graded), named, tuple(scale), queries, docs, joined_query, joined_doc, grade)
+        return cls(
+            tuple(graded), named, tuple(scale), Ids(queries.decode(seen_queries)), docs,
+            joined_query, seen_docs[joined_doc], grade,
+        )  # fmt: skip
 
 
-def _merged(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, list[Int]]:
-    """One vocabulary, of the ids that occur, in order of first appearance, and each column's codes in it."""
-    if len({id(ids) for ids, _ in columns}) != 1:
-        return code_ids([ids.decode(codes) for ids, codes in columns])
-    shared = columns[0][0]
-    codes = np.concatenate([codes for _, codes in columns])
-    # Of equal codes the last to be written holds: the first to appear.
-    first = np.full(len(shared), len(codes))
-    first[codes[::-1]] = np.arange(len(codes))[::-1]
-    order = np.argsort(first, kind="stable")[: int((first < len(codes)).sum())]
+def _merged(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, Int, list[Int]]:
+    """One vocabulary; its codes that occur, by first appearance; and each column as places among those."""
+    shared = columns[0][0] if columns else None
+    if shared is None or any(ids is not shared for ids, _ in columns):
+        ids, codes = code_ids([ids.decode(codes) for ids, codes in columns])
+        return ids, np.arange(len(ids)), codes
+    never = sum(len(codes) for _, codes in columns)
+    first = np.full(len(shared), never)
+    end = never
+    for _, codes in reversed(columns):
+        # Of equal codes the last to be written holds: the first to appear.
+        first[codes[::-1]] = np.arange(end - 1, end - len(codes) - 1, -1)
+        end -= len(codes)
+    seen = np.argsort(first, kind="stable")[: int((first < never).sum())]
     place = np.empty(len(shared), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return Ids(shared.decode(order)), [place[codes] for _, codes in columns]
+    place[seen] = np.arange(len(seen))
+    return shared, seen, [place[codes] for _, codes in columns]
 
 
 def _distinct(columns: Sequence[Int]) -> Int:
     """All values, ascending, each once. np.unique takes ten times as long over a million."""
-    values = np.sort(np.concatenate(columns)) if columns else np.empty(0, dtype=np.int64)
+    values = np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)
+    values.sort()
     return values[np.r_[True, values[1:] != values[:-1]]] if len(values) else values
 
 

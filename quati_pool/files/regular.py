@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from quati_pool.files.lines import read_blocks
-from quati_pool.records import ID, id_problem
+from quati_pool.records import ID, id_problem, release_memory
 
 _BLOCK = 1 << 20
 _CODED = pa.dictionary(pa.int32(), pa.string())
@@ -54,6 +54,7 @@ def read_regular(
                     return None
     except pa.ArrowInvalid:
         return None
+    release_memory()
     return pa.Table.from_batches(batches) if batches else None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,14 +15,17 @@ from quati_pool.agreement.matching import Duplicate, match
 from quati_pool.config import GRADES, LabelFileConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.artefacts import file_digest
+from quati_pool.files.label_files.shared_ids import SharedIds
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Qrels
 from quati_pool.registry import nearest
-from quati_pool.steps.export import as_qrels, nothing_graded
 from quati_pool.steps.inputs import load_queries
 from quati_pool.steps.label_files import kind_of, read_label_source
-from quati_pool.steps.labelers import Graded, Grading, Labeler
-from quati_pool.store.database import Store
+
+# The store is imported where it is read: half a second, and 30 MB, that label files do without.
+if TYPE_CHECKING:
+    from quati_pool.steps.labelers import Graded, Grading, Labeler
+    from quati_pool.store.database import Store
 
 NEVER_ASKED = "never asked"
 
@@ -124,13 +128,18 @@ def gather(
         files = {**declared, **files}
         wanted = [name for name in names if name not in declared]
         if wanted or not names:
+            from quati_pool.steps.labelers import Grading
+
             with _one_state(config, store) as opened:
                 stored, problems = from_store(Grading(config, opened, pool, revealed=revealed), wanted)
         if files and (config.folder / config.queries.path).exists():
             queries = {query.query_id: query.query for query in load_queries(config).queries}
     if given.queries is not None:
         queries = {query.query_id: query.query for query in read_queries(given.queries)}
-    read = {name: read_label_source(name, folder, settings, fixed) for name, (folder, settings) in files.items()}
+    ids = SharedIds()
+    read = {
+        name: ids.hold(read_label_source(name, folder, settings, fixed)) for name, (folder, settings) in files.items()
+    }
     matched = match(read, queries or None)
     scale = fixed if fixed is not None else _scale_of(matched.qrels.values())
     filed = [
@@ -169,6 +178,8 @@ def gather(
 @contextmanager
 def _one_state(config: PoolConfig, store: Store | None) -> Iterator[Store]:
     """A store in one state of it: that which is open, in the state of whoever opened it, or one opened here."""
+    from quati_pool.store.database import Store
+
     if store is not None:
         yield store
     else:
@@ -187,6 +198,8 @@ def from_store(
 ) -> tuple[list[LabelSource], dict[str, str]]:
     """The grades of the pool's pairs by judges, assessors and panels: those named, which must be there, or
     all that graded anything, but those of ``without``; and why a labeler was left out."""
+    from quati_pool.steps.export import as_qrels, nothing_graded
+
     labelers: list[Labeler] = []
     problems = {}
     left_out = {*grading.config.labels.files, *without}

@@ -88,7 +88,9 @@ def _regular(path: Path, options: Options) -> LabelFile | None:
     )
     if table is None:
         return None
-    return regular_labels(path, "table", table.rename_columns([field.name for field in fields]), 2, options.grader.grade)
+    return regular_labels(
+        path, "table", table.rename_columns([field.name for field in fields]), 2, options.grader.grade
+    )
 
 
 def _fields(path: Path, line: int, names: Sequence[str], options: Options) -> list[Field]:
