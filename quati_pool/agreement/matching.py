@@ -19,7 +19,6 @@ from quati_pool.files.label_files.label_file import dictionary_coded
 from quati_pool.files.label_files.repeats import conflict, grouped
 from quati_pool.records import Ids, Int, Qrels, code_ids, numbers, release_memory
 
-
 Codes = npt.NDArray[np.int32]
 
 

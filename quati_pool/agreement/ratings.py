@@ -19,8 +19,9 @@ class Ratings:
     """Every pair that a labeler graded, with each labeler's grade of it.
 
     ``grade``, shape (labelers, pairs), holds positions in ``scale`` (ascending grades), -1 where the
-    labeler has no grade. ``query`` and ``doc``, shape (pairs,), are codes into ``queries``, which are in order
-    of first appearance, and ``docs``; pairs are sorted by query, then by the doc's first appearance. ``people`` are those labelers that are persons.
+    labeler has no grade. ``query`` and ``doc``, shape (pairs,), are codes into ``queries`` and ``docs``; pairs
+    are sorted by query, then doc, both in the order in which they first appear in the labelers' grades.
+    ``people`` are those labelers that are persons.
     """
 
     labelers: tuple[str, ...]

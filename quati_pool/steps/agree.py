@@ -108,6 +108,9 @@ def _nothing_common(ratings: Ratings) -> str:
     shown = []
     for name in ratings.labelers:
         theirs = np.flatnonzero(ratings.of(name) >= 0)
+        if not len(theirs):
+            shown.append(f"{name} has none")
+            continue
         first = theirs[:1]
         (query_id,), (doc_id,) = ratings.queries.decode(ratings.query[first]), ratings.docs.decode(ratings.doc[first])
         pair = " ".join(quoted(str(one)) for one in (query_id, doc_id))
