@@ -185,7 +185,7 @@ class _Column(NamedTuple):
 def _coded(columns: Sequence[pa.Array]) -> list[_Column]:
     """Each column over one vocabulary of all; a column may be coded over a dictionary."""
     coded = [dictionary_coded(column) for column in columns]
-    if all(column.dictionary.equals(coded[0].dictionary) for column in coded):
+    if coded and all(column.dictionary.equals(coded[0].dictionary) for column in coded):
         ids, codes = Ids(coded[0].dictionary), [numbers(column.indices) for column in coded]
     else:
         ids, whole = code_ids([column.dictionary for column in coded])

@@ -21,6 +21,7 @@ from quati_pool.cli.label_options import (
     SeedOption,
     declared,
     label_files,
+    say_left_out,
 )
 
 RunsOption = Annotated[
@@ -109,8 +110,7 @@ def evaluate(
         measures, seed = measures or named.measures, named.seed if seed is None else seed
     settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth, robust)
     found = step(config, names or (), given, run or (), settings, pool, named)
-    for name, problem in found.gathered.problems.items():
-        typer.echo(f"{name} is left out: {problem}", err=True)
+    say_left_out(found.gathered)
     with ConsoleListener() as listener:
         write(found, output, listener)
     if how is Format.json:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quati_pool.agreement.matching import Duplicate, match
+from quati_pool.agreement.pool_join import UnmatchedRow, lacks_ids
 from quati_pool.config import GRADES, LabelFileConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.artefacts import file_digest
@@ -20,7 +21,7 @@ from quati_pool.files.queries import read_queries
 from quati_pool.records import Qrels
 from quati_pool.registry import nearest
 from quati_pool.steps.inputs import load_queries
-from quati_pool.steps.label_files import kind_of, read_label_source
+from quati_pool.steps.label_files import join_files, kind_of, need_pool, read_label_source
 
 # The store is imported where it is read: half a second, and 30 MB, that label files do without.
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Gathered:
     problems: Mapping[str, str]
     revealed: bool = False
     """Whether people's second labels were asked for."""
+    unmatched: Sequence[UnmatchedRow] = ()
+    """Rows of files without ids whose texts are those of no pair of the pool, or of several."""
 
     @property
     def versions(self) -> dict[str, str | None]:
@@ -101,11 +104,16 @@ def gather(
     store: Store | None = None,
     any_grade: bool = False,
     revealed: bool = False,
+    home: PoolConfig | None = None,
+    nearby: Path | None = None,
 ) -> Gathered:
     """Reads the label files of ``given`` and, with a ``config``, the workspace's labelers: those of
     ``names``, or all. ``people`` are further labelers that are persons; with ``any_grade`` files set the
     scale where neither options nor a workspace do. ``store`` is the workspace's, where it is open already.
     With ``revealed`` a person's second label in the store, given in sight of a judge's grade, counts.
+
+    Files without ids are joined to the pairs of ``pool``, or of the workspace's, which is ``config`` or else
+    ``home``; that of the pool.yaml ``nearby``, if there is one, where nothing else says what they are about.
 
     Raises ConfigError for a name that is not there, InputError for a file that cannot be read or holds a
     grade off the scale.
@@ -132,14 +140,20 @@ def gather(
 
             with _one_state(config, store) as opened:
                 stored, problems = from_store(Grading(config, opened, pool, revealed=revealed), wanted)
-        if files and (config.folder / config.queries.path).exists():
-            queries = {query.query_id: query.query for query in load_queries(config).queries}
+        if files:
+            queries = _queries(config)
     if given.queries is not None:
         queries = {query.query_id: query.query for query in read_queries(given.queries)}
     ids = SharedIds()
     read = {
         name: ids.hold(read_label_source(name, folder, settings, fixed)) for name, (folder, settings) in files.items()
     }
+    home = config or home
+    if home is None and pool is None and nearby is not None and nearby.exists() and need_pool(read.values(), queries):
+        home = load_config(nearby)
+    if home is not None and home is not config and not queries and any(map(lacks_ids, read.values())):
+        queries = _queries(home)
+    read, unmatched = join_files(read, queries, home, pool)
     matched = match(read, queries or None)
     scale = fixed if fixed is not None else _scale_of(matched.qrels.values())
     filed = [
@@ -172,7 +186,14 @@ def gather(
         f"{matched.matched_by} and {matched.passages_by}",
         problems,
         revealed,
+        unmatched,
     )
+
+
+def _queries(config: PoolConfig) -> dict[str, str]:
+    """The texts of the workspace's queries by id; none where there is no file of them."""
+    there = (config.folder / config.queries.path).exists()
+    return {query.query_id: query.query for query in load_queries(config).queries} if there else {}
 
 
 @contextmanager
