@@ -42,7 +42,6 @@ def ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, str]:
         if made[row["query"]] != "q23"
     }  # fmt: skip
     workspace(tmp_path, pooled.values(), {"lexical": {"judge": "lexical"}})
-    (tmp_path / "queries.tsv").write_text("", encoding="utf-8")
     graded = {(made[row["query"]], row["passage_id"]): row["score"] for row in annotations(2)}
     qrels = "".join(f"{query} 0 {doc} {grade}\n" for (query, doc), grade in graded.items())
     (tmp_path / "second.qrels").write_text(qrels, encoding="utf-8")
