@@ -50,6 +50,28 @@ def id_problem(value: str) -> str | None:
     return f"holds the character U+{ord(character):04X}, which no id may hold"
 
 
+# pa.array and Array.to_numpy import pandas where it is installed: half a second, and 40 MB for as long as the
+# process lives. These two do without.
+
+
+def arrow_array(codes: npt.NDArray[Any]) -> pa.Array:
+    """Whole numbers as an Arrow array of int64, shape (n,), without a copy of an int64 array."""
+    codes = np.ascontiguousarray(codes, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), len(codes), [None, pa.py_buffer(codes)])
+
+
+def numbers(array: pa.Array) -> npt.NDArray[Any]:
+    """The numbers of an Arrow array without nulls, shape (n,), read-only and without a copy."""
+    values: npt.NDArray[Any] = np.from_dlpack(array)
+    return values
+
+
+def release_memory() -> None:
+    """Gives freed memory back to the system; Arrow's allocator and the C library's keep it for later."""
+    pa.default_memory_pool().release_unused()
+    pa.system_memory_pool().release_unused()
+
+
 class Ids:
     """A vocabulary of distinct ids: code (position) to id and back.
 
@@ -71,7 +93,7 @@ class Ids:
 
     def decode(self, codes: npt.NDArray[Any]) -> pa.Array:
         """The ids of ``codes``, shape (n,), as an Arrow array of large strings."""
-        taken = self._values.take(pa.array(codes))
+        taken = self._values.take(arrow_array(codes))
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
     def encode(self, ids: pa.Array | Sequence[str]) -> Int:
@@ -85,7 +107,7 @@ class Ids:
         """For each code its place in the byte order of the ids among ``codes``, as trec_eval's
         strcmp compares them; equal codes get equal places."""
         distinct, inverse = np.unique(codes, return_inverse=True)
-        order = pc.sort_indices(self.decode(distinct)).to_numpy()
+        order = numbers(pc.sort_indices(self.decode(distinct)))
         place = np.empty(len(distinct), dtype=np.int64)
         place[order] = np.arange(len(distinct))
         return place[inverse]
@@ -107,7 +129,7 @@ def code_ids(columns: Sequence[pa.Array | pa.ChunkedArray]) -> tuple[Ids, list[I
     encoded = _combined(whole.dictionary_encode())
     if len(whole) == 0:
         return Ids([]), [np.empty(0, dtype=np.int64) for _ in arrays]
-    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = numbers(encoded.indices).astype(np.int64)
     bounds = np.cumsum([len(array) for array in arrays])[:-1]
     return Ids(encoded.dictionary), list(np.split(codes, bounds))
 

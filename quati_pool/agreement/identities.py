@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.files.label_files.label_file import arrow_strings, dictionary_coded
 from quati_pool.files.problems import quoted
-from quati_pool.records import ID
+from quati_pool.records import ID, numbers
 
 
 class Words(NamedTuple):
@@ -46,15 +47,15 @@ def identify(words: Words, columns: Mapping[str, Named], known: Mapping[str, str
     """Each column's ids, shape (rows,), and whether they are ids rather than texts; ``known`` maps ids to
     texts.
 
-    A column without ids takes those of equal texts, equal to the letter or else but for white space, case
-    and the form of accents, from ``known`` and from columns that have both. Without any ids the text is the
-    id; texts of different columns that are equal but for those are one id, unless a column tells them apart.
+    A column without ids takes those of equal texts, equal to the letter or else as ``folded``, from ``known``
+    and from columns that have both. Without any ids the text is the id; texts of different columns that are
+    equal but for what ``folded`` removes are one id, unless a column tells them apart.
 
     Raises InputError for a text without an id or with several, QuatiPoolError where nothing gives texts ids.
     """
     lacking = [name for name, column in columns.items() if column.ids is None]
     if not lacking:
-        return True, [pa.array(column.given, type=ID) for column in columns.values()]
+        return True, [arrow_strings(column.given) for column in columns.values()]
     if len(lacking) == len(columns) and not known:
         return False, _texts_as_ids(list(columns.values()))
     ids = _TextIds()
@@ -67,14 +68,14 @@ def identify(words: Words, columns: Mapping[str, Named], known: Mapping[str, str
     if ids.empty:
         raise _unmatchable(words, columns, lacking)
     return True, [
-        pa.array(column.given, type=ID) if column.ids is not None else _looked_up(words, column, ids)
+        arrow_strings(column.given) if column.ids is not None else _looked_up(words, column, ids)
         for column in columns.values()
     ]
 
 
 def _looked_up(words: Words, column: Named, ids: _TextIds) -> pa.Array:
-    texts = pa.array(column.given, type=ID).dictionary_encode()
-    codes = texts.indices.to_numpy()
+    texts = dictionary_coded(arrow_strings(column.given))
+    codes = numbers(texts.indices)
     found = []
     for code, text in enumerate(texts.dictionary.to_pylist()):
         candidates = ids.find(text)
@@ -82,7 +83,8 @@ def _looked_up(words: Words, column: Named, ids: _TextIds) -> pa.Array:
             line = column.lines[int(np.argmax(codes == code))]
             raise InputError(column.path, line, _unknown(words, text, candidates))
         found.append(candidates[0])
-    return pa.array(found, type=ID).take(pa.array(codes))
+    ids = pa.array(found, type=ID).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(ids.indices.take(texts.indices), ids.dictionary)
 
 
 def _unknown(words: Words, text: str, candidates: Sequence[str]) -> str:
@@ -109,13 +111,13 @@ def _texts_as_ids(columns: Sequence[Named]) -> list[pa.Array]:
     variants: dict[str, list[str]] = {}
     told_apart: set[str] = set()
     for texts in distinct:
-        folded: set[str] = set()
+        forms: set[str] = set()
         # What all columns have to the letter needs no folding, which takes time on a million passages.
         for text in sorted(texts - everywhere):
-            form = _folded(text)
-            if form in folded:
+            form = folded(text)
+            if form in forms:
                 told_apart.add(form)
-            folded.add(form)
+            forms.add(form)
             variants.setdefault(form, []).append(text)
     chosen = {
         text: texts[0]
@@ -149,10 +151,13 @@ class _TextIds:
         if self._folded is None:
             self._folded = {}
             for known, ids in self._exact.items():
-                form = _folded(known)
+                form = folded(known)
                 self._folded[form] = tuple(dict.fromkeys((*self._folded.get(form, ()), *ids)))
-        return self._folded.get(_folded(text), ())
+        return self._folded.get(folded(text), ())
 
 
-def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text.casefold()).split())
+def folded(text: str) -> str:
+    """A text as it is compared: without byte-order marks (U+FEFF), case-folded, in Unicode's form NFC, each run of
+    white space one blank and none around. Compatibility forms stay apart: x² is not x2."""
+    folded_case = unicodedata.normalize("NFC", text).replace("\ufeff", "").casefold()
+    return " ".join(unicodedata.normalize("NFC", folded_case).split())

@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from quati_pool.agreement.identities import DOC, QUERY, Named, identify
 from quati_pool.errors import InputError
 from quati_pool.files.label_files import LabelFile
+from quati_pool.files.label_files.label_file import dictionary_coded
 from quati_pool.files.label_files.repeats import conflict, grouped
-from quati_pool.records import Ids, Int, Qrels, code_ids
+from quati_pool.records import Ids, Int, Qrels, code_ids, numbers, release_memory
+
+Codes = npt.NDArray[np.int32]
 
 
 class Duplicate(NamedTuple):
@@ -62,18 +66,19 @@ def match(files: Mapping[str, LabelFile], queries: Mapping[str, str] | None = No
     by_query_id, query_ids = identify(QUERY, query_sides, queries or {})
     by_doc_id, doc_ids = identify(DOC, doc_sides, {})
     query_names = _names(queries or {}, list(zip(query_ids, files.values(), strict=True)))
-    queries_coded, query = _coded(query_ids)
-    docs_coded, doc = _coded(doc_ids)
     key_names = QUERY.id if by_query_id else QUERY.text, DOC.id if by_doc_id else DOC.text
-    rows = [
-        _LabelerRows(name, file, queries_coded, docs_coded, query[place], doc[place], key_names)
-        for place, (name, file) in enumerate(files.items())
-    ]
+    qrels: dict[str, Qrels] = {}
+    duplicates: list[Duplicate] = []
+    ungraded: dict[str, int] = {}
+    for (name, file), query, doc in zip(files.items(), _coded(query_ids), _coded(doc_ids), strict=True):
+        qrels[name], twice, ungraded[name] = _LabelerRows(name, file, query, doc, key_names).settled()
+        duplicates += twice
+        release_memory()
     return Matched(
-        qrels={one.name: one.qrels() for one in rows},
+        qrels=qrels,
         query_names=query_names,
-        duplicates=[duplicate for one in rows for duplicate in one.duplicates()],
-        ungraded={one.name: one.ungraded for one in rows},
+        duplicates=duplicates,
+        ungraded=ungraded,
         matched_by="query_id" if by_query_id else "query text",
         passages_by="doc_id" if by_doc_id else "passage text",
     )
@@ -82,70 +87,119 @@ def match(files: Mapping[str, LabelFile], queries: Mapping[str, str] | None = No
 class _LabelerRows:
     """A labeler's rows, of which the first of each graded pair count."""
 
-    def __init__(
-        self, name: str, file: LabelFile, queries: Ids, docs: Ids, query: Int, doc: Int, key_names: tuple[str, str]
-    ) -> None:
-        self.name = name
-        self._path, self._queries, self._docs, self._query, self._doc = file.path, queries, docs, query, doc
-        self._key_names = key_names
-        self._lines = np.array(file.lines, dtype=np.int64)
-        grades = pa.array(file.relevance, type=pa.int64())
-        self._relevance = pc.fill_null(grades, 0).to_numpy()
-        graded = grades.is_valid().to_numpy(zero_copy_only=False)
-        pair = query * max(len(docs), 1) + doc
-        places = np.flatnonzero(graded)
-        order, first = grouped(pair[places], self._lines[places])
-        order, first = places[order], places[first]
-        self._refuse_conflicts(order, first)
-        self._kept = order[order == first]
-        self.ungraded = len(np.setdiff1d(pair[~graded], pair[self._kept]))
-        again = order != first
-        by_line = np.lexsort((order[again], self._lines[order[again]]))
-        self._again, self._first = order[again][by_line], first[again][by_line]
+    def __init__(self, name: str, file: LabelFile, query: _Column, doc: _Column, key_names: tuple[str, str]) -> None:
+        self._name, self._file, self._query, self._doc, self._key_names = name, file, query, doc, key_names
+        graded, self._relevance = _grades(file)
+        pair = query.place.astype(np.int64)
+        pair *= max(len(doc.ids), 1)
+        pair += doc.place
+        self._kept, self._again, self._first = self._grouped(pair, graded)
+        self._ungraded = _distinct_beyond(pair[~graded], pair[self._kept]) if not graded.all() else 0
 
-    def qrels(self) -> Qrels:
+    def _grouped(self, pair: Int, graded: npt.NDArray[np.bool_]) -> tuple[Int, Int, Int]:
+        """The first row of each graded pair, by pair; the rows that repeat one, by line; and whose they repeat."""
+        order = np.argsort(pair, kind="stable")
+        order = order if graded.all() else order[graded[order]]
+        by_pair = pair[order]
+        if (by_pair[1:] != by_pair[:-1]).all():
+            return order, order[:0], order[:0]
+        lines = np.array(self._file.lines, dtype=np.int64)
+        rows, places = grouped(by_pair, lines[order])
+        rows, first = order[rows], order[places]
+        self._refuse_conflicts(rows, first)
+        again = rows != first
+        by_line = np.lexsort((rows[again], lines[rows[again]]))
+        return rows[~again], rows[again][by_line], first[again][by_line]
+
+    def settled(self) -> tuple[Qrels, list[Duplicate], int]:
+        """The graded pairs, the rows that repeat one, and how many pairs have no grade."""
         kept = self._kept
-        return Qrels(self._queries, self._docs, self._query[kept], self._doc[kept], self._relevance[kept])
+        query, doc = self._query.of(kept), self._doc.of(kept)
+        qrels = Qrels(self._query.ids, self._doc.ids, query, doc, self._relevance[kept])
+        return qrels, self._duplicates(), self._ungraded
 
-    def duplicates(self) -> list[Duplicate]:
+    def _duplicates(self) -> list[Duplicate]:
         columns = (
-            self._lines[self._again].tolist(),
-            self._lines[self._first].tolist(),
+            [self._file.lines[row] for row in self._again.tolist()],
+            [self._file.lines[row] for row in self._first.tolist()],
             *(ids.to_pylist() for ids in self._ids(self._again)),
             self._relevance[self._again].tolist(),
         )
-        return [Duplicate(self.name, self._path, *values) for values in zip(*columns, strict=True)]
+        return [Duplicate(self._name, self._file.path, *values) for values in zip(*columns, strict=True)]
 
     def _ids(self, rows: Int) -> tuple[pa.Array, pa.Array]:
-        return self._queries.decode(self._query[rows]), self._docs.decode(self._doc[rows])
+        return self._query.ids.decode(self._query.of(rows)), self._doc.ids.decode(self._doc.of(rows))
 
     def _refuse_conflicts(self, rows: Int, first: Int) -> None:
         differing = np.flatnonzero(self._relevance[rows] != self._relevance[first])
         if not len(differing):
             return
-        earliest = differing[[np.argmin(self._lines[rows[differing]])]]
+        lines = [self._file.lines[row] for row in rows[differing].tolist()]
+        earliest = differing[[int(np.argmin(lines))]]
         row, first_row = rows[earliest], first[earliest]
         values = [ids[0].as_py() for ids in self._ids(row)]
         query, doc = zip(self._key_names, values, strict=True)
         relevance, before = int(self._relevance[row][0]), int(self._relevance[first_row][0])
-        message = conflict(query, doc, relevance, before, int(self._lines[first_row][0]))
-        raise InputError(self._path, int(self._lines[row][0]), message)
+        message = conflict(query, doc, relevance, before, self._file.lines[int(first_row[0])])
+        raise InputError(self._file.path, min(lines), message)
 
 
-def _coded(columns: Sequence[pa.Array]) -> tuple[Ids, list[Int]]:
-    """One vocabulary in byte order, and each column's codes in it."""
-    ids, codes = code_ids(columns)
-    order = pc.sort_indices(ids.values)
-    place = np.empty(len(ids), dtype=np.int64)
-    place[order.to_numpy()] = np.arange(len(ids))
-    return Ids(ids.values.take(order)), [place[column] for column in codes]
+def _grades(file: LabelFile) -> tuple[npt.NDArray[np.bool_], Int]:
+    """Which rows have a grade, and the grades, 0 where there is none; both shape (rows,)."""
+    given = np.array(file.relevance, dtype=object)
+    graded = given != None  # noqa: E711
+    relevance = np.zeros(len(given), dtype=np.int64)
+    relevance[graded] = given[graded]
+    return graded, relevance
+
+
+def _distinct_beyond(some: Int, known: Int) -> int:
+    """How many different values of ``some`` are not among ``known``, which are ascending."""
+    if not len(some):
+        return 0
+    some = np.sort(some)
+    some = some[np.r_[True, some[1:] != some[:-1]]]
+    if not len(known):
+        return len(some)
+    nearest = known[np.minimum(np.searchsorted(known, some), len(known) - 1)]
+    return int((nearest != some).sum())
+
+
+class _Column(NamedTuple):
+    """A column's codes over a vocabulary that all columns share, shape (rows,); ``order`` holds the place of
+    each code in the byte order of the ids, shape (ids,)."""
+
+    ids: Ids
+    order: Codes
+    codes: Codes
+
+    @property
+    def place(self) -> Codes:
+        """Each row's place in the byte order of the ids."""
+        return self.order[self.codes]
+
+    def of(self, rows: Int) -> Int:
+        return self.codes[rows].astype(np.int64)
+
+
+def _coded(columns: Sequence[pa.Array]) -> list[_Column]:
+    """Each column over one vocabulary of all; a column may be coded over a dictionary."""
+    coded = [dictionary_coded(column) for column in columns]
+    if coded and all(column.dictionary.equals(coded[0].dictionary) for column in coded):
+        ids, codes = Ids(coded[0].dictionary), [numbers(column.indices) for column in coded]
+    else:
+        ids, whole = code_ids([column.dictionary for column in coded])
+        codes = [code.astype(np.int32)[numbers(column.indices)] for column, code in zip(coded, whole, strict=True)]
+    order = np.empty(len(ids), dtype=np.int32)
+    order[numbers(pc.sort_indices(ids.values))] = np.arange(len(ids), dtype=np.int32)
+    return [_Column(ids, order, column) for column in codes]
 
 
 def _names(known: Mapping[str, str], columns: Sequence[tuple[pa.Array, LabelFile]]) -> dict[str, str]:
     """The text of every query_id that has one: the known one, or else the first file's."""
     names: dict[str, str] = {}
     for query_ids, file in columns:
-        distinct = query_ids.unique().to_pylist()
+        distinct = dictionary_coded(query_ids).dictionary.to_pylist()
         names.update((query_id, known[query_id]) for query_id in distinct if query_id in known)
         if file.query is not None and not names.keys() >= set(distinct):
             # A file may spell a query in two ways: the order of its rows must not decide.

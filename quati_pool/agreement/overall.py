@@ -13,11 +13,14 @@ import numpy as np
 
 from quati_pool.agreement.estimates import Estimates, estimate, resample
 from quati_pool.agreement.pairwise import queries_by_id
-from quati_pool.agreement.ratings import Ratings
+from quati_pool.agreement.ratings import Positions, Ratings
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import DRAWS, Values
 from quati_pool.stats.ratio import ratio
 from quati_pool.text.counted import listed
+
+# Pairs that are counted at a time.
+_BLOCK = 1 << 17
 
 AC2_WEIGHTS = "quadratic, by position in the scale"
 
@@ -182,22 +185,33 @@ def _by_query(ratings: Ratings) -> tuple[Int, Int]:
     """``_Meetings``' sums for each query, shapes (queries, labelers - 1, grades, grades) and (queries,
     grades)."""
     queries, grades, labelers = len(ratings.queries), len(ratings.scale), len(ratings.labelers)
-    given = np.stack([(ratings.grade == position).sum(axis=0) for position in range(grades)])
+    met = np.zeros((queries, max(labelers - 1, 0), grades, grades), dtype=np.int64)
+    single = np.zeros((queries, grades), dtype=np.int64)
+    for start in range(0, len(ratings), _BLOCK):
+        _add(met, single, ratings.query[start : start + _BLOCK], ratings.grade[:, start : start + _BLOCK])
+    return met, single
+
+
+def _add(met: Int, single: Int, query: Int, grade: Positions) -> None:
+    """Adds some pairs to the sums."""
+    queries, many_raters, grades, _ = met.shape
+    given = np.stack([(grade == position).sum(axis=0) for position in range(grades)])
     raters = given.sum(axis=0)
     many = np.flatnonzero(raters > 1)
-    met = np.zeros((queries, max(labelers - 1, 0), grades, grades), dtype=np.int64)
-    cells = queries * met.shape[1]
-    cell = ratings.query[many] * met.shape[1] + raters[many] - 2
+    cells = queries * many_raters
+    cell = query[many] * many_raters + raters[many] - 2
     few = given[:, many]
     for i in range(grades):
         for j in range(i, grades):
             times = few[i] * (few[j] - 1 if i == j else few[j])
             # Sums of whole numbers below 2**53: exact.
             sums = np.bincount(cell, weights=times, minlength=cells).astype(np.int64).reshape(met.shape[:2])
-            met[..., i, j] = met[..., j, i] = sums
+            met[..., i, j] += sums
+            if i != j:
+                met[..., j, i] += sums
     one = np.flatnonzero(raters == 1)
-    at = ratings.query[one] * grades + given[:, one].argmax(axis=0)
-    return met, np.bincount(at, minlength=queries * grades).reshape(queries, grades)
+    at = query[one] * grades + given[:, one].argmax(axis=0)
+    single += np.bincount(at, minlength=queries * grades).reshape(queries, grades)
 
 
 def basis(labelers: Sequence[str], left_out: Sequence[str]) -> str:

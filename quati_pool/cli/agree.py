@@ -23,6 +23,7 @@ from quati_pool.cli.label_options import (
     SeedOption,
     declared,
     label_files,
+    say_left_out,
 )
 
 RevealedOption = Annotated[
@@ -57,7 +58,8 @@ def agree(
     """Say how far labelers agree: coefficients with intervals, confusion matrices, query by query.
 
     Compares the workspace's labelers, or the files of --labels alone, or both where labelers are named
-    too. Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
+    too. A file of texts without ids is joined to the pool's pairs (of -c, --pool, or here); what names no pair
+    is listed. Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
     """
     from quati_pool.steps.agree import agree as step
     from quati_pool.steps.agree_files import write
@@ -66,9 +68,10 @@ def agree(
     settings = declared(context, config)
     given = label_files(labels, person, column, grade, queries, scale, settings)
     seed = settings.seed if seed is None and settings else seed
-    report = step(config, names or (), given, person or (), draws=draws, seed=seed, pool=pool, revealed=revealed)
-    for name, problem in report.gathered.problems.items():
-        typer.echo(f"{name} is left out: {problem}", err=True)
+    report = step(
+        config, names or (), given, person or (), draws=draws, seed=seed, pool=pool, revealed=revealed, named=settings
+    )
+    say_left_out(report.gathered)
     with ConsoleListener() as listener:
         write(report, output, listener)
     if how is Format.json:

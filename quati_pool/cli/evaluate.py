@@ -22,6 +22,7 @@ from quati_pool.cli.label_options import (
     SeedOption,
     declared,
     label_files,
+    say_left_out,
 )
 from quati_pool.registry import nearest
 
@@ -145,8 +146,7 @@ def evaluate(
         measures, seed = measures or named.measures, named.seed if seed is None else seed
     settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth, robust, labeler, averaged.value)
     found = step(config, names or (), given, run or (), settings, pool, named)
-    for name, problem in found.gathered.problems.items():
-        typer.echo(f"{name} is left out: {problem}", err=True)
+    say_left_out(found.gathered)
     if found.main is not None:
         typer.echo(found.main.said, err=True)
     for warning in found.warnings:

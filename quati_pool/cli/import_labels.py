@@ -10,7 +10,7 @@ import typer
 from quati_pool.cli.assessors import DatabaseOption
 from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
-from quati_pool.cli.label_options import ColumnOption, GradeOption, QueriesOption, label_files
+from quati_pool.cli.label_options import ColumnOption, GradeOption, QueriesOption, label_files, unmatched_lines
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +26,11 @@ def import_labels(
     column: ColumnOption = None,
     grade: GradeOption = None,
     skip_unknown: Annotated[
-        bool, typer.Option("--skip-unknown", help="Leave out graded pairs that are not in the pool; refused else.")
+        bool,
+        typer.Option(
+            "--skip-unknown",
+            help="Leave out what is not in the pool: graded pairs, and texts that name none; refused else.",
+        ),
     ] = False,
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
@@ -34,7 +38,7 @@ def import_labels(
 ) -> None:
     """Store labels that people gave elsewhere as theirs: TREC qrels, TSV, CSV, JSONL, Doccano, Label Studio.
 
-    Pairs are matched as agree matches files, by ids or by texts. What is assigned to a person is done then.
+    Pairs are matched by ids, or else by the texts of the pool's pairs. What is assigned to a person is done then.
     Nobody needs an access code for it.
     Run again, after a kill too, it writes nothing twice; another grade of what the person graded is refused.
     """
@@ -52,6 +56,8 @@ def import_labels(
                 f"{one.name}",
                 err=True,
             )
+        for line in unmatched_lines(one.unmatched):
+            typer.echo(line, err=True)
         if one.differing:
             typer.echo(
                 f"{one.name}: {one.differing:,} passages have another text in {one.path.name} than in the pool; "

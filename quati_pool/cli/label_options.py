@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quati_pool.registry import nearest
+from quati_pool.text.counted import counted
 
 if TYPE_CHECKING:
+    from quati_pool.agreement.pool_join import UnmatchedRow
     from quati_pool.config import PoolConfig
-    from quati_pool.steps.label_sources import LabelFiles
+    from quati_pool.steps.label_sources import Gathered, LabelFiles
 
 NamesArgument = Annotated[
     list[str] | None,
@@ -68,6 +70,7 @@ OutputOption = Annotated[
 ]
 
 _FIELDS = ("query_id", "doc_id", "query", "text", "relevance")
+_EXAMPLES = 3
 _NAME = re.compile(r"[^\s=/#]+\Z")
 
 
@@ -113,6 +116,25 @@ def label_files(
         queries,
         _scale(scale) if scale is not None else settings.grades if settings else None,
     )
+
+
+def say_left_out(gathered: Gathered) -> None:
+    """Names on stderr the labelers that are left out, and the rows that are joined to no pair."""
+    for name, problem in gathered.problems.items():
+        typer.echo(f"{name} is left out: {problem}", err=True)
+    for line in unmatched_lines(gathered.unmatched):
+        typer.echo(line, err=True)
+
+
+def unmatched_lines(rows: Sequence[UnmatchedRow]) -> list[str]:
+    """How many rows of each labeler are joined to no pair, and the first three with their place."""
+    lines = []
+    for name in dict.fromkeys(row.labeler for row in rows):
+        theirs = [row for row in rows if row.labeler == name]
+        count = counted(len(theirs), "row is", "rows are")
+        lines.append(f"{name}: {count} left out, as the texts name no pair, or several; --format json lists all:")
+        lines += [f"  {row.path}:{row.line}: {row.reason}" for row in theirs[:_EXAMPLES]]
+    return lines
 
 
 def declared(context: typer.Context, config: Path) -> PoolConfig | None:

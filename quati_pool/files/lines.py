@@ -45,6 +45,16 @@ def read_bytes(path: Path) -> bytes:
         return _checked_start(path, stream.read())
 
 
+def read_blocks(path: Path, size: int) -> Iterator[bytes]:
+    """The file's bytes, unpacked, without a byte-order mark, in blocks of whole lines of about ``size`` bytes."""
+    with _opened(path) as stream:
+        start = True
+        while block := stream.read(size):
+            block += stream.readline()
+            yield _checked_start(path, block) if start else block
+            start = False
+
+
 @contextmanager
 def output(path: Path, level: int = 6) -> Iterator[BinaryIO]:
     """A stream that writes ``path``, packed if it ends in .gz, the same bytes whenever it is written.

@@ -19,6 +19,7 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.files.columns import Pairs, integer, read_columns, refuse_comments
 from quati_pool.files.lines import output, read_bytes
 from quati_pool.files.problems import STRICT, Problems, RowError, id_error, quoted
+from quati_pool.files.regular import single_blanks
 from quati_pool.records import Float, Ids, Int, Run, code_ids, id_problem
 
 _COLUMNS = ("query_id", "Q0", "doc_id", "rank", "score", "run_tag")
@@ -123,7 +124,7 @@ def _write(run: Run, stream: BinaryIO) -> None:
 
 def _read_regular(data: bytes) -> RunRows | None:
     """The rows of a file that has nothing out of the ordinary; None for one to be read by line."""
-    parsed = _parse(_single_blanks(data))
+    parsed = _parse(_without_comments(data))
     if parsed is None:
         return None
     query_id, doc_id, rank, score, run_tag = parsed
@@ -137,12 +138,9 @@ def _read_regular(data: bytes) -> RunRows | None:
     return RunRows(tags[0].as_py(), queries, docs, query, doc, rank, score)
 
 
-def _single_blanks(data: bytes) -> bytes:
+def _without_comments(data: bytes) -> bytes:
     """The same rows with one blank between columns, none around them, and no comments."""
-    data = data.replace(b"\t", b" ").replace(b"\r\n", b"\n")
-    while b"  " in data:
-        data = data.replace(b"  ", b" ")
-    data = data.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" \n")
+    data = single_blanks(data).strip(b"\n")
     if data.startswith(b"#") or b"\n#" in data:
         data = re.sub(rb"(?m)^#.*\n?", b"", data)
     return data

@@ -12,11 +12,14 @@ from quati_pool.agreement.disagreement import Hardness, hardest_queries
 from quati_pool.agreement.layout import Layout, QueryLayout, layout, matrix, query_layout
 from quati_pool.agreement.overall import Overall, overall
 from quati_pool.agreement.pairwise import PairAgreement, QueryAgreement, pairwise, per_query
+from quati_pool.agreement.pool_join import UnmatchedRow
 from quati_pool.agreement.ratings import Ratings
+from quati_pool.config import PoolConfig
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.problems import quoted
 from quati_pool.stats.bootstrap import DRAWS
 from quati_pool.steps.label_sources import Gathered, LabelFiles, gather, workspace_for
+from quati_pool.text.counted import counted
 
 LAYOUTS = ("kappa", "spearman", "pearson")
 """The coefficients of the Quati paper's Tables 3, 4 and 5."""
@@ -57,9 +60,11 @@ def agree(
     seed: int | None = None,
     pool: Path | None = None,
     revealed: bool = False,
+    named: PoolConfig | None = None,
 ) -> AgreeReport:
     """Compares the labelers that ``gather`` finds. Of people blind and final labels count; with ``revealed``
-    a second label, given in sight of a judge's grade, where there is one.
+    a second label, given in sight of a judge's grade, where there is one. ``named`` is a pool.yaml that was
+    named: files without ids are joined to its pool.
 
     Raises QuatiPoolError where there are no two labelers, or no two of them graded a common pair.
     """
@@ -70,7 +75,8 @@ def agree(
     config = workspace_for(config_path, names, given)
     if revealed and config is None:
         raise QuatiPoolError("second labels are in a workspace's store, and only files are compared; name labelers too")
-    return compare(gather(config, names, given, people, pool=pool, revealed=revealed), draws=draws, seed=seed)
+    gathered = gather(config, names, given, people, pool=pool, revealed=revealed, home=named, nearby=config_path)
+    return compare(gathered, draws=draws, seed=seed)
 
 
 def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) -> AgreeReport:
@@ -119,7 +125,8 @@ def side_by_side(gathered: Gathered) -> Ratings:
     members = {source.name: source.members for source in gathered.sources if source.members}
     ratings = Ratings.join(graded, list(gathered.scale), gathered.people, members)
     if (ratings.grade >= 0).sum(axis=0).max(initial=0) < 2:
-        raise QuatiPoolError(_nothing_common(ratings))
+        lost = gathered.unmatched
+        raise QuatiPoolError(_nothing_common(ratings) + (_nameless(lost) if lost else ""))
     return ratings
 
 
@@ -127,8 +134,16 @@ def _nothing_common(ratings: Ratings) -> str:
     shown = []
     for name in ratings.labelers:
         theirs = np.flatnonzero(ratings.of(name) >= 0)
+        if not len(theirs):
+            shown.append(f"{name} has none")
+            continue
         first = theirs[:1]
         (query_id,), (doc_id,) = ratings.queries.decode(ratings.query[first]), ratings.docs.decode(ratings.doc[first])
         pair = " ".join(quoted(str(one)) for one in (query_id, doc_id))
         shown.append(f"{name} has {len(theirs):,}, such as {pair}")
     return f"no two labelers graded a common pair ({'; '.join(shown)}); check that the files use the same ids"
+
+
+def _nameless(rows: Sequence[UnmatchedRow]) -> str:
+    names = counted(len(rows), "row names", "rows name")
+    return f"; {names} no pair of the pool, or several: {rows[0].path}:{rows[0].line}: {rows[0].reason}"

@@ -17,6 +17,7 @@ from quati_pool.agreement.overall import basis
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.steps.agree import AgreeReport
+from quati_pool.steps.label_files import unmatched_data
 from quati_pool.text.counted import counted
 
 HEADINGS = {
@@ -142,6 +143,7 @@ def as_data(report: AgreeReport) -> dict[str, Any]:
             }
             for twice in gathered.duplicates
         ],
+        "unmatched": unmatched_data(gathered.unmatched),
         "problems": dict(gathered.problems),
     }
 
@@ -526,6 +528,12 @@ def _listed(report: AgreeReport, whole: bool) -> list[Table]:
     if rows:
         columns = [Column("Labeler"), Column("query_id"), Column("doc_id")]
         made.append(Table("Pairs that one labeler alone graded", columns, rows, "All of them are in the JSON."))
+    lost = report.gathered.unmatched
+    if lost:
+        columns = [Column("Labeler"), Column("Line"), Column("Why")]
+        rows = [[one.labeler, str(one.line), one.reason] for one in lost[: None if whole else _HARDEST]]
+        note = f"Their texts are those of no pair of the pool, or of several. {len(lost):,} in all, listed in the JSON."
+        made.append(Table("Rows that name no pair", columns, rows, note))
     twice, files = report.gathered.duplicates, _files(report)
     if twice:
         columns = [Column("Labeler"), Column("File"), Column("Lines"), Column("query_id"), Column("doc_id")]

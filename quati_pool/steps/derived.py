@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from quati_pool.steps.labelers import ADJUDICATED, Consensus, Labeler, Panel, StoredLabeler
+from quati_pool.steps.labelers import Consensus, Labeler, Panel, StoredLabeler
+from quati_pool.store.records import ADJUDICATED
 
 
 def members(labeler: Labeler) -> frozenset[str]:

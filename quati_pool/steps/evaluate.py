@@ -186,7 +186,7 @@ def evaluate(
     config = workspace or (None if runs else load_config(config_path))
     measures = _measures(settings, config)
     clusters = _clusters(given.queries, config or named) if settings.robust else None
-    gathered = gather(workspace, names, given, pool=pool, any_grade=True)
+    gathered = gather(workspace, names, given, pool=pool, any_grade=True, home=named, nearby=config_path)
     if runs or config is None:
         return measure(config, gathered, run_sets(runs, settings.pool_depth), measures, settings, clusters)
     refuse_outdated(config)

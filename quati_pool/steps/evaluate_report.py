@@ -20,6 +20,7 @@ from quati_pool.stats.bootstrap import Interval
 from quati_pool.steps import robust_report, run_facts_report
 from quati_pool.steps.diversity_report import grade_table
 from quati_pool.steps.evaluate import Condition, Evaluation, PoolQuality, mean_bounds
+from quati_pool.steps.label_files import unmatched_data
 from quati_pool.steps.label_sources import shared_members
 from quati_pool.text.counted import counted
 
@@ -94,6 +95,7 @@ def as_data(evaluation: Evaluation, per_query: bool = False) -> dict[str, Any]:
             }
             for twice in gathered.duplicates
         ],
+        "unmatched": unmatched_data(gathered.unmatched),
         "problems": dict(gathered.problems),
         "warnings": evaluation.warnings,
     }

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from quati_pool.config import GRADES, LabelFileConfig
+from quati_pool.agreement.pool_join import UnmatchedRow, join_to_pool, lacks_ids
+from quati_pool.config import GRADES, LabelFileConfig, PoolConfig
 from quati_pool.errors import InputError
+from quati_pool.files.artefacts import unfinished
 from quati_pool.files.label_files import LabelFile, read_label_file
+from quati_pool.files.label_files.label_file import KEYS
+from quati_pool.files.pools import read_pool_rows
+from quati_pool.workspace import Workspace
+
+# Characters of a text in the list of rows that are joined to no pair.
+_SHOWN = 100
 
 
 def read_label_source(name: str, folder: Path, settings: LabelFileConfig, scale: Mapping[int, str] | None) -> LabelFile:
@@ -59,3 +67,42 @@ def kind_of(settings: LabelFileConfig, read: LabelFile) -> str:
     """``assessor`` for labels that people gave: said so, or in the format of an annotation tool; else ``file``,
     for nothing says who or what gave them."""
     return "assessor" if settings.person or read.by_people else "file"
+
+
+def join_files(
+    files: Mapping[str, LabelFile], queries: Mapping[str, str], config: PoolConfig | None, pool: Path | None = None
+) -> tuple[dict[str, LabelFile], list[UnmatchedRow]]:
+    """The same files, those without ids joined to the pairs of ``pool``, or else of the workspace's pool where
+    there is one, and the rows that are joined to no pair; see ``pool_join``."""
+    built = Workspace(config.folder).pool if config is not None else None
+    path = pool or (built if built is not None and unfinished(built) is None else None)
+    if path is None or not any(map(lacks_ids, files.values())):
+        return dict(files), []
+    return join_to_pool(files, (pair for _, pair in read_pool_rows(path)), queries)
+
+
+def need_pool(files: Iterable[LabelFile], queries: Mapping[str, str]) -> bool:
+    """Whether some files have ids, others only texts, and nothing among them says which texts have which ids."""
+    files = list(files)
+
+    def apart(identity: str, text: str) -> bool:
+        having = [file for file in files if getattr(file, identity) is not None]
+        return 0 < len(having) < len(files) and all(getattr(file, text) is None for file in having)
+
+    return (apart("query_id", "query") and not queries) or apart("doc_id", "text")
+
+
+def unmatched_data(rows: Iterable[UnmatchedRow]) -> list[dict[str, Any]]:
+    """Rows that are joined to no pair, for JSON; of texts the first hundred characters."""
+    return [
+        {
+            "labeler": row.labeler,
+            "file": str(row.path),
+            "line": row.line,
+            **{key: value[:_SHOWN] for key in KEYS if (value := getattr(row, key))},
+            "relevance": row.relevance,
+            "reason": row.reason,
+            "candidates": [list(pair) for pair in row.candidates],
+        }
+        for row in rows
+    ]

@@ -7,25 +7,29 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from quati_pool.agreement.matching import Duplicate, match
+from quati_pool.agreement.pool_join import UnmatchedRow, lacks_ids
 from quati_pool.config import GRADES, LabelFileConfig, PoolConfig, load_config
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.artefacts import file_digest
 from quati_pool.files.label_files import LabelFile
+from quati_pool.files.label_files.shared_ids import SharedIds
 from quati_pool.files.pools import read_pool
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Qrels
 from quati_pool.registry import nearest
-from quati_pool.steps.derived import members
-from quati_pool.steps.export import as_qrels, nothing_graded
 from quati_pool.steps.inputs import load_queries
-from quati_pool.steps.label_files import kind_of, off_scale, read_label_source
-from quati_pool.steps.labelers import Graded, Grading, Labeler, workspace_pool
-from quati_pool.steps.main_labeler import Candidate, Grader, MainLabeler, grader, main_labeler
-from quati_pool.store.database import Store
+from quati_pool.steps.label_files import join_files, kind_of, need_pool, off_scale, read_label_source
+from quati_pool.steps.main_labeler import Candidate, Grader, MainLabeler, main_labeler
+
+# The store is imported where it is read: half a second, and 30 MB, that label files do without.
+if TYPE_CHECKING:
+    from quati_pool.steps.labelers import Graded, Grading, Labeler
+    from quati_pool.store.database import Store
 
 NEVER_ASKED = "never asked"
 NO_LABEL, SET_ASIDE = "no label", "set to none"
@@ -85,6 +89,8 @@ class Gathered:
     """Another pool than the workspace's, where one was named."""
     warnings: Sequence[str] = ()
     """What looks odd in label files without being wrong."""
+    unmatched: Sequence[UnmatchedRow] = ()
+    """Rows of files without ids whose texts are those of no pair of the pool, or of several."""
 
     @property
     def versions(self) -> dict[str, str | None]:
@@ -119,11 +125,16 @@ def gather(
     store: Store | None = None,
     any_grade: bool = False,
     revealed: bool = False,
+    home: PoolConfig | None = None,
+    nearby: Path | None = None,
 ) -> Gathered:
     """Reads the label files of ``given`` and, with a ``config``, the workspace's labelers: those of
     ``names``, or all. ``people`` are further labelers that are persons; with ``any_grade`` files set the
     scale where neither options nor a workspace do. ``store`` is the workspace's, where it is open already.
     With ``revealed`` a person's second label in the store, given in sight of a judge's grade, counts.
+
+    Files without ids are joined to the pairs of ``pool``, or of the workspace's, which is ``config`` or else
+    ``home``; that of the pool.yaml ``nearby``, if there is one, where nothing else says what they are about.
 
     Raises ConfigError for a name that is not there, InputError for a file that cannot be read or holds a
     grade off the scale.
@@ -146,14 +157,25 @@ def gather(
         files = {**declared, **files}
         wanted = [name for name in names if name not in declared]
         if wanted or not names:
+            from quati_pool.steps.labelers import Grading
+
             with _one_state(config, store) as opened:
                 stored, problems = from_store(Grading(config, opened, pool, revealed=revealed), wanted)
         stored = [_apart(source, given.files) for source in stored]
-        if files and (config.folder / config.queries.path).exists():
-            queries = {query.query_id: query.query for query in load_queries(config).queries}
+        if files:
+            queries = _queries(config)
     if given.queries is not None:
         queries = {query.query_id: query.query for query in read_queries(given.queries)}
-    read = {name: read_label_source(name, folder, settings, fixed) for name, (folder, settings) in files.items()}
+    ids = SharedIds()
+    read = {
+        name: ids.hold(read_label_source(name, folder, settings, fixed)) for name, (folder, settings) in files.items()
+    }
+    home = config or home
+    if home is None and pool is None and nearby is not None and nearby.exists() and need_pool(read.values(), queries):
+        home = load_config(nearby)
+    if home is not None and home is not config and not queries and any(map(lacks_ids, read.values())):
+        queries = _queries(home)
+    read, unmatched = join_files(read, queries, home, pool)
     matched = match(read, queries or None)
     scale = fixed if fixed is not None else _scale_of(matched.qrels.values())
     filed = [
@@ -192,6 +214,7 @@ def gather(
         tuple(names),
         pool,
         [] if fixed is not None else [warning for one in read.values() for warning in _unusual(one)],
+        unmatched,
     )
 
 
@@ -228,6 +251,8 @@ def coverage(gathered: Gathered) -> dict[str, tuple[int, int]]:
     if not filed:
         return found
     try:
+        from quati_pool.steps.labelers import workspace_pool
+
         path = gathered.pool or workspace_pool(config)
     except InputError:
         return found
@@ -245,9 +270,17 @@ def _pairs_of(qrels: Qrels) -> Iterator[tuple[str, str]]:
     return zip(query_ids.to_pylist(), doc_ids.to_pylist(), strict=True)
 
 
+def _queries(config: PoolConfig) -> dict[str, str]:
+    """The texts of the workspace's queries by id; none where there is no file of them."""
+    there = (config.folder / config.queries.path).exists()
+    return {query.query_id: query.query for query in load_queries(config).queries} if there else {}
+
+
 @contextmanager
 def _one_state(config: PoolConfig, store: Store | None) -> Iterator[Store]:
     """A store in one state of it: that which is open, in the state of whoever opened it, or one opened here."""
+    from quati_pool.store.database import Store
+
     if store is not None:
         yield store
     else:
@@ -266,6 +299,10 @@ def from_store(
 ) -> tuple[list[LabelSource], dict[str, str]]:
     """The grades of the pool's pairs by judges, assessors and panels: those named, which must be there, or
     all that graded anything, but those of ``without``; and why a labeler was left out."""
+    from quati_pool.steps.derived import members
+    from quati_pool.steps.export import as_qrels, nothing_graded
+    from quati_pool.steps.main_labeler import grader
+
     labelers: list[Labeler] = []
     problems = {}
     left_out = {*grading.config.labels.files, *without}

@@ -27,12 +27,9 @@ from quati_pool.steps.inputs import load_queries
 from quati_pool.steps.label_files import kind_of, read_label_source
 from quati_pool.store.database import Store
 from quati_pool.store.people import People
-from quati_pool.store.records import COUNTING, CurrentLabel, Phase, content_sha
+from quati_pool.store.records import ADJUDICATED, COUNTING, CurrentLabel, Phase, content_sha
 from quati_pool.store.records import Labeler as KnownLabeler
 from quati_pool.workspace import Workspace
-
-ADJUDICATED = "adjudicated"
-"""The labeler that leads' decisions are stored under."""
 
 # Pairs whose labels are looked up at a time.
 _CHUNK = 512

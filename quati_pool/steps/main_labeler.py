@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from quati_pool.config import JudgeConfig
 from quati_pool.errors import QuatiPoolError
-from quati_pool.judging.base import Program
 from quati_pool.registry import JUDGES
-from quati_pool.steps.derived import members
-from quati_pool.steps.labelers import ADJUDICATED, Consensus, FileLabeler, Labeler, Panel, StoredLabeler
+from quati_pool.store.records import ADJUDICATED
 from quati_pool.text.counted import listed
+
+# The store is imported where a labeler of it is looked at: half a second, and 30 MB, that label files do without.
+if TYPE_CHECKING:
+    from quati_pool.steps.labelers import Labeler, StoredLabeler
 
 Grader = Literal["people", "llm", "file", "program"]
 """Who gave the grades; ``file``: a label file that does not say."""
@@ -96,6 +98,8 @@ def peers(candidates: Sequence[Candidate], main: str) -> list[str]:
 
 def grader(labeler: Labeler) -> Grader:
     """Who gave a labeler's grades; of a consensus the last kind among its members."""
+    from quati_pool.steps.labelers import Consensus, FileLabeler, Panel, StoredLabeler
+
     if isinstance(labeler, Panel) or labeler.kind == "assessor":
         return "people"
     if isinstance(labeler, Consensus):
@@ -106,6 +110,8 @@ def grader(labeler: Labeler) -> Grader:
 
 
 def _is_program(labeler: StoredLabeler) -> bool:
+    from quati_pool.judging.base import Program
+
     settings = labeler.grading.config.judges.get(labeler.name)
     if isinstance(settings, JudgeConfig):
         return issubclass(JUDGES.get(settings.judge), Program)
@@ -115,4 +121,6 @@ def _is_program(labeler: StoredLabeler) -> bool:
 
 
 def candidate(labeler: Labeler, graded: int) -> Candidate:
+    from quati_pool.steps.derived import members
+
     return Candidate(labeler.name, grader(labeler), graded, members(labeler))

@@ -25,6 +25,9 @@ Method = Literal["all", "random", "stratified", "queries", "imported", "random-q
 SlotState = Literal["open", "done", "withdrawn"]
 QuestionAction = Literal["proposed", "revised", "accepted", "sent_back", "withdrawn"]
 
+ADJUDICATED = "adjudicated"
+"""The labeler that leads' decisions are stored under."""
+
 COUNTING: tuple[Phase, ...] = ("blind", "final")
 """The phases whose labels count; the others are practice, or given in sight of another's grade."""
 

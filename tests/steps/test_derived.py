@@ -21,10 +21,11 @@ from quati_pool.steps.evaluate import Settings, evaluate
 from quati_pool.steps.evaluate_report import as_data as evaluation_data
 from quati_pool.steps.evaluate_report import ranking_tables
 from quati_pool.steps.label_sources import LabelFiles
-from quati_pool.steps.labelers import ADJUDICATED, Consensus, Grading
+from quati_pool.steps.labelers import Consensus, Grading
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.report import report
 from quati_pool.store.database import Store
+from quati_pool.store.records import ADJUDICATED
 from tests.steps.annotation.disputes import disputed
 from tests.steps.test_people import collection
 

@@ -14,10 +14,10 @@ from quati_pool.records import State
 from quati_pool.steps.agree import agree
 from quati_pool.steps.export import export_qrels
 from quati_pool.steps.judge import judge
-from quati_pool.steps.labelers import ADJUDICATED, Grading, people_definition, people_version
+from quati_pool.steps.labelers import Grading, people_definition, people_version
 from quati_pool.steps.listener import Listener
 from quati_pool.store.database import Store
-from quati_pool.store.records import Entry, content_sha
+from quati_pool.store.records import ADJUDICATED, Entry, content_sha
 from tests.steps.judged import many, workspace
 from tests.store.samples import label
 

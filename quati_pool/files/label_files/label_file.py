@@ -3,18 +3,68 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 
-from quati_pool.files.problems import Problems
+import numpy as np
+import pyarrow as pa
+
+from quati_pool.files.label_files.grades import Grader
+from quati_pool.files.problems import Problems, RowError
+from quati_pool.records import ID
 
 KEYS = ("query_id", "query", "doc_id", "text")
 """What tells which pair a row is about: an id or a text of the query, and of the passage."""
 
 FIELDS = (*KEYS, "relevance")
 
+_SLICE = 1 << 16
 _BY_PEOPLE = frozenset({"quati", "doccano", "label-studio"})
+
+
+class Strings(Sequence[str]):
+    """A column of strings held in Arrow, without an object for each: ``array`` are large strings, or codes over
+    a dictionary of them."""
+
+    def __init__(self, array: pa.Array | pa.DictionaryArray | pa.ChunkedArray) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> Strings: ...
+    def __getitem__(self, row: int | slice) -> str | Strings:
+        if isinstance(row, slice):
+            return Strings(self.array[row])
+        value: str = self.array[row].as_py()
+        return value
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), _SLICE):
+            yield from self.array.slice(start, _SLICE).to_pylist()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def arrow_strings(values: Sequence[str]) -> pa.Array | pa.ChunkedArray:
+    """A column as large strings, or as codes over a dictionary of them."""
+    return values.array if isinstance(values, Strings) else pa.array(values, type=ID)
+
+
+def dictionary_coded(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
+    """The same column as codes over a dictionary."""
+    if pa.types.is_dictionary(column.type):
+        return column
+    encoded = column.dictionary_encode()
+    return encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +80,10 @@ class LabelFile:
     path: Path
     format: str
     lines: Sequence[int]
-    query_id: list[str] | None
-    query: list[str] | None
-    doc_id: list[str] | None
-    text: list[str] | None
+    query_id: Sequence[str] | None
+    query: Sequence[str] | None
+    doc_id: Sequence[str] | None
+    text: Sequence[str] | None
     relevance: list[int | None]
     set_aside: int = 0
 
@@ -49,6 +99,55 @@ class LabelFile:
     def by_people(self) -> bool:
         """Whether the format is that of a tool with which people annotate."""
         return self.format in _BY_PEOPLE
+
+
+def regular_labels(
+    path: Path,
+    label_format: str,
+    table: pa.Table,
+    first_line: int,
+    grader: Grader,
+    grade: Callable[[str], int | None],
+) -> LabelFile | None:
+    """The labels of a file that was read as a ``table`` of a row for each line, the columns being those of
+    ``FIELDS`` that the file has; ``grade``, the grader's, reads a relevance. None where any row is at fault."""
+    before = grader.set_aside
+    try:
+        relevance, aside = _grades(table["relevance"], grade)
+    except RowError:
+        return None
+    finally:
+        # Each text is read once, however many labels it is of.
+        grader.set_aside = before
+    columns = {key: _strings(table[key]) if key in table.column_names else None for key in KEYS}
+    for identity, text in (("query_id", "query"), ("doc_id", "text")):
+        if columns[identity] is None and any(not value or value.isspace() for value in columns[text] or ()):
+            return None
+    grader.set_aside += aside
+    lines = range(first_line, first_line + len(relevance))
+    return LabelFile(path, label_format, lines, **columns, relevance=relevance)
+
+
+def _strings(column: pa.ChunkedArray) -> Strings:
+    if not pa.types.is_dictionary(column.type):
+        return Strings(column)
+    coded = column.unify_dictionaries().combine_chunks()
+    return Strings(pa.DictionaryArray.from_arrays(coded.indices, coded.dictionary.cast(ID)))
+
+
+def _grades(column: pa.ChunkedArray, grade: Callable[[str], int | None]) -> tuple[list[int | None], int]:
+    """The grade of each row, and how many labels are no grade."""
+    relevance: list[int | None] = []
+    aside = 0
+    for chunk in column.chunks:
+        texts, places = chunk.dictionary.to_pylist(), np.from_dlpack(chunk.indices)
+        grades = np.array([grade(text) for text in texts], dtype=object)
+        unread = [
+            grade is None and bool(text) and not text.isspace() for text, grade in zip(texts, grades, strict=True)
+        ]
+        relevance += grades[places].tolist()
+        aside += int(np.array(unread, dtype=bool)[places].sum())
+    return relevance, aside
 
 
 class Rows:

@@ -5,22 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 
 from quati_pool.files.columns import read_columns
-from quati_pool.files.label_files.label_file import LabelFile, Rows
+from quati_pool.files.label_files.label_file import LabelFile, Rows, regular_labels
 from quati_pool.files.label_files.options import Options
 from quati_pool.files.problems import Problems, RowError
+from quati_pool.files.regular import read_regular, single_blanks
+
+_NAMES = ("query_id", "0", "doc_id", "relevance")
+_IDS = ("query_id", "doc_id")
+_READ = (*_IDS, "relevance")
 
 
 def read(path: Path, options: Options, problems: Problems) -> LabelFile:
     """The columns have no names, so that ``options.columns`` does not concern them; grades are integers, or
     names of the caller's."""
     options.refuse_annotator(path, "qrels")
+    return _regular(path, options) or _by_line(path, options, problems)
+
+
+def _regular(path: Path, options: Options) -> LabelFile | None:
+    table = read_regular(path, " ", _NAMES, _READ, ids=_IDS, plain=["doc_id"], prepare=single_blanks)
+    if table is None or any(
+        query_id.startswith("#") for part in table["query_id"].chunks for query_id in part.dictionary.to_pylist()
+    ):
+        return None
+    return regular_labels(path, "qrels", table, 1, options.grader, options.grader.grade_in_qrels)
+
+
+def _by_line(path: Path, options: Options, problems: Problems) -> LabelFile:
     rows = Rows(path)
-    names = ("query_id", "0", "doc_id", "relevance")
-    for line, (query_id, _, doc_id, relevance) in read_columns(path, names, problems):
+    for line, (query_id, _, doc_id, relevance) in read_columns(path, _NAMES, problems):
         try:
-            grade = options.grader.grade_in_qrels(relevance)
+            rows.add(line, (query_id, None, doc_id, None), options.grader.grade_in_qrels(relevance))
         except RowError as fault:
             problems.report(path, line, str(fault))
-        else:
-            rows.add(line, (query_id, None, doc_id, None), grade)
-    return rows.label_file("qrels", " ".join(names), problems)
+    return rows.label_file("qrels", " ".join(_NAMES), problems)

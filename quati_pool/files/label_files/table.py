@@ -8,11 +8,12 @@ from pathlib import Path
 
 from quati_pool.errors import InputError
 from quati_pool.files.formats import TableFormat, data_suffix
-from quati_pool.files.label_files.label_file import FIELDS, KEYS, LabelFile, Rows
+from quati_pool.files.label_files.label_file import FIELDS, KEYS, LabelFile, Rows, regular_labels
 from quati_pool.files.label_files.options import Options
 from quati_pool.files.label_files.records import PairKeys, lacking, no_column, read_records
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import Collected, Problems, RowError
+from quati_pool.files.regular import read_regular
 from quati_pool.files.tables import Field, read_table
 
 _NAMES = {key: (key,) for key in KEYS}
@@ -25,10 +26,13 @@ def read(path: Path, options: Options, problems: Problems) -> LabelFile:
     """
     options.refuse_annotator(path, "a table")
     rows = Rows(path)
-    _, first = first_line(path)
+    line, first = first_line(path)
     if data_suffix(path) in (".jsonl", ".ndjson", ".json") or first.lstrip().startswith(("{", "[")):
         _read_objects(path, options, rows, problems)
     elif first:
+        regular = _regular(path, options) if line == 1 else None
+        if regular is not None:
+            return regular
         _read_rows(path, options, rows, problems)
     return rows.label_file("table", "rows under a header", problems)
 
@@ -66,11 +70,37 @@ def check_header(
             raise InputError(path, line, lacking(wanted, names))
 
 
-def _read_rows(path: Path, options: Options, rows: Rows, problems: Problems) -> None:
-    (line, _), names = first_line(path), header(path)
+def _regular(path: Path, options: Options) -> LabelFile | None:
+    """The labels of a table that has nothing out of the ordinary; None for one to be read by line."""
+    names = header(path)
+    fields = _fields(path, 1, names, options)
+    columns = [field.column for field in fields]
+    if len(set(names)) < len(names) or len(set(columns)) < len(columns):
+        return None
+    table = read_regular(
+        path,
+        "," if _layout(path) == "csv" else "\t",
+        names,
+        columns,
+        ids=[field.column for field in fields if field.is_id],
+        plain=[field.column for field in fields if field.name in ("doc_id", "text")],
+        header=True,
+    )
+    if table is None:
+        return None
+    table = table.rename_columns([field.name for field in fields])
+    return regular_labels(path, "table", table, 2, options.grader, options.grader.grade)
+
+
+def _fields(path: Path, line: int, names: Sequence[str], options: Options) -> list[Field]:
     mapping = options.mapped({field: field for field in FIELDS})
     check_header(path, line, names, mapping, options.columns)
-    fields = [Field(field, mapping[field]) for field in FIELDS if mapping[field] in names]
+    return [Field(field, mapping[field]) for field in FIELDS if mapping[field] in names]
+
+
+def _read_rows(path: Path, options: Options, rows: Rows, problems: Problems) -> None:
+    (line, _), names = first_line(path), header(path)
+    fields = _fields(path, line, names, options)
     order = [field.name for field in fields]
     places = [order.index(key) if key in order else None for key in KEYS]
     for line, values in read_table(path, _layout(path), fields, problems=problems):

@@ -13,8 +13,8 @@ from quati_pool.files.problems import quoted
 from quati_pool.records import id_problem
 from quati_pool.steps.annotation.desk import Desk, Person
 from quati_pool.steps.annotation.errors import AnswerError, WrongCodeError
-from quati_pool.steps.labelers import ADJUDICATED
 from quati_pool.store.people import LONGEST_NAME
+from quati_pool.store.records import ADJUDICATED
 
 SESSION_SECONDS = 14 * 24 * 3600
 """How long a session lasts: a fortnight's work without typing the code again."""

@@ -33,7 +33,7 @@ from quati_pool.steps.annotation.frame import Frame
 from quati_pool.steps.annotation.peoples_pairs import PeoplesPairs, peoples_pairs
 from quati_pool.steps.export import qrels_of
 from quati_pool.steps.label_sources import NEVER_ASKED, Gathered, LabelSource, from_store
-from quati_pool.steps.labelers import ADJUDICATED
+from quati_pool.store.records import ADJUDICATED
 from quati_pool.store.records import QueryProgress as StoredProgress
 
 DRAWS = 500

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from quati_pool.agreement.identities import folded
 from quati_pool.agreement.matching import match
+from quati_pool.agreement.pool_join import UnmatchedRow, join_to_pool
 from quati_pool.annotation.order import query_places
 from quati_pool.annotation.sampling import frame_sha
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artefacts import digest, file_digest
 from quati_pool.files.label_files import LabelFile
+from quati_pool.files.pools import PooledPair
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Qrels, State
 from quati_pool.steps.annotation.access import check_name, refuse_alike
@@ -28,12 +31,12 @@ from quati_pool.steps.listener import Listener
 from quati_pool.store.listing import sent
 from quati_pool.store.listing import slots as all_slots
 from quati_pool.store.records import CurrentLabel, Design, Label, NewSlot, Selection, Slot
-from quati_pool.workspace import Workspace
+from quati_pool.text.counted import counted
 
 # Pairs that a refusal names.
 _NAMED = 3
-# What no person can be called.
-_POOL = " the pool"
+# Pairs of the pool that are read at a time.
+_BATCH = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +44,9 @@ class ImportedLabels:
     """What became of one person's file, in pairs: ``written`` labels, those ``there`` already with the same
     grade, and those ``taken_back`` after an earlier import, which stay so; ``duplicates`` are rows that repeat
     a pair and its grade, ``ungraded`` pairs without a grade, ``outside`` pairs left out for not being in the
-    pool, ``differing`` pairs whose text is another in the file. ``design_id`` is of slots made for this;
-    ``new`` people were unknown before and have no access code."""
+    pool, ``unmatched`` rows left out for texts that name no pair, or several, ``differing`` pairs whose text is
+    another in the file. ``design_id`` is of slots made for this; ``new`` people were unknown before and have no
+    access code."""
 
     name: str
     path: Path
@@ -53,6 +57,7 @@ class ImportedLabels:
     ungraded: int
     outside: int
     differing: int
+    unmatched: Sequence[UnmatchedRow] = ()
     design_id: int | None = None
     new: bool = False
 
@@ -67,15 +72,15 @@ def import_labels(
 ) -> list[ImportedLabels]:
     """Stores the labels of files as blind labels of the people they are named by.
 
-    Pairs are told equal as ``agree`` does, by ids or by texts, those of the pool among them. A pair that is
+    Files without ids are joined to the pool's pairs by texts, as ``agree`` does. A pair that is
     assigned to its person is done then; of another one they take a free slot, or get one in a design
     "imported". Run again, also after it was killed, it writes only what is missing.
 
     Anyone unknown becomes known, without an access code.
 
     Raises QuatiPoolError, and writes nothing, where a name cannot be a person's, a file is at fault, it grades
-    pairs that are not in the pool (unless ``skip_unknown`` leaves them out) or that its person graded
-    otherwise before.
+    pairs that are not in the pool or holds texts that name none (unless ``skip_unknown`` leaves these out) or
+    that its person graded otherwise before.
     """
     listener = listener or Listener()
     with (
@@ -104,12 +109,13 @@ def _plans(desk: Desk, given: LabelFiles, skip_unknown: bool) -> list[_Plan]:
         for name, settings in given.files.items()
     }
     known = read_queries(given.queries) if given.queries is not None else queries_there(config)
-    matched = match(
-        {**read, _POOL: _as_file(frame, Workspace(config.folder).pool)},
-        {query.query_id: query.query for query in known},
-    )
+    queries = {query.query_id: query.query for query in known}
+    joined, unmatched = join_to_pool(read, _pairs(frame), queries)
+    if unmatched and not skip_unknown:
+        raise _nameless(unmatched)
+    matched = match(joined, queries)
     plans = []
-    for name, file in read.items():
+    for name, file in joined.items():
         grades = _grades(matched.qrels[name])
         outside = [pair for pair in grades if pair not in frame]
         if outside and not skip_unknown:
@@ -126,15 +132,25 @@ def _plans(desk: Desk, given: LabelFiles, skip_unknown: bool) -> list[_Plan]:
             "duplicates": sum(one.labeler == name for one in matched.duplicates),
             "ungraded": matched.ungraded[name],
             "outside": len(outside),
+            "unmatched": [row for row in unmatched if row.labeler == name],
         }
         plans.append(_Plan(desk, name, file, inside, _differing(frame, file), counts))
     return plans
 
 
-def _as_file(frame: Frame, path: Path) -> LabelFile:
-    """The pool's pairs as a file without grades, so that its texts have ids."""
-    columns = {name: frame.table[name].to_pylist() for name in ("query_id", "query", "doc_id", "text")}
-    return LabelFile(path, "pool", range(1, len(frame) + 1), **columns, relevance=[None] * len(frame))
+def _nameless(unmatched: Sequence[UnmatchedRow]) -> QuatiPoolError:
+    """Says of the first rows why their texts name no pair."""
+    shown = "; ".join(f"{row.path}:{row.line}: {row.reason}" for row in unmatched[:_NAMED])
+    return QuatiPoolError(
+        f"{counted(len(unmatched), 'row names', 'rows name')} no pair of the pool, or several: {shown}"
+        f"{'; and so on' if len(unmatched) > _NAMED else ''}; add query_id and doc_id columns, or leave these rows out "
+        "with --skip-unknown"
+    )
+
+
+def _pairs(frame: Frame) -> Iterator[PooledPair]:
+    for batch in frame.table.select(PooledPair._fields).to_batches(max_chunksize=_BATCH):
+        yield from map(PooledPair, *(column.to_pylist() for column in batch.columns))
 
 
 def _grades(qrels: Qrels) -> dict[Ids, int]:
@@ -156,12 +172,8 @@ def _differing(frame: Frame, file: LabelFile) -> set[str]:
         doc_id
         for doc_id, text in zip(file.doc_id, file.text, strict=True)
         if text and doc_id in pooled and text not in pooled[doc_id]
-        if _folded(text) not in map(_folded, pooled[doc_id])
+        if folded(text) not in map(folded, pooled[doc_id])
     }
-
-
-def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text.casefold()).split())
 
 
 def _refuse_other_grades(plans: Sequence[_Plan]) -> None:
@@ -185,7 +197,7 @@ class _Plan:
         file: LabelFile,
         grades: Mapping[Ids, int],
         differing: set[str],
-        counts: Mapping[str, int],
+        counts: Mapping[str, Any],
     ) -> None:
         self.desk = desk
         self.name = name

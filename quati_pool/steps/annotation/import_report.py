@@ -7,6 +7,7 @@ from typing import Any
 
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.steps.annotation.import_labels import ImportedLabels
+from quati_pool.steps.label_files import unmatched_data
 
 
 def table(made: Sequence[ImportedLabels]) -> Table:
@@ -32,6 +33,7 @@ def as_data(made: Sequence[ImportedLabels]) -> dict[str, Any]:
                 "duplicates": one.duplicates,
                 "ungraded": one.ungraded,
                 "outside_pool": one.outside,
+                "unmatched": unmatched_data(one.unmatched),
                 "other_text": one.differing,
                 "design": one.design_id,
                 "new_person": one.new,
@@ -44,6 +46,7 @@ def as_data(made: Sequence[ImportedLabels]) -> dict[str, Any]:
 def _left_out(one: ImportedLabels) -> str:
     counts = {
         "not in the pool": one.outside,
+        "that name no pair": len(one.unmatched),
         "without a grade": one.ungraded,
         "said twice": one.duplicates,
     }

@@ -16,10 +16,10 @@ from quati_pool.judging.base import Pair
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.frame import Frame
 from quati_pool.steps.annotation.shown import Ids, counting_shas, shown_pair
-from quati_pool.steps.labelers import ADJUDICATED, Graded, Grading, Labeler, StoredLabeler, people_version
+from quati_pool.steps.labelers import Graded, Grading, Labeler, StoredLabeler, people_version
 from quati_pool.store.beside import beside_people, extent, peoples_labels
 from quati_pool.store.database import Store
-from quati_pool.store.records import CurrentLabel
+from quati_pool.store.records import ADJUDICATED, CurrentLabel
 from quati_pool.store.records import Labeler as KnownLabeler
 from quati_pool.store.resolution import resolved
 from quati_pool.store.rows import KEY, STATUS

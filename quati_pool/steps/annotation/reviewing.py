@@ -17,10 +17,10 @@ from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.errors import AnswerError
 from quati_pool.steps.annotation.peoples_pairs import Opinion, PeoplesPairs, peoples_pairs
 from quati_pool.steps.annotation.shown import Ids, label_sha
-from quati_pool.steps.labelers import ADJUDICATED, Graded, Labeler, StoredLabeler
+from quati_pool.steps.labelers import Graded, Labeler, StoredLabeler
 from quati_pool.store.beside import append_once, last_seq, rationales_of
 from quati_pool.store.errors import ConflictError
-from quati_pool.store.records import CurrentLabel, Label, Submitted, Training
+from quati_pool.store.records import ADJUDICATED, CurrentLabel, Label, Submitted, Training
 
 SHOWN = 10
 """Pairs of one page of the review."""

@@ -26,6 +26,7 @@ from quati_pool.steps.annotation.assessors import add, listed, revoke
 from quati_pool.steps.annotation.assign import AssignOptions, assign
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.steps.annotation.import_labels import ImportedLabels, import_labels
+from quati_pool.steps.annotation.import_report import as_data, table
 from quati_pool.steps.annotation.work import submit, undo
 from quati_pool.steps.label_sources import LabelFiles
 from quati_pool.store.assignments import Assignments
@@ -159,9 +160,40 @@ def test_a_text_that_two_passages_have_is_refused(alone: Path) -> None:
     repool(alone.parent, [pair("q0", "d0", "the same"), pair("q0", "d1", "the same")])
     path = alone.parent / "ana.jsonl"
     path.write_text('{"query_id": "q0", "text": "the same", "relevance": 1}\n', encoding="utf-8")
-    assert refusal(alone, ("ana", path)).endswith(
-        "the passage text 'the same' is that of doc_id 'd0' and 'd1'; add a doc_id column to this file"
+    why = "its texts are those of the pairs 'q0' with 'd0', 'q0' with 'd1'"
+    assert refusal(alone, ("ana", path)) == (
+        f"1 row names no pair of the pool, or several: {path}:1: {why}; add query_id and doc_id columns, or leave "
+        "these rows out with --skip-unknown"
     )
+    (made,) = imported(alone, ("ana", path), skip_unknown=True)
+    assert [(row.line, row.reason, row.candidates) for row in made.unmatched] == [
+        (1, why, (("q0", "d0"), ("q0", "d1")))
+    ]
+    assert made.written == 0
+
+
+def test_a_passage_that_two_queries_share_is_that_of_the_query_in_its_row(alone: Path) -> None:
+    repool(alone.parent, [pair("q0", "d0", "the same"), pair("q1", "d1", "the same")])
+    path = alone.parent / "ana.jsonl"
+    path.write_text('{"query": "pergunta q1", "text": "The  same", "relevance": 2}\n', encoding="utf-8")
+    imported(alone, ("ana", path))
+    assert standing(alone, "ana") == {("q1", "d1"): 2}
+
+
+def test_rows_whose_texts_are_unknown_are_listed(alone: Path) -> None:
+    rows = [("pergunta q1", passage(102), 3), ("pergunta q1", "never seen", 1), ("who?", passage(102), 0)]
+    path = alone.parent / "ana.jsonl"
+    path.write_text(
+        "".join(json.dumps(dict(zip(("query", "text", "relevance"), row, strict=True))) + "\n" for row in rows)
+    )
+    assert f"{path}:2: the passage text 'never seen' is none of the pool's" in refusal(alone, ("ana", path))
+    (made,) = imported(alone, ("ana", path), skip_unknown=True)
+    assert made.written == 1
+    (left_out,) = as_data([made])["imported"]
+    assert [(row["line"], row["query"], row["relevance"]) for row in left_out["unmatched"]] == [
+        (2, "pergunta q1", 1), (3, "who?", 0),
+    ]  # fmt: skip
+    assert "2 that name no pair" in str(table([made]).rows)
 
 
 def test_a_passage_that_reads_otherwise_in_the_file_is_counted_and_its_label_says_so(alone: Path) -> None:

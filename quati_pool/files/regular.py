@@ -1,0 +1,99 @@
+"""The rows of a regular file of columns through Arrow's parser, a block at a time.
+
+A file with anything out of the ordinary, or that the parser would take more freely than the rules allow, is
+left to the readers by line, which name the line at fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from quati_pool.files.lines import read_blocks
+from quati_pool.records import ID, id_problem, release_memory
+
+_BLOCK = 1 << 20
+_CODED = pa.dictionary(pa.int32(), pa.string())
+_PRINTABLE = ord("!"), ord("~")
+
+
+def read_regular(
+    path: Path,
+    delimiter: str,
+    names: Sequence[str],
+    wanted: Collection[str],
+    ids: Collection[str],
+    *,
+    plain: Collection[str] = (),
+    header: bool = False,
+    prepare: Callable[[bytes], bytes] = bytes,
+) -> pa.Table | None:
+    """The columns ``wanted`` of ``names``, one row for each line, or each line after the ``header``.
+
+    Columns are coded in int32 over the values that occur, except those of ``plain``, which are large strings;
+    those of ``ids`` hold sound ids. ``prepare`` changes a block of lines before it is parsed. None where the
+    file has no rows, a blank line, a quoted cell (CSV), a row of another length, an id that is not one or begins
+    with a quote, or text that is not UTF-8.
+    """
+    batches: list[pa.RecordBatch] = []
+    try:
+        for number, block in enumerate(read_blocks(path, _BLOCK)):
+            lines = prepare(block.replace(b"\r\n", b"\n"))
+            if header and number == 0:
+                lines = lines.partition(b"\n")[2]
+            # Arrow would end a line at a lone \r.
+            if b"\r" in lines or (delimiter == "," and b'"' in lines):
+                return None
+            if lines:
+                batches += _parse(lines, delimiter, names, wanted, plain)
+                if not all(_sound(batches[-1][name]) for name in ids):
+                    return None
+    except pa.ArrowInvalid:
+        return None
+    release_memory()
+    return pa.Table.from_batches(batches) if batches else None
+
+
+def single_blanks(lines: bytes) -> bytes:
+    """The same lines with one blank between columns and none around them."""
+    lines = lines.replace(b"\t", b" ").replace(b"\r\n", b"\n")
+    while b"  " in lines:
+        lines = lines.replace(b"  ", b" ")
+    return lines.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+
+
+def _parse(
+    lines: bytes, delimiter: str, names: Sequence[str], wanted: Collection[str], plain: Collection[str]
+) -> list[pa.RecordBatch]:
+    table = pyarrow.csv.read_csv(
+        pa.BufferReader(lines),
+        pyarrow.csv.ReadOptions(column_names=names, use_threads=False, block_size=len(lines) + 1),
+        pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False, ignore_empty_lines=False),
+        pyarrow.csv.ConvertOptions(
+            include_columns=list(wanted),
+            column_types={name: ID if name in plain else _CODED for name in wanted},
+            null_values=[],
+        ),
+    )
+    return table.combine_chunks().to_batches()
+
+
+def _sound(column: pa.Array) -> bool:
+    """Whether all values are ids."""
+    values = (column.dictionary if isinstance(column, pa.DictionaryArray) else column).cast(ID)
+    if not len(values):
+        return True
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
+    if (ends[1:] == ends[:-1]).any():
+        return False
+    if (np.frombuffer(data, dtype=np.uint8)[ends[:-1]] == ord('"')).any():
+        return False
+    characters = np.frombuffer(data, dtype=np.uint8)[ends[0] : ends[-1]]
+    low, high = _PRINTABLE
+    # Below ``low`` the difference wraps around to more than ``high``.
+    return bool((characters - np.uint8(low) <= high - low).all()) or id_problem(characters.tobytes().decode()) is None
