@@ -32,6 +32,7 @@ def save(
     ``settings`` stays as it is."""
     provenance = {"collection": config.name, "config": file_digest(config.path)} if config else {}
     # Another workspace, or none, may write into the same folder.
+    folder.mkdir(parents=True, exist_ok=True)
     made = []
     with locked_output(folder / "reports", listener.say, str(folder)):
         for name, content in files.items():
