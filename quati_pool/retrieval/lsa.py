@@ -19,7 +19,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.records import Query, Run
+from quati_pool.records import Int, Query, Run
 from quati_pool.retrieval import base
 from quati_pool.retrieval.memory import estimated_terms, expected_terms, require_memory
 from quati_pool.retrieval.planning import LIBRARIES, Estimate, Part, Work, core_flops, human_bytes
@@ -27,7 +27,6 @@ from quati_pool.retrieval.ranking import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
 Matrix = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.integer[Any]]
 _BLOCK = 65536
 _QUERIES = 128
 _ITERATIONS = 7
@@ -216,7 +215,7 @@ def _unit(vectors: Any) -> Matrix:
 
 
 def _pair_scores(
-    passages: Matrix, vectors: Matrix, docs: Ints, rows: Ints, progress: base.Progress = lambda done, total: None
+    passages: Matrix, vectors: Matrix, docs: Int, rows: Int, progress: base.Progress = lambda done, total: None
 ) -> Matrix:
     """The cosine of the passage ``docs[i]`` and the query ``rows[i]``, shape (pairs,), whatever other pairs there
     are: einsum adds up each product by itself, which a product of matrices does not."""
@@ -228,7 +227,7 @@ def _pair_scores(
     return scores
 
 
-def _nearest(passages: Matrix, vectors: Matrix, asked: Ints, depth: int) -> base.Hits:
+def _nearest(passages: Matrix, vectors: Matrix, asked: Int, depth: int) -> base.Hits:
     """The best passages of the queries ``asked``, block by block, so that memory holds one block.
 
     The last bits of a product of matrices depend on where in it a vector lies. So it only chooses candidates: all

@@ -42,7 +42,7 @@ def multiplicities(units: int, draws: int, seed: int) -> Iterator[Values]:
         yield np.bincount(drawn.ravel(), minlength=rows * units).reshape(rows, units).astype(np.float64)
 
 
-def summable(values: Values) -> Values:
+def summable(values: npt.NDArray[Any]) -> Values:
     """``values``, shape (units, …), rounded so that every sum of a resample of the units is exact.
 
     The order in which a product of matrices adds up, and with it the last bits of other sums, depends on its
