@@ -110,12 +110,11 @@ def parts_of(estimate: Estimate, *, encodes: bool, gpu_hours: float | None, run_
         gpu_hours or 0,
         estimate.cost or 0,
     )
-    second = PlannedPart("index", index.disk, Seconds.around(index.seconds))
-    if not encodes:
-        whole = Seconds.around(seconds + index.seconds) if known else None
-        first, second = replace(first, stage="index", disk=disk + index.disk, seconds=whole), None
     last = PlannedPart("run", search.disk + run_disk, Seconds.around(search.seconds))
-    return tuple(part for part in (first, second, last) if part is not None)
+    if encodes:
+        return first, PlannedPart("index", index.disk, Seconds.around(index.seconds)), last
+    whole = Seconds.around(seconds + index.seconds) if known else None
+    return replace(first, stage="index", disk=disk + index.disk, seconds=whole), last
 
 
 def share_left(parts: Sequence[PlannedPart]) -> float:

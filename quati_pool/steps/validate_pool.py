@@ -238,7 +238,7 @@ class _Checks:
         except QuatiPoolError as error:
             self._add(place, error)
         except (OSError, EOFError) as error:
-            self._say(place, f"cannot be read ({error.strerror or error}); check the path and its permissions")
+            self._say(place, f"cannot be read ({' '.join(str(error).split())}); check the path and its permissions")
         return None
 
     def _add(self, place: Place, error: QuatiPoolError) -> None:

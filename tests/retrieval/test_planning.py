@@ -217,7 +217,8 @@ def test_lexical_work_grows_with_the_corpus_and_needs_no_sample() -> None:
     small, large = (made.estimate(Work(passages, 1143, 50, 100)) for passages in (1_000_000, 10_000_000))
     assert small.disk is not None
     assert small.memory is not None
-    assert large.disk == pytest.approx(10 * small.disk)
+    # Postings grow with the passages, terms more slowly.
+    assert 9.5 * small.disk < large.disk < 10 * small.disk
     # Quati's passages have 27,000 terms and 20,000 distinct ones in 273,000 characters: 82 postings of 8 bytes a
     # passage of 1,143 characters; the bundled passages, shorter, repeat their terms less.
     assert small.disk == pytest.approx(1_000_000 * 82 * 8, rel=0.4)

@@ -56,7 +56,7 @@ def estimate_dense(
         return kept.plus(search=Part(0, planning.START["neural"]))
     made = plan_index(parameters, work, dimension, parameters.precision)
     starts = Part(0, made.search.seconds + planning.START["neural"])
-    return kept.plus(index=made.index, search=starts, memory=made.memory, lines=made.lines)
+    return kept.plus(index=made.built, search=starts, memory=made.memory, lines=made.lines)
 
 
 def _encoding(

@@ -267,7 +267,7 @@ class OpenaiEmbedding(base.Retriever):
         line = f"vectors: {work.passages:,} passages × {dimension:,} × {parameters.precision} = {human_bytes(vectors)}"
         index = plan_index(parameters, work, dimension, parameters.precision)
         kept = replace(made, disk=vectors, memory=memory, arithmetic=(line,))
-        return kept.plus(index=index.index, search=index.search, memory=index.memory, lines=index.lines)
+        return kept.plus(index=index.built, search=index.search, memory=index.memory, lines=index.lines)
 
 
 def _part(model: type[M], parameters: OpenaiEmbeddingParameters) -> M:

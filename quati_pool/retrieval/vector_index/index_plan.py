@@ -34,7 +34,7 @@ _DECODED, _FOUND, _A_CANDIDATE = 128 * 2**20, 256 * 2**20, 24
 class PlannedIndex(NamedTuple):
     """The index and the search in it, the most memory either holds, and how the figures came about."""
 
-    index: Part
+    built: Part
     search: Part
     memory: int
     lines: tuple[str, ...]
