@@ -83,8 +83,8 @@ def _looked_up(words: Words, column: Named, ids: _TextIds) -> pa.Array:
             line = column.lines[int(np.argmax(codes == code))]
             raise InputError(column.path, line, _unknown(words, text, candidates))
         found.append(candidates[0])
-    ids = pa.array(found, type=ID).dictionary_encode()
-    return pa.DictionaryArray.from_arrays(ids.indices.take(texts.indices), ids.dictionary)
+    coded = pa.array(found, type=ID).dictionary_encode()
+    return pa.DictionaryArray.from_arrays(coded.indices.take(texts.indices), coded.dictionary)
 
 
 def _unknown(words: Words, text: str, candidates: Sequence[str]) -> str:

@@ -121,14 +121,14 @@ def _merged(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, Int, list[Int]]:
     never = sum(len(codes) for _, codes in columns)
     first = np.full(len(shared), never)
     end = never
-    for _, codes in reversed(columns):
+    for _, column in reversed(columns):
         # Of equal codes the last to be written holds: the first to appear.
-        first[codes[::-1]] = np.arange(end - 1, end - len(codes) - 1, -1)
-        end -= len(codes)
+        first[column[::-1]] = np.arange(end - 1, end - len(column) - 1, -1)
+        end -= len(column)
     seen = np.argsort(first, kind="stable")[: int((first < never).sum())]
     place = np.empty(len(shared), dtype=np.int64)
     place[seen] = np.arange(len(seen))
-    return shared, seen, [place[codes] for _, codes in columns]
+    return shared, seen, [place[column] for _, column in columns]
 
 
 def _distinct(columns: Sequence[Int]) -> Int:

@@ -210,9 +210,9 @@ class _Evaluator:
         in_run[rows.query] = True
         absent = np.argwhere(np.where(given, ~np.isfinite(values), self._expected & in_run)).tolist()
         if absent:
-            place, query = absent[0]
-            measure = self._wanted[place]
-            got = f"gave {values[place, query]}" if given[place, query] else "gave nothing"
+            row, query = absent[0]
+            measure = self._wanted[row]
+            got = f"gave {values[row, query]}" if given[row, query] else "gave nothing"
             raise QuatiPoolError(
                 f"{measure} could not be computed: {provider(measure).NAME} {got} for the query "
                 f"{quoted(self._judged.query_ids[query])} of the run {run_tag}; check the grades, or leave it out"

@@ -79,7 +79,8 @@ def _parse(
             null_values=[],
         ),
     )
-    return table.combine_chunks().to_batches()
+    batches: list[pa.RecordBatch] = table.combine_chunks().to_batches()
+    return batches
 
 
 def _sound(column: pa.Array) -> bool:

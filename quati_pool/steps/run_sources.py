@@ -13,7 +13,7 @@ from quati_pool.config import PoolConfig, RetrieverSystem
 from quati_pool.errors import ConfigError, FaultsError, InputError, QuatiPoolError
 from quati_pool.evaluation.run_facts import RunFacts, run_facts
 from quati_pool.files.artefacts import file_digest, unfinished
-from quati_pool.files.problems import Collected
+from quati_pool.files.problems import Problems
 from quati_pool.files.runs import RankContradictions, RunRows, rank_contradictions, ranked_run, read_run, read_run_rows
 from quati_pool.records import Run
 from quati_pool.retrieval.run_file import RunFileParameters
@@ -136,14 +136,23 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
     ]
 
 
+class _Heard(Problems):
+    """Keeps what looks odd; the first fault ends the reading."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+
+    def warn(self, path: Path, message: str) -> None:
+        self.warnings.append(message)
+
+
 def _read(path: Path, warnings: list[str]) -> RunRows:
-    """A run's rows; raises InputError with the first fault of its file and their number."""
-    problems = Collected(1)
-    rows = read_run_rows(path, problems)
-    if problems.errors:
-        (first,) = problems.errors
-        more = f" (the first of {problems.count:,} faults; quati-pool validate lists them)" * (problems.count > 1)
-        raise InputError(path, first.line, "; ".join([first.message + more, *problems.warnings]))
+    """A run's rows, with what looks odd in its file added to ``warnings``; raises InputError with all that is known."""
+    problems = _Heard()
+    try:
+        rows = read_run_rows(path, problems)
+    except InputError as fault:
+        raise InputError(path, fault.line, "; ".join([fault.message, *problems.warnings])) from None
     warnings += [f"{path} {warning}" for warning in problems.warnings]
     return rows
 

@@ -161,7 +161,7 @@ def test_all_faulty_runs_are_named_in_one_go(folder: Path, cli: Cli) -> None:
     columns = "expected 6: query_id Q0 doc_id rank score run_tag"
     assert done.status == 1
     assert done.err.splitlines() == [
-        f"quati-pool: runs/b.run:1: 4 columns; {columns} (the first of 2 faults; quati-pool validate lists them)",
+        f"quati-pool: runs/b.run:1: 4 columns; {columns}",
         "quati-pool: runs/c.run:4: score '0,5' has a decimal comma; write 0.5",
         f"quati-pool: runs/d.run:4: 3 columns; {columns}; "
         "has no line end after its last row and may be cut off; check that row, or copy it again",

@@ -120,12 +120,13 @@ def regular_labels(
         # Each text is read once, however many labels it is of.
         grader.set_aside = before
     columns = {key: _strings(table[key]) if key in table.column_names else None for key in KEYS}
-    for identity, text in (("query_id", "query"), ("doc_id", "text")):
-        if columns[identity] is None and any(not value or value.isspace() for value in columns[text] or ()):
+    for identity, words in (("query_id", "query"), ("doc_id", "text")):
+        if columns[identity] is None and any(not value or value.isspace() for value in columns[words] or ()):
             return None
     grader.set_aside += aside
     lines = range(first_line, first_line + len(relevance))
-    return LabelFile(path, label_format, lines, **columns, relevance=relevance)
+    query_id, query, doc_id, text = (columns[key] for key in KEYS)
+    return LabelFile(path, label_format, lines, query_id, query, doc_id, text, relevance)
 
 
 def _strings(column: pa.ChunkedArray) -> Strings:

@@ -70,7 +70,7 @@ class _SharedStrings(Strings):
         return len(self._found)
 
     @property
-    def array(self) -> pa.DictionaryArray:  # type: ignore[override]
+    def array(self) -> pa.DictionaryArray:
         ids, starts = self._ids.vocabulary
         codes = starts[self._found % _PARTS] + self._found // _PARTS
         indices = pa.Array.from_buffers(pa.int32(), len(codes), [None, pa.py_buffer(codes)])

@@ -85,12 +85,12 @@ def rename_versions() -> None:
                 )
             )
     for table in ("labels", "batches"):
+        there = sa.table(table, sa.column("version", ID))
         for old, version in new.items():
-            there = sa.table(table, sa.column("version", ID))
             connection.execute(there.update().where(there.c.version == old).values(version=version))
     for row in connection.execute(sa.select(DESIGNS)).all():
-        if (version := new.get((row.parameters or {}).get("judge_version"))) is not None:
-            parameters = {**row.parameters, "judge_version": version}
+        if (renamed := new.get((row.parameters or {}).get("judge_version"))) is not None:
+            parameters = {**row.parameters, "judge_version": renamed}
             connection.execute(
                 DESIGNS.update().where(DESIGNS.c.design_id == row.design_id).values(parameters=parameters)
             )
