@@ -89,8 +89,8 @@ def rename_versions() -> None:
         for old, version in new.items():
             connection.execute(there.update().where(there.c.version == old).values(version=version))
     for row in connection.execute(sa.select(DESIGNS)).all():
-        if (renamed := new.get((row.parameters or {}).get("judge_version"))) is not None:
-            parameters = {**row.parameters, "judge_version": renamed}
+        if (judged_by := new.get((row.parameters or {}).get("judge_version"))) is not None:
+            parameters = {**row.parameters, "judge_version": judged_by}
             connection.execute(
                 DESIGNS.update().where(DESIGNS.c.design_id == row.design_id).values(parameters=parameters)
             )
