@@ -116,8 +116,8 @@ def _merged(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, Int, list[Int]]:
     """One vocabulary; its codes that occur, by first appearance; and each column as places among those."""
     shared = columns[0][0] if columns else None
     if shared is None or any(ids is not shared for ids, _ in columns):
-        ids, codes = code_ids([ids.decode(codes) for ids, codes in columns])
-        return ids, np.arange(len(ids)), codes
+        merged, places = code_ids([ids.decode(codes) for ids, codes in columns])
+        return merged, np.arange(len(merged)), places
     never = sum(len(codes) for _, codes in columns)
     first = np.full(len(shared), never)
     end = never

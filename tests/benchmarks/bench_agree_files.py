@@ -59,8 +59,8 @@ def write(folder: Path, suffix: str, shared: bool) -> list[Path]:
     return paths
 
 
-def measure(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds, and the process's peak memory in MB."""
+def measure(command: Sequence[str]) -> tuple[float, float, float]:
+    """Seconds, of these on a processor, and the process's peak memory in MB."""
     started = time.perf_counter()
     with open(os.devnull, "w") as nowhere:
         child = os.posix_spawn(
@@ -69,7 +69,7 @@ def measure(command: Sequence[str]) -> tuple[float, float]:
         _, status, usage = os.wait4(child, 0)
     if status:
         sys.exit(f"{' '.join(command)} failed")
-    return time.perf_counter() - started, usage.ru_maxrss / 1024
+    return time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -81,14 +81,14 @@ def main() -> None:
             ours = [sys.executable, "-m", "quati_pool", "agree"]
             ours += [part for name, path in zip("ab", paths, strict=True) for part in ("--labels", f"{name}={path}")]
             theirs = [sys.executable, "-c", PEER, *paths]
-            measured: list[list[tuple[float, float]]] = [[], []]
+            measured: list[list[tuple[float, float, float]]] = [[], []]
             for _ in range(repeat):
                 for found, command in zip(measured, (ours, theirs), strict=True):
                     found.append(measure(command))
         cells = []
         for found in measured:
-            taken, held = (statistics.median(column) for column in zip(*found, strict=True))
-            cells.append(f"{taken:.1f} s, {held:.0f} MB")
+            taken, busy, held = (statistics.median(column) for column in zip(*found, strict=True))
+            cells.append(f"{taken:.1f} s ({busy:.1f} s), {held:.0f} MB")
         passages = f"{EACH if shared else QUERIES * EACH:,} passages"
         print(f"| {suffix[1:]}, {passages} | {' | '.join(cells)} |", flush=True)
 
