@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from quati_pool.files.artefacts import digest
+from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
 from quati_pool.store.errors import StoreError
 from tests.plugin_package import write_dist_info
+from tests.store.cluster import Cluster
 from tests.store.make_revision import FOLDER
 
 LEXICAL = "quati_pool.judging.lexical:Lexical"
@@ -61,6 +63,25 @@ def test_a_version_is_the_hash_of_the_renamed_definition(former: sqlite3.Connect
     assert versions(tmp_path, was) == (digest(renamed), renamed)
     with Store.open(None, tmp_path) as store:
         assert store.definition(was) is None
+
+
+def test_postgresql_renames_versions_too(cluster: Cluster) -> None:
+    name = cluster.create()
+    definition = {"judge": "quati_pool.judging.llm:LlmJudge", "model": "m", "temperature": 0.0}
+    was = digest(definition)
+    with cluster.connect(name) as connection:
+        connection.execute((FOLDER / "0002.sql").read_bytes())
+        connection.execute("SET search_path = public")
+        connection.execute("INSERT INTO versions VALUES (%s, 'judge', %s, now())", (was, json.dumps(definition)))
+        connection.execute("UPDATE labels SET version = %s WHERE version = 'v1'", (was,))
+        connection.execute("UPDATE designs SET parameters = %s", (json.dumps({"judge_version": was}),))
+    with Store.open(cluster.url(name), Path()) as store:
+        now = digest({**definition, "judge": "judge/llm@1"})
+        assert {one.version for one in store.labelers("pira") if one.kind == "judge"} == {now}
+        assert store.definition(was) is None
+        [design] = Assignments(store, "pira").designs()
+        assert design.parameters == {"judge_version": now}
+    cluster.drop(name)
 
 
 def test_grades_that_were_hashed_as_numbers(former: sqlite3.Connection, tmp_path: Path) -> None:
