@@ -65,6 +65,15 @@ def test_the_wheel_carries_sample_and_prompts_inside_the_package(wheel: Path) ->
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"quati_pool", "annotator_app"}
 
 
+def test_the_wheel_finds_its_prompts_away_from_the_checkout(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    script = "from quati_pool.judging.prompts import bundled_prompts; print(*{p.path for p in bundled_prompts()})"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    command = [sys.executable, "-c", script]
+    ran = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+    assert set(map(Path, ran.stdout.split())) == {tmp_path / "quati_pool" / "bundled" / "prompts" / n for n in PROMPTS}
+
+
 def test_the_wheel_carries_its_licences_and_types(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     [folder] = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
@@ -126,15 +135,6 @@ def test_the_standard_install_brings_what_computes_rank_biased_precision(wheel: 
     assert asked[0].startswith("Requires-Dist: ir-measures[cwl-eval]>=")
     assert "extra ==" not in asked[0]
     assert "\ncwl-eval==" in (ROOT / "constraints.txt").read_text(encoding="utf-8")
-
-
-def test_the_wheel_finds_its_prompts_away_from_the_checkout(wheel: Path, tmp_path: Path) -> None:
-    zipfile.ZipFile(wheel).extractall(tmp_path)
-    script = "from quati_pool.judging.prompts import bundled_prompts; print(*{p.path for p in bundled_prompts()})"
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-c", script]
-    ran = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
-    assert set(map(Path, ran.stdout.split())) == {tmp_path / "quati_pool" / "bundled" / "prompts" / n for n in PROMPTS}
 
 
 @pytest.mark.slow

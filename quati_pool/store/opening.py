@@ -99,6 +99,8 @@ def _upgrade(connection: Connection, place: Place) -> None:
             f"{place.name}: was written by a newer quati-pool (revision {revision}; this one knows up to {HEAD}); "
             "run: pip install --upgrade quati-pool"
         )
+    if revision is not None:
+        _log.warning("%s: is brought from revision %s to %s", place.name, revision, HEAD)
     command.upgrade(config, "head")
     if place.path is not None and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
         raise StoreError(

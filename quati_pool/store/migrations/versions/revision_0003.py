@@ -60,6 +60,11 @@ def upgrade() -> None:
     if op.get_bind().dialect.name == "sqlite":
         for name, create in (("labels", create_labels), ("attempts", create_attempts), ("designs", create_designs)):
             rebuild(name, create)
+        op.create_index("attempts_by_label", "attempts", ["label_seq"])
+        rename_versions()
+        op.create_index("labels_by_query", "labels", ["collection", "labeler_id", "version", "query_id"])
+        op.create_index("labels_by_content", "labels", ["version", "content_sha"])
+        op.create_index("labels_by_nonce", "labels", ["nonce"], unique=True, sqlite_where=NONCE)
     else:
         for table, constraint, condition in (
             ("labels", "known_phase", PHASES),
@@ -69,7 +74,7 @@ def upgrade() -> None:
         ):
             op.drop_constraint(constraint, table, type_="check")
             op.create_check_constraint(constraint, table, condition)
-    rename_versions()
+        rename_versions()
 
 
 def rename_versions() -> None:
@@ -133,8 +138,8 @@ def digest(value: Any) -> str:
 
 
 def rebuild(name: str, create: Callable[[], None]) -> None:
-    """SQLite changes a table's conditions only by a new table. References by other tables stay as they are, as
-    foreign keys are off and renaming is the one of old."""
+    """SQLite changes a table's conditions only by a new table, which has no index yet. References by other tables
+    stay as they are, as foreign keys are off and renaming is the one of old."""
     former = f"{name}_0002"
     connection = op.get_bind()
     for index in sa.inspect(connection).get_indexes(name):
@@ -178,9 +183,6 @@ def create_labels() -> None:
         sa.CheckConstraint("(status = 'ok') = (relevance IS NOT NULL)", name="grade_if_and_only_if_ok"),
         sqlite_autoincrement=True,
     )
-    op.create_index("labels_by_query", "labels", ["collection", "labeler_id", "version", "query_id"])
-    op.create_index("labels_by_content", "labels", ["version", "content_sha"])
-    op.create_index("labels_by_nonce", "labels", ["nonce"], unique=True, sqlite_where=NONCE)
 
 
 def create_attempts() -> None:
@@ -210,7 +212,6 @@ def create_attempts() -> None:
         sa.CheckConstraint(STATES, name="known_status"),
         sqlite_autoincrement=True,
     )
-    op.create_index("attempts_by_label", "attempts", ["label_seq"])
 
 
 def create_designs() -> None:
