@@ -43,14 +43,14 @@ from quati_pool.steps.plan_parts import (
     share_left,
     total,
 )
-from quati_pool.steps.plan_stores import RUN_ROW, planned_pool, planned_store
+from quati_pool.steps.plan_stores import FUSED_ROW, RUN_ROW, planned_pool, planned_store
 from quati_pool.steps.plan_times import Times, Wanted, stages_of
 from quati_pool.steps.systems import current
 
 # Parameters that keep some of a model's dimensions only.
 _CUT = ("dimensions", "dimension", "truncate_dim")
-# Of one fused document: hash, sum and sort; and the columns that hold it.
-_FUSION_SECONDS, _FUSION_BYTES = 0.5e-6, 200
+# Of one fused document: hash, sum and sort; and the columns that hold it. What reading runs loads.
+_FUSION_SECONDS, _FUSION_BYTES, _READING = 0.5e-6, 200, 100 * 2**20
 
 
 @dataclass(frozen=True)
@@ -222,10 +222,10 @@ class _Found:
             if isinstance(system, FusionSystem):
                 there, left = (["run current"], 0.0) if self._current(run_tag) else ([], 1.0)
                 estimate, problem = self._fusion(run_tag)
-                parts = self._parts(run_tag, estimate, {"run": left}, encodes=False)
-                return PlannedSystem(
-                    run_tag, what, corpus, estimate, problem, tuple(there), left, None, parts=parts[1:]
-                )
+                parts = self._parts(run_tag, estimate, {"index": left, "run": left}, encodes=False)
+                if estimate is not None:
+                    estimate = replace(estimate, disk=round(sum(part.disk for part in parts)))
+                return PlannedSystem(run_tag, what, corpus, estimate, problem, tuple(there), left, None, parts=parts)
             if len(names) > 1:
                 problem = "draws on several corpora, which a reranker cannot"
                 return PlannedSystem(run_tag, what, corpus, None, problem, (), 1.0, None)
@@ -274,10 +274,11 @@ class _Found:
     ) -> tuple[PlannedPart, ...]:
         if estimate is None:
             return ()
+        row = FUSED_ROW if isinstance(self.config.systems[run_tag], FusionSystem) else RUN_ROW
         rows = (self.queries or 0) * self.config.run_depth
         if self.keys.deep(run_tag):
             rows += (self.queries or 0) * self.config.search_depth(run_tag)
-        parts = parts_of(estimate, encodes=encodes, gpu_hours=hours, run_disk=RUN_ROW * rows)
+        parts = parts_of(estimate, encodes=encodes, gpu_hours=hours, run_disk=row * rows)
         return tuple(
             replace(part, left=left.get(part.stage, 1.0), shared=part.stage in (shared or {})) for part in parts
         )
@@ -308,7 +309,9 @@ class _Found:
             return None, "the number of queries is not known"
         rows = self.queries * self.config.input_depth(run_tag) * len(self.config.needs(run_tag))
         line = f"{run_tag}: at most {rows:,} documents of {len(self.config.needs(run_tag))} runs"
-        return Estimate(disk=0, memory=rows * _FUSION_BYTES, seconds=rows * _FUSION_SECONDS, arithmetic=(line,)), None
+        return Estimate(
+            disk=0, memory=_READING + rows * _FUSION_BYTES, seconds=rows * _FUSION_SECONDS, arithmetic=(line,)
+        ), None
 
     def _there(
         self, run_tag: str, component: Component, identity: str, corpus: str

@@ -8,8 +8,8 @@ from quati_pool.config import PoolConfig
 from quati_pool.steps.plan_corpora import CorpusSize
 from quati_pool.steps.plan_parts import PlannedStore, Seconds
 
-RUN_ROW = 12
-"""Bytes of a row of a packed TREC run (tests/benchmarks/RESULTS.md)."""
+RUN_ROW, FUSED_ROW = 12, 7
+"""Bytes of a row of a packed TREC run, and of a fused one, whose scores repeat (tests/benchmarks/RESULTS.md)."""
 
 # Of a passage in a store: the ends of id and text (4 bytes each), its hash and its place among the sorted hashes
 # (8 each), and what Arrow adds to a batch of 4,096.

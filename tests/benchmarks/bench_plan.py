@@ -49,6 +49,7 @@ SYSTEMS = {
     "rrf": "{fuse: [first, second], depth: 100}",
 }
 FIRST = ("first", "second")
+MADE = ("cache/indexes", "cache/encodings", "cache/candidates", "runs")
 
 
 class Measured(NamedTuple):
@@ -143,7 +144,7 @@ def size(folder: Path) -> int:
     """Bytes of what a build makes: cache, runs."""
     return sum(
         file.stat().st_size
-        for name in ("cache/indexes", "cache/encodings", "cache/candidates", "runs")
+        for name in MADE
         for file in (folder / name).rglob("*")
         if file.is_file() and not file.name.endswith(".meta.json") and file.name.split(".")[0] not in FIRST
     )
@@ -165,8 +166,18 @@ def planned(path: Path, *only: str) -> dict[str, Any]:
 
 def built(path: Path, run_tag: str, idle: int) -> Measured:
     clear(path.parent)
-    _, peak, seconds = run("build", "-c", str(path), "--only", run_tag)
-    return Measured(size(path.parent), peak - idle, seconds)
+    _, peak, _ = run("build", "-c", str(path), "--only", run_tag)
+    return Measured(size(path.parent), peak - idle, stage_seconds(path.parent))
+
+
+def stage_seconds(folder: Path) -> float:
+    """Seconds of the stages that were carried out, as their sidecars say."""
+    places = [path for name in MADE for path in (folder / name).glob("*.meta.json")]
+    return sum(
+        json.loads(path.read_text("utf-8")).get("seconds", 0.0)
+        for path in places
+        if path.name.split(".")[0] not in FIRST
+    )
 
 
 def main() -> None:

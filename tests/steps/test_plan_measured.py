@@ -263,3 +263,10 @@ def test_the_report_shows_ranges_and_the_data_both_ends(tmp_path: Path) -> None:
     assert {"seconds", "seconds_low", "seconds_high"} <= set(data["total"]) & set(data["corpora"][0])
     row = next(row for row in tables(found)[0].rows if row[0] == "bm25s")
     assert row[5] == "66.7 s to 2.5 min"
+
+
+def test_the_run_of_a_fusion_is_planned(made: tuple[Path, Plan]) -> None:
+    path, before = made
+    (part,) = (part for part in _system(before, "rrf").parts if part.disk)
+    real = (path.parent / "runs" / "rrf.trec.gz").stat().st_size
+    assert real / 1.5 < part.disk < 1.5 * real
