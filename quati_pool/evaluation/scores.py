@@ -201,9 +201,9 @@ class _Evaluator:
             ranking = self._rankings.of(rows)
             for evaluator in self._evaluators:
                 for metric in _computed(evaluator, ranking):
-                    place = self._column[id(metric.measure)], int(metric.query_id)
-                    values[place] = metric.value
-                    given[place] = True
+                    at = self._column[id(metric.measure)], int(metric.query_id)
+                    values[at] = metric.value
+                    given[at] = True
         except Exception as error:
             raise _failed(self._wanted, error) from error
         in_run = np.zeros(values.shape[1], dtype=bool)
