@@ -259,7 +259,8 @@ def test_one_file_of_several_annotators_is_parted_by_name(here: Path, cli: Cli) 
     assert data["pairs"][0]["confusion"] == [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]]
     assert data["people"] == ["A", "B"]
     unnamed = data_of(cli("agree", "--labels", "all.jsonl#ana", "--labels", "all.jsonl#bruno", "--format", "json"))
-    assert (unnamed["labelers"], unnamed["overall"]) == (["ana", "bruno"], data["overall"])
+    assert unnamed["labelers"] == ["ana", "bruno"]
+    assert unnamed["overall"] == {**data["overall"], "labelers": ["ana", "bruno"]}
     done = cli("agree", "--labels", "A=all.jsonl", "--labels", "B=b.qrels")
     assert done.status == 1
     assert done.err == (
@@ -300,7 +301,7 @@ def test_query_texts_take_their_ids_from_a_file_of_queries(here: Path, cli: Cli)
     ]
     (pair,) = data["pairs"]
     # Of 240: the paper's GPT-4 column is not to be had from the released qrels (docs, limits).
-    assert (pair["n"], round(pair["kappa"], 4)) == (len(both), 0.2381) == (27, 0.2381)
+    assert (pair["n"], round(pair["kappa"], 4)) == (len(both), 0.2529) == (26, 0.2529)
     assert pair["kappa"] == pytest.approx(float(cohen_kappa_score(*zip(*both, strict=True))))
     assert data["matched_by"] == "query_id and doc_id"
     assert {query["query_id"]: query["query"] for query in data["queries"]}.items() <= {

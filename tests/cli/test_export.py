@@ -193,9 +193,8 @@ def test_an_export_verifies_and_a_second_is_up_to_date(workspace: Path, export: 
     folder = workspace / "exports" / name
     assert first[-1].startswith(f"wrote exports/{name}: ")
     assert verify(folder) == []
-    assert json.loads((folder.parent / f"{name}.meta.json").read_bytes())["key"]["format"].startswith(
-        "quati_pool.release"
-    )
+    meta = json.loads((folder.parent / f"{name}.meta.json").read_bytes())
+    assert meta["key"]["format"] == f"export/{name}@1"
     before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
     assert said(export(name, *LABELERS)) == [f"exports/{name} is up to date"]
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
@@ -546,7 +545,7 @@ def test_no_command_leaves_a_lock_where_people_look(workspace: Path, tmp_path: P
     """Not next to outputs of the workspace or of anywhere else, nor next to the database; ``cache`` is the tool's."""
     for arguments in (
         ("build",), ("judge", "gold"), ("export", "qrels", "--labeler", "gold"),
-        ("export", "labels", "--labeler", "gold"), ("export", "beir", "-o", tmp_path / "elsewhere"),
+        ("export", "labels", "--labeler", "gold"), ("export", "beir", *LABELERS, "-o", tmp_path / "elsewhere"),
         ("agree", "--draws", "0"), ("evaluate", "gold", "--draws", "0"),
     ):  # fmt: skip
         done = cli(*arguments)

@@ -38,14 +38,13 @@ def test_plan_in_every_format(tiny: Path, cli: Cli, how: str) -> None:
     if how == "json":
         data = json.loads(done.out)
         assert [system["run_tag"] for system in data["systems"]] == ["bm25s", "theirs"]
-        assert set(data) == {"collection", "queries", "corpora", "systems", "total", "left", "undefined"}
-        assert data["corpora"][0] | {"characters": 0} == {
-            "name": "corpus",
-            "passages": 3,
-            "characters": 0,
-            "exact": True,
-            "source": "counted",
-        }
+        assert set(data) == {
+            "collection", "queries", "corpora", "pool", "systems", "total", "left", "stages_measured", "undefined",
+        }  # fmt: skip
+        corpus = data["corpora"][0]
+        assert corpus.items() >= {"name": "corpus", "passages": 3, "exact": True, "source": "counted"}.items()
+        assert 0 < corpus["seconds_low"] < corpus["seconds"] < corpus["seconds_high"]
+        assert min(corpus["disk"], corpus["memory"]) > 0
     if how == "csv":
         title, _, first = done.out.split("\n\n")[0].partition("\n")
         assert title == "# Plan of tiny: nothing was run"
