@@ -259,7 +259,7 @@ CHANGES: dict[str, tuple[Callable[[Path], object], set[str], dict[str, str]]] = 
             "candidates bm25s": "index.k1 was 0.9, is 1.2",
             "run bm25s": "candidates.index.k1 was 0.9, is 1.2",
             "candidates rrf": "input.bm25s.index.k1 was 0.9, is 1.2",
-            "pool": "run.bm25s changed",
+            "pool": "run.bm25s-lsa.input.bm25s.index.k1 was 0.9, is 1.2",
         },
     ),
     "dimensions of a reranker": (

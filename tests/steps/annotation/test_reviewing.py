@@ -242,7 +242,7 @@ def test_what_was_read_is_read_again_as_soon_as_somebody_grades(here: Here) -> N
     assert seen(desk, tokens.lia, gap=2) == ["q1 d0", "q1 d2"]
 
 
-def test_the_command_line_knows_adjudicated_as_a_person(tmp_path: Path, cli: Cli) -> None:
+def test_the_command_line_knows_adjudicated_as_decisions_on_peoples_labels(tmp_path: Path, cli: Cli) -> None:
     with disputed(tmp_path) as (desk, tokens):
         for doc_id, grade in (("d0", 2), ("d1", 1)):
             decided(desk, tokens.lia, row(desk, tokens.lia, "q1", doc_id), grade, f"n {doc_id}")
@@ -255,6 +255,8 @@ def test_the_command_line_knows_adjudicated_as_a_person(tmp_path: Path, cli: Cli
     assert done.status == 0, done.err
     assert (tmp_path / "a.qrels").read_text(encoding="utf-8") == "q1 0 d0 2\nq1 0 d1 1\n"
     report = agree(config, ["adjudicated", "bia"], draws=0)
-    assert report.gathered.people == ["adjudicated", "bia"]
+    # A decision is made in sight of people's labels, and is no further person's.
+    assert report.gathered.people == ["bia"]
+    assert {source.name: source.members for source in report.gathered.sources}["adjudicated"] == {"ana", "bia"}
     # bia gave 3 and 1 where 2 and 1 was decided: one of two alike.
     assert report.pairs[0].values["agreement"] == 0.5
