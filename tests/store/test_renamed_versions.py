@@ -6,6 +6,7 @@ import json
 import logging
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -103,10 +104,32 @@ def test_a_plug_ins_judge_is_called_by_its_entry_point(
 
 
 @pytest.mark.parametrize(
+    ("declared", "called"), [("", "judge/stern"), ("id = 'judge/strict'", "judge/strict")], ids=["unnamed", "named"]
+)
+def test_a_plug_ins_judge_may_be_shown_where_its_code_is_not(
+    former: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: str, called: str
+) -> None:
+    """The former name was that of module and class, the entry point's is that of the package."""
+    package = tmp_path / "site" / "shows_stern"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("from shows_stern.code import Stern\n")
+    (package / "code.py").write_text(f"class Stern:\n    pass\n    {declared}\n")
+    points = "[quati_pool.judges]\nbroken = shows_stern:Gone\nstern = shows_stern:Stern\n"
+    write_dist_info(tmp_path / "site", "stern", "1.5", points)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    for name in ("shows_stern", "shows_stern.code"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    was = judged(former, {"judge": "shows_stern.code:Stern (stern 1.5)", "x": 1})
+    renamed = {"judge": f"{called}@1 (stern 1.5)", "x": 1}
+    assert versions(tmp_path, was) == (digest(renamed), renamed)
+
+
+@pytest.mark.parametrize(
     ("definition", "version", "why"),
     [
         ({"judge": "gone.judges:Gone (gone 1.0)"}, None, "no installed package has that judge"),
         ({"judge": LEXICAL}, "by-hand", "its version is not the hash of that"),
+        ({"judge": LEXICAL, "extra_body": {"1": 2, "a": 3}}, "by-hand", "its version is not the hash of that"),
     ],
 )
 def test_what_cannot_be_renamed_keeps_its_name_and_says_so(

@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import sqlalchemy as sa
@@ -121,14 +121,29 @@ def renamed_definition(version: str, definition: Any) -> dict[str, Any] | None:
 
 def plugin_identity(found: re.Match[str]) -> str | None:
     for point in entry_points(group="quati_pool.judges"):
-        if point.value == found["code"] and point.dist is not None and point.dist.name == found["package"]:
-            return f"judge/{point.name}@1 ({found['package']} {found['version']})"
+        if point.dist is None or point.dist.name != found["package"]:
+            continue
+        judge = loaded(point)
+        # An entry point may name a class where a package shows it, not where its code is.
+        if found["code"] in (point.value, f"{getattr(judge, '__module__', '')}:{getattr(judge, '__qualname__', '')}"):
+            declared = vars(judge).get("id") if isinstance(judge, type) else None
+            return f"{declared or f'judge/{point.name}'}@1 ({found['package']} {found['version']})"
     return None
+
+
+def loaded(point: EntryPoint) -> Any:
+    """What an entry point names; None where that cannot be had, which hinders no label of another's."""
+    try:
+        return point.load()
+    except (Exception, SystemExit):
+        return None
 
 
 def with_numbers(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {int(key) if re.fullmatch(r"-?\d+", key) else key: with_numbers(one) for key, one in value.items()}
+        # Names of one mapping are numbers all of them or none: others could not have been sorted.
+        numbers = all(re.fullmatch(r"-?\d+", key) for key in value)
+        return {int(key) if numbers else key: with_numbers(one) for key, one in value.items()}
     return [with_numbers(one) for one in value] if isinstance(value, list) else value
 
 
