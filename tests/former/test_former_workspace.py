@@ -157,8 +157,11 @@ def test_build_reuses_what_is_there(workspace: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_prepare_takes_finished_work_over(workspace: Path) -> None:
+    written = [workspace / "prepared" / name for name in ("00000.jsonl.gz", "00000.jsonl.gz.meta.json")]
+    before = [path.stat().st_ino for path in written]
     heard = Heard()
     prepare(workspace / "prepare.yaml", SerialEngine, heard)
+    assert [path.stat().st_ino for path in written] == before
     taken = [line for line in heard.lines if "taken over" in line]
     assert len(taken) == len([path for path in (workspace / "cache/preparation").iterdir() if path.is_dir()])
     shards = [line for line in heard.lines if "shard" in line]

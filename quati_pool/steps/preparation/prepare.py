@@ -119,7 +119,8 @@ class _Preparation:
         keys = [digest([tuple(part) for part in shard.parts])[:24] for shard in shards]
         found = phases(self._links, keys)
         self._place.mkdir(parents=True, exist_ok=True)
-        self._take_over(found, former_phases(self._links, keys))
+        former = former_phases(self._links, keys)
+        self._take_over(found, former)
         listed = self._place / f"shards-{digest(keys)[:16]}.json"
         save_shards(
             listed,
@@ -127,7 +128,7 @@ class _Preparation:
         )
         base = self._place
         before: Before | None = None
-        for phase in found:
+        for phase, formerly in zip(found, former, strict=True):
             folder = self._place / phase.name
             self._clear(folder)
             base = folder if phase.rewrites else base
@@ -139,7 +140,7 @@ class _Preparation:
                 drops = self._compare(phase, folder, keys, rows)
                 before = here._replace(drops=drops)
             else:
-                self._write(phase, keys, rows, here)
+                self._write(phase, formerly, keys, rows, here)
                 before = here
         return self._funnel(found[-1].key)
 
@@ -251,7 +252,7 @@ class _Preparation:
             self._note(f"{phase.end.label}: {note}")
         return done
 
-    def _write(self, phase: Phase, keys: Sequence[str], rows: Sequence[int], here: Before) -> None:
+    def _write(self, phase: Phase, formerly: Phase, keys: Sequence[str], rows: Sequence[int], here: Before) -> None:
         """Writes the files of a Sink, and removes those of ours that are not of it any more."""
         step = phase.end.step
         assert isinstance(step, Sink)
@@ -261,7 +262,9 @@ class _Preparation:
         total = int(ends[-1]) if len(ends) else 0
         if not total:
             self._note(f"{phase.end.label}: nothing is left to write; --explain shows what the steps dropped")
-        key = {"rows": phase.key, "shards": digest(list(keys)), "write": phase.end.key}
+        key, former = (
+            {"rows": one.key, "shards": digest(list(keys)), "write": one.end.key} for one in (phase, formerly)
+        )
         provenance = {"preparation": self._config.name, "seed": self._config.seed, "inputs": self._input_digest()}
         tasks = []
         for number in range(max(-(-total // step.rows), 1)):
@@ -283,6 +286,7 @@ class _Preparation:
                     tuple(stretches),
                     path,
                     {**key, "file": number},
+                    {**former, "file": number},
                     provenance,
                 )
             )

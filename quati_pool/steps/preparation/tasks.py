@@ -46,7 +46,8 @@ class ShardTask(NamedTuple):
 
 
 class WriteTask(NamedTuple):
-    """A file of rows: of each shard from which to before which of those left."""
+    """A file of rows: of each shard from which to before which of those left. A file of the key ``former`` holds the
+    same."""
 
     config: PrepareConfig
     steps: str
@@ -54,6 +55,7 @@ class WriteTask(NamedTuple):
     stretches: tuple[tuple[Rows, int, int], ...]
     path: Path
     key: dict[str, Any]
+    former: dict[str, Any]
     provenance: dict[str, Any]
 
 
@@ -293,5 +295,5 @@ def write_rows(task: WriteTask) -> None:
         step.write(path, batches())
         return {"rows": sum(stop - start for _, start, stop in task.stretches)}
 
-    if stale(task.path, task.key) is not None:
+    if stale(task.path, task.key) is not None and stale(task.path, task.former) is not None:
         write_file(task.path, task.key, task.provenance, fill)
