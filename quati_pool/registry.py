@@ -27,6 +27,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"there are: {', '.join(known)}" if known else "there are none"
 
 
+# The kinds of which 0.1.0 had a ``version`` in keys.
+_VERSIONED = ("retrievers", "rerankers", "fusions", "preparations")
+
+
 class Registry:
     """Components of one kind: name to ``module:attribute``."""
 
@@ -49,10 +53,13 @@ class Registry:
         return self._with_package(name, f"{self._id(name)}@{self._revision(name)}")
 
     def index_identity(self, name: str) -> str:
-        """What the index that a component keeps is called: ``index/lsa@1`` for all that share it."""
+        """What the index that a component keeps is called: ``index/lsa@1`` for all that share it. A retriever's own is
+        called by its name; others' by their kind too, as a package may have both of one name."""
         component = self.get(name)
         shared = self._declared(name, component, "index_identity")
-        own = f"index/{self._id(name).partition('/')[2]}@{self._revision(name)}"
+        called = self._id(name)
+        called = called.removeprefix("retriever/") if self.kind == "retrievers" else called
+        own = f"index/{called}@{self._revision(name)}"
         return self._with_package(name, shared or own)
 
     def _id(self, name: str) -> str:
@@ -83,8 +90,10 @@ class Registry:
         point = self._plugins[name]
         try:
             component = point.load()
-            if isinstance(vars(component).get("version"), int):
+            if self.kind in _VERSIONED and isinstance(getattr(component, "version", None), int):
                 raise TypeError("what it calls version is called revision now")
+            if not isinstance(getattr(component, "revision", 1), int):
+                raise TypeError("its revision is no int")
             # Without these the configuration and the listing would fail for everybody.
             _ = component.Parameters.model_fields, component.summary
         except (Exception, SystemExit) as error:

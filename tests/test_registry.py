@@ -205,3 +205,57 @@ def test_plugins_of_one_class_name_share_neither_index_nor_run(tmp_path: Path) -
     assert "run a: made in" in ran.stdout.split("pool: ")[-2]
     assert ran.stdout.count("index finds-") == 2
     assert "run a: reused" not in ran.stdout
+
+
+SHARED_NAME = """
+from typing import ClassVar
+from pydantic import BaseModel
+class Parts:
+    Parameters, summary = BaseModel, "a plug-in"
+class Finds(Parts):
+    pass
+class Ranks(Parts):
+    pass
+class Old(Parts):
+    version = 2
+class Older(Old):
+    pass
+class Odd(Parts):
+    revision = "main"
+"""
+SHARED_POINTS = """
+[quati_pool.retrievers]
+pair = pair:Finds
+older = pair:Older
+odd = pair:Odd
+[quati_pool.rerankers]
+pair = pair:Ranks
+[quati_pool.judges]
+old = pair:Old
+"""
+
+
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_dist_info(tmp_path, "pair", "1.0", SHARED_POINTS)
+    (tmp_path / "pair.py").write_text(SHARED_NAME)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "pair", raising=False)
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_retriever_and_a_reranker_of_one_name_share_an_index_only_where_they_say_so() -> None:
+    finds, ranks = Registry("retrievers", {}), Registry("rerankers", {})
+    assert finds.index_identity("pair") == "index/pair@1 (pair 1.0)"
+    assert ranks.index_identity("pair") == "index/reranker/pair@1 (pair 1.0)"
+
+
+@pytest.mark.usefixtures("pair")
+def test_what_a_plug_in_calls_its_revision() -> None:
+    retrievers = Registry("retrievers", {})
+    with pytest.raises(ConfigError, match="what it calls version is called revision now"):
+        retrievers.get("older")
+    with pytest.raises(ConfigError, match="its revision is no int"):
+        retrievers.get("odd")
+    # Judges never had one of that name: what theirs is, is theirs.
+    assert Registry("judges", {}).identity("old") == "judge/old@1 (pair 1.0)"

@@ -3,6 +3,7 @@ pool.yaml still asks for what lies there."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -136,7 +137,8 @@ def index_place(
     if own is None:
         return None
     key = {"engine": identity, "corpus": fingerprint, **own}
-    engine = identity.partition("@")[0].partition("/")[2]
+    # A folder's name, whatever a plug-in is called.
+    engine = re.sub(r"[^\w.-]+", "-", identity.rpartition("@")[0].removeprefix("index/"))
     places = [(workspace.index(engine, digest(each)), each) for each in (key, former_key(key))]
     return next((place for place in places if stale(*place) is None), places[0])
 
