@@ -11,6 +11,8 @@ import pytest
 
 from quati_pool.errors import ConfigError
 from quati_pool.registry import BENCHMARKS, FUSIONS, PREPARATIONS, RERANKERS, RETRIEVERS, Registry, nearest
+from quati_pool.steps.keys import index_place
+from quati_pool.workspace import Workspace
 from tests.plugin_package import write_dist_info
 
 PLUGIN = """
@@ -235,6 +237,11 @@ old = pair:Old
 """
 
 
+class KeepsIndex:
+    def index_key(self) -> dict[str, str]:
+        return {"language": "pt"}
+
+
 @pytest.fixture
 def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_dist_info(tmp_path, "pair", "1.0", SHARED_POINTS)
@@ -248,6 +255,21 @@ def test_a_retriever_and_a_reranker_of_one_name_share_an_index_only_where_they_s
     finds, ranks = Registry("retrievers", {}), Registry("rerankers", {})
     assert finds.index_identity("pair") == "index/pair@1 (pair 1.0)"
     assert ranks.index_identity("pair") == "index/reranker/pair@1 (pair 1.0)"
+
+
+@pytest.mark.parametrize(
+    ("identity", "name"),
+    [
+        ("index/lsa@1", "lsa"),
+        ("index/reranker/pair@1 (pair 1.0)", "reranker-pair"),
+        ("index/ours/two words@1 (pair 1.0)", "ours-two-words"),
+    ],
+)
+def test_an_indexs_folder_lies_in_that_of_all_whatever_it_is_called(tmp_path: Path, identity: str, name: str) -> None:
+    place = index_place(Workspace(tmp_path), KeepsIndex(), identity, "corpus")  # type: ignore[arg-type]
+    assert place is not None
+    assert place[0].parent == tmp_path / "cache" / "indexes"
+    assert place[0].name.rpartition("-")[0] == name
 
 
 @pytest.mark.usefixtures("pair")

@@ -138,7 +138,7 @@ def index_place(
         return None
     key = {"engine": identity, "corpus": fingerprint, **own}
     # A folder's name, whatever a plug-in is called.
-    engine = re.sub(r"[^\w.-]+", "-", identity.rpartition("@")[0].removeprefix("index/"))
+    engine = re.sub(r"[^\w.-]+", "-", identity.partition("@")[0].removeprefix("index/"))
     places = [(workspace.index(engine, digest(each)), each) for each in (key, former_key(key))]
     return next((place for place in places if stale(*place) is None), places[0])
 
