@@ -1,7 +1,7 @@
 """What ``build``, and ``judge`` of its settings, would stop at: files, fields, ids, models and packages that a
 ``pool.yaml`` names and that are not here. Builds, downloads and writes nothing.
 
-Corpora are read as far as their first passage; queries, prompts and files of pairs, which are small, whole.
+Corpora are read as far as their first passage; queries, runs, prompts and files of pairs, which are small, whole.
 """
 
 from __future__ import annotations
@@ -21,17 +21,21 @@ from quati_pool.files.label_files.reading import looks_like
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import Collected
 from quati_pool.files.queries import read_queries
+from quati_pool.files.runs import read_run_rows
 from quati_pool.files.validation import ValidationReport
 from quati_pool.judging.base import Setting
+from quati_pool.judging.llm import LlmJudge
 from quati_pool.judging.prompts import load_prompt
 from quati_pool.records import Ids, Query
 from quati_pool.registry import JUDGES, nearest
 from quati_pool.retrieval.base import Component
-from quati_pool.retrieval.encoders.models import ModelParameters
+from quati_pool.retrieval.encoders.models import ModelParameters, devices_of
+from quati_pool.retrieval.run_file import RunFileParameters
 from quati_pool.steps.inputs import Queries, corpus_key, load_queries, read_extra
 from quati_pool.steps.keys import Keys, component_name, site_of, used_corpora
 from quati_pool.steps.plan_corpora import PlanWorkspace
 from quati_pool.steps.systems import current
+from quati_pool.store.place import locate
 from quati_pool.yaml_file import Place, YamlFile
 
 
@@ -49,6 +53,7 @@ def validate_pool(path: Path, limit: int = 20) -> ValidationReport:
     found.labels()
     found.judges()
     found.annotation()
+    found.database()
     config = found.config
     summary = {
         "systems": len(config.systems),
@@ -98,8 +103,8 @@ class _Checks:
             if query_id not in ids:
                 hint = nearest(query_id, ids)
                 self._say(("queries", "ids", position), f"{name} has no query {query_id!r}; {hint}")
-        if settings.sample is not None and settings.sample > len(settings.ids or ids):
-            wanted = len(settings.ids or ids)
+        wanted = len(ids.intersection(settings.ids or ids))
+        if settings.sample is not None and settings.sample > wanted:
             self._say(("queries", "sample"), f"{settings.sample} of {wanted} queries; ask for fewer")
 
     def corpora(self) -> None:
@@ -111,19 +116,26 @@ class _Checks:
             self._corpus(place, self.config.corpora[name])
 
     def _corpus(self, place: Place, settings: CorpusConfig) -> None:
+        place = (*place, "path")
+        paths: dict[Path, None] = {}
         for pattern in [settings.path] if isinstance(settings.path, str) else settings.path:
-            for path in self._tried((*place, "path"), partial(self._files, pattern)) or ():
-                self._tried((*place, "path"), partial(self._first_passage, path, settings))
+            paths |= dict.fromkeys(self._tried(place, partial(self._files, pattern)) or ())
+        there = {path: self._tried(place, partial(self._has_passages, path, settings)) for path in paths}
+        empty = [path for path, has in there.items() if has is False]
+        if paths and len(empty) == len(paths):
+            self._add(place, InputError(min(paths), None, "holds no passages; expected at least one"))
+        else:
+            self.warnings += [f"{'.'.join(place)}: {path.name} holds no passages" for path in empty]
 
     def _files(self, pattern: str) -> list[Path]:
         return expand_paths(self.config.folder, pattern, self._workspace.made)
 
-    def _first_passage(self, path: Path, settings: CorpusConfig) -> None:
+    def _has_passages(self, path: Path, settings: CorpusConfig) -> bool:
         if path.is_dir():
             raise InputError(path, None, "is a folder; expected a file, or a glob such as folder/*.jsonl")
-        if not list(islice(read_file(path, settings.doc_id, settings.text), 1)):
-            raise InputError(path, None, "holds no passages; expected at least one")
-        self.checked["corpus files"] += 1
+        has = bool(list(islice(read_file(path, settings.doc_id, settings.text), 1)))
+        self.checked["corpus files"] += has
+        return has
 
     def systems(self) -> None:
         """Packages, files and models of every system whose run is not there already."""
@@ -146,7 +158,10 @@ class _Checks:
         component: Component = registry.get(name)(system.parameters, site_of(self.config, self._workspace))
         for file in component.inputs():
             try:
-                self._readable(self.config.folder / file)
+                if isinstance(system.parameters, RunFileParameters):
+                    self._run_file(self.config.folder / file, notes)
+                else:
+                    self._readable(self.config.folder / file)
             except QuatiPoolError as error:
                 faults.append(((*place, "path"), error))
         try:
@@ -154,6 +169,11 @@ class _Checks:
             self.checked["models"] += isinstance(system.parameters, ModelParameters) and not notes
         except QuatiPoolError as error:
             faults.append(((*place, "model") if isinstance(system.parameters, ModelParameters) else place, error))
+        if isinstance(system.parameters, ModelParameters) and system.parameters.device:
+            try:
+                devices_of(system.parameters)
+            except QuatiPoolError as error:
+                faults.append(((*place, "device"), error))
         try:
             self._keys().corpus(run_tag)
         except ConfigError as error:
@@ -167,6 +187,14 @@ class _Checks:
         """The first line of a file, which is thereby shown to be there and to be text."""
         if not list(islice(read_lines(path), 1)):
             raise InputError(path, None, "is empty; expected rows")
+        self.checked["files"] += 1
+
+    def _run_file(self, path: Path, notes: list[str]) -> None:
+        problems = Collected(1)
+        read_run_rows(path, problems)
+        if problems.count:
+            raise problems.errors[0]
+        notes += [f"{path.name} {warning}" for warning in problems.warnings]
         self.checked["files"] += 1
 
     def _keys(self, queries: Queries | None = None) -> Keys:
@@ -215,12 +243,18 @@ class _Checks:
         setting = Setting(self.config.folder, self.config.grades)
         for name, settings in self.config.judges.items():
             if isinstance(settings, JudgeConfig):
-                self._tried(("judges", name), partial(self._judge, settings, setting))
+                self._tried(("judges", name), partial(self._judge, name, settings, setting))
 
-    def _judge(self, settings: JudgeConfig, setting: Setting) -> None:
+    def _judge(self, name: str, settings: JudgeConfig, setting: Setting) -> None:
         judge = JUDGES.get(settings.judge)
         judge.require()
-        judge(settings.parameters, setting)
+        made = judge(settings.parameters, setting)
+        if isinstance(made, LlmJudge):
+            made.price()
+            try:
+                made.endpoint.key()
+            except QuatiPoolError as error:
+                self.warnings.append(f"judges.{name}: {error}")
         self.checked["judges ready"] += 1
 
     def annotation(self) -> None:
@@ -230,6 +264,10 @@ class _Checks:
             self._tried(("annotation", "prompt"), partial(load_prompt, prompt, self.config.folder))
         if guidelines is not None:
             self._tried(("annotation", "guidelines"), partial(self._readable, self.config.folder / guidelines))
+
+    def database(self) -> None:
+        """The address of the database of labels; nothing connects to it."""
+        self._tried(("labels", "url"), partial(locate, self.config.labels.url, self.config.folder))
 
     def _tried(self, place: Place, check: Callable[[], T]) -> T | None:
         """What a check gives; None where it found a fault, which is kept."""
@@ -248,6 +286,7 @@ class _Checks:
         else:
             told = " ".join(str(error).split()).removeprefix(f"{self.config.path}: ")
             name = ".".join(map(str, place))
+            told = told.removeprefix("labels: url: ")
             self._say(place, told.removeprefix(f"{name}: ").removeprefix(f"{place[-1]}: "))
 
     def _say(self, place: Place, message: str) -> None:

@@ -109,9 +109,19 @@ def test_a_corpus_is_read_no_further_than_its_first_passage(tiny: Path) -> None:
     path = tiny / "corpus.jsonl"
     path.write_text(path.read_text() + "this is no JSON\n")
     assert validate(tiny / "pool.yaml", None).ok
+
+
+def test_an_empty_file_of_a_corpus_is_pointed_out_and_an_empty_corpus_refused(tiny: Path) -> None:
     (tiny / "more.jsonl").write_text("")
-    (error,) = _errors(tiny, POOL.replace("corpus.jsonl", "[corpus.jsonl, more.jsonl]"))
-    assert "more.jsonl: holds no passages" in error
+    (tiny / "pool.yaml").write_text(POOL.replace("corpus.jsonl", "[corpus.jsonl, more.jsonl]"))
+    report = validate(tiny / "pool.yaml", None)
+    assert report.ok  # as build takes it
+    assert report.warnings == ["corpus.path: more.jsonl holds no passages"]
+    build(tiny / "pool.yaml", Listener())
+    (error,) = _errors(tiny, POOL.replace("corpus.jsonl", "more.jsonl"))
+    assert (
+        error == f"{tiny / 'pool.yaml'}:3: corpus.path: {tiny / 'more.jsonl'}: holds no passages; expected at least one"
+    )
 
 
 def test_queries_that_are_asked_for_and_not_there(tiny: Path) -> None:
@@ -120,6 +130,52 @@ def test_queries_that_are_asked_for_and_not_there(tiny: Path) -> None:
     assert "queries.ids.2: queries.tsv has no query 'q22'" in other
     (error,) = _errors(tiny, POOL.replace("queries.tsv", "queries.tsv\n  sample: 9"))
     assert error == f"{tiny / 'pool.yaml'}:6: queries.sample: 9 of 2 queries; ask for fewer"
+    (error,) = _errors(tiny, POOL.replace("queries.tsv", "queries.tsv\n  ids: [q1, q1]\n  sample: 2"))
+    assert error == f"{tiny / 'pool.yaml'}:7: queries.sample: 2 of 1 queries; ask for fewer"
+
+
+def test_runs_are_read_whole(tiny: Path) -> None:
+    (tiny / "old.trec").write_text("q1 Q0 d1 1 2.5 x\nq1 Q0 d2 2 high x\n")
+    (error,) = _errors(tiny, POOL + "  old: {retriever: run, path: old.trec}\n")
+    assert error == f"{tiny / 'old.trec'}:2: score 'high' is not a number; expected one such as 12.5"
+    (tiny / "old.trec").write_text("q1 Q0 d1 1 2.5 x")
+    report = validate(tiny / "pool.yaml", None)
+    assert report.ok
+    assert report.warnings[0].startswith("systems.old: old.trec has no line end after its last row")
+
+
+def test_what_a_language_model_and_its_labels_need(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("A_KEY_OF_OURS", raising=False)
+    judge = "  ours: {model: gpt-4o-mini, prompt: quati-en, api_key_env: A_KEY_OF_OURS"
+    (tiny / "pool.yaml").write_text(POOL + f"judges:\n{judge}}}\n")
+    report = validate(tiny / "pool.yaml", None)
+    assert report.ok  # build needs no key
+    assert report.warnings[0].startswith("judges.ours: there is no key for ")
+    prices, url = _errors(tiny, POOL + f"judges:\n{judge}, prices: mine.yaml}}\nlabels: {{url: nowhere}}\n")
+    assert prices.startswith(f"{tiny / 'pool.yaml'}:9: judges.ours: {tiny / 'mine.yaml'}: there is no such file")
+    assert url.startswith(f"{tiny / 'pool.yaml'}:10: labels.url: is no URL of a database")
+
+
+def test_devices_that_are_not_there_and_names_that_no_hub_has(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    monkeypatch.setattr(huggingface_hub.constants, "is_offline_mode", lambda: False)
+    dense.sentence_transformer(tiny / "model")
+    more = """\
+  none: {retriever: dense, model: model, device: "cuda:99"}
+  what: {retriever: dense, model: model, device: abacus}
+  here: {retriever: dense, model: model, device: cpu}
+  name: {retriever: dense, model: "my models/my dense"}
+"""
+    none, what, name = _errors(tiny, POOL + more)
+    assert (
+        none
+        == f"{tiny / 'pool.yaml'}:8: systems.none.device: this machine has no device 'cuda:99'; drop device:, or use cpu"
+    )
+    assert what.startswith(f"{tiny / 'pool.yaml'}:9: systems.what.device: there is no kind of device 'abacus'")
+    assert name.startswith(
+        f"{tiny / 'pool.yaml'}:11: systems.name.model: there is no model folder 'my models/my dense'"
+    )
 
 
 def test_faults_of_rows_keep_their_own_lines(tiny: Path) -> None:

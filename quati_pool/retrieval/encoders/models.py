@@ -167,6 +167,12 @@ def look(site: base.Site, parameters: ModelParameters, note: Callable[[str], Non
 
         if huggingface_hub.constants.is_offline_mode():
             raise
+        try:
+            huggingface_hub.utils.validate_repo_id(model)
+        except huggingface_hub.errors.HFValidationError:
+            raise ModelMissingError(
+                f"there is no model folder {model!r}, and no model on the hub has such a name"
+            ) from None
     note(f"model {model!r} is not on this machine: build would download it from the Hugging Face hub")
     return None
 
