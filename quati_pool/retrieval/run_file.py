@@ -17,7 +17,9 @@ from quati_pool.retrieval import base
 from quati_pool.retrieval.planning import Estimate, Work
 
 # Seconds a byte of the file; bytes of a row of the run in memory.
-_READ, _HELD = 2e-8, 100
+_READ, _HELD, _PACKED = 5e-8, 9.5, 3.5
+# Bytes of a row while it is read, where the file is not there.
+_ROW = 230
 
 
 class RunFileParameters(base.Parameters):
@@ -37,9 +39,11 @@ class RunFile(base.Retriever):
 
     def estimate(self, work: Work) -> Estimate:
         rows = work.queries * work.depth
-        seconds = _size(self.site.folder / self.parameters.path) * _READ
+        path = self.site.folder / self.parameters.path
+        size = _size(path) * (_PACKED if path.suffix == ".gz" else 1)
+        memory = round(size * _HELD or rows * _ROW)
         line = f"{self.parameters.path}: read, and at most {rows:,} rows kept"
-        return Estimate(disk=0, memory=rows * _HELD, seconds=seconds, arithmetic=(line,))
+        return Estimate(disk=0, memory=memory, seconds=size * _READ, arithmetic=(line,))
 
     def search(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context

@@ -19,6 +19,7 @@ from quati_pool.retrieval.encoders.models import ModelMissingError, ModelParamet
 from quati_pool.retrieval.planning import (
     GPU,
     STAND_INS,
+    START,
     Estimate,
     Work,
     gpu_hours,
@@ -404,7 +405,8 @@ def _assumed(system: RetrieverSystem | RerankSystem, work: Work, estimate: Estim
         encode=made.encode,
         memory=(estimate.memory or 0) + (made.memory or 0),
         device_memory=made.device_memory,
-        seconds=(estimate.seconds or 0) + (made.seconds or 0),
+        # Of a model that is not known, the index and the search are, but not the whole.
+        seconds=(made.seconds or 0) + START["neural"] + estimate.index.seconds + estimate.search.seconds,
         flops=made.flops,
         arithmetic=(*made.arithmetic, *estimate.arithmetic),
         notes=(f"{model} is taken to be {reason}",),
@@ -428,6 +430,7 @@ def _lacking(component: Component, site: Site) -> list[str]:
     variable = getattr(parameters, "api_key_env", None)
     if variable is not None and not os.environ.get(variable):
         lacking.append(f"no key in {variable}")
+    lacking += [f"no file {file}" for file in component.inputs() if not (site.folder / file).exists()]
     return lacking
 
 

@@ -6,6 +6,7 @@ import gzip
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from quati_pool.config import CorpusConfig, PoolConfig
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artefacts import digest, stale
-from quati_pool.files.corpus import expand_paths, read_passages
+from quati_pool.files.corpus import expand_paths, read_file, read_passages
 from quati_pool.files.formats import format_of
 from quati_pool.steps.inputs import corpus_key
 from quati_pool.workspace import Workspace
@@ -122,9 +123,11 @@ def _read(name: str, settings: CorpusConfig, paths: Sequence[Path], fingerprint:
     sampled_ids: list[str] = []
     each = -(-_SAMPLE // len(paths))
     for path in paths:
-        batch = next(read_passages([path], settings.doc_id, settings.text))
-        sample += batch.texts[:each]
-        sampled_ids += batch.doc_ids[:each]
+        for _, doc_id, text in islice(read_file(path, settings.doc_id, settings.text), each):
+            sampled_ids.append(doc_id)
+            sample.append(text)
+    if not sample:
+        raise InputError(paths[0], None, "holds no passages; expected at least one")
     mean = sum(map(len, sample)) / len(sample)
     named = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
     source = f"estimated from the size of {named}"

@@ -159,6 +159,9 @@ def as_data(plan: Plan) -> dict[str, Any]:
             undefined[f"corpora.{size.name}"] = size.source
     if plan.queries is None:
         undefined["queries"] = plan.queries_from
+    if plan.pool is None:
+        some = len(plan.systems) < len(plan.config.systems)
+        undefined["pool"] = "only some systems are planned" if some else "the size of corpus or queries is not known"
     return {
         "collection": plan.config.name,
         "queries": plan.queries,
@@ -182,11 +185,16 @@ def as_data(plan: Plan) -> dict[str, Any]:
     }
 
 
+_UNSAID = "its component does not say, or the sizes of its model are not known here"
+_NO_MODEL = "no model of its own, or one whose size is not known"
 _REASONS = {
-    "disk": "its component does not say",
-    "memory": "its component does not say",
+    "disk": _UNSAID,
+    "memory": _UNSAID,
+    "device_memory": _NO_MODEL,
+    "flops": _NO_MODEL,
+    "tokens": "no server is asked",
     "seconds": "nothing tells how fast it is: no model whose size is known works here",
-    "gpu_hours": "no model of its own, or one whose size is not known",
+    "gpu_hours": _NO_MODEL,
     "cost": "no server is paid, or the price is not known",
 }
 

@@ -323,6 +323,63 @@ def test_data_has_a_reason_for_every_null(tiny: Path) -> None:
     assert {f"systems.bm25s.{name}" for name in nulls} <= set(data["undefined"])
 
 
+def test_every_null_has_its_reason(tiny: Path) -> None:
+    more = "  ours: {retriever: dense, model: no/body}\n  sent: {retriever: openai-embedding, model: nobodys}\n"
+    (tiny / "pool.yaml").write_text(POOL + more, encoding="utf-8")
+    _all_reasoned(as_data(plan(tiny / "pool.yaml")))
+    _all_reasoned(as_data(plan(tiny / "pool.yaml", only=["lsa"])))
+    (tiny / "queries.tsv").unlink()
+    (tiny / "corpus.jsonl").unlink()
+    _all_reasoned(as_data(plan(tiny / "pool.yaml")))
+
+
+def _all_reasoned(data: dict[str, Any]) -> None:
+    reasons = data["undefined"]
+    for system in data["systems"]:
+        place = f"systems.{system['run_tag']}"
+        for name in set(system) - {"shares", "problem", "seconds_low", "seconds_high"}:
+            assert system[name] is not None or place in reasons or f"{place}.{name}" in reasons, (place, name)
+    assert data["pool"]["disk"] is not None or "pool" in reasons
+    assert all(size["disk"] is not None or f"corpora.{size['name']}" in reasons for size in data["corpora"])
+
+
+def test_a_model_still_to_be_named_takes_the_time_of_index_and_search_too(tiny: Path) -> None:
+    more = "  sp: {retriever: splade, model: <yours>}\n  co: {retriever: colbert, model: <yours>, index: ivf}\n"
+    more += "  jar: {retriever: splade, model: <yours>, search: lucene}\n"
+    (tiny / "pool.yaml").write_text(POOL + more, encoding="utf-8")
+    systems = {system.run_tag: system for system in plan(tiny / "pool.yaml").systems}
+    for run_tag in ("sp", "co", "jar"):
+        # Every part is a range, none of it negative: before, index and search were taken from the encoding.
+        for part in systems[run_tag].parts:
+            assert part.seconds is not None
+            assert 0 <= part.seconds.low <= part.seconds.middle <= part.seconds.high
+    inverted, lucene = systems["sp"].seconds, systems["jar"].seconds
+    assert inverted is not None
+    assert lucene is not None
+    assert lucene.middle - inverted.middle > 2.9  # Java's start, 3 s
+
+
+def test_a_run_from_a_file_is_read_whole(tiny: Path) -> None:
+    (tiny / "pool.yaml").write_text(POOL + "  theirs: {retriever: run, path: theirs.trec}\n", encoding="utf-8")
+    absent = next(system for system in plan(tiny / "pool.yaml").systems if system.run_tag == "theirs")
+    assert absent.there == ("no file theirs.trec",)
+    (tiny / "theirs.trec").write_text("q1 Q0 d1 1 2.5 theirs\n" * 1000, encoding="utf-8")
+    here = next(system for system in plan(tiny / "pool.yaml").systems if system.run_tag == "theirs")
+    assert here.there == ()
+    assert here.estimate is not None
+    # 1,000,000 rows of 24.4 MiB took 239 MiB and 1.6 s, however few are kept.
+    assert here.estimate.memory == pytest.approx(22_000 * 239 / 24.4, rel=0.1)
+
+
+def test_an_empty_file_of_a_large_corpus_is_passed_over(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan_corpora, "_HEAD", 100)
+    (tiny / "empty.jsonl").write_text("")
+    text = POOL.replace("path: corpus.jsonl", "path: [empty.jsonl, corpus.jsonl]")
+    (tiny / "pool.yaml").write_text(text, encoding="utf-8")
+    (size,) = plan(tiny / "pool.yaml").corpora
+    assert size.passages == 3
+
+
 # ---- the paper's systems
 
 

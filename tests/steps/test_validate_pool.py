@@ -168,10 +168,7 @@ def test_devices_that_are_not_there_and_names_that_no_hub_has(tiny: Path, monkey
   name: {retriever: dense, model: "my models/my dense"}
 """
     none, what, name = _errors(tiny, POOL + more)
-    assert (
-        none
-        == f"{tiny / 'pool.yaml'}:8: systems.none.device: this machine has no device 'cuda:99'; drop device:, or use cpu"
-    )
+    assert none.startswith(f"{tiny / 'pool.yaml'}:8: systems.none.device: this machine has no device 'cuda:99'")
     assert what.startswith(f"{tiny / 'pool.yaml'}:9: systems.what.device: there is no kind of device 'abacus'")
     assert name.startswith(
         f"{tiny / 'pool.yaml'}:11: systems.name.model: there is no model folder 'my models/my dense'"
