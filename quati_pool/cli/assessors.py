@@ -71,12 +71,12 @@ def revoke(
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
     release: Annotated[
-        bool, typer.Option("--release", help="Give the pairs that were theirs alone (assign --to) to whoever comes.")
+        bool, typer.Option("--release", help="Give the pairs that were theirs alone (assign --to) to anyone who comes.")
     ] = False,
 ) -> None:
     """Take somebody's code back: their sessions end at once, their labels stay."""
     from quati_pool.steps.annotation.assessors import revoke as step
 
     released = step(config, name, database, release=release)
-    given = f"; {released:,} of their pairs are for whoever comes now" if release else ""
+    given = f"; {released:,} of their pairs are for anyone who comes now" if release else ""
     typer.echo(f"the code of {name} opens nothing any more; their labels stay{given}", err=True)

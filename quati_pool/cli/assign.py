@@ -44,7 +44,7 @@ def assign(
     overlap: Annotated[int, typer.Option(min=1, help="How many people grade each pair.")] = 1,
     load: Annotated[int | None, typer.Option(min=1, help="Pairs that a person gets at most.")] = None,
     to: Annotated[
-        str | None, typer.Option(metavar="ANA,BIA", help="Only these people; whoever comes by default.")
+        str | None, typer.Option(metavar="ANA,BIA", help="Only these people; anyone who comes by default.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Of the choice; pool.yaml's by default.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be chosen; write nothing.")] = False,

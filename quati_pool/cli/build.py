@@ -36,7 +36,7 @@ def build(
         list[str] | None, typer.Option(metavar="SYSTEM", help="Make only this system's run (repeatable).")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Make everything anew, or what --only names, though nothing changed.")
+        bool, typer.Option("--force", help="Make everything again, or what --only names, though nothing changed.")
     ] = False,
     engine: Annotated[
         EngineName | None,
@@ -53,7 +53,7 @@ def build(
 ) -> None:
     """Run all systems, pool their results to the depth, and say how diverse the pool is.
 
-    Writes runs/, pool.jsonl.gz and reports/ beside the pool.yaml. What is finished and unchanged is
+    Writes runs/, pool.jsonl.gz and reports/ next to the pool.yaml. What is finished and unchanged is
     reused; a build that was killed is finished by running it again, with an engine or without.
     """
     if workers is not None and engine is None:

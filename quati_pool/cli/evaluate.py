@@ -132,7 +132,7 @@ def evaluate(
 
     Measures the workspace's runs under its labelers' grades, or files. Tables (.md, .tex, .csv, .json),
     the values of every query and figures go to reports/, or to -o DIR. Sets of runs (--run 1M=… --run 10M=…)
-    stand side by side; named like the qrels, each goes under its own.
+    are shown side by side; named like the qrels, each goes under its own.
     """
     from quati_pool.steps.evaluate import Settings
     from quati_pool.steps.evaluate import evaluate as step

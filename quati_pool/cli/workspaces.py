@@ -60,7 +60,7 @@ def demo(
     commands = {
         f"cd {shlex.quote(str(folder))}": "",
         "zcat pool.jsonl.gz | head -1": "a pair to judge, with every system's rank",
-        "less reports/agreement.md": "all tables of agreement; .tex, .csv and figures beside it",
+        "less reports/agreement.md": "all tables of agreement; .tex, .csv and figures next to it",
         "quati-pool report": "everything on one page: reports/report.html",
         "quati-pool export bundle": "the collection as it would be published",
         "quati-pool prompts": "prompts for LLM judges, in several languages",

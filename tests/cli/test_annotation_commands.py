@@ -252,7 +252,7 @@ def test_what_a_revoked_person_had_alone_goes_to_whoever_comes(workspace: Path, 
     assert cli("assign", "--random", 4, "--to", "ana").status == 0
     ran = cli("assessors", "revoke", "ana", "--release")
     assert (
-        "the code of ana opens nothing any more; their labels stay; 4 of their pairs are for whoever comes now"
+        "the code of ana opens nothing any more; their labels stay; 4 of their pairs are for anyone who comes now"
         in ran.err
     )
     assert "0 of their pairs" in cli("assessors", "revoke", "ana", "--release").err

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -201,6 +204,15 @@ def test_a_name_on_the_hub_would_be_downloaded_and_is_a_fault_only_offline(
     monkeypatch.setattr(huggingface_hub.constants, "is_offline_mode", lambda: True)
     (error,) = validate(tiny / "pool.yaml", None).errors
     assert str(error).startswith(f"{tiny / 'pool.yaml'}:8: systems.e5.model: model 'nobody/has-this-model' is neither")
+
+
+def test_a_name_on_the_hub_in_a_process_of_its_own(tiny: Path) -> None:
+    (tiny / "pool.yaml").write_text(POOL + "  e5: {retriever: dense, model: nobody/has-this-model}\n")
+    environment = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
+    command = [sys.executable, "-m", "quati_pool", "validate", str(tiny / "pool.yaml")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "warning: systems.e5: model 'nobody/has-this-model' is not on this machine" in done.stderr
 
 
 def test_a_model_of_another_kind_and_one_without_its_words(tiny: Path) -> None:

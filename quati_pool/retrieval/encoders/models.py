@@ -164,12 +164,14 @@ def look(site: base.Site, parameters: ModelParameters, note: Callable[[str], Non
         if _is_path(model) or (len(Path(model).parts) > 1 and (site.folder / first).is_dir()):
             raise
         import huggingface_hub
+        from huggingface_hub.errors import HFValidationError
+        from huggingface_hub.utils import validate_repo_id
 
         if huggingface_hub.constants.is_offline_mode():
             raise
         try:
-            huggingface_hub.utils.validate_repo_id(model)
-        except huggingface_hub.errors.HFValidationError:
+            validate_repo_id(model)
+        except HFValidationError:
             raise ModelMissingError(
                 f"there is no model folder {model!r}, and no model on the hub has such a name"
             ) from None
