@@ -164,13 +164,14 @@ def look(site: base.Site, parameters: ModelParameters, note: Callable[[str], Non
         if _is_path(model) or (len(Path(model).parts) > 1 and (site.folder / first).is_dir()):
             raise
         import huggingface_hub
+        from huggingface_hub import utils
         from huggingface_hub.errors import HFValidationError
-        from huggingface_hub.utils import validate_repo_id
 
+        names: Any = utils
         if huggingface_hub.constants.is_offline_mode():
             raise
         try:
-            validate_repo_id(model)
+            names.validate_repo_id(model)
         except HFValidationError:
             raise ModelMissingError(
                 f"there is no model folder {model!r}, and no model on the hub has such a name"
