@@ -49,8 +49,8 @@ def validate(
 
     Every error is a line path:line: what is wrong; what was expected. Of a corpus, errors of one kind are one line
     with their count and first places. Of a pool.yaml all is listed that build and judge would stop at: files, fields,
-    query ids, models, packages, prompts; corpora are read as far as their first passage, and nothing is built,
-    downloaded or written. Warnings do not fail a file.
+    query ids, rows of runs, models, devices, packages, prompts; corpora are read as far as their first passage, and
+    nothing is built, downloaded or written. Warnings do not fail a file.
     """
     from quati_pool.steps.validate import validate as step
 
