@@ -54,7 +54,8 @@ class Swap:
 
     ``difference_a`` (positive) and ``difference_b`` (negative) are means of ``better`` less ``worse``.
     ``p_a`` and ``p_b`` are adjusted by Holm over all pairs of systems; where the test is undefined they
-    are None, not significant, and ``undefined_a`` or ``undefined_b`` says why.
+    are None, not significant, and ``undefined_a`` or ``undefined_b`` says why. Where means go over the runs' own
+    queries, the tests go over those that both return; a difference of the other sign there is not significant here.
     """
 
     better: str
@@ -268,10 +269,15 @@ def _swaps(
                 difference_b=better.mean_b - worse.mean_b,
                 p_a=under_a.p_holm,
                 p_b=under_b.p_holm,
-                significant_a=under_a.significant,
-                significant_b=under_b.significant,
+                significant_a=under_a.significant and _leads(under_a, better.run_tag),
+                significant_b=under_b.significant and _leads(under_b, worse.run_tag),
                 undefined_a=under_a.undefined,
                 undefined_b=under_b.undefined,
             )
         )
     return tuple(swaps)
+
+
+def _leads(tested: Comparison, run_tag: str) -> bool:
+    """Whether this system is the better one over the queries that were tested."""
+    return tested.difference is not None and (tested.difference > 0) == (tested.a == run_tag)

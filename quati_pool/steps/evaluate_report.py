@@ -534,7 +534,8 @@ def _swaps(evaluation: Evaluation) -> list[Table]:
             columns += [Column(f"Difference under {name}", 4), Column("p, Holm", 4, positive=True)]
         note = (
             f"Better under {a.name}, worse under {b.name}, over the {counted(found.common, 'query', 'queries')} that "
-            f"both judge; {TESTS[found.test]} test, Holm over all {found.pairs:,} pairs of systems."
+            f"both judge{run_facts_report.which(evaluation)}; {TESTS[found.test]} test"
+            f"{run_facts_report.tested(evaluation)}, Holm over all {found.pairs:,} pairs of systems."
         )
         made.append(
             Table(

@@ -35,6 +35,11 @@ def which(evaluation: Evaluation) -> str:
     return of[evaluation.settings.queries]
 
 
+def tested(evaluation: Evaluation) -> str:
+    """What a paired test goes over where that is not what the means go over."""
+    return " over the queries that both return" if evaluation.settings.queries == "returned" else ""
+
+
 def averaged(evaluation: Evaluation, condition: Condition) -> str:
     """The same as a note says it."""
     board, judged = condition.board, condition.judged_queries

@@ -121,6 +121,19 @@ def test_the_heading_and_the_note_say_what_means_go_over(files: Path, cli: Cli) 
     assert "over the queries that both judge and the run returns; the first is" in returned
 
 
+def test_swaps_of_own_means_say_what_is_tested(files: Path, cli: Cli) -> None:
+    rows = {"one": "q1 0 x 1\nq2 0 x 1\nq2 0 y 1\n", "other": "q1 0 y 1\nq2 0 x 1\nq2 0 y 1\n"}
+    for name, text in rows.items():
+        (files / f"{name}.qrels").write_text(text)
+    (files / "s.run").write_text("q1 Q0 x 1 2 s\nq1 Q0 y 2 1 s\n")
+    (files / "t.run").write_text("q1 Q0 y 1 2 t\nq1 Q0 x 2 1 t\nq2 Q0 x 1 2 t\nq2 Q0 z 2 1 t\n")
+    runs = ("--run", "s.run", "--run", "t.run", "--qrels", "one.qrels", "--qrels", "other.qrels", "--draws", 0)
+    assert "Better under one, worse under other, over the 2 queries that both judge and the run returns; " in (
+        shown := cli("evaluate", *runs, "--measures", "AP", "--queries", "returned").out
+    )
+    assert "paired t test over the queries that both return, Holm over all 1 pairs" in shown
+
+
 def test_the_files_hold_the_same_means(files: Path, cli: Cli) -> None:
     assert cli("evaluate", "--run", "runs", *QRELS, "--draws", 5, "--queries", "returned", "-o", "out").status == 0
     with (files / "out" / "evaluation.csv").open(encoding="utf-8", newline="") as file:

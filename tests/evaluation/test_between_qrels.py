@@ -298,3 +298,16 @@ def test_own_queries_alone_rank_the_systems() -> None:
     found = compare_rankings(replace(one, missing=none), replace(other, missing=none), "nDCG@10", draws=20)
     assert (found.tau.value, found.tau.undefined) == (None, "a system returns no query that both judge")
     assert (found.systems, found.swaps) == ((), ())
+
+
+def test_a_swap_of_own_means_that_the_common_queries_deny_is_not_significant() -> None:
+    # A returns the three easy queries alone: it leads with 0.8 to 0.6, though B is better in each of the three.
+    a = table(A="0.80 0.79 0.81 0 0 0", B="0.90 0.90 0.90 0.3 0.3 0.3")
+    b = table(A="0.20 0.21 0.19 0 0 0", B="0.30 0.30 0.30 0.3 0.3 0.3")
+    missing = np.array([[False] * 3 + [True] * 3, [False] * 6])
+    one, other = (replace(scores_of(values), missing=missing, own=True) for values in (a, b))
+    (swap,) = compare_rankings(one, other, "nDCG@10", draws=20).swaps
+    assert (swap.better, swap.worse) == ("A", "B")
+    assert swap.difference_a == pytest.approx(0.2)
+    assert (swap.p_a, swap.p_b) == (pytest.approx(stats.ttest_1samp([0.1, 0.11, 0.09], 0).pvalue),) * 2
+    assert (swap.significant_a, swap.significant_b) == (False, True)
