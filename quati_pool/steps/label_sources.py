@@ -219,9 +219,13 @@ def gather(
 
 
 def _lacking(read: LabelFile, ungraded: int) -> dict[str, int]:
-    """Why pairs of a file have no grade; a label that was set aside may have had another for the same pair."""
-    aside = min(read.set_aside, ungraded)
-    return {state: count for state, count in ((NO_LABEL, ungraded - aside), (SET_ASIDE, aside)) if count}
+    """Why pairs of a file have no grade, as far as that is known: where some rows have no label and the labels of
+    others are no grade, not which of them a pair has."""
+    if not ungraded:
+        return {}
+    rows = sum(relevance is None for relevance in read.relevance) if read.set_aside else 0
+    reason = NO_LABEL if not read.set_aside else SET_ASIDE if rows == read.set_aside else f"{NO_LABEL} or {SET_ASIDE}"
+    return {reason: ungraded}
 
 
 def _unusual(read: LabelFile) -> list[str]:

@@ -190,3 +190,23 @@ def test_faults_of_a_corpus_are_lines_by_kind(folder: Path, cli: Cli) -> None:
     (file,) = json.loads(done.out)["files"]
     assert (file["errors"], file["error_count"], file["more_errors"]) == ([line], 50, 0)
     assert "50 errors" in cli("validate", "corpus.jsonl").out
+
+
+@pytest.mark.parametrize(
+    ("rows", "without"),
+    [
+        ("1\ta\t8\n1\tb\t1\n", {"set to none": 1}),
+        ("1\ta\t8\n1\tb\t1\n1\tc\t\n", {"no label or set to none": 2}),
+        # a has another label that is a grade; c alone is without one.
+        ("1\ta\t8\n1\ta\t2\n1\tb\t1\n1\tc\t\n", {"no label or set to none": 1}),
+        ("1\tb\t1\n1\tc\t\n", {"no label": 1}),
+    ],
+)
+def test_why_pairs_have_no_grade_is_said_as_far_as_it_is_known(
+    tmp_path: Path, cli: Cli, rows: str, without: dict[str, int]
+) -> None:
+    (tmp_path / "a.tsv").write_text("query_id\tdoc_id\trelevance\n" + rows)
+    (tmp_path / "b.qrels").write_text("1 0 a 1\n1 0 b 1\n1 0 c 0\n")
+    files = ("--labels", tmp_path / "a.tsv", "--labels", tmp_path / "b.qrels")
+    done = cli("agree", *files, "--grade", "8=none", "--format", "json", "-o", tmp_path / "out")
+    assert json.loads(done.out)["sources"][0]["without_grade"] == without
