@@ -170,7 +170,7 @@ class Component(ABC):
         """
 
     def inspect(self, note: Callable[[str], None]) -> None:
-        """Refuses what ``fetch`` would refuse, as far as that can be told at once: without the network, without reading
+        """Refuses what ``fetch`` would refuse, as far as that is known at once: without the network, without reading
         a model's weights, and without writing anything; ``note`` takes a line on what would be downloaded.
 
         Raises QuatiPoolError.

@@ -169,7 +169,7 @@ class _Found:
         was said."""
         kinds: dict[Stage, tuple[str, ...]] = {}
         factors: dict[Stage, list[float]] = {}
-        with suppress(Exception):  # told of where the system is planned
+        with suppress(Exception):  # reported where the system is planned
             for wanted in self._wanted(run_tag):
                 kinds[wanted.stage] = wanted.kind
                 factors[wanted.stage] = self.times.learn(wanted)
@@ -371,7 +371,7 @@ class _Found:
 
     def _shared(self, run_tag: str, component: Component, identity: str, corpus: str) -> dict[Stage, str]:
         """The stages that a system planned before makes as well, and which that is. A model that is not here, and a
-        corpus of which only the size is known, are told apart by their names."""
+        corpus of which only the size is known, are distinguished by their names."""
         shared: dict[Stage, str] = {}
         encoded = component.encoded_as()
         if encoded is not None:

@@ -121,11 +121,11 @@ def _same(wanted: Wanted, took: Took) -> bool:
 
 def _size(work: Work, took: Took) -> Work:
     """The work of the stage that was carried out; what its counts do not tell is as now."""
-    told = took.counts
+    counts = took.counts
     return replace(
         work,
-        passages=told.get("passages", work.passages),
-        queries=told.get("queries", work.queries),
+        passages=counts.get("passages", work.passages),
+        queries=counts.get("queries", work.queries),
         depth=took.key.get("depth", work.depth),
-        pairs=told.get("pairs", work.pairs),
+        pairs=counts.get("pairs", work.pairs),
     )

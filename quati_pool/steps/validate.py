@@ -17,7 +17,7 @@ def validate(path: Path, kind: str | None, **options: Any) -> ValidationReport:
     """Checks a file as ``kind`` or as what it looks like; ``options`` are those of ``validate_file``.
 
     A YAML file is a ``prepare.yaml`` where it lists steps, else a ``pool.yaml``: the first fault of the file itself is
-    told, as what follows from a fault is not known; of a sound ``pool.yaml`` all that could not be built or judged.
+    reported, as what follows from a fault is not known; of a sound ``pool.yaml`` all that could not be built or judged.
     """
     if kind != "config" and (kind or path.suffix not in (".yaml", ".yml")):
         chosen: Any = kind

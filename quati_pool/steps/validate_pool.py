@@ -41,7 +41,7 @@ from quati_pool.yaml_file import Place, YamlFile
 
 def validate_pool(path: Path, limit: int = 20) -> ValidationReport:
     """All that is wrong, a line each, at most ``limit`` of one file of queries; a fault of ``pool.yaml`` itself is the
-    only one told, as what follows from it is not known. The summary counts what was checked.
+    only one reported, as what follows from it is not known. The summary counts what was checked.
 
     Raises QuatiPoolError where pool.yaml cannot be loaded.
     """
@@ -284,10 +284,10 @@ class _Checks:
         if isinstance(error, InputError) and (error.line is not None or error.path == str(self.config.path)):
             self.problems.add(error)
         else:
-            told = " ".join(str(error).split()).removeprefix(f"{self.config.path}: ")
+            message = " ".join(str(error).split()).removeprefix(f"{self.config.path}: ")
             name = ".".join(map(str, place))
-            told = told.removeprefix("labels: url: ")
-            self._say(place, told.removeprefix(f"{name}: ").removeprefix(f"{place[-1]}: "))
+            message = message.removeprefix("labels: url: ")
+            self._say(place, message.removeprefix(f"{name}: ").removeprefix(f"{place[-1]}: "))
 
     def _say(self, place: Place, message: str) -> None:
         self.problems.add(self._file.error(place, message))

@@ -45,8 +45,8 @@ def writing(engine: Engine) -> Engine:
 
 
 def migrating(place: Place) -> Engine:
-    """A pool of its own for migrations, which write: SQLite makes a table anew to change it, and would take that for
-    the loss of the rows that others point to."""
+    """A pool of its own for migrations, which write: SQLite changes a table by way of a new one, and would take that
+    for the loss of the rows that others point to."""
     engine = reading(place)
     if place.path is not None:
         event.listen(engine, "connect", _without_foreign_keys)

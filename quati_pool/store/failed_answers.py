@@ -33,10 +33,10 @@ def failed_answers(
     whatever came after it; of a pair that shares another's answer, that answer."""
     c, a = labels.c, attempts.c
     made = labels.outerjoin(attempts, a.label_seq == func.coalesce(c.shared_from, c.seq))
-    told = (c.query_id, c.doc_id, c.status, c.rationale, a.problem, a.answer)
+    columns = (c.query_id, c.doc_id, c.status, c.rationale, a.problem, a.answer)
     mine = (c.collection == collection, c.labeler_id == labeler_id, c.version == version)
     failing = (*mine, c.status.in_([state.value for state in FAILURES]))
-    wanted = select(*told).select_from(made).where(*failing).order_by(c.seq, a.number)
+    wanted = select(*columns).select_from(made).where(*failing).order_by(c.seq, a.number)
     found: dict[tuple[str, str], FailedAnswer] = {}
     some = sorted(set(query_ids))
     with store.reading() as connection:

@@ -30,7 +30,7 @@ def conflict(query: tuple[str, str], doc: tuple[str, str], relevance: int, first
 
 
 def repeats(file: LabelFile, problems: Problems) -> list[int]:
-    """The places of graded rows that repeat a pair and its grade, by line, pairs being told by id, or else by
+    """The places of graded rows that repeat a pair and its grade, by line, pairs being known by id, or else by
     text; those with another grade are reported."""
     kept = [place for place, grade in enumerate(file.relevance) if grade is not None]
     query_name, query, query_code = _key(file, "query_id", "query", kept)

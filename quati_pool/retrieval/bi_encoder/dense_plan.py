@@ -85,7 +85,7 @@ def _encoding(
 
 
 def _table_width(folder: Path | None) -> int | None:
-    """The dimension of a static embedding's vectors, from the header of its table; None where that is not told."""
+    """The dimension of a static embedding's vectors, from the header of its table; None where it does not say."""
     if folder is None:
         return None
     file = models.transformer_folder(folder) / "model.safetensors"
