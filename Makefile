@@ -17,7 +17,7 @@ demo: $(VENV)/lean
 # One thread of torch and FAISS for each of the two processes: more only wait for each other.
 # The files in the order of their names: xdist's own order keeps those of few tests, often slow ones, to the end,
 # where one process waits for the other; the last by name, tests/text, are quick.
-test: $(VENV)/all lint machine
+test: $(VENV)/all machine lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 
 lint: $(VENV)/all

@@ -166,7 +166,8 @@ def _cut(condition: Condition, found: Truncated, deeper: bool) -> str:
         with_more = f"{counted(queries, 'query', 'queries')} with {up_to}{most:,} relevant documents"
         said.append(f"{with_more} cannot be found whole ({_and([one.measure for one in some])})")
     hold = "holds" if len(found.run_tags) == 1 else "hold"
-    return f"{who} {hold} at most {found.depth:,} documents per query: {'; '.join(said)}." if said else ""
+    depth = counted(found.depth, "document", "documents")
+    return f"{who} {hold} at most {depth} per query: {'; '.join(said)}." if said else ""
 
 
 def _few(names: Sequence[str]) -> list[str]:
