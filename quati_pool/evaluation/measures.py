@@ -47,10 +47,17 @@ def resolve(names: Iterable[str]) -> list[Any]:
     return list(found.values())
 
 
+def load_ir_measures() -> Any:
+    """The library ir_measures, imported without what Python says of cwl_eval's sources as it first compiles them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "invalid escape sequence")
+        import ir_measures
+    return ir_measures
+
+
 def provider(measure: Any) -> Any:
     """The provider of ir_measures that computes ``measure``; None where none that is installed does."""
-    import ir_measures
-
+    ir_measures = load_ir_measures()
     providers: Iterable[Any] = ir_measures.DefaultPipeline.providers
     return next((one for one in providers if one.supports(measure) and one.is_available()), None)
 
@@ -77,8 +84,7 @@ def _split(text: str) -> list[str]:
 
 
 def _measure(text: str) -> Any:
-    import ir_measures
-
+    ir_measures = load_ir_measures()
     try:
         with warnings.catch_warnings():  # its parser uses names that Python 3.12 deprecates
             warnings.simplefilter("ignore", DeprecationWarning)
@@ -98,8 +104,7 @@ def _measure(text: str) -> Any:
 
 
 def _unknown(text: str) -> ConfigError:
-    import ir_measures
-
+    ir_measures = load_ir_measures()
     name = re.split(r"[@(]", text, maxsplit=1)[0].strip()
     trec_name = _trec_name(text)
     hint = f"did you mean {trec_name!r}?" if trec_name else nearest(name, ir_measures.measures.registry)
@@ -110,8 +115,7 @@ def _unknown(text: str) -> ConfigError:
 
 def _trec_name(text: str) -> str | None:
     """The measure that trec_eval calls ``text``, such as ndcg_cut_10."""
-    import ir_measures
-
+    ir_measures = load_ir_measures()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             (measure,) = ir_measures.parse_trec_measure(text)
@@ -157,8 +161,7 @@ def _expected(parameter: Any) -> str:
 
 
 def _not_computed(text: str, measure: Any) -> ConfigError:
-    import ir_measures
-
+    ir_measures = load_ir_measures()
     providers = [one for one in ir_measures.DefaultPipeline.providers if one.NAME not in _OUTDATED]
     installs = [one.install_instructions() or f"install {one.NAME}" for one in providers if one.supports(measure)]
     if installs:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.evaluation.joined import Joined, Judgements, Rows
-from quati_pool.evaluation.measures import deepest, provider, resolve
+from quati_pool.evaluation.measures import deepest, load_ir_measures, provider, resolve
 from quati_pool.files.problems import quoted
 from quati_pool.records import MAX_GRADE, Int
 from quati_pool.registry import nearest
@@ -227,8 +227,7 @@ def _computed(evaluator: Any, ranking: dict[str, dict[str, float]]) -> Iterator[
 
 
 def _made(wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> Any:
-    import ir_measures
-
+    ir_measures = load_ir_measures()
     highest = int(judged.relevance.max(initial=0))
     limited = [str(measure) for measure in wanted if provider(measure).NAME == "gdeval"]
     if limited and highest > GDEVAL_GRADES:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -128,3 +130,12 @@ def test_the_module_is_imported_without_ir_measures() -> None:
     code = "import sys, quati_pool.evaluation.scores as s; print('ir_measures' in sys.modules, 'scipy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False False\n"
+
+
+def test_the_library_is_loaded_without_a_word_where_nothing_is_compiled_yet(tmp_path: Path) -> None:
+    """As in a new environment; Python 3.12 and later print what earlier ones keep to themselves."""
+    script = "from quati_pool.evaluation.measures import resolve; print(*resolve(['RBP(rel=2)', 'nDCG@10']))"
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path)}
+    command = [sys.executable, "-W", "error:invalid escape sequence", "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("RBP(rel=2) nDCG@10\n", "")
