@@ -48,10 +48,10 @@ def stale(path: Path, key: Key) -> str | None:
     meta = _meta(path)
     if isinstance(meta, str):
         return meta
-    wanted = [json.loads(json.dumps(words)) for words in (key, former_key(key))]
-    if meta["key"] not in wanted:
+    stored, wanted = meta["key"], json.loads(json.dumps(key))
+    if stored != wanted and stored != (former := former_key(wanted)):
         # Of a former key the words that differ for their age alone are no reason.
-        return _worded(min((_differences(meta["key"], words) for words in wanted), key=len))
+        return _worded(min((_differences(stored, words) for words in (wanted, former)), key=len))
     return _changed(path, meta)
 
 
