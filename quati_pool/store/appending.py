@@ -3,6 +3,7 @@ much as all else that is done for it, some hundred times a second while a judge 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -15,16 +16,29 @@ from quati_pool.store.schema import attempts, labels
 
 _LABEL = (
     "seq", "shared_from", "collection", "labeler_id", "kind", "version", "query_id", "doc_id", "content_sha",
-    "phase", "sample", "relevance", "status", "rationale", "assignment_id", "extra", "nonce", "created_at",
+    "phase", "sample", "relevance", "status", "rationale", "assignment_id", "extra", "nonce", "reading",
+    "rereads", "created_at",
 )  # fmt: skip
 _ATTEMPT = (
     "label_seq", "number", "status", "answer", "problem", "finish_reason", "output", "model", "endpoint",
     "response_id", "fingerprint", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens", "cost",
-    "seconds", "retries", "extra", "created_at",
+    "seconds", "retries", "extra", "thoughts", "created_at",
 )  # fmt: skip
 
 _LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'labels'"
 _NEXT_SEQS = "SELECT nextval(pg_get_serial_sequence('labels', 'seq')) FROM generate_series(1, %s)"
+
+
+_latest = datetime.min.replace(tzinfo=UTC)
+_clock = threading.Lock()
+
+
+def _now() -> datetime:
+    """The time, in UTC; where the machine's clock was set back, the latest that this process has given."""
+    global _latest
+    with _clock:
+        _latest = max(_latest, datetime.now(UTC))
+        return _latest
 
 
 def _insertion(table: Table, columns: Sequence[str]) -> Mapping[str, str]:
@@ -42,7 +56,7 @@ def write(connection: Connection, entries: Sequence[Entry]) -> list[int]:
     """Inserts labels, sharers and attempts in the open write transaction; the seqs of the entries'
     labels, in their order."""
     dialect = connection.dialect
-    now = datetime.now(UTC)
+    now = _now()
     bind = labels.c.created_at.type.dialect_impl(dialect).bind_processor(dialect)
     created_at = bind(now) if bind else now
     seqs = iter(_new_seqs(connection, sum(1 + len(entry.sharers) for entry in entries)))
@@ -88,6 +102,8 @@ def _label(label: Label) -> tuple[Any, ...]:
         label.assignment_id,
         json_text(label.extra),
         label.nonce,
+        label.reading,
+        label.rereads,
     )
 
 
@@ -111,6 +127,7 @@ def _attempt(attempt: Attempt) -> tuple[Any, ...]:
         attempt.seconds,
         attempt.retries,
         json_text(attempt.extra),
+        _text(attempt.thoughts),
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, func, select, tuple_
+from sqlalchemy import Select, case, func, or_, select, tuple_, type_coerce
 from sqlalchemy.exc import IntegrityError
 
 from quati_pool.store.appending import write
@@ -14,7 +14,7 @@ from quati_pool.store.database import Store
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import COUNTING, CurrentLabel, Entry, Label, Submitted
 from quati_pool.store.resolution import resolved
-from quati_pool.store.rows import KEY, RESOLVING, STATUS, current_of, of_version
+from quati_pool.store.rows import KEY, RESOLVING, current_of, of_version
 from quati_pool.store.schema import labels
 from quati_pool.store.slots import looked_up
 from quati_pool.store.statements import SEQ_OF_NONCE
@@ -71,16 +71,27 @@ def beside_people(
     wanted = of_version(collection, labeler_id, version, COUNTING).where(tuple_(c.query_id, c.doc_id).in_(pairs))
     with store.reading() as connection:
         rows = connection.execute(wanted).all()
-    return [current_of(row) for row in resolved(rows, KEY, STATUS)]
+    return [current_of(row) for row in resolved(rows, KEY)]
 
 
 def rationales_of(store: Store, seqs: Iterable[int]) -> dict[int, str]:
-    """The reasons that came with these labels, by seq, with a grade that was shared those of the label that it
-    was shared from; a label without any is absent."""
+    """The reasons that came with these labels, by seq, with a grade that was shared those of the newest reading of
+    the answer that it was shared from; a label without any is absent."""
     wanted = sorted(set(seqs))
-    c, origin = labels.c, labels.alias()
+    c, origin, reading = labels.c, labels.alias(), labels.alias()
+    newest = (
+        select(reading.c.rationale)
+        .where(reading.c.version == origin.c.version, reading.c.content_sha == origin.c.content_sha)
+        .where(func.coalesce(reading.c.rereads, reading.c.seq) == origin.c.seq)
+        .order_by(reading.c.seq.desc())
+        .limit(1)
+        .correlate(origin)
+        .scalar_subquery()
+    )
+    # A reading of its own that found no reasons has none: the answer's former ones may be thoughts.
+    own = or_(c.rationale.is_not(None), c.rereads.is_not(None))
+    reason = type_coerce(case((own, c.rationale), else_=newest), c.rationale.type).label("reason")
     joined = labels.outerjoin(origin, c.shared_from == origin.c.seq)
-    reason = func.coalesce(c.rationale, origin.c.rationale, type_=c.rationale.type).label("reason")
     chosen = select(c.seq, reason).select_from(joined).where(reason.is_not(None))
     found: dict[int, str] = {}
     with store.reading() as connection:

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self, cast
 
 import pyarrow as pa
-from sqlalchemy import Connection, Engine, Row, func, select
+from sqlalchemy import Connection, Engine, Row, delete, func, select, update
 
 from quati_pool.records import State
 from quati_pool.store import batches as batching
@@ -44,12 +44,11 @@ from quati_pool.store.records import (
     Phase,
     Usage,
 )
-from quati_pool.store.resolution import resolved
+from quati_pool.store.resolution import STATUS, resolved
 from quati_pool.store.rows import (
     KEY,
     QUERY,
     RESOLVING,
-    STATUS,
     TABLE,
     attempt_of,
     current_of,
@@ -57,7 +56,7 @@ from quati_pool.store.rows import (
     of_version,
     record_batch,
 )
-from quati_pool.store.schema import attempts, labels, versions
+from quati_pool.store.schema import attempts, batches, designs, labels, versions
 from quati_pool.store.using import attempts_of, total
 
 _IDS_A_STATEMENT = 500
@@ -90,7 +89,7 @@ class Store:
         try:
             with explained(place):
                 if not ready(store._engine, place):
-                    make_ready(store._engine, place, store.lock("schema", _silent))
+                    make_ready(store._engine, place, store.lock("schema", _silent), store.lock)
         except BaseException:
             store.close()
             raise
@@ -166,6 +165,21 @@ class Store:
             found = connection.execute(select(versions.c.definition).where(versions.c.version == version)).scalar()
         return cast("dict[str, Any] | None", found)
 
+    def rename_version(self, former: str, version: str) -> None:
+        """Puts everything that is kept under ``former`` under ``version``, which is registered, and forgets what
+        ``former`` stood for; does nothing where it is not known."""
+        with self.writing() as connection:
+            if connection.execute(select(versions.c.version).where(versions.c.version == former)).scalar() is None:
+                return
+            for table in (labels, batches):
+                connection.execute(update(table).where(table.c.version == former).values(version=version))
+            for design in connection.execute(select(designs.c.design_id, designs.c.parameters)).all():
+                if design.parameters.get("judge_version") == former:
+                    renamed = {**design.parameters, "judge_version": version}
+                    changed = update(designs).where(designs.c.design_id == design.design_id)
+                    connection.execute(changed.values(parameters=renamed))
+            connection.execute(delete(versions).where(versions.c.version == former))
+
     # Writing
 
     def append(self, entries: Sequence[Entry], collected: Sequence[tuple[str, str]] = ()) -> list[int]:
@@ -199,7 +213,7 @@ class Store:
         with self.reading() as connection:
             for some in _chunks(query_ids):
                 wanted = of_version(collection, labeler_id, version, phases).where(labels.c.query_id.in_(some))
-                found.extend(map(current_of, resolved(connection.execute(wanted).all(), KEY, STATUS)))
+                found.extend(map(current_of, resolved(connection.execute(wanted).all(), KEY)))
         return found
 
     def shareable(self, version: str, content_shas: Sequence[str]) -> dict[tuple[str, int], CurrentLabel]:
@@ -218,7 +232,7 @@ class Store:
                     .where(c.version == version, c.content_sha.in_(some), c.phase.in_(COUNTING))
                     .order_by(c.seq)
                 )
-                given = resolved(connection.execute(wanted).all(), whose, STATUS)
+                given = resolved(connection.execute(wanted).all(), whose)
                 given.sort(key=lambda row: (row.shared_from is not None, row.seq))
                 for row in given:
                     if row[STATUS] == State.ok.value:
@@ -265,7 +279,7 @@ class Store:
             rows: list[Row[Any]] = []
             found = chain.from_iterable(chain.from_iterable(streamed.execute(part).partitions()) for part in parts)
             for _, some in groupby(found, QUERY):
-                rows.extend(resolved(some, KEY, STATUS))
+                rows.extend(resolved(some, KEY))
                 if len(rows) >= _ROWS:
                     batches.append(record_batch(rows))
                     rows = []

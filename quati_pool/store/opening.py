@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -25,11 +26,24 @@ def ready(engine: Engine, place: Place) -> bool:
         return stored_revision(connection) == HEAD and (place.path is None or _journal(connection) == "wal")
 
 
-def make_ready(engine: Engine, place: Place, lock: AbstractContextManager[None]) -> None:
+def make_ready(
+    engine: Engine,
+    place: Place,
+    lock: AbstractContextManager[None],
+    judges_lock: Callable[[str, Callable[[str], None]], AbstractContextManager[None]],
+) -> None:
     """Migrates a database to HEAD in one transaction, under ``lock``; makes its tables where it is new.
 
-    Raises StoreError for a database of a newer revision, or of another program.
+    Judges that are at work by an earlier quati-pool are awaited, by the locks that ``judges_lock`` gives by name: a
+    migration may put labels under other versions, and such a process would neither find the grades that are there nor
+    write its own where they are looked for. Raises StoreError for a database of a newer revision, or of another
+    program.
     """
+    with engine.connect() as connection:
+        judges = _judges(connection)
+    for judge in judges:
+        with judges_lock(judge, lambda line: _log.warning("%s: %s", place.name, line)):
+            pass
     with lock:
         # Before anything is written: what is refused stays as it was.
         with engine.connect() as connection:
@@ -51,6 +65,21 @@ def stored_revision(connection: Connection) -> str | None:
         return None
     revision: str | None = connection.execute(select(column("version_num")).select_from(table(REVISION_TABLE))).scalar()
     return revision
+
+
+def _judges(connection: Connection) -> list[str]:
+    """The names of the locks under which judges write into a database that is to be migrated."""
+    if stored_revision(connection) in (None, HEAD):
+        return []
+    labels, batches = (table(name, column("collection"), column("labeler_id")) for name in ("labels", "batches"))
+    graded = select(labels.c.collection, labels.c.labeler_id).where(column("kind") == "judge")
+    found = graded.union(select(batches.c.collection, batches.c.labeler_id))
+    return sorted(judges_lock_name(*row) for row in connection.execute(found))
+
+
+def judges_lock_name(collection: str, labeler_id: str) -> str:
+    """Whoever holds this lock works for the judge alone; earlier versions call it so too."""
+    return f"{collection}.{labeler_id}"
 
 
 def _journal(connection: Connection) -> str:

@@ -45,6 +45,9 @@ class Label:
     """What one labeler made of one pair, once. The store sets ``seq`` and ``created_at`` (UTC).
 
     ``nonce`` is made up by whoever sends the label, unique in the store: what is sent twice is written once.
+    ``reading`` is the version of the rules by which a model's answer was read. A label with ``rereads`` is another
+    reading of the answer that the label of that seq holds, and replaces it whatever it says; ``shared_from`` always
+    names the label that holds the answer itself.
 
     Raises ValueError for a grade in any state but ``ok``, and for ``ok`` without a grade.
     """
@@ -67,6 +70,8 @@ class Label:
     seq: int | None = None
     created_at: datetime | None = None
     nonce: str | None = None
+    reading: str | None = None
+    rereads: int | None = None
 
     def __post_init__(self) -> None:
         if self.relevance is not None and type(self.relevance) is not int:
@@ -80,8 +85,9 @@ class Label:
 class Attempt:
     """One call to a model for one label; ``number`` counts from 1. None is unknown, never 0.
 
-    ``cost`` is in US dollars, ``output`` how an answer was asked for (json_schema, json_object or
-    text), ``model`` and ``fingerprint`` what the server called itself.
+    ``answer`` is what the model wrote, whole; ``thoughts`` are what came apart from it. ``cost`` is in US dollars,
+    ``output`` how an answer was asked for (json_schema, json_object or text), ``model`` and ``fingerprint`` what the
+    server called itself. ``extra`` holds under ``notes`` what was wrong with the rest of the server's answer.
     """
 
     number: int
@@ -102,6 +108,7 @@ class Attempt:
     seconds: float | None = None
     retries: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
+    thoughts: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +127,25 @@ class CurrentLabel(NamedTuple):
     query_id: str
     doc_id: str
     content_sha: str
-    phase: str
+    phase: Phase
     sample: int
     seq: int
     status: State
     relevance: int | None
+    shared_from: int | None
+    rereads: int | None
+    reading: str | None
     extra: Mapping[str, Any]
+
+    @property
+    def answer(self) -> int:
+        """The seq of the label that was written when the answer came, whose place in time this one has."""
+        return self.rereads or self.seq
+
+    @property
+    def origin(self) -> int:
+        """The seq of the label that holds the answer's attempts."""
+        return self.shared_from or self.answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

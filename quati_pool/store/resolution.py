@@ -1,8 +1,8 @@
 """Which label counts where a pair was labelled more than once.
 
-Within one key the newest label wins, except that a failure never replaces a grade: a model that
+Within one key the newest answer wins, except that a failure never replaces a grade: a model that
 cannot answer today takes nothing back. What a person or judge decides (retracted, skipped, unsure)
-does replace it, and a failure after that stands.
+does replace it, and a failure after that stays. Of one answer its newest reading counts, whatever it says.
 """
 
 from __future__ import annotations
@@ -12,21 +12,31 @@ from typing import Any, TypeVar
 
 from quati_pool.records import FAILURES, State
 
+SEQ, STATUS, REREADS = 5, 6, 9
+"""The places of these columns in a row that begins as ``CurrentLabel`` does."""
+
 _OK = State.ok.value
 _FAILED = frozenset(state.value for state in FAILURES)
 
 Row = TypeVar("Row", bound=Sequence[Any])
 
 
-def resolved(rows: Iterable[Row], key: Callable[[Row], Hashable], status: int) -> list[Row]:
+def resolved(rows: Iterable[Row], key: Callable[[Any], Hashable]) -> list[Row]:
     """The row that counts for each key, keys in order of first appearance.
 
-    The rows of one key come in order of seq; ``status`` is the place of the status in a row.
+    Rows begin with the columns of ``CurrentLabel``; those of one key come in order of seq, all readings of an
+    answer among them.
     """
+    rows = list(rows)
+    readings = {row[REREADS]: row for row in rows if row[REREADS] is not None}
     current: dict[Hashable, Row] = {}
     for row in rows:
+        if readings:
+            if row[REREADS] is not None:
+                continue
+            row = readings.get(row[SEQ], row)
         name = key(row)
-        if row[status] in _FAILED and name in current and current[name][status] == _OK:
+        if row[STATUS] in _FAILED and name in current and current[name][STATUS] == _OK:
             continue
         current[name] = row
     return list(current.values())

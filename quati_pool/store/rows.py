@@ -15,17 +15,18 @@ from sqlalchemy.engine import RowMapping
 
 from quati_pool.records import ID, State
 from quati_pool.store.records import Attempt, CurrentLabel, Label, Phase
+from quati_pool.store.resolution import STATUS
 from quati_pool.store.schema import labels
 
 RESOLVING = (
     labels.c.query_id, labels.c.doc_id, labels.c.content_sha, labels.c.phase, labels.c.sample,
-    labels.c.seq, labels.c.status, labels.c.relevance, labels.c.shared_from,
+    labels.c.seq, labels.c.status, labels.c.relevance, labels.c.shared_from, labels.c.rereads, labels.c.reading,
     cast(labels.c.extra, Text).label("extra"),
 )  # fmt: skip
-"""What a reader of current labels takes: the key within one version of a labeler, then the rest."""
+"""What a reader of current labels takes, in the order of ``CurrentLabel``: the key within one version of a labeler,
+then the rest."""
 KEY = itemgetter(0, 1, 2, 3, 4)
 QUERY = itemgetter(0)
-STATUS = 6
 
 TABLE = pa.schema(
     [
@@ -38,6 +39,8 @@ TABLE = pa.schema(
         ("status", pa.string()),
         ("relevance", pa.int32()),
         ("shared_from", pa.int64()),
+        ("rereads", pa.int64()),
+        ("reading", pa.string()),
         ("extra", pa.string()),
     ]
 )
@@ -71,9 +74,9 @@ def attempt_of(row: RowMapping) -> Attempt:
 
 def current_of(row: Sequence[Any]) -> CurrentLabel:
     """From a row that begins with the RESOLVING columns."""
-    query_id, doc_id, content_sha, phase, sample, seq, status, relevance, _, extra = row[: len(RESOLVING)]
-    known = _NO_EXTRA if extra == "{}" else json.loads(extra)
-    return CurrentLabel(query_id, doc_id, content_sha, phase, sample, seq, _STATES[status], relevance, known)
+    *values, extra = row[: len(RESOLVING)]
+    values[STATUS] = _STATES[values[STATUS]]
+    return CurrentLabel._make([*values, _NO_EXTRA if extra == "{}" else json.loads(extra)])
 
 
 def record_batch(rows: Iterable[Sequence[Any]]) -> pa.RecordBatch:

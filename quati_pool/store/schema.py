@@ -45,7 +45,7 @@ from quati_pool.records import State
 from quati_pool.store.columns import AnyText, Utc
 from quati_pool.store.records import BatchStatus, Kind, Method, Phase, QuestionAction, Role, SlotState
 
-HEAD = "0003"
+HEAD = "0004"
 """The newest revision; a database that has it is opened without loading Alembic."""
 
 REVISION_TABLE = "quati_pool_revision"
@@ -86,6 +86,8 @@ labels = Table(
     Column("created_at", Utc, nullable=False),
     Column("extra", JSON, nullable=False),
     Column("nonce", _ID),
+    Column("reading", Text),
+    Column("rereads", _SEQ),
     _one_of("kind", Kind),
     _one_of("phase", Phase),
     _one_of("status", State),
@@ -121,6 +123,7 @@ attempts = Table(
     Column("retries", Integer, nullable=False),
     Column("extra", JSON, nullable=False),
     Column("created_at", Utc, nullable=False),
+    Column("thoughts", AnyText),
     _one_of("status", State),
     Index("attempts_by_label", "label_seq"),
     sqlite_autoincrement=True,

@@ -54,10 +54,13 @@ def fill(store: Store) -> None:
         retries=1,
         extra={"logprobs": [-0.5, None]},
     )
-    read = Attempt(number=2, status=State.ok, answer='{"Razão": "…", "Pontuação": 3}')
-    rich = label(relevance=3, rationale="Responde à pergunta", sample=2, extra={"expected_grade": 2.5})
+    read = Attempt(number=2, status=State.ok, answer='{"Razão": "…", "Pontuação": 3}', thoughts="ação \x00")
+    rich = label(
+        relevance=3, rationale="Responde à pergunta", sample=2, extra={"expected_grade": 2.5}, reading="2-0123456789ab"
+    )
     store.append([Entry(label=rich, attempts=(unread, read), sharers=(label(doc_id="007", relevance=3),))])
-    store.append([entry("q2", "7", State.failed)])
+    [failed] = store.append([entry("q2", "7", State.failed)])
+    store.append([alone("q2", "7", relevance=2, rereads=failed, reading="2-0123456789ab")])
     store.append([alone("q2", state, state) for state in State])
     store.append([alone("q2", "7", relevance=0), alone("q2", "7", State.truncated)])
     store.append([alone(labeler_id="ana", kind="assessor", version="guide-1", phase="final", assignment_id=4)])
@@ -138,16 +141,19 @@ def told(store: Store) -> dict[str, Any]:
         for phase in ("training", "blind", "revealed", "final")
     }
     history = [
-        [asdict(one), [asdict(attempt) for attempt in attempts]]
+        (asdict(one), [asdict(attempt) for attempt in attempts])
         for pair in (("q1", "d1"), ("q2", "7"))
         for one, attempts in store.history("pira", "gpt", *pair)
     ]
     batches = [asdict(batch) for batch in store.batches("pira")]
     for record in (*batches, *(one for one, _ in history)):
         assert record.pop("created_at").tzinfo is not None
-        if record.get("nonce", "") is None:
-            del record["nonce"]  # which revision 0001 did not know
     reserved = {phase: store.table("pira", "gpt", "v1", (phase,)).to_pylist() for phase in ("repeat", "probe")}
+    rows = [row for table in (tables, reserved) for some in table.values() for row in some]
+    for record in (*rows, *(one for one, _ in history), *(attempt for _, tries in history for attempt in tries)):
+        for name in ("nonce", "reading", "rereads", "thoughts"):  # which earlier revisions did not know
+            if record.get(name, "") is None:
+                del record[name]
     whole = {
         "tables": tables,
         "history": history,

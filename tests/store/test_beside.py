@@ -80,6 +80,18 @@ def test_a_shared_grade_has_the_reason_of_the_one_it_was_shared_from(store: Stor
     assert rationales_of(store, [first] * 3) == {first: "because 🙂\x00"}
 
 
+def test_a_shared_grade_has_the_reason_of_the_newest_reading(store: Store) -> None:
+    """A reading that found no reasons has none: the former ones may have been thoughts."""
+    (first,) = store.append([Entry(label=label(rationale="a thought"), sharers=(label(doc_id="d2"),))])
+    shared = next(row.seq for row in store.current("pira", "gpt", "v1", ["q1"]) if row.doc_id == "d2")
+    assert rationales_of(store, [first, shared]) == {first: "a thought", shared: "a thought"}
+    (again,) = store.append([Entry(label=label(rationale="because", rereads=first))])
+    assert rationales_of(store, [shared, again]) == {shared: "because", again: "because"}
+    followed = label(doc_id="d2", rereads=shared, shared_from=first)
+    none, also = store.append([Entry(label=label(rereads=first)), Entry(label=followed)])
+    assert rationales_of(store, [shared, none, also]) == {}
+
+
 def test_many_reasons_are_read_in_several_statements(store: Store) -> None:
     seqs = store.append([alone("q1", f"d{n}", rationale=str(n)) for n in range(1203)])
     assert rationales_of(store, seqs) == {seq: str(n) for n, seq in enumerate(seqs)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 
@@ -275,3 +275,18 @@ def test_labels_by_state_can_be_told_apart_in_one_append(store: Store) -> None:
     store.append([alone(doc_id=state, status=state) for state in State])
     told = {row.doc_id: (row.status, row.relevance) for row in store.current("pira", "gpt", "v1", ["q1"])}
     assert told == {state: (state, 2 if state is State.ok else None) for state in State}
+
+
+def test_times_never_go_back_whatever_the_clock_does(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    class SetBack(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:
+            return datetime(2001, 1, 1, tzinfo=tz)
+
+    store.append([entry("q1", "d1")])
+    monkeypatch.setattr("quati_pool.store.appending.datetime", SetBack)
+    store.append([entry("q1", "d2")])
+    [[first, _]], [[second, _]] = (store.history("pira", "gpt", "q1", doc_id) for doc_id in ("d1", "d2"))
+    assert first.created_at is not None
+    assert second.created_at is not None
+    assert second.created_at >= first.created_at

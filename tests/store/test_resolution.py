@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from quati_pool.records import FAILURES, State
 from quati_pool.store.database import Store
-from quati_pool.store.records import Entry, Label
+from quati_pool.store.records import CurrentLabel, Entry, Label
+from quati_pool.store.resolution import resolved
+from quati_pool.store.rows import KEY
 from tests.store.samples import alone, label
 
 OK, FAILED, UNPARSED = State.ok, State.failed, State.unparsed
@@ -46,6 +48,57 @@ def test_the_newest_counts_but_no_failure_replaces_a_grade(
     [current] = store.current("pira", "gpt", "v1", ["q1"])
     assert (current.seq, current.status) == (seqs[counts], written[counts])
     assert current.relevance == entries[counts].label.relevance
+
+
+@pytest.mark.parametrize(
+    ("written", "counts"),
+    [
+        # A status, and for another reading the place from 0 of the label whose answer is read again.
+        ([(OK, None), (UNPARSED, 0)], 1),
+        ([(OK, None), (UNPARSED, 0), (OK, None)], 2),
+        ([(OK, None), (UNPARSED, 0), (FAILED, None)], 2),
+        ([(FAILED, None), (OK, None), (UNPARSED, 1)], 2),
+        ([(UNPARSED, None), (OK, None), (OK, 0)], 1),
+        ([(UNPARSED, None), (OK, None), (OK, 0), (UNPARSED, 1)], 2),
+        ([(UNPARSED, None), (OK, 0)], 1),
+        ([(OK, None), (UNPARSED, 0), (OK, 0)], 2),
+        ([(OK, None), (State.no_text, None), (OK, 0)], 1),
+    ],
+)
+def test_of_one_answer_the_newest_reading_counts_whatever_it_says(
+    store: Store, written: list[tuple[State, int | None]], counts: int
+) -> None:
+    seqs: list[int] = []
+    for n, (status, again) in enumerate(written):
+        relevance = n % 4 if status is OK else None
+        seqs += store.append(
+            [alone(status=status, relevance=relevance, rereads=None if again is None else seqs[again], reading=str(n))]
+        )
+    [current] = store.current("pira", "gpt", "v1", ["q1"])
+    assert (current.seq, current.status, current.reading) == (seqs[counts], written[counts][0], str(counts))
+    [row] = store.table("pira", "gpt", "v1").to_pylist()
+    assert row["seq"] == seqs[counts]
+
+
+@given(st.lists(st.tuples(st.sampled_from([OK, OK, FAILED, UNPARSED, State.retracted]), st.integers(-3, 3))))
+def test_any_readings_resolve_as_if_each_answer_had_said_at_first_what_it_says_now(
+    written: list[tuple[State, int]],
+) -> None:
+    """The rule in other words: put the newest reading of each answer in the place of the answer."""
+    rows: list[CurrentLabel] = []
+    answers: list[int] = []
+    for seq, (status, again) in enumerate(written, 1):
+        rereads = answers[again % len(answers)] if again > 0 and answers else None
+        if rereads is None:
+            answers.append(seq)
+        grade = seq % 4 if status is OK else None
+        rows.append(CurrentLabel("q", "d", "x", "blind", 1, seq, status, grade, None, rereads, None, {}))
+    said = [next(row for row in reversed(rows) if row.answer == answer) for answer in answers]
+    expected = None
+    for row in said:
+        if expected is None or not (row.status in FAILURES and expected.status is OK):
+            expected = row
+    assert resolved(rows, KEY) == ([] if expected is None else [expected])
 
 
 def oracle(labels: list[Label]) -> dict[tuple[str, str, str, str, int], Label]:
