@@ -25,9 +25,6 @@ from quati_pool.text.prompt_parts import Line, Message, Text, asked_again, check
 from quati_pool.text.templates import Template
 from quati_pool.yaml_file import Model, YamlFile
 
-READING_VERSION = 1
-"""Part of what is asked: raise it with every change of what counts as an answer."""
-
 # What may stand around a label that is the whole answer: white space, quotes, Markdown.
 _BARE = " \t\r\n\"'`*_“”„‘’«»"
 
@@ -84,8 +81,8 @@ class Form:
             objects, _, broken = json_objects(answer_text)
         except RecursionError:
             raise Unreadable("the JSON in the answer nests too deeply") from None
-        for members in reversed(objects):
-            found = [member for member in members if folded(member.key) == self.key]
+        for each in reversed(objects):
+            found = [member for member in each.members if folded(member.key) == self.key]
             if found:
                 return self._one_of([self._value(member, answer_text) for member in found])
         if self.kind == "choice" and not broken:
@@ -143,12 +140,13 @@ class Asked:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """All that is sent, and how it is read."""
+        """All that is sent, and the form in which an answer is expected."""
         return {
             "messages": [dict(message) for message in self.messages],
             "form": asdict(self.form),
             "again": self.again,
-            "reading": READING_VERSION,
+            # In the requests of all journals. It stays: answers are read again as the rules change.
+            "reading": 1,
         }
 
     def reask(self, answer: str, problem: str) -> list[Message]:

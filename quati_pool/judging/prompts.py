@@ -1,12 +1,13 @@
 """Judge prompts: YAML files checked in full, and the exact messages that they make of a query and a passage.
 
-Reasoning comes before the grade in the examples' answers and in the schema, so that the grade follows
-from it. All texts are templates: braces are written ``{{`` and ``}}``.
+Reasoning and aspects come before the grade in the examples' answers and in the schema, so that the grade follows
+from them. All texts are templates: braces are written ``{{`` and ``}}``.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,14 +17,15 @@ from pydantic import AfterValidator, Field
 from quati_pool.bundled import bundled
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.artefacts import digest
-from quati_pool.judging.verdict import READING_VERSION, Reading, read_verdict
+from quati_pool.judging.verdict import Reading, read_verdict
+from quati_pool.llm.thoughts import ANY, Marks
 from quati_pool.records import State
 from quati_pool.registry import nearest
-from quati_pool.text.fencing import FENCING_VERSION, fenced, neutralised, sendable
+from quati_pool.text.fencing import fenced, neutralised, sendable
 from quati_pool.text.json_objects import folded
 from quati_pool.text.prompt_parts import Line, Message, Text, asked_again, checked_template, whole
 from quati_pool.text.templates import Template
-from quati_pool.yaml_file import Model, YamlFile
+from quati_pool.yaml_file import Model, Place, YamlFile
 
 USER_VARIABLES = {"query", "passage", "narrative"}
 
@@ -40,16 +42,31 @@ def _two_grades(scale: dict[int, str]) -> dict[int, str]:
     return scale
 
 
+def _range(ends: list[int]) -> list[int]:
+    if len(ends) != 2 or not ends[0] < ends[1] <= ends[0] + _MOST_GRADES:
+        raise ValueError(f"expected [lowest, highest], whole numbers at most {_MOST_GRADES} apart, such as [0, 3]")
+    return ends
+
+
+_MOST_GRADES = 100
 Key = Annotated[str, AfterValidator(_key)]
 Grade = Annotated[int, Field(ge=0)]
 
 
 class AnswerKeys(Model):
-    """The keys of the JSON answer, and further names under which the grade is read, never written."""
+    """The keys of the JSON answer, and further names under which the grade is read, never written. ``aspects`` are
+    numbers asked for beside the grade, each with the lowest and the highest of its scale."""
 
-    reasoning: Key
+    reasoning: Key | None = None
     grade: Key
+    aspects: dict[Key, Annotated[list[Grade], AfterValidator(_range)]] = Field(default_factory=dict)
     aliases: list[Key] = Field(default_factory=list)
+
+    @property
+    def scales(self) -> dict[str, range]:
+        """The numbers of each aspect's scale, by name: in the order of the names, as the order in which a model is
+        asked must follow from the prompt's definition alone."""
+        return {name: range(low, high + 1) for name, (low, high) in sorted(self.aspects.items())}
 
 
 class Example(Model):
@@ -58,7 +75,8 @@ class Example(Model):
     query: Text
     passage: Text
     narrative: Text | None = None
-    reasoning: Text
+    reasoning: Text | None = None
+    aspects: dict[Key, Grade] = Field(default_factory=dict)
     grade: Grade
 
 
@@ -92,22 +110,23 @@ class Prompt(Model):
     fenced: bool = True
     path: Path
 
-    @cached_property
-    def reading(self) -> Reading:
-        """How its answers are read."""
-        return Reading(self.answer.reasoning, self.answer.grade, self.answer.aliases, self.scale)
+    def read_with(self, thoughts: Sequence[Marks] = ANY) -> Reading:
+        """How its answers are read where a model marks its thoughts so."""
+        answer = self.answer
+        return Reading(answer.reasoning, answer.grade, answer.aliases, self.scale, answer.scales, thoughts)
 
     @property
     def definition(self) -> dict[str, Any]:
-        """All that changes the messages or the reading of answers, and nothing else."""
+        """All that changes what is asked, and nothing else."""
+        aspects = {name: list(scale) for name, scale in self.answer.scales.items()}
         return {
             "head": self._head,
             "user": self.user,
             "reask": self.again,
-            "answer": [self.answer.reasoning, self.answer.grade, sorted(map(folded, self.answer.aliases))],
+            "answer": [self.answer.reasoning, self.answer.grade],
             "grades": sorted(self.scale),
-            "fencing": FENCING_VERSION if self.fenced else None,
-            "reading": READING_VERSION,
+            "fenced": self.fenced,
+            **({"aspects": aspects} if aspects else {}),
         }
 
     @cached_property
@@ -136,15 +155,21 @@ class Prompt(Model):
 
     def schema(self) -> dict[str, Any]:  # type: ignore[override]  # pydantic's own is deprecated
         """The strict JSON schema of an answer."""
+        scales = {**self.answer.scales, self.answer.grade: sorted(self.scale)}
+        numbers = {name: {"type": "integer", "enum": list(scale)} for name, scale in scales.items()}
+        properties = self._members({"type": "string"}, numbers)
         return {
             "type": "object",
-            "properties": {
-                self.answer.reasoning: {"type": "string"},
-                self.answer.grade: {"type": "integer", "enum": sorted(self.scale)},
-            },
-            "required": [self.answer.reasoning, self.answer.grade],
+            "properties": properties,
+            "required": list(properties),
             "additionalProperties": False,
         }
+
+    def _members(self, reasoning: Any, numbers: Mapping[str, Any]) -> dict[str, Any]:
+        """The members of an answer in their order: reasoning if the prompt asks for it, aspects, grade."""
+        answer = self.answer
+        said = {answer.reasoning: reasoning} if answer.reasoning else {}
+        return {**said, **{name: numbers[name] for name in (*answer.scales, answer.grade)}}
 
     def _shown(self, query: str, passage: str, narrative: str | None) -> str:
         with_narrative, without = self._user
@@ -176,10 +201,16 @@ class Prompt(Model):
                 user, assistant = example.user, example.assistant
             else:
                 user = self._shown(example.query, example.passage, example.narrative)
-                answer = {self.answer.reasoning: example.reasoning, self.answer.grade: example.grade}
-                assistant = json.dumps(answer, ensure_ascii=False)
+                numbers = {**example.aspects, self.answer.grade: example.grade}
+                assistant = json.dumps(self._members(example.reasoning, numbers), ensure_ascii=False)
             messages += [{"role": "user", "content": user}, {"role": "assistant", "content": assistant}]
         return messages
+
+
+def reading_of(definition: Mapping[str, Any], aliases: Iterable[str] = (), thoughts: Sequence[Marks] = ANY) -> Reading:
+    """How answers to a prompt of this ``definition`` are read; its aliases are no part of it."""
+    reasoning, grade = definition["answer"]
+    return Reading(reasoning, grade, aliases, definition["grades"], definition.get("aspects"), thoughts)
 
 
 def read_prompt(path: Path, missing: str = "check the path") -> Prompt:
@@ -222,7 +253,8 @@ def _check(prompt: Prompt, reader: YamlFile) -> None:
     """What no field can say alone: that the parts of a prompt agree."""
     if prompt.id != prompt.path.stem:
         raise reader.error(("id",), f"{prompt.id!r} is not the file's name; rename one of the two")
-    keys = [prompt.answer.reasoning, prompt.answer.grade, *prompt.answer.aliases]
+    answer = prompt.answer
+    keys = [*filter(None, [answer.reasoning]), answer.grade, *answer.scales, *answer.aliases]
     twice = next((key for place, key in enumerate(keys) if folded(key) in map(folded, keys[:place])), None)
     if twice:
         raise reader.error(("answer",), f"{twice!r} is named twice (case does not count); name it once")
@@ -234,20 +266,41 @@ def _check(prompt: Prompt, reader: YamlFile) -> None:
     if {"query", "passage"} - user.without("narrative").variables:
         message = "{narrative} stands in the paragraph of {query} or {passage}, and is left out with its paragraph"
         raise reader.error(("user",), f"{message} where a query has none; put empty lines around it")
-    scale = ", ".join(map(str, sorted(prompt.scale)))
+    reading = prompt.read_with()
     for place, example in enumerate(prompt.examples):
-        if isinstance(example, Turns):
-            verdict = read_verdict(example.assistant, prompt.reading)
-            if verdict.status is not State.ok:
-                message = f"{verdict.problem}; mend the example or the scale"
-                raise reader.error(("examples", place, "assistant"), message)
-        elif example.grade not in prompt.scale:
-            message = f"{example.grade} is not on the scale {scale}; mend the example or the scale"
-            raise reader.error(("examples", place, "grade"), message)
+        if isinstance(example, Example):
+            _check_example(prompt, reader, "example", place, example)
+            continue
+        verdict = read_verdict(example.assistant, reading)
+        if verdict.status is not State.ok:
+            message = f"{verdict.problem}; mend the example or the scale"
+            raise reader.error(("examples", place, "assistant"), message)
     for place, illustration in enumerate(prompt.illustrations):
-        if illustration.grade not in prompt.scale:
-            message = f"{illustration.grade} is not on the scale {scale}; mend the illustration or the scale"
-            raise reader.error(("illustrations", place, "grade"), message)
+        _check_example(prompt, reader, "illustration", place, illustration)
+
+
+def _check_example(prompt: Prompt, reader: YamlFile, kind: str, number: int, example: Example) -> None:
+    """That an example, or an illustration, gives what the prompt asks for and nothing else."""
+    place, asked = (f"{kind}s", number), prompt.answer
+    if asked.reasoning and example.reasoning is None:
+        raise reader.error(place, "the key 'reasoning' is missing; add it")
+    # People may be given reasons that no model is asked for.
+    if kind == "example" and example.reasoning is not None and not asked.reasoning:
+        raise reader.error((*place, "reasoning"), "would not be shown, as answer: names no reasoning; drop one of them")
+    unknown = example.aspects.keys() - asked.scales.keys()
+    if unknown:
+        name = min(unknown)
+        advice = nearest(name, asked.scales) if asked.scales else "the prompt asks for none"
+        raise reader.error((*place, "aspects", name), f"there is no such aspect; {advice}")
+    missing = asked.scales.keys() - example.aspects.keys()
+    if missing and kind == "example":
+        raise reader.error(place, f"lacks the aspect {min(missing)}; add it under aspects:")
+    given: list[tuple[Place, int, Collection[int]]] = [(("grade",), example.grade, prompt.scale)]
+    given += [(("aspects", name), example.aspects[name], asked.scales[name]) for name in sorted(example.aspects)]
+    for key, grade, scale in given:
+        if grade not in scale:
+            shown = ", ".join(map(str, sorted(scale)))
+            raise reader.error((*place, *key), f"{grade} is not on the scale {shown}; mend the {kind} or the scale")
 
 
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:

@@ -1,34 +1,38 @@
-"""What grade an answer gives, if any: JSON first, strictly; else the last ``KEY: n``, or one bare integer.
+"""What grade an answer gives, if any. A grade is never guessed.
 
-A grade is never guessed. Whatever leaves a doubt (a range, a fraction, a hedge, two values of one key, a
-key that may belong to another quantity) is ``unparsed``, which costs another call; a wrong grade would
-cost the collection.
+Whatever leaves a doubt (a range, a fraction, two verdicts that differ, a key that may belong to another quantity, text
+after the verdict) is ``unparsed``, which costs another call; a wrong grade would cost the collection.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import string
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple
 
+from quati_pool.files.digests import digest
 from quati_pool.llm.answers import withheld
+from quati_pool.llm.thoughts import ANY, Marks, split
 from quati_pool.records import State
 from quati_pool.text.fencing import sendable, shortened
-from quati_pool.text.json_objects import Member, folded, json_objects
+from quati_pool.text.json_objects import JsonObject, Number, folded, json_objects
 
-READING_VERSION = 1
-"""Part of a prompt's hash: raise it with every change of what counts as a grade."""
+READING_VERSION = 2
+"""Raise it with every change of what counts as a grade: stored answers are then read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """A pair's outcome. Only ``ok`` has ``relevance``; every other status has ``problem``, in one line.
 
-    ``span`` is where in the answer the grade's digits stand, for an answer that was read from text.
+    ``span`` is the place of the grade's digits in the answer. ``aspects`` holds the further numbers that the prompt
+    asks for, as far as the answer gives them.
     """
 
     status: State
@@ -36,6 +40,7 @@ class Verdict:
     rationale: str | None = None
     problem: str | None = None
     span: tuple[int, int] | None = None
+    aspects: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 # What may stand around a key or a number without changing it: white space, quotes, Markdown.
@@ -64,127 +69,233 @@ _TOKEN = re.compile(r"([-−–]?[0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
 # After the number: nothing, or a remark set apart. "2 ou 3", "2/3", "2 e meio" and "2%" say no one grade.
 _REMARK = re.compile(rf"[{_AROUND}]*+(?:$|[()\]}}|]|[-–—]\s|,\s*+(?:$|[\"'}}]))")
 _DIGIT = re.compile(r"[\d¼-¾²³¹⁰-₉⅐-↉①-⓿]")
+# What may follow a verdict: white space, these, closing brackets and quotes of any script, and fences of tildes.
+_CLOSING = frozenset(".!|\"'`*_“”„‘’«»。！")
+_FENCE = re.compile("~{3,}")
+# The end of a broken JSON object after the number of its last member.
+_BROKEN_END = re.compile(r"([\"']?)\s*+,?\s*+\}[\s}]*+")
+_QUOTATION_MARK = re.compile(r"\\.|(\")", re.DOTALL)
 
 
 class Reading:
-    """How a prompt's answers are read: its keys and its scale. Made once a prompt."""
+    """How a prompt's answers are read: its keys, the scales of grade and aspects, and the marks of thoughts. Made once
+    per prompt."""
 
-    def __init__(self, reasoning: str, grade: str, aliases: Iterable[str], scale: Collection[int]) -> None:
+    def __init__(
+        self,
+        reasoning: str | None,
+        grade: str,
+        aliases: Iterable[str],
+        scale: Collection[int],
+        aspects: Mapping[str, Collection[int]] | None = None,
+        thoughts: Sequence[Marks] = ANY,
+    ) -> None:
+        names = [grade, *aliases]
         self.grade = grade
         self.scale = frozenset(scale)
-        self.reasoning_key = folded(reasoning)
-        names = [grade, *aliases]
-        self.grade_keys = frozenset(map(folded, names))
-        forms = {unicodedata.normalize(form, name.strip()) for name in names for form in ("NFC", "NFD")}
-        longest = sorted(forms, key=lambda form: (-len(form), form))
-        keys = "|".join(r"\s+".join(map(re.escape, form.split())) for form in longest)
-        # Not within a longer word ("subscore:") or name ("max_score:").
-        self.mention = re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?:{keys})[{_AROUND}]*+[:：]", re.IGNORECASE)
+        self.aspects = {name: frozenset(grades) for name, grades in (aspects or {}).items()}
+        self.thoughts = tuple(thoughts)
+        self.grade_mention = _mention_of(names)
+        self.any_mention = _mention_of([*names, *self.aspects])
+        self._reasoning_key = reasoning and folded(reasoning)
+        self._grade_keys = frozenset(map(folded, names))
+        self._aspect_of = {folded(name): name for name in self.aspects}
+
+    @cached_property
+    def version(self) -> str:
+        """A short name of all that decides how an answer is read."""
+        aspects = {name: sorted(grades) for name, grades in self.aspects.items()}
+        thoughts = [[marks.open, marks.close] for marks in self.thoughts]
+        keys = [self._reasoning_key, self.grade, sorted(self._grade_keys)]
+        return f"{READING_VERSION}-{digest([keys, sorted(self.scale), aspects, thoughts])[:12]}"
+
+    def is_grade(self, key: str) -> bool:
+        return folded(key) in self._grade_keys
+
+    def is_reasoning(self, key: str) -> bool:
+        return folded(key) == self._reasoning_key
+
+    def aspects_in(self, numbers: Iterable[tuple[str, _Number]]) -> dict[str, int]:
+        """The aspects among numbers by key: those for which one whole number of their scale is given, and no other."""
+        found: dict[str, set[int | None]] = {}
+        for key, number in numbers if self.aspects else ():
+            name = self._aspect_of.get(folded(key))
+            if name is not None:
+                found.setdefault(name, set()).add(number.on(self.aspects[name]))
+        single = ((name, grade) for name, grades in found.items() if len(grades) == 1 for grade in grades)
+        return {name: grade for name, grade in single if grade is not None}
+
+
+def _mention_of(names: Iterable[str]) -> re.Pattern[str]:
+    """``NAME:``, but not within a longer word ("subscore:") or name ("max_score:")."""
+    longest = sorted({unicodedata.normalize("NFC", name) for name in names}, key=lambda name: (-len(name), name))
+    keys = "|".join(r"\s+".join("".join(map(_letter, word)) for word in name.split()) for name in longest)
+    return re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?P<key>{keys})[{_AROUND}]*+[:：]", re.IGNORECASE)
+
+
+def _letter(letter: str) -> str:
+    """A letter composed or decomposed: a text may have some of its letters in one form and some in the other."""
+    decomposed = unicodedata.normalize("NFD", letter)
+    return re.escape(letter) if letter == decomposed else f"(?:{letter}|{decomposed})"
 
 
 class _Number(NamedTuple):
-    """What was written as a grade, and where its digits stand; ``value`` None where it is no whole number."""
+    """What was written as a number and where it begins; ``whole`` is its digits where it is one whole number."""
 
-    value: int | None
     written: str
-    span: tuple[int, int]
+    start: int
+    whole: str | None
 
-    @property
-    def said(self) -> int | str:
-        return self.written if self.value is None else self.value
+    def on(self, scale: Collection[int]) -> int | None:
+        # Compared as text: Python reads no numbers of thousands of digits.
+        return next((grade for grade in scale if str(grade) == self.whole), None)
 
 
 class _Mention(NamedTuple):
-    """A ``KEY:`` in the text: its number, if a digit follows; where the key begins; and whether it stands
-    in a place of its own, not as the end of another quantity's name."""
+    """A ``KEY: n`` in the text: the key, where it begins, and whether that is a place of its own, not the end of
+    another quantity's name."""
 
-    number: _Number | None
+    key: str
     start: int
     own: bool
+    number: _Number
+
+    @property
+    def end(self) -> int:
+        return self.number.start + len(self.number.written)
 
 
-def judge_choice(text: str | None, refusal: str | None, finish_reason: str | None, reading: Reading) -> Verdict:
-    """The verdict of one choice of a completion, by how it ended and then by what it says.
+class _Doubt(Exception):  # noqa: N818 - it names a state
+    """Why an answer gives no grade, in one line."""
 
-    A refusal and a content filter are ``refused`` whatever the text; an answer cut off for its length is
-    ``truncated`` even where a grade stands in it, since the verdict may have been still to come.
+
+def judge_choice(
+    text: str | None, refusal: str | None, finish_reason: str | None, reading: Reading, error: str | None = None
+) -> Verdict:
+    """The verdict of one choice of a completion, by how it ended (``llm.answers.withheld``) and then by what it says.
+
+    An answer that was refused, cut off or broken off gives no grade even where one is written in it, since the verdict
+    may have been still to come.
     """
-    problem = withheld(refusal, finish_reason)
+    problem = withheld(refusal, finish_reason, error)
     if problem is not None:
         return Verdict(problem[0], problem=problem[1])
     return read_verdict(text or "", reading)
 
 
 def read_verdict(text: str, reading: Reading) -> Verdict:
-    """The grade that ``text`` gives as its verdict; ``unparsed`` or ``off_scale`` with the cause where none.
+    """The grade that ``text`` gives as its verdict; ``unparsed``, ``off_scale`` or ``truncated`` with the cause where
+    it gives none.
 
-    1. The last JSON object with the grade key or an alias counts, nested ones never. Its value must be a
-       whole number of the scale (2, 2.00, "2", "2.0"); if it is not, nothing else in the text is looked at.
-       A key that occurs twice in it must say the same.
-    2. Without such an object, the last ``KEY: n`` outside all JSON counts whose key stands in a place of its
-       own: where the text or a line begins (after bullets, quotes, Markdown), or after punctuation or a dash
-       between spaces. After a word, or joined to one ("Confidence score", "F-score"), it may be another
-       quantity: alone it gives no grade, and after the one that counts it must give the same number. A
-       later key of its own place without a number ("Score: unclear") takes the grade back.
-       n stands alone on its line, or before the end of the sentence or a remark set apart (``2 (…)``,
-       ``2 - …``), as 2 or 2.0. Any further digit there (2/3, 2-3, "2 of 3", 2.00) leaves a doubt: unparsed.
-       Where a JSON object is broken, strings of it cannot be told from keys, so the key must be quoted and
-       all ``KEY: n`` of the text must agree.
-    3. Without any, the whole answer may be one integer.
+    Thoughts are left out; one without an end is ``truncated``. In what is said, verdicts are
+
+    1. members with the grade key or an alias, of JSON objects and of those nested in them. The value must be a whole
+       number (2, 2.00, "2", "2.0");
+    2. ``KEY: n`` outside all JSON, where the key has a place of its own: where the text or a line begins (after
+       bullets, quotes, Markdown), or after punctuation or a dash between spaces. After a word, or joined to one
+       ("Confidence score", "F-score"), it may be another quantity, and is passed over. n is alone on its line, or
+       before the end of the sentence or a remark set apart (``2 (…)``, ``2 - …``), as 2 or 2.0;
+    3. where there is neither, the whole answer, if it is one integer.
+
+    All must agree. The last one counts, a nested one never; after it, or after its object, only white space, code
+    fences and closing punctuation may follow. For a mention in broken JSON, ``_check_broken`` says what more it needs.
     """
-    if not text.strip():
-        return Verdict(State.unparsed, problem="the answer is empty")
+    spoken = split(text, reading.thoughts)
+    if not spoken.closed:
+        return Verdict(State.truncated, problem="the answer ended within its thoughts")
     try:
-        objects, outside, broken = json_objects(text)
+        if not spoken.text.strip():
+            raise _Doubt("the answer holds thoughts alone" if spoken.thoughts else "the answer is empty")
+        return _verdict(spoken.text, reading)
+    except _Doubt as doubt:
+        return Verdict(State.unparsed, problem=str(doubt))
     except RecursionError:
         return Verdict(State.unparsed, problem="the JSON in the answer nests too deeply")
-    for members in reversed(objects):
-        numbers = [_json_number(text, member) for member in members if folded(member.key) in reading.grade_keys]
-        if numbers:
-            said = (member.value for member in reversed(members) if folded(member.key) == reading.reasoning_key)
-            rationale = next((value for value in said if isinstance(value, str)), None)
-            return _verdict(numbers, reading, rationale)
-    mentions = list(_mentions(outside, reading))
-    if any(mention.number for mention in mentions):
-        return _from_text(text, mentions, reading, broken)
-    bare = _BARE.fullmatch(text)
-    if bare:
-        return _verdict([_number(bare[1], bare.start(1))], reading, None)
-    return Verdict(State.unparsed, problem=f'the answer holds no "{reading.grade}" with a number')
 
 
-def _from_text(text: str, mentions: list[_Mention], reading: Reading, broken: bool) -> Verdict:
-    """The verdict of the last mention that has a number and a place of its own, unless another one of
-    ``mentions``, which are all of the text, leaves a doubt of it."""
-    place = max((at for at, mention in enumerate(mentions) if mention.own and mention.number), default=None)
-    if place is None:
-        problem = f'"{reading.grade}" has a number only where it follows other words'
-        return Verdict(State.unparsed, problem=problem)
-    if any(mention.own for mention in mentions[place + 1 :]):
-        return Verdict(State.unparsed, problem=f'the last "{reading.grade}" has no number')
-    at = mentions[place].start
-    if broken and text[max(at - 1, 0)] not in "\"'":
-        problem = f'the JSON in the answer is broken, and "{reading.grade}" stands in no place of its own'
-        return Verdict(State.unparsed, problem=problem)
-    others = [*(mentions[:place] if broken else []), *mentions[place + 1 :], mentions[place]]
-    numbers = [mention.number for mention in others if mention.number]
-    return _verdict(numbers, reading, text[:at].rstrip(f"{string.whitespace}*_\"'`"))
+def _verdict(text: str, reading: Reading) -> Verdict:
+    """The verdict of what was said. Raises _Doubt where it gives none."""
+    name = f'"{reading.grade}"'
+    objects, outside, broken = json_objects(text)
+    mentions = list(_mentions(outside, reading.grade_mention))
+    nested = [_nested_number(value) for each in objects for key, value in each.nested() if reading.is_grade(key)]
+    stated: list[tuple[_Number, JsonObject | _Mention]] = [
+        (_json_number(text[member.start : member.end], member.start), each)
+        for each in objects
+        for member in each.members
+        if reading.is_grade(member.key)
+    ]
+    stated += [(mention.number, mention) for mention in mentions if mention.own]
+    if not stated:
+        if nested:
+            raise _Doubt(f"{name} is only inside another JSON object")
+        if mentions:
+            raise _Doubt(f"{name} has a number only where it follows other words")
+        bare = _BARE.fullmatch(text)
+        if bare is None:
+            raise _Doubt(f"the answer holds no {name} with a number")
+        return _graded(_number(bare[1], bare.start(1)), reading)
+
+    number, source = max(stated, key=lambda one: one[0].start)
+    # In broken JSON a key may be a part of a string that says otherwise.
+    others = [mention.number for mention in mentions] if broken else [number for number, _ in stated]
+    for other in (*nested, *others):
+        if (other.whole or other.written) != (number.whole or number.written):
+            raise _Doubt(f"{name} has two values, {_shown(other.written)} and {_shown(number.written)}")
+    if number.whole is None:
+        raise _Doubt(f"{name} is {_shown(number.written)}, which is not one whole number")
+    end = source.end
+    if broken and isinstance(source, _Mention):
+        end = _check_broken(text, source, name)
+    if not _only_closes(text[end:]):
+        raise _Doubt(f"{name} is {_shown(number.written)}, but the answer goes on: {_shown(text[source.end :])}")
+
+    if isinstance(source, JsonObject):
+        said = (member.value for member in reversed(source.members) if reading.is_reasoning(member.key))
+        rationale = next((value for value in said if isinstance(value, str)), None)
+        members = ((each.key, _json_number(text[each.start : each.end])) for each in source.members)
+        return _graded(number, reading, rationale, members)
+    # Where thoughts were, line feeds are.
+    rationale = re.sub(r"\n{3,}", "\n\n", text[: source.start]).rstrip(f"{string.whitespace}*_\"'`")
+    before = _mentions(outside[: source.start], reading.any_mention)
+    return _graded(number, reading, rationale, ((each.key, each.number) for each in before if each.own))
 
 
-def _verdict(numbers: list[_Number], reading: Reading, rationale: str | None) -> Verdict:
-    """The verdict of the last number, with which the others must agree."""
-    number = numbers[-1]
-    name, shown = f'"{reading.grade}"', shortened(number.written, 40)
-    other = next((other for other in numbers if other.said != number.said), None)
-    if other:
-        problem = f"{name} has two values, {shortened(other.written, 40)} and {shown}"
-        return Verdict(State.unparsed, problem=problem)
-    if number.value is None:
-        return Verdict(State.unparsed, problem=f"{name} is {shown}, which is not one whole number")
-    if number.value not in reading.scale:
+def _check_broken(text: str, mention: _Mention, name: str) -> int:
+    """Where the end of a broken JSON object begins that the mention stands in. Raises _Doubt unless the object has an
+    end and the mention is beyond doubt one of its members: in quotes, after ``{`` or ``,``, no quotation mark missing.
+    """
+    if text.count("{") != text.count("}"):
+        raise _Doubt("the JSON in the answer is broken, and its braces do not match")
+    before, after = text[: mention.start], text[mention.start + len(mention.key) :]
+    quote = before[-1:]
+    if quote not in {'"', "'"} or after[:1] != quote or before[:-1].rstrip()[-1:] not in {"{", ","}:
+        raise _Doubt(f"the JSON in the answer is broken, and {name} is not beyond doubt one of its keys")
+    if quote == '"' and sum(bool(found[1]) for found in _QUOTATION_MARK.finditer(text)) % 2:
+        raise _Doubt("the JSON in the answer is broken, and a quotation mark is missing")
+    # A quotation mark that the number does not begin with closes a string in which all this is said.
+    end, opened = _BROKEN_END.match(text, mention.end), text[mention.number.start - 1]
+    if end is None or end[1] != (opened if opened in "\"'" else "") or set("\"'") & set(text[end.end() :]):
+        raise _Doubt(f"the JSON in the answer is broken, and its end does not follow {name}")
+    return end.end()
+
+
+def _only_closes(rest: str) -> bool:
+    closing = _FENCE.sub("", rest)
+    return all(sign.isspace() or sign in _CLOSING or unicodedata.category(sign) in {"Pe", "Pf"} for sign in closing)
+
+
+def _graded(
+    number: _Number, reading: Reading, rationale: str | None = None, others: Iterable[tuple[str, _Number]] = ()
+) -> Verdict:
+    """The verdict of a whole number; ``others`` are numbers by key, some of which may be aspects."""
+    grade = number.on(reading.scale)
+    if grade is None:
         scale = ", ".join(map(str, sorted(reading.scale)))
-        return Verdict(State.off_scale, problem=f"{name} is {shown}, which is not on the scale {scale}")
-    return Verdict(State.ok, number.value, _kept(rationale), None, number.span)
+        problem = f'"{reading.grade}" is {_shown(number.written)}, which is not on the scale {scale}'
+        return Verdict(State.off_scale, problem=problem)
+    span = (number.start, number.start + len(str(grade)))
+    return Verdict(State.ok, grade, _kept(rationale), None, span, reading.aspects_in(others))
 
 
 def _kept(rationale: str | None) -> str | None:
@@ -192,36 +303,42 @@ def _kept(rationale: str | None) -> str | None:
     return sendable(rationale).replace("\0", "\ufffd").strip() or None if rationale else None
 
 
-def _number(written: str, at: int, whole: re.Pattern[str] = _WHOLE) -> _Number:
+def _shown(written: str) -> str:
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in shortened(written, 40))
+
+
+def _number(written: str, start: int = 0, whole: re.Pattern[str] = _WHOLE) -> _Number:
     found = whole.fullmatch(written)
-    if found is None:
-        return _Number(None, written, (at, at + len(written)))
-    # Numbers of any length are cut before Python counts them: none so long is on a scale.
-    return _Number(int(found[1][:18]), written, (at, at + len(found[1])))
+    return _Number(written, start, found[1] if found else None)
 
 
-def _json_number(text: str, member: Member) -> _Number:
-    start, end = member.start, member.end
-    if text[start] != '"':
-        return _number(text[start:end], start, _WHOLE_IN_JSON)
-    inner = text[start + 1 : end - 1]
-    stripped = inner.strip()
-    if not _WHOLE.fullmatch(stripped):
-        return _Number(None, text[start:end], (start, end))
-    return _number(stripped, start + 1 + inner.index(stripped))
+def _json_number(raw: str, start: int = 0) -> _Number:
+    """What a value is as a number, by its JSON; a number may be in quotes."""
+    if not raw.startswith('"'):
+        return _number(raw, start, _WHOLE_IN_JSON)
+    inner = raw[1:-1]
+    number = _number(inner.strip(), start + 1 + len(inner) - len(inner.lstrip()))
+    return number if number.whole else _Number(raw, start, None)
 
 
-def _mentions(text: str, reading: Reading) -> Iterator[_Mention]:
-    """Every ``KEY:``, with the digits of the stretch that follows it. A number has a value only where it
-    stands there alone."""
-    found = list(reading.mention.finditer(text))
+def _nested_number(value: object) -> _Number:
+    if isinstance(value, str):
+        return _json_number(value if isinstance(value, Number) else f'"{value}"')
+    return _Number("a list or an object" if isinstance(value, (tuple, list)) else json.dumps(value), 0, None)
+
+
+def _mentions(text: str, pattern: re.Pattern[str]) -> Iterator[_Mention]:
+    """Every ``KEY:`` that has digits in the stretch that follows it. The number is whole only where it stands there
+    alone."""
+    found = list(pattern.finditer(text)) if ":" in text or "：" in text else []
     # A mention ends with a colon, at which the look back from the next one ends: the time stays linear.
     before = 0
     for mention, following in zip_longest(found, found[1:]):
-        own = _OWN_PLACE.match(text[before : mention.start()][::-1]) is not None
+        number = _following(text, mention.end(), following.start() if following else len(text))
+        if number:
+            own = _OWN_PLACE.match(text[before : mention.start()][::-1]) is not None
+            yield _Mention(mention["key"], mention.start(), own, number)
         before = mention.end() - 2
-        end = following.start() if following else len(text)
-        yield _Mention(_following(text, mention.end(), end), mention.start(), own)
 
 
 def _following(text: str, at: int, end: int) -> _Number | None:
@@ -233,6 +350,6 @@ def _following(text: str, at: int, end: int) -> _Number | None:
     if not _DIGIT.search(stretch):
         return None
     token = _TOKEN.fullmatch(stretch)
-    if token and _REMARK.match(token[2]) and not _DIGIT.search(token[2]):
+    if token and (_REMARK.match(token[2]) or _only_closes(token[2])) and not _DIGIT.search(token[2]):
         return _number(token[1].replace("−", "-").replace("–", "-"), start)
-    return _Number(None, stretch, (start, start + len(stretch)))
+    return _Number(stretch, start, None)

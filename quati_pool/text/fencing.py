@@ -2,7 +2,8 @@
 
 A field stands between ``<passage>`` and ``</passage>``. Inside it, whatever looks like the beginning of
 such a mark gets one backslash after its bracket: nothing else changes, and ``recovered`` takes it back.
-The marks are the same in every message, so that equal pairs give equal requests.
+The marks are the same in every message, so that equal pairs give equal requests. Tokens of chat templates,
+which a server may take for the end of a turn, get a backslash in the same place.
 """
 
 from __future__ import annotations
@@ -17,8 +18,20 @@ FIELDS = ("query", "passage", "narrative")
 ANSWERING_FIELDS = ("question", "text", "options", "candidates")
 """Those of the prompts that ask for an answer, a family of their own in the same way."""
 
-FENCING_VERSION = 1
-"""Part of a judge prompt's hash: raise it with every change of what is sent."""
+# What models' chat templates mark turns, roles, thoughts and tools with. Tokenizers look for the exact spelling.
+_TEMPLATE_TOKENS = re.compile(
+    r"[<\[](?="
+    r"[|｜][^\s<>\[\]]{1,64}[|｜][>\]]"  # <|im_start|>, <｜User｜>, [|user|]
+    r"|\|(?:channel|tool|tool_call|tool_response|turn)>"
+    r"|/?(?:s|bos|eos|pad|unk|sep|cls|mask|sop|eop|start_of_turn|end_of_turn|start_of_image|end_of_image|turn\|)>"
+    r"|/?(?:think|thinking|reasoning|thought|tool_calls?|tool_responses?|tools?|function_calls?|im_start|im_end)>"
+    r"|(?:channel|tool|tool_call|tool_response)\|>"
+    r"|</?SYS>>"
+    r"|seed:[a-z_/]{1,32}>|extra_id_\d{1,4}>|reserved_\d{1,4}>|unused\d{1,4}>"
+    r"|/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|ARGS|IMG|THINK|PREFIX|SUFFIX"
+    r"|MIDDLE|CLS|SEP|MASK|PAD|UNK|BOS|EOS|gMASK|sMASK)\]"
+    r")"
+)
 
 # Brackets that a reader may take for "<"; an entity is read as one by models that saw much HTML.
 _BRACKETS = "<＜﹤‹❮〈⟨〈˂ᐸ≺«"
@@ -109,6 +122,14 @@ def neutralised(text: str, fields: tuple[str, ...] = FIELDS) -> str:
     return _mark(fields).sub(r"\g<0>\\", text)
 
 
+def without_template_tokens(text: str) -> str:
+    """``text`` with a backslash after the bracket of whatever a model's chat template could read as one of its
+    tokens (``<|im_start|>``, ``[INST]``, ``</s>``); a second time it changes nothing."""
+    if "<" not in text and "[" not in text:
+        return text
+    return _TEMPLATE_TOKENS.sub(r"\g<0>\\", text)
+
+
 def recovered(text: str, fields: tuple[str, ...] = FIELDS) -> str:
     """What ``neutralised`` made ``text`` from."""
     kept, end = [], 0
@@ -120,5 +141,5 @@ def recovered(text: str, fields: tuple[str, ...] = FIELDS) -> str:
 
 def fenced(field: str, text: str) -> str:
     """``text`` between the marks of ``field`` (one of a family), each on a line of its own; marks of its family
-    are neutralised in it."""
-    return f"<{field}>\n{neutralised(text, _family(field))}\n</{field}>"
+    and tokens of chat templates are neutralised in it."""
+    return f"<{field}>\n{neutralised(without_template_tokens(text), _family(field))}\n</{field}>"

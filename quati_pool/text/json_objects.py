@@ -5,21 +5,46 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+
+class Number(str):
+    """A number as it is written."""
+
+
 _SPACES = re.compile(r"[ \t\n\r]*")
-# Numbers stay as they are written.
-_JSON = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
+# An object inside another is a tuple of its keys and values, in which no repeated key is lost.
+_JSON = json.JSONDecoder(strict=False, parse_int=Number, parse_float=Number, object_pairs_hook=tuple)
 
 
 class Member(NamedTuple):
-    """A key of a JSON object, its value (numbers as they are written), and where the value stands in the text."""
+    """A key of a JSON object, its value (numbers as ``Number``, objects as tuples), and where the value is in the
+    text."""
 
     key: str
     value: object
     start: int
     end: int
+
+
+class JsonObject(NamedTuple):
+    """An object that stands in no other one; ``end`` is the place after its closing brace."""
+
+    members: list[Member]
+    end: int
+
+    def nested(self) -> Iterator[tuple[str, object]]:
+        """Keys and values of all objects inside this one, at any depth."""
+        values = [member.value for member in self.members]
+        while values:
+            value = values.pop()
+            if isinstance(value, tuple):
+                yield from value
+                values += [inner for _, inner in value]
+            elif isinstance(value, list):
+                values += value
 
 
 def folded(key: str) -> str:
@@ -33,14 +58,14 @@ def _folded(key: str) -> str:
     return " ".join(unicodedata.normalize("NFC", key).casefold().split())
 
 
-def json_objects(text: str) -> tuple[list[list[Member]], str, bool]:
+def json_objects(text: str) -> tuple[list[JsonObject], str, bool]:
     """The JSON objects of a text, in its order; the text with NULs in their places; and whether an object
     begins that cannot be read, in which case none counts: where its strings end is anyone's guess.
 
     Linear in the text: an object is passed over as a whole, and the first broken one ends the search.
     Raises RecursionError on deep nesting.
     """
-    objects: list[list[Member]] = []
+    objects: list[JsonObject] = []
     outside: list[str] = []
     done, opening = 0, text.find("{")
     while opening >= 0:
@@ -50,18 +75,19 @@ def json_objects(text: str) -> tuple[list[list[Member]], str, bool]:
             return [], text, True
         if text[at : at + 1] == '"':
             try:
-                members, end = _members(text, at)
+                found = _object(text, at)
             except ValueError:
                 return [], text, True
-            objects.append(members)
+            objects.append(found)
+            end = found.end
             outside += [text[done:opening], "\0" * (end - opening)]
             done = end
         opening = text.find("{", end)
     return objects, "".join([*outside, text[done:]]), False
 
 
-def _members(text: str, at: int) -> tuple[list[Member], int]:
-    """The members of the object whose first key stands at ``at``, and where the object ends."""
+def _object(text: str, at: int) -> JsonObject:
+    """The object whose first key stands at ``at``."""
     members = []
     while text[at : at + 1] == '"':
         key, at = _JSON.raw_decode(text, at)
@@ -73,7 +99,7 @@ def _members(text: str, at: int) -> tuple[list[Member], int]:
         members.append(Member(key, value, start, end))
         at = _after_spaces(text, end)
         if text[at : at + 1] == "}":
-            return members, at + 1
+            return JsonObject(members, at + 1)
         if text[at : at + 1] != ",":
             break
         at = _after_spaces(text, at + 1)

@@ -22,6 +22,9 @@ _SECRET = {
 _SECRET_LAST = {"key", "token", "auth", "signature", "sig"}
 """Words that do so at its end: ``access_token`` is one, ``max_tokens`` and ``api_key_env`` are not."""
 
+_NO_SECRET = {"cache", "idempotency", "partition", "public", "routing", "bos", "eos", "pad", "stop", "unk"}
+"""Words before such a last one that make it none: ``prompt_cache_key``, ``eos_token``."""
+
 _RUN_TOGETHER = ("apikey", "accesskey", "secretkey", "privatekey", "accesstoken", "authtoken", "apitoken", "password")
 
 # A name's words: letters of one case, or a capital and small ones.
@@ -42,7 +45,9 @@ def is_secret(name: str) -> bool:
         return False
     joined = "".join(words)
     return bool(words) and (
-        not _SECRET.isdisjoint(words) or words[-1] in _SECRET_LAST or joined.endswith(_RUN_TOGETHER)
+        not _SECRET.isdisjoint(words)
+        or (words[-1] in _SECRET_LAST and not _NO_SECRET.intersection(words[-2:-1]))
+        or joined.endswith(_RUN_TOGETHER)
     )
 
 

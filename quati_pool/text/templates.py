@@ -35,6 +35,11 @@ class Template:
         """The text with every place filled; ``values`` has all its variables."""
         return "".join([literal if name is None else literal + values[name] for literal, name in self._parts])
 
+    def filled(self, name: str, value: str) -> str:
+        """The template's own text once the places for ``name`` hold ``value``."""
+        fields = {None: "", name: braces_doubled(value)}
+        return "".join(braces_doubled(text) + fields.get(field, f"{{{field}}}") for text, field in self._parts)
+
     def count(self, name: str) -> int:
         """How many places are for ``name``."""
         return sum(1 for _, variable in self._parts if variable == name)

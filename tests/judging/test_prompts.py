@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.judging.prompts import Prompt, bundled_prompts, load_prompt, read_prompt
 from quati_pool.judging.verdict import read_verdict
+from quati_pool.llm.thoughts import Marks, marks_of
 from quati_pool.records import State
 from quati_pool.text.fencing import recovered
 from quati_pool.text.prompt_parts import LONGEST_ECHO
@@ -111,6 +113,77 @@ def test_the_schema_is_strict_and_reasons_first(mine: Prompt) -> None:
     assert list(mine.schema()["properties"]) == ["Why", "Mark"]
 
 
+ASPECTS = {"answer": {"grade": "Mark", "aspects": {"Trust": [0, 3], "M": [1, 2]}}}
+
+
+def test_aspects_are_asked_for_before_the_grade_and_reasons_only_where_named(tmp_path: Path) -> None:
+    example = {"query": "q1", "passage": "p1", "grade": 2, "aspects": {"Trust": 3, "M": 1}}
+    prompt = read_prompt(write(tmp_path, changed(**ASPECTS, examples=[example])))
+    assert prompt.messages("a", "b")[2]["content"] == '{"M": 1, "Trust": 3, "Mark": 2}'
+    schema = prompt.schema()
+    assert schema["properties"] == {
+        "M": {"type": "integer", "enum": [1, 2]},
+        "Trust": {"type": "integer", "enum": [0, 1, 2, 3]},
+        "Mark": {"type": "integer", "enum": [0, 1, 2]},
+    }
+    assert schema["required"] == list(schema["properties"]) == ["M", "Trust", "Mark"]
+    with_reasons = {"answer": {**ASPECTS["answer"], "reasoning": "Why"}}
+    prompt = read_prompt(write(tmp_path, changed(**with_reasons, examples=[{**example, "reasoning": "so"}])))
+    assert prompt.messages("a", "b")[2]["content"] == '{"Why": "so", "M": 1, "Trust": 3, "Mark": 2}'
+    assert prompt.schema()["required"] == ["Why", "M", "Trust", "Mark"]
+    verdict = read_verdict('{"Why": "so", "M": 1, "Trust": 3, "Mark": 2}', prompt.read_with())
+    assert (verdict.relevance, verdict.rationale, verdict.aspects) == (2, "so", {"M": 1, "Trust": 3})
+
+
+def test_people_may_be_shown_reasons_and_aspects_that_no_model_is_asked_for(tmp_path: Path) -> None:
+    shown = {"query": "q", "passage": "p", "grade": 1}
+    told = {**shown, "grade": 0, "reasoning": "so", "aspects": {"M": 2}}
+    prompt = read_prompt(write(tmp_path, changed(**ASPECTS, examples=[], illustrations=[shown, told])))
+    assert [(one.reasoning, one.aspects) for one in prompt.illustrations] == [(None, {}), ("so", {"M": 2})]
+
+
+def test_the_definition_holds_what_is_asked_and_nothing_of_how_it_is_read(mine: Prompt, tmp_path: Path) -> None:
+    head = mine.messages("a", "b")[:-1]
+    definition = {
+        "head": head,
+        "user": MINE["user"],
+        "reask": MINE["reask"],
+        "answer": ["Why", "Mark"],
+        "grades": [0, 1, 2],
+        "fenced": True,
+    }
+    assert mine.definition == definition
+    prompt = read_prompt(write(tmp_path, changed(**ASPECTS, examples=[], fenced=False)))
+    aspects = {"M": [1, 2], "Trust": [0, 1, 2, 3]}
+    assert prompt.definition == {
+        **definition, "head": head[:1], "answer": [None, "Mark"], "fenced": False, "aspects": aspects,
+    }  # fmt: skip
+
+
+def test_a_reading_has_a_name_that_changes_with_all_that_changes_it(mine: Prompt, tmp_path: Path) -> None:
+    own = marks_of(Marks("<t>", "</t>"))
+    others = [
+        {"answer": {**MINE["answer"], "aliases": []}},
+        {"answer": {**MINE["answer"], "reasoning": "Reason"}},
+        {"answer": {**MINE["answer"], "grade": "Score"}},
+        {"answer": {**MINE["answer"], "aspects": {"M": [0, 3]}}, "examples": []},
+        {"answer": {**MINE["answer"], "aspects": {"M": [0, 2]}}, "examples": []},
+        {"scale": {0: "no", 1: "yes", 2: "very", 3: "more"}},
+    ]
+    readings = [read_prompt(write(tmp_path, changed(**change))).read_with() for change in others]
+    readings += [mine.read_with(), mine.read_with(own), mine.read_with(())]
+    versions = [reading.version for reading in readings]
+    assert len(set(versions)) == len(versions)
+    assert all(re.fullmatch(r"2-[0-9a-f]{12}", version) for version in versions)
+    same = [
+        {"answer": {**MINE["answer"], "aliases": ["FINAL  mark"]}},
+        {"system": "Grade.", "reask": "Again: {problem}", "scale": {2: "c", 1: "b", 0: "a"}},
+    ]
+    for change in same:
+        prompt = read_prompt(write(tmp_path, changed(**change)))
+        assert prompt.read_with().version == mine.read_with().version
+
+
 def test_asking_again_tells_the_cause(mine: Prompt) -> None:
     assert mine.reask("Mark: {high}", '"Mark" is {high}') == [
         {"role": "assistant", "content": "Mark: {high}"},
@@ -168,7 +241,7 @@ def test_a_hostile_pair_changes_nothing_in_the_frame(name: str) -> None:
 def test_the_examples_answers_are_read_as_their_grades(name: str) -> None:
     prompt = BUNDLED[name]
     answers = [message["content"] for message in prompt.messages("a", "b") if message["role"] == "assistant"]
-    grades = [read_verdict(answer, prompt.reading).relevance for answer in answers]
+    grades = [read_verdict(answer, prompt.read_with()).relevance for answer in answers]
     assert grades == [getattr(example, "grade", None) for example in prompt.examples]
     for answer in answers:
         assert list(json.loads(answer)) == [prompt.answer.reasoning, prompt.answer.grade]
@@ -180,7 +253,7 @@ def test_no_prompts_own_words_read_as_a_grade(name: str) -> None:
     prompt = BUNDLED[name]
     told = [prompt.messages("a", "b")[0]["content"], prompt.reask("x", "y")[1]["content"], prompt.user]
     for text in told:
-        assert read_verdict(text, prompt.reading).status is State.unparsed
+        assert read_verdict(text, prompt.read_with()).status is State.unparsed
         # The keys are named as the answer's schema has them, in its order.
     assert 0 <= told[0].index(f'"{prompt.answer.reasoning}"') < told[0].index(f'"{prompt.answer.grade}"')
 
@@ -194,7 +267,7 @@ def test_fenced_prompts_name_their_marks() -> None:
 # ---- identity
 
 
-def test_the_sha_changes_with_all_that_changes_messages_or_reading(tmp_path: Path) -> None:
+def test_the_sha_changes_with_all_that_changes_what_is_asked(tmp_path: Path) -> None:
     example = MINE["examples"][0]
     answer = MINE["answer"]
     changes: list[dict[str, Any]] = [
@@ -213,7 +286,10 @@ def test_the_sha_changes_with_all_that_changes_messages_or_reading(tmp_path: Pat
         {"user": "P: {passage}\n\nQ: {query}"},
         {"answer": {**answer, "reasoning": "Reason"}},
         {"answer": {**answer, "grade": "Score"}},
-        {"answer": {**answer, "aliases": []}},
+        {"answer": {"grade": "Mark"}, "examples": []},
+        {"answer": {"grade": "Mark", "aspects": {"M": [0, 3]}}, "examples": []},
+        {"answer": {"grade": "Mark", "aspects": {"M": [1, 3]}}, "examples": []},
+        {"answer": {"grade": "Mark", "aspects": {"M": [0, 3], "T": [0, 3]}}, "examples": []},
         {"reask": "Again: {problem}"},
         {"fenced": False},
     ]
@@ -221,7 +297,7 @@ def test_the_sha_changes_with_all_that_changes_messages_or_reading(tmp_path: Pat
     assert len(set(shas)) == len(shas)
 
 
-def test_the_sha_does_not_change_with_what_changes_neither(tmp_path: Path) -> None:
+def test_the_sha_does_not_change_with_what_changes_nothing_that_is_asked(tmp_path: Path) -> None:
     sha = read_prompt(write(tmp_path, MINE)).sha
     (tmp_path / "elsewhere").mkdir()
     assert read_prompt(write(tmp_path, changed(id="other"), "elsewhere/other.yaml")).sha == sha
@@ -229,7 +305,9 @@ def test_the_sha_does_not_change_with_what_changes_neither(tmp_path: Path) -> No
         {"summary": "other words"},
         {"language": "pt"},
         {"version": 3},
+        # Further names of the grade only change how answers are read.
         {"answer": {**MINE["answer"], "aliases": ["FINAL  mark"]}},
+        {"answer": {**MINE["answer"], "aliases": []}},
     ]
     for change in same:
         assert read_prompt(write(tmp_path, changed(**change))).sha == sha
@@ -247,6 +325,8 @@ def test_the_sha_does_not_change_with_what_changes_neither(tmp_path: Path) -> No
 GRADED = {"query": "q", "passage": "p", "reasoning": "r", "grade": 2}
 HALF = "holds half a surrogate pair; write the whole character"
 MEND = "mend the example or the scale"
+BARE = {"query": "q", "passage": "p", "grade": 2}
+RANGE = "expected [lowest, highest], whole numbers at most 100 apart, such as [0, 3]"
 REFUSED: list[tuple[dict[str, Any], str | None, str]] = [
     ({"sytem": "x"}, "sytem", "unknown key; did you mean 'system'?"),
     ({"reask": None}, None, "the key 'reask' is missing; add it"),
@@ -305,6 +385,52 @@ REFUSED: list[tuple[dict[str, Any], str | None, str]] = [
         "'mark' is named twice (case does not count); name it once",
     ),
     (
+        {"answer": {"grade": "Mark", "aspects": {"mark": [0, 3]}}},
+        "answer",
+        "'mark' is named twice (case does not count); name it once",
+    ),
+    (
+        {"answer": {"reasoning": "M", "grade": "Mark", "aspects": {"m": [0, 3]}}},
+        "answer",
+        "'m' is named twice (case does not count); name it once",
+    ),
+    ({"answer": {"grade": "Mark", "aspects": {"M": [3, 0]}}}, "answer.aspects.M", RANGE),
+    ({"answer": {"grade": "Mark", "aspects": {"M": [0]}}}, "answer.aspects.M", RANGE),
+    ({"answer": {"grade": "Mark", "aspects": {"M": [0, 101]}}}, "answer.aspects.M", RANGE),
+    (
+        {"answer": {"grade": "Mark", "aspects": ["M"]}},
+        "answer.aspects",
+        "expected keys and their values, {key: value}, not ['M']",
+    ),
+    ({"examples": [BARE]}, "examples.0", "the key 'reasoning' is missing; add it"),
+    ({"illustrations": [BARE]}, "illustrations.0", "the key 'reasoning' is missing; add it"),
+    (
+        {"answer": {"grade": "Mark"}},
+        "examples.0.reasoning",
+        "would not be shown, as answer: names no reasoning; drop one of them",
+    ),
+    (
+        {"examples": [{**GRADED, "aspects": {"M": 1}}]},
+        "examples.0.aspects.M",
+        "there is no such aspect; the prompt asks for none",
+    ),
+    (
+        {**ASPECTS, "examples": [{**BARE, "aspects": {"M": 1, "Trsut": 3}}]},
+        "examples.0.aspects.Trsut",
+        "there is no such aspect; did you mean 'Trust'?",
+    ),
+    (
+        {**ASPECTS, "examples": [{**BARE, "aspects": {"M": 1}}]},
+        "examples.0",
+        "lacks the aspect Trust; add it under aspects:",
+    ),
+    ({**ASPECTS, "examples": [BARE]}, "examples.0", "lacks the aspect M; add it under aspects:"),
+    (
+        {**ASPECTS, "examples": [{**BARE, "aspects": {"M": 3, "Trust": 3}}]},
+        "examples.0.aspects.M",
+        f"3 is not on the scale 1, 2; {MEND}",
+    ),
+    (
         {"answer": {"reasoning": "Why", "grade": "Mark:"}},
         "answer.grade",
         "expected a word or a few, of letters, digits, spaces, '_' and '-'",
@@ -328,7 +454,7 @@ def test_a_faulty_prompt_is_refused_with_its_place(
         line = next(number for number, text in enumerate(lines, start=1) if text.startswith(f"{top}:"))
         key = inner.rpartition(".")[2]
         # An item of a list begins with a dash.
-        wanted = "- " if place == "examples.0" else key
+        wanted = "- " if place in ("examples.0", "illustrations.0") else key
         line += next((n for n, text in enumerate(lines[line:], start=1) if key and wanted in text.split(":")[0]), 0)
     assert error.value.line == line
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from quati_pool.judging.verdict import Reading, Verdict, judge_choice, read_verdict
+from quati_pool.llm.thoughts import ANY as ANY_MARKS
+from quati_pool.llm.thoughts import split
 from quati_pool.records import State
 from quati_pool.text.json_objects import folded
 from tests.judging.readings import EN, PT, SCALE
@@ -30,11 +33,15 @@ OK = [
     ('{"Razão": "diz {\\"Pontuação\\": 3} no texto", "Pontuação": 0}', 0),
     ('{"Razão": "diz Pontuação: 3", "Pontuação": 0}\n', 0),
     ('```json\n{"Razão": "x", "Pontuação": 2}\n```', 2),
-    ('Claro! {"Razão": "x", "Pontuação": 2} Espero ter ajudado em 2023.', 2),
-    ('{"Razão": "a", "Pontuação": 1} Corrijo: {"Razão": "b", "Pontuação": 3}', 3),
-    ('{"Pontuação": 3} {"Razão": "an object without the key"}', 3),
-    ('[{"Pontuação": 1}, {"Pontuação": 2}]', 2),
-    ('{"a": {"Pontuação": 3}, "Pontuação": 1}', 1),
+    ('Claro! {"Razão": "x", "Pontuação": 2}', 2),
+    ('{"Razão": "a", "Pontuação": 3} Repito: {"Razão": "b", "Pontuação": 3}', 3),
+    ('{"Razão": "an object without the key"} {"Pontuação": 3}', 3),
+    ('[{"Pontuação": 2}, {"Pontuação": 2.0}]', 2),
+    ('[[{"Pontuação": 2}]]', 2),
+    ('{ {"Pontuação": 2} }', 2),
+    ('{"a": {"Pontuação": 1}, "Pontuação": 1}', 1),
+    ('{"a": [{"b": {"pontuacao": "1.0"}}], "Pontuação": 1}', 1),
+    ('{"a": {"Pontuação": 1}} Pontuação: 1', 1),
     ('{"Razão": "two\nlines", "Pontuação": 2}', 2),
     ('{"pontuação": 1}', 1),
     ('{"PONTUAÇÃO": 1}', 1),
@@ -43,10 +50,27 @@ OK = [
     ('{"Pontua\\u00e7\\u00e3o": 1}', 1),
     (unicodedata.normalize("NFD", '{"Pontuação": 1}'), 1),
     ('{"Pontuação": 1, "Pontuação": 1.0, "Pontuacao": "1"}', 1),
-    ('Pontuação: 3, digo: {"Pontuação": 1}', 1),
+    ('Pontuação: 1. Digo: {"Pontuação": 1}', 1),
+    ('{"Pontuação": 1}\nPontuação: 1', 1),
+    ('Confiança da pontuação: 3. {"Pontuação": 1}', 1),
+    ('Pontuação: veja abaixo.\n{"Pontuação": 1}', 1),
+    # what closes after the verdict
+    ('```json\n{"Pontuação": 2}\n```\n\n', 2),
+    ('~~~~\n{"Pontuação": 2}\n~~~~', 2),
+    ('**{"Pontuação": 2}**.', 2),
+    ('({"Pontuação": 2})。', 2),
+    ('| {"Pontuação": 2} |', 2),
+    ('“{"Pontuação": 2}” 」】!', 2),
+    ('{"Pontuação": 2}}', 2),
+    ("```\nPontuação: 2\n```", 2),
+    ("(Pontuação: 2)!", 2),
+    ("«Pontuação: 2»", 2),
+    ("「Pontuação: 2」。", 2),
+    ("Pontuação: 2!!", 2),
     # text
     ("Numa escala de 0 a 3, a passagem é fraca. Pontuação: 1", 1),
-    ("Pontuação: 3\nPensando melhor:\nPontuação: 1", 1),
+    ("Pontuação: 1\nPensando melhor:\nPontuação: 1.0", 1),
+    ("Pontuação: 1 (pouco relevante)\nPontuação: 1", 1),
     ("**Pontuação:** 2", 2),
     ("**Pontuação**: **2**.", 2),
     ('"Pontuação" : "2"', 2),
@@ -55,11 +79,7 @@ OK = [
     ("## Pontuação:\n\n2\n", 2),
     ("PONTUAÇÃO: 2", 2),
     ("Pontuação: 2.0", 2),
-    ("Pontuação: 2 (muito relevante)", 2),
-    ("Pontuação: 2 – muito relevante", 2),
-    ("Pontuação: 2. Em 2023, outra coisa.", 2),
-    ("Pontuação: 2\nJustificativa: publicado em 2023", 2),
-    ("A pontuação: veja abaixo.\nPontuação: 2\nA pontuação: explicada acima.", 2),
+    ("A pontuação: veja abaixo.\nPontuação: 2", 2),
     ("Pontuação: veja abaixo.\nPontuação: 2", 2),
     # text where the key stands in a place of its own
     ("Numa escala de 0 a 3, este trecho responde em parte. Pontuação: 2", 2),
@@ -80,18 +100,47 @@ OK = [
     ("-Pontuação: 2", 2),
     ("→ Pontuação: 2", 2),
     ('{"Razão": "sem a chave"} Pontuação: 2', 2),
-    # another quantity, before the grade or equal to it
+    # another quantity before the grade
     ("Confiança da pontuação: 3\nPontuação: 2", 2),
     ("F-Pontuação: 1,5. Pontuação: 2", 2),
-    ("Pontuação: 2\nConfiança da pontuação: 2", 2),
+    ("Pontuação: 2\nConfiança da pontuação: 3\nPontuação: 2", 2),
     (unicodedata.normalize("NFD", "Pontuação: 2"), 2),
+    ("Pontuac\u0327ão: 2", 2),
     ('{"Razão": "sem a chave"}\nPontuação: 2', 2),
     ("O conjunto {x} e {y: 1}. Pontuação: 2", 2),
     # JSON that is not quite, where its key is beyond doubt
     ('{"Razão": "ele disse "oi" e saiu", "Pontuação": 1}', 1),
     ('{"Razão": "x", "Pontuação": 1,}', 1),
-    ('{"Razão": "x", "Pontuação": 1', 1),
     ("{'Razão': 'x', 'Pontuação': 1}", 1),
+    ("{'Pontuação': 1}", 1),
+    ('{"Razão": "x", "Pontuação": "1",}', 1),
+    ('{"Razão": "x" "y", "Pontuação": 1}\n```', 1),
+    ('[{"Pontuação": 1}, {"Pontuação": 1,}]', 1),
+    ('{"Razão": "diz \\"oi", "Pontuação": 1,}', 1),
+    # thoughts
+    ('<think>Talvez {"Pontuação": 3}? Pontuação: 2?</think> {"Pontuação": 1}', 1),
+    ("<THINK>\nPontuação: 3\n</THINK>\nPontuação: 1", 1),
+    ('<thinking>{"Pontuação": 3}</thinking>{"Pontuação": 1}', 1),
+    ('<reasoning>{"Pontuação": 3}</reasoning>{"Pontuação": 1}', 1),
+    ('<seed:think>{"Pontuação": 3}</seed:think>{"Pontuação": 1}', 1),
+    ('[THINK]{"Pontuação": 3}[/THINK]{"Pontuação": 1}', 1),
+    ('◁think▷{"Pontuação": 3}◁/think▷{"Pontuação": 1}', 1),
+    ('<|begin_of_thought|>{"Pontuação": 3}<|end_of_thought|>{"Pontuação": 1}', 1),
+    ('<|START_THINKING|>{"Pontuação": 3}<|END_THINKING|>{"Pontuação": 1}', 1),
+    ('<|channel>thought\n{"Pontuação": 3}<channel|>{"Pontuação": 1}', 1),
+    ('<think>a <think> b </think> {"Pontuação": 3}</think> {"Pontuação": 1}', 1),
+    ('<think>the tag <thinking> {"Pontuação": 3}</think> {"Pontuação": 1}', 1),
+    ('{"Pontuação": 3} is a draft</think>{"Pontuação": 1}', 1),
+    ('{"Pontuação": 1} <think>certo? Pontuação: 3</think>', 1),
+    ("Pontuação: <think>3?</think> 1", 1),
+    ("<think>3</think>\n1\n", 1),
+    (
+        '<|channel|>analysis<|message|>{"Pontuação": 3}<|end|>'
+        '<|start|>assistant<|channel|>final<|message|>{"Pontuação": 1}<|return|>',
+        1,
+    ),
+    ('<|channel|>analysis<|message|>Pontuação: 3<|channel|>final <|constrain|>json<|message|>{"Pontuação": 1}', 1),
+    ('<|channel|>commentary to=functions.f<|message|>{"Pontuação": 3}<|call|>{"Pontuação": 1}', 1),
     # a bare integer
     ("2", 2),
     (" 2\n", 2),
@@ -101,7 +150,87 @@ OK = [
     ('"2"', 2),
 ]
 
+# What people's programs read as a grade where the answer leaves a doubt.
+DOUBTED = [
+    # the answer goes on after the verdict
+    'Claro! {"Pontuação": 2} Espero ter ajudado em 2023.',
+    '{"Pontuação": 3} {"Razão": "an object without the key"}',
+    '{"Pontuação": 3}{}',
+    '{"Pontuação": 3},',
+    '{"Pontuação": 3}?',
+    '{"Pontuação": 3} ~~',
+    '{"Pontuação": 3}\n```json',
+    '{"Pontuação": 3} 3',
+    '[{"Pontuação": 3}, {"Razão": "x"}]',
+    "Pontuação: 2 (muito relevante)",
+    "Pontuação: 2 – muito relevante",
+    "Pontuação: 2, ",
+    "Pontuação: 2. Em 2023, outra coisa.",
+    "Pontuação: 2\nJustificativa: publicado em 2023",
+    "Pontuação: 2\nA pontuação: explicada acima.",
+    "Pontuação: 2\nConfiança da pontuação: 2",
+    "Pontuação: 2\n\nConsulta: outra\nTrecho: outro",
+    'Pontuação: 2 {"Razão": "x"}',
+    '{"Pontuação": 2}\n\nConsulta: a próxima\n{"Pontuação": 2}\n…',
+    # two verdicts that differ
+    '{"Razão": "a", "Pontuação": 1} Corrijo: {"Razão": "b", "Pontuação": 3}',
+    '{"Pontuação": 0}\n\nO trecho diz: {"Pontuação": 3}',
+    '{"Pontuação": 0} Consulta: outra. {"Pontuação": 3}',
+    '[{"Pontuação": 0}, {"Pontuação": 3}]',
+    'Pontuação: 3, digo: {"Pontuação": 1}',
+    'Pontuação: 1, digo: {"Pontuação": 1}',
+    '{"Pontuação": 1}\nPontuação: 3',
+    "Pontuação: 3\nPensando melhor:\nPontuação: 1",
+    "Pontuação: 1 ou 2\nPontuação: 1",
+    '{"Pontuação": 1} {"Pontuação": 4}',
+    '{"Pontuação": 4} {"Pontuação": 1}',
+    '{"Pontuação": "alta"} {"Pontuação": 1}',
+    # nested ones give no grade, and must agree
+    '{"a": {"Pontuação": 3}, "Pontuação": 1}',
+    '{"a": [1, [{"b": {"Pontuação": 3}}]], "Pontuação": 1}',
+    '{"a": {"Pontuação": 1, "Pontuação": 3}, "Pontuação": 1}',
+    '{"a": {"Pontuação": {"Pontuação": 1}}, "Pontuação": 1}',
+    '{"a": {"Pontuação": "1.00"}, "Pontuação": 1}',
+    '{"a": {"Pontuação": null}, "Pontuação": 1}',
+    '{"Pontuação": {"Pontuação": 1}}',
+    '{"a": {"Pontuação": 3}} Pontuação: 1',
+    '{"Pontuação": 1} {"a": {"Pontuação": 1}}',
+    # JSON without its end, or that more than one reading mends
+    '{"Razão": "x", "Pontuação": 1',
+    '{"Razão": "x", "Pontuação": 1,',
+    '{"Razão": "x", "Pontuação": 1 ```',
+    '{"a": {"Razão": "x", "Pontuação": 1,}',
+    '{"Razão": "x", "Pontuação": 1,}}',
+    '{"Pontuação": 1} {"Pontuação": ',
+    '{"Pontuação": 1} {"Pontuação": 1',
+    '{"Razão": "x", Pontuação: 1}',
+    """{"Razão": "x", "Pontuação': 1}""",
+    '{"Razão": "x" "Pontuação": 1}',
+    '{"Razão": "diz: "Pontuação": 1}',
+    '{"Razão": "x, "Pontuação": 1}',
+    '{"Razão": "a ","Pontuação": 1}", b}',
+    '{"Razão": "a confiança da Pontuação: 3", "Pontuação": 1,}',
+    '{"Razão": "x", "Pontuação": 1, "b": 2,}',
+    '{"Razão": "x", "Pontuação": 1,} Espero ter ajudado.',
+    "{'Pontuação': 1, 'Razão': 'x'}",
+    "{'Pontuação': 1} {'Pontuação': 3}",
+    "{'Razão': 'x'} Pontuação: 1",
+    'Pontuação: 1\n{"Razão": x}',
+    # thoughts
+    '<think>{"Pontuação": 3}</think>',
+    '<think>{"Pontuação": 3}</think> Desculpe, não consigo avaliar.',
+    "Pontuação: 3</think>",
+    '{"Pontuação": 1}</think> Não sei.',
+    '{"Pontuação": 3}<think>ou</think>{"Pontuação": 1}',
+    '{"Pontuação": 1}<think>sim</think> certo',
+    '<|channel|>analysis<|message|>{"Pontuação": 3}<|end|>',
+    '<|channel|>analysis<|message|>{"Pontuação": 3}<|end|><|start|>assistant',
+    '<|channel|>final<|message|>{"Pontuação": 1}<|end|><|start|>user<|message|>outra<|end|>',
+    '<|channel|>final<|message|>{"Pontuação": 1}<|end|><|channel|>final<|message|>{"Pontuação": 3}',
+]
+
 UNPARSED = [
+    *DOUBTED,
     "",
     " \n",
     "Error 503",
@@ -198,19 +327,43 @@ UNPARSED = [
     '{"Razão": "o texto traz\nPontuação: 3.\n',
     "{'Pontuação': 0, 'Razão': 'o texto traz Pontuação: 3'}",
     '{"Razão": "diz "Pontuação": 3 no texto',
+    '{"a": {"Razão": "x", "Pontuação": 1,},}',
+    '{"Razão": "o texto traz, "Pontuação": 3"}',
+    '{"Razão": "o trecho diz {"a": "b", "Pontuação": 3}"}',
+    '{"Razão": "o texto traz", "Pontuação": **3**,}',
+    '{"Razão": "o texto traz", "Pontuação": 3,} "fim"',
+]
+
+# A thought without an end: the verdict may have been still to come.
+TRUNCATED = [
+    "<think>",
+    '<think>{"Pontuação": 3}',
+    '{"Pontuação": 3} <think>ou',
+    '<think>a <think> b </think> {"Pontuação": 1}',
+    '<think>a</thinking> {"Pontuação": 1}',
+    "[THINK]Pontuação: 3",
+    '</think><think>{"Pontuação": 3}',
+    '<|channel|>analysis<|message|>{"Pontuação": 3}',
+    '<|channel|>final<|message|>{"Pontuação": 3}<|end|><|start|>assistant<|channel|>analysis<|message|>ou',
+    "Pontuação: 3<|channel|>analysis",
+    # Even inside what may have been a string.
+    '{"Razão": "o trecho fala de <think>", "Pontuação": 1}',
 ]
 
 OFF_SCALE = [
     "Pontuação: 4",
     "Pontuação: -1",
     "Pontuação: −1",
-    "Pontuação: 4\nConfiança da pontuação: 4",
+    "Confiança da pontuação: 1\nPontuação: 4",
+    "Pontuação: 4\nPontuação: 4.",
+    '<think>{"Pontuação": 1}</think>{"Pontuação": 4}',
+    '{"Razão": "x", "Pontuação": 4,}',
     "4",
     "-1",
     "503",
     "9" * 10_000,
     *map(in_json, ["-1", "4", "4.0", '"4"', '"-1"', "9" * 10_000, '"' + "9" * 10_000 + '"']),
-    '{"Pontuação": 1} {"Pontuação": 4}',
+    '{"Pontuação": 4} {"Pontuação": 4}',
 ]
 
 
@@ -232,6 +385,11 @@ def test_an_integer_outside_the_scale_is_off_scale(text: str) -> None:
     failed(read_verdict(text, PT), State.off_scale)
 
 
+@pytest.mark.parametrize("text", TRUNCATED)
+def test_a_thought_without_an_end_is_truncated(text: str) -> None:
+    failed(read_verdict(text, PT), State.truncated)
+
+
 def failed(verdict: Verdict, status: State) -> None:
     assert (verdict.status, verdict.relevance, verdict.span) == (status, None, None)
     # Stored, and told to the model: short, in one line, and printable whatever the model wrote.
@@ -247,8 +405,10 @@ def test_the_english_traps() -> None:
     assert read_verdict("published in 2023", EN).status is State.unparsed
     # An alias is a key of its own; nothing else that ends in the key is.
     assert read_verdict("Confidence score: 3\nFinal score: 1", EN).relevance == 1
-    assert read_verdict("Score: 3. Final score: 1", EN).relevance == 1
+    assert read_verdict("Score: 1. Final score: 1", EN).relevance == 1
     for text in (
+        "Score: 3. Final score: 1",
+        "Final score: 1 out of 3",
         "Score: 1\nConfidence score: 3",
         "Score: 1. F-Score: 2",
         "The maximum score: 3",
@@ -270,8 +430,16 @@ def test_problems_say_what_was_written_and_what_was_expected() -> None:
     assert problem(in_json("2.5")) == '"Pontuação" is 2.5, which is not one whole number'
     assert problem('{"Pontuação": 1, "Pontuação": 2}') == '"Pontuação" has two values, 1 and 2'
     assert problem("F-Pontuação: 2") == '"Pontuação" has a number only where it follows other words'
-    assert problem("Pontuação: 2\nPontuação: ?") == 'the last "Pontuação" has no number'
-    assert problem("Pontuação: 1\nF-Pontuação: 2") == '"Pontuação" has two values, 2 and 1'
+    assert problem("Pontuação: 1\nPontuação: 2 ou 3") == '"Pontuação" has two values, 1 and 2 ou 3'
+    assert problem('{"a": {"Pontuação": null}, "Pontuação": 2}') == '"Pontuação" has two values, null and 2'
+    assert problem('{"a": {"Pontuação": 2}}') == '"Pontuação" is only inside another JSON object'
+    assert problem("Pontuação: 2 (muito\n\x07)") == '"Pontuação" is 2, but the answer goes on: (muito \ufffd)'
+    broken = "the JSON in the answer is broken, and "
+    assert problem('{"Pontuação": 1') == broken + "its braces do not match"
+    assert problem('{"Razão": "x, "Pontuação": 1}') == broken + "a quotation mark is missing"
+    assert problem("{'a': 'x'}\nPontuação: 1") == broken + '"Pontuação" is not beyond doubt one of its keys'
+    assert problem("<think>3</think> \n") == "the answer holds thoughts alone"
+    assert problem("<think>3") == "the answer ended within its thoughts"
     assert problem("Error 503") == 'the answer holds no "Pontuação" with a number'
     assert problem("\n") == "the answer is empty"
 
@@ -292,6 +460,8 @@ def test_gaps_in_the_scale_are_off_it() -> None:
         ('{"Razão": "", "Pontuação": 2}', None),
         ('{"Pontuação": 2}', None),
         ("Trata do tema.\n\n**Pontuação:** 2", "Trata do tema."),
+        ("<think>Hum.</think>Trata do tema.<think>Ou?</think>\n\nPontuação: 2", "Trata do tema."),
+        ('<think>Hum.</think>{"Razão": "porque sim", "Pontuação": 2}', "porque sim"),
         ("2", None),
         # What no database or UTF-8 file can hold.
         ('{"Razão": "a\\u0000b\\ud800c", "Pontuação": 2}', "a\ufffdb\ufffdc"),
@@ -300,6 +470,56 @@ def test_gaps_in_the_scale_are_off_it() -> None:
 def test_the_rationale_is_kept(text: str, rationale: str | None) -> None:
     verdict = read_verdict(text, PT)
     assert (verdict.relevance, verdict.rationale) == (2, rationale)
+
+
+WITH_ASPECTS = Reading("Why", "O", ["Overall"], SCALE, {"M": SCALE, "Trust": range(1, 4)})
+
+
+@pytest.mark.parametrize(
+    ("text", "aspects"),
+    [
+        ('{"M": 2, "Trust": 1, "O": 2}', {"M": 2, "Trust": 1}),
+        ('{"O": 2, "trust": "1.0", "m": 2.00}', {"M": 2, "Trust": 1}),
+        ('{"Trust": 1, "O": 2}', {"Trust": 1}),
+        ('{"O": 2}', {}),
+        # not on its scale, no whole number, two that differ
+        ('{"M": 4, "Trust": 0, "O": 2}', {}),
+        ('{"M": "high", "Trust": null, "O": 2}', {}),
+        ('{"M": 1, "m": 2, "Trust": 3, "Trust": 3, "O": 2}', {"Trust": 3}),
+        ('{"M": 1, "m": "high", "O": 2}', {}),
+        # in the object that counts, and in no other
+        ('{"M": 1, "Trust": 1} {"M": 3, "O": 2}', {"M": 3}),
+        ('{"a": {"M": 1}, "O": 2}', {}),
+        ('M: 1. {"Trust": 2, "O": 2}', {"Trust": 2}),
+        ('{"M": 1, "O": 2} {"M": 3, "O": 2}', {"M": 3}),
+        # text
+        ("M: 2\nTrust: 1\nO: 2", {"M": 2, "Trust": 1}),
+        ("M: 2, Trust: 1, O: 2", {"M": 2, "Trust": 1}),
+        ("**M:** 2 (good). **Trust:** 1. **Overall:** 2.", {"M": 2, "Trust": 1}),
+        ("M: 2\nM: 2.0\nTrust: 1\nTrust: 2\nO: 2", {"M": 2}),
+        ("M: 2\nM: 2 or 3\nO: 2", {}),
+        ("Confidence in M: 2\nF-Trust: 1\nO: 2", {}),
+        ('{"M": 1}\nTrust: 2\nO: 2', {"Trust": 2}),
+        ("<think>M: 1</think>M: 2\nO: 2", {"M": 2}),
+        ("{'M': 2, 'Trust': 1, 'O': 2}", {"M": 2, "Trust": 1}),
+        ("2", {}),
+    ],
+)
+def test_aspects_are_kept_beside_the_grade_and_never_change_it(text: str, aspects: dict[str, int]) -> None:
+    verdict = read_verdict(text, WITH_ASPECTS)
+    assert (verdict.status, verdict.relevance, verdict.aspects) == (State.ok, 2, aspects)
+
+
+def test_what_is_no_grade_has_no_aspects() -> None:
+    for text in (
+        '{"M": 2, "Trust": 1}',
+        '{"M": 2, "O": 9}',
+        '{"M": 2, "O": 2} so',
+        "M: 2\nTrust: 1",
+        "M: 2\nO: 2\nM: 2",
+    ):
+        verdict = read_verdict(text, WITH_ASPECTS)
+        assert (verdict.status in (State.unparsed, State.off_scale), verdict.aspects) == (True, {})
 
 
 # ---- how a completion ended
@@ -328,7 +548,11 @@ def test_no_text_is_unparsed() -> None:
         failed(judge_choice(text, None, "stop", PT), State.unparsed)
 
 
-@pytest.mark.parametrize("reason", ["stop", None, "tool_calls"])
+def test_an_error_in_a_choice_is_failed() -> None:
+    failed(judge_choice(in_json("2"), None, "stop", PT, "the engine died"), State.failed)
+
+
+@pytest.mark.parametrize("reason", ["stop", None, "EOS"])
 def test_a_finished_answer_is_read(reason: str | None) -> None:
     assert judge_choice(in_json("2"), None, reason, PT).relevance == 2
     assert judge_choice(in_json("2"), "", reason, PT).relevance == 2
@@ -342,7 +566,10 @@ def test_a_finished_answer_is_read(reason: str | None) -> None:
     [
         "{", '{"', '{"a":', '{"a":[', "[", '{"":{"":', "{ ", '{"a":1}', '{"a":"\\', "{'", "{\n", '"', "2", "\\", "\0",
         ". ", '{"Pontuação":1,', "Pontuação", "Pontuação: ", "Pontuação: 2 ", "Pontuação: 2. ", "Pontuação*",
-        "Pontuação:2,  ", "-", " -", "-\u2013 ", "*", "\u200b", "x-", "Pontuação: 2\nF-",
+        "Pontuação:2,  ", '{"Pontuação":1}', "{'Pontuação':1,}", '{"a":{"Pontuação":1}}', "}", ", }", "~~~ ", "~~ ",
+        "<think>", "</think>", "<think></think>", "<think", "< ", "<|channel|>", "<|start|>", "<|start|>a<|channel|>",
+        "<|channel|>a<|message|>", "<|channel|>final<|message|>", "<|", "◁think▷", "[THINK",
+        "-", " -", "-\u2013 ", "*", "\u200b", "x-", "Pontuação: 2\nF-",
     ],
 )  # fmt: skip
 def test_hostile_answers_of_100_kb_end(piece: str) -> None:
@@ -350,7 +577,7 @@ def test_hostile_answers_of_100_kb_end(piece: str) -> None:
     many = piece * (100_000 // len(piece))
     for text in (many, piece + " " * 100_000 + piece, "Pontuação:" + piece * 20_000, f"x{many}Pontuação: 2"):
         verdict = read_verdict(text, PT)
-        assert verdict.status in (State.ok, State.unparsed, State.off_scale)
+        assert verdict.status in (State.ok, State.unparsed, State.off_scale, State.truncated)
 
 
 # ---- properties
@@ -369,12 +596,29 @@ ANY = st.text(alphabet=st.characters(codec="utf-8"))
 MENTION = 'Pontuação: 3 {"Pontuação": 3} \\"Pontuação\\": 3'
 
 
-@given(ANY | st.just(MENTION), WRITTEN, ANY | st.just("Pontuação: 3\n"), ANY, st.booleans())
-@example(MENTION, ("0", State.ok, 0), MENTION.replace("{", ""), MENTION.replace("{", ""), False)
-def test_the_value_of_the_key_decides_whatever_surrounds_it(
+@given(st.dictionaries(st.sampled_from(["M", "m", "Trust"]), ANY | st.integers(-2, 5), max_size=3), GRADES)
+def test_no_aspect_changes_the_verdict(others: dict[str, str | int], grade: tuple[str, int]) -> None:
+    assume(all(isinstance(said, int) or split(said).text == said for said in others.values()))
+    verdict = read_verdict(json.dumps({**others, "O": grade[1]}), WITH_ASPECTS)
+    assert (verdict.status, verdict.relevance) == (State.ok, grade[1])
+    assert all(verdict.aspects[name] in WITH_ASPECTS.aspects[name] for name in verdict.aspects)
+
+
+CLOSING = st.text(alphabet=" \n\t.!|\"'`*_“”„‘’«»。！)]}」』】›", max_size=8) | st.sampled_from(["\n```", "~~~"])
+
+
+def spoken(text: str) -> bool:
+    """Whether a text has neither a key, an object, nor a mark of thoughts."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return not any(sign in plain for sign in ("pontua", "{", "<", "[think", "[/think", "◁"))
+
+
+@given(ANY | st.just(MENTION), WRITTEN, ANY, CLOSING, st.booleans())
+@example(MENTION, ("0", State.ok, 0), "Confiança: ", "\n```", False)
+def test_the_value_of_the_key_decides_whatever_else_the_object_says(
     reasoning: str, written: tuple[str, State, int | None], before: str, after: str, grade_first: bool
 ) -> None:
-    assume("{" not in before + after)
+    assume(spoken(before) and split(reasoning).text == reasoning)
     value, status, grade = written
     members = [f'"Razão": {json.dumps(reasoning, ensure_ascii=False)}', f'"Pontuação": {value}']
     text = before + "{" + ", ".join(reversed(members) if grade_first else members) + "}" + after
@@ -384,8 +628,10 @@ def test_the_value_of_the_key_decides_whatever_surrounds_it(
         assert verdict.rationale == (reasoning.replace("\0", "\ufffd").strip() or None)
 
 
-LINE = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="{"))
-FRAMES = [
+VERDICTS = [
+    '{{"Pontuação": {}}}',
+    '{{"Razão": "Pontuação: 9", "pontuacao": "{}"}}',
+    '[{{"Pontuação": {}.0}}]',
     "Pontuação: {}",
     "**Pontuação:** {}",
     "- **Pontuação**: {}.",
@@ -393,19 +639,55 @@ FRAMES = [
     '"Pontuação":"{}"',
     "Pontuação：\n{}",
 ]
+NESTED = '{{"x": [{{"Pontuação": {}}}]}}'
 
 
-@given(st.lists(LINE), GRADES, st.sampled_from(FRAMES), st.lists(LINE))
-def test_the_last_key_with_a_number_decides(
-    before: list[str], grade: tuple[str, int], frame: str, after: list[str]
+@given(
+    st.lists(st.tuples(st.sampled_from([*VERDICTS, NESTED]), st.sampled_from("00001")), max_size=3),
+    st.sampled_from(VERDICTS),
+    st.sampled_from("01"),
+    ANY,
+    CLOSING,
+)
+def test_verdicts_give_a_grade_only_where_they_agree(
+    earlier: list[tuple[str, str]], frame: str, grade: str, prose: str, after: str
 ) -> None:
-    assume(not re.search("pontua", unicodedata.normalize("NFC", "\n".join(after)), re.IGNORECASE))
-    text = "\n".join([*before, frame.format(grade[0]), *after])
-    assert read_verdict(text, PT).relevance == grade[1]
+    assume(spoken(prose))
+    text = f"\n{prose}\n".join([*(one.format(said) for one, said in earlier), frame.format(grade)]) + after
+    agreed = all(said == grade for _, said in earlier)
+    verdict = read_verdict(text, PT)
+    assert (verdict.status, verdict.relevance) == ((State.ok, int(grade)) if agreed else (State.unparsed, None))
 
 
-def test_an_earlier_key_is_overruled_by_a_later_doubt() -> None:
-    assert read_verdict("Pontuação: 2\nPontuação: 1 ou 2", PT).status is State.unparsed
+@given(st.sampled_from(VERDICTS), GRADES, ANY)
+def test_nothing_but_closing_marks_may_follow(frame: str, grade: tuple[str, int], after: str) -> None:
+    assume(spoken(after) and after.strip() and not after[0].isdigit())
+    closing = all(
+        sign.isspace() or sign in ".!|\"'`*_“”„‘’«»。！" or unicodedata.category(sign) in ("Pe", "Pf") for sign in after
+    )
+    assert (read_verdict(frame.format(grade[0]) + after, PT).status is State.ok) == closing
+
+
+KINDS = [(marks.open, marks.close) for marks in ANY_MARKS] + [
+    ("<|channel|>analysis<|message|>", "<|end|>"),
+    ("<|start|>assistant<|channel|>commentary to=f<|message|>", "<|call|>"),
+    ("", "</think>"),
+    ("", "[/THINK]"),
+]
+
+
+@given(st.sampled_from(KINDS), ANY | st.just(MENTION), st.sampled_from([*VERDICTS, "{}", "x {}", "<think>{}"]), GRADES)
+def test_an_answer_is_read_as_it_would_be_without_its_thoughts(
+    kind: tuple[str, str], thought: str, frame: str, grade: tuple[str, int]
+) -> None:
+    assume("<" not in thought and "[" not in thought and "◁" not in thought)
+    answer = frame.format(grade[0])
+    bare = read_verdict(answer, PT)
+    before = f"{kind[0]}{thought}{kind[1]}"
+    verdict = read_verdict(before + answer, PT)
+    assert (verdict.status, verdict.relevance, verdict.rationale) == (bare.status, bare.relevance, bare.rationale)
+    if verdict.span and bare.span:
+        assert verdict.span == (bare.span[0] + len(before), bare.span[1] + len(before))
 
 
 # What may stand between two words of one name; and what sets a key apart from the words before it.
@@ -428,21 +710,17 @@ def single(number: str) -> int | None:
 @example([("x", "\n", "1"), ("Confiança", " ", "3")])
 @example([("x", "\n", "1"), ("F", "-", "2")])
 @example([("x", "\n", "3"), ("x", "\n", NOTHING)])
-def test_only_a_key_of_its_own_place_gives_a_grade_and_no_later_one_gainsays_it(
+def test_only_a_key_of_its_own_place_gives_a_grade(
     written: list[tuple[str, str, str]],
 ) -> None:
     assume(not any("pontua" in unicodedata.normalize("NFKC", word).casefold() for word, _, _ in written))
     text = "\n".join(f"{word}{joint}pontuação: {number}" for word, joint, number in written)
     # A key within a longer word or after one underscore is none.
     keys = [(joint in PARTS, number) for _, joint, number in written if joint not in ("", "_")]
-    last = max((place for place, (own, number) in enumerate(keys) if own and number != NOTHING), default=None)
-    expected = None
-    if last is not None:
-        expected = single(keys[last][1])
-        for own, number in keys[last + 1 :]:
-            if own or (number != NOTHING and single(number) != expected):
-                expected = None
-                break
+    # The last one counts, and nothing follows it; those before it that say something must agree.
+    said = [single(number) for own, number in keys if own and number != NOTHING]
+    last_counts = written[-1][1] in PARTS and written[-1][2] != NOTHING
+    expected = said[-1] if last_counts and len(set(said)) == 1 else None
     assert read_verdict(text, PT).relevance == expected
 
 
@@ -491,15 +769,23 @@ def written_as_the_verdict(text: str, verdict: Verdict) -> None:
         assert of_its_own(named[: -len(key)], "{}" if "{" in text else "")
     else:
         assert not after.strip(AROUND + ".")
-    # Nothing later says otherwise, unless as a part of what JSON keeps apart.
+    # Nothing else says otherwise, and nothing follows but what closes.
+    found = objects_of(text)
+    if all(found):
+        assert {grade for one in found for grade in grades_in(one[""])} <= {verdict.relevance}
+        end = next((one["end"] for one in found if one["start"] < start < one["end"]), end)
+        rest = re.sub(r"^\.0+(?![0-9])", "", text[end:])
+    else:
+        assert {match[1] for match in re.finditer(MENTIONS, text, re.IGNORECASE)} <= {"", str(verdict.relevance)}
+        assert text.count("{") == text.count("}")
+        rest = after.replace(",", "")
+    closing = re.sub("~{3,}", "", rest)
+    assert not [
+        sign for sign in closing if not (sign in AROUND + "|.!。！" or unicodedata.category(sign) in ("Pe", "Pf"))
+    ]
     if "{" not in text:
-        for later in re.finditer(MENTIONS, after, re.IGNORECASE):
-            assert not of_its_own(text[:end] + after[: later.start()])
-            assert later[1] in ("", str(verdict.relevance))
-    elif before and all(objects_of(text)):
-        last = [grades for grades in map(grades_in, objects_of(text)) if grades][-1:]
-        if last:
-            assert set(last[0]) == {verdict.relevance}
+        for other in re.finditer(MENTIONS, text, re.IGNORECASE):
+            assert not of_its_own(text[: other.start()]) or other[1] in ("", str(verdict.relevance))
 
 
 MENTIONS = rf"(?<![^\W_])(?<![^\W_]_)(?:{'|'.join(KEYS)})[{AROUND}]*[:：][{AROUND}]*([0-9]*)"
@@ -531,6 +817,12 @@ def of_its_own(before: str, braces: str = "") -> bool:
         ("Pontuação: 1.000", 1),
         ("Pontuação: 2\nPontuação: 1", 2),
         ("Entre 2 e 3", 3),
+        ("Pontuação: 2 (muito)", 2),
+        ('{"Pontuação": 2} certo', 2),
+        ('{"Pontuação": 1} {"Pontuação": 2}', 2),
+        ('{"a": {"Pontuação": 1}, "Pontuação": 2}', 2),
+        ('{"Razão": "x", "Pontuação": 2', 2),
+        ('{"Pontuação": 1,} {"Pontuação": 2,}', 2),
     ],
 )
 def test_the_oracle_sees_a_grade_that_was_not_the_verdict(text: str, grade: int) -> None:
@@ -539,30 +831,33 @@ def test_the_oracle_sees_a_grade_that_was_not_the_verdict(text: str, grade: int)
         written_as_the_verdict(text, Verdict(State.ok, grade, span=(at, at + 1)))
 
 
-def objects_of(text: str) -> list[dict[str, object]]:
-    """The JSON objects of a text by brute force; an empty one stands for one that is broken."""
-    found, position = [], 0
+def objects_of(text: str) -> list[dict[str, Any]]:
+    """The JSON objects of a text by brute force, each with its end; an empty one stands for one that is broken."""
+    found: list[dict[str, Any]] = []
+    position = 0
     while (position := text.find("{", position)) >= 0:
         try:
-            pairs, end = json.JSONDecoder(strict=False, object_pairs_hook=list).raw_decode(text, position)
+            pairs, end = json.JSONDecoder(strict=False, object_pairs_hook=tuple).raw_decode(text, position)
         except json.JSONDecodeError:
             broken = re.match(r"\{\s*[\"']", text[position:])
             if broken:
                 return [{}]
             position += 1
             continue
-        found.append({"": pairs})
+        found.append({"": pairs, "start": position, "end": end})
         position = end
     return found
 
 
-def grades_in(found: dict[str, object]) -> list[object]:
-    pairs = found[""]
-    assert isinstance(pairs, list)
-    values = [value for key, value in pairs if " ".join(key.casefold().split()) in KEYS]
-    return [
-        int(value) if isinstance(value, (str, float)) and not isinstance(value, bool) else value for value in values
-    ]
+def grades_in(value: object) -> list[object]:
+    """What the grade's keys say in a value, at any depth."""
+    if isinstance(value, list):
+        return [grade for inner in value for grade in grades_in(inner)]
+    if not isinstance(value, tuple):
+        return []
+    grades = [said for key, said in value if " ".join(key.casefold().split()) in KEYS]
+    numbers = [int(said) if isinstance(said, (str, float)) else said for said in grades]
+    return numbers + [grade for _, inner in value for grade in grades_in(inner)]
 
 
 @given(ANY)

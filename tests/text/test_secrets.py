@@ -29,7 +29,7 @@ def test_the_name_of_a_secret_in_any_spelling(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     ["api_key_env", "max_tokens", "reasoning_tokens", "max_passage_tokens", "top_logprobs", "monkey", "keyword",
-     "tokenizer", "model", "prompt", "user", "", "1"],
+     "tokenizer", "model", "prompt", "user", "prompt_cache_key", "promptCacheKey", "eos_token", "", "1"],
 )  # fmt: skip
 def test_the_name_of_anything_else(name: str) -> None:
     assert not is_secret(name)

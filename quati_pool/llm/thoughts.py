@@ -1,0 +1,228 @@
+"""What a model thinks before it answers, told apart from what it says.
+
+Models that think mark their thoughts in their text, each family in its own way. Nothing in a thought is part of the
+answer: it is never read for a grade and never sent back to a model.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import BeforeValidator
+
+_LONGEST = 100
+
+
+def _compared(mark: str) -> str:
+    return "".join(unicodedata.normalize("NFC", mark).casefold().split())
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The texts between which a model puts its thoughts. Neither case nor white space in them counts. Raises
+    ValueError for texts that cannot mark anything."""
+
+    open: str
+    close: str
+
+    @property
+    def both(self) -> tuple[str, str]:
+        return self.open, self.close
+
+    def __post_init__(self) -> None:
+        for mark in self.both:
+            if not mark.strip() or not mark.isprintable() or len(mark) > _LONGEST:
+                raise ValueError(f"a mark of thoughts is one line of at most {_LONGEST} characters, such as <think>")
+        if _compared(self.open) == _compared(self.close):
+            raise ValueError("thoughts must be closed with another mark than they are opened with")
+
+
+_TAGS = ("think", "thinking", "reasoning", "thought", "thoughts", "seed:think")
+
+ANY: tuple[Marks, ...] = (
+    *(Marks(f"<{tag}>", f"</{tag}>") for tag in _TAGS),
+    Marks("[THINK]", "[/THINK]"),
+    Marks("◁think▷", "◁/think▷"),
+    Marks("<|begin_of_thought|>", "<|end_of_thought|>"),
+    Marks("<|START_THINKING|>", "<|END_THINKING|>"),
+    Marks("<|channel>thought", "<channel|>"),
+)
+"""The marks that are known of themselves; with them, the channels of ``<|channel|>analysis<|message|>…`` are."""
+
+
+def _setting(value: Any) -> Any:
+    if value is None or value == "none" or isinstance(value, Marks):
+        return value
+    named = isinstance(value, Mapping) and value.keys() == {"open", "close"}
+    if named and all(isinstance(mark, str) for mark in value.values()):
+        return Marks(**value)
+    raise ValueError("expected the marks of its thoughts, {open: TEXT, close: TEXT}, or none")
+
+
+ThoughtMarks = Annotated[Marks | Literal["none"] | None, BeforeValidator(_setting)]
+"""The parameter of a judge, for its pydantic model: marks of its own, "none", or None for the known ones."""
+
+
+def marks_of(setting: Marks | Literal["none"] | None) -> tuple[Marks, ...]:
+    """The marks that a judge's parameter stands for: its own come in addition to the known ones."""
+    if setting == "none":
+        return ()
+    return ANY if setting is None else (setting, *ANY)
+
+
+class Spoken(NamedTuple):
+    """A text without its thoughts. ``text`` is as long as the original, with line feeds for thoughts and marks, so that
+    places in it are places in the original; ``said`` is the same for people and models, without the line feeds.
+    ``closed`` is False where a thought has no end: the answer may have been still to come."""
+
+    text: str
+    thoughts: list[str]
+    closed: bool
+    said: str
+
+
+def split(text: str, marks: Sequence[Marks] = ANY) -> Spoken:
+    """Tells what a model says from what it thinks. Without ``marks`` all is said.
+
+    Within a block only the marks of its own kind count, and they nest. A closing mark outside any block makes a thought
+    of all text before it, as templates may have opened it. Of channels only the bodies of ``final`` are said; their
+    tokens, and the role between ``<|start|>`` and ``<|channel|>``, are neither said nor thought. Linear in the text.
+    """
+    own = () if marks is ANY else marks
+    marked = any(sign in text for sign in _SIGNS) or any(_may_hold(text, mark) for kind in own for mark in kind.both)
+    if not marks or not marked:
+        return Spoken(text, [], True, text.strip())
+    scan = _Scan(text, tuple(marks))
+    scan.run()
+    pieces, done = [], 0
+    for start, end in scan.said:
+        pieces += ["\n" * (start - done), text[start:end]]
+        done = end
+    pieces.append("\n" * (len(text) - done))
+    said = (text[start:end].strip() for start, end in scan.said)
+    thoughts = (text[start:end].strip() for start, end in scan.thoughts)
+    return Spoken("".join(pieces), [*filter(None, thoughts)], scan.closed, "\n".join(filter(None, said)))
+
+
+def apart(answer: str | None, thoughts: str | None, marks: Sequence[Marks] = ANY) -> tuple[str | None, str | None]:
+    """For people: what an answer says, and all that was thought before it, that which came apart from it (``thoughts``)
+    first; None where there is nothing. An answer without thoughts is left as it came."""
+    spoken = split(answer or "", marks)
+    said = answer if spoken.text == answer else spoken.said
+    return said if answer is not None else None, "\n\n".join(filter(None, [thoughts, *spoken.thoughts])) or None
+
+
+_SIGNS = frozenset(mark[0] for kind in ANY for mark in kind.both)
+"""What any of the known marks, and every token of a channel, begins with."""
+
+
+def _may_hold(text: str, mark: str) -> bool:
+    """Whether a mark's first sign is in the text, which is quickly known; a letter might be of another case."""
+    first = mark.lstrip()[0]
+    return first in text or first.isalpha()
+
+
+class _Scan:
+    """One pass over a text, which leaves the stretches that are said and those that are thought, in their order."""
+
+    def __init__(self, text: str, marks: tuple[Marks, ...]) -> None:
+        self.text = text
+        self.any_mark, self.kinds = _patterns(marks)
+        self.said: list[tuple[int, int]] = []
+        self.thoughts: list[tuple[int, int]] = []
+        self.closed = True
+
+    def run(self) -> None:
+        at = 0
+        while (mark := self.any_mark.search(self.text, at)) is not None:
+            self.said.append((at, mark.start()))
+            role = mark.lastgroup or ""
+            if role == "token":
+                at = self._after_token(mark)
+            elif role.startswith("close"):
+                self.thoughts, self.said = [(0, mark.start())], []
+                at = mark.end()
+            else:
+                at = self._after_thought(mark.end(), _end_of_block(self.kinds[role], self.text, mark.end()))
+        self.said.append((at, len(self.text)))
+
+    def _after_token(self, token: re.Match[str]) -> int:
+        name = _name(token)
+        if name == "start":
+            mark = self.any_mark.search(self.text, token.end())
+            role = mark and mark.lastgroup == "token" and _name(mark) == "channel"
+            return mark.start() if mark and role else token.end()
+        if name != "channel":
+            return token.end()
+        start = token.end()
+        end = _TOKEN.search(self.text, start)
+        if end and _name(end) == "message":
+            channel = _WORD.search(self.text, start, end.start())
+            start = end.end()
+            if channel and channel[0].casefold() == "final":
+                return start
+            end = _BODY_END.search(self.text, start)
+        # What ends a body may begin the next one.
+        return self._after_thought(start, (end.start(), end.start()) if end else None)
+
+    def _after_thought(self, start: int, end: tuple[int, int] | None) -> int:
+        """Notes the thought from ``start``; ``end`` is where its closing mark begins and ends, None: there is none."""
+        if end is None:
+            self.closed = False
+            end = (len(self.text), len(self.text))
+        self.thoughts.append((start, end[0]))
+        return end[1]
+
+
+def _end_of_block(kind: re.Pattern[str], text: str, start: int) -> tuple[int, int] | None:
+    depth = 1
+    for mark in kind.finditer(text, start):
+        depth += 1 if mark.lastgroup == "open" else -1
+        if not depth:
+            return mark.span()
+    return None
+
+
+def _name(token: re.Match[str]) -> str:
+    found = _WORD.search(token[0])
+    assert found
+    return found[0].casefold()
+
+
+def _token(*names: str) -> str:
+    return rf"<\s*+\|\s*+(?:{'|'.join(names)})\s*+\|\s*+>"
+
+
+_BODY_ENDS = ("start", "channel", "end", "return", "call")
+_TOKEN = re.compile(_token("message", *_BODY_ENDS), re.IGNORECASE)
+_BODY_END = re.compile(_token(*_BODY_ENDS), re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+
+
+@lru_cache(maxsize=64)
+def _patterns(marks: tuple[Marks, ...]) -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
+    """The pattern of all marks and tokens, and by the name of an opening mark's group that of its kind's marks."""
+    named = {f"{role}{place}": getattr(kind, role) for place, kind in enumerate(marks) for role in ("open", "close")}
+    # The look ahead is for speed alone: most characters begin no mark.
+    firsts = "".join(re.escape(mark.strip()[0]) for mark in named.values())
+    any_mark = rf"(?=[<{firsts}])(?:{_one_of(named)}|(?P<token>{_TOKEN.pattern}))"
+    kinds = {f"open{place}": _one_of({"open": kind.open, "close": kind.close}) for place, kind in enumerate(marks)}
+    return re.compile(any_mark, re.IGNORECASE), {
+        name: re.compile(pattern, re.IGNORECASE) for name, pattern in kinds.items()
+    }
+
+
+def _one_of(marks: Mapping[str, str]) -> str:
+    """A group for each mark, with any white space between its words and signs. Of two that begin alike the longer is
+    meant."""
+    longest = sorted(marks.items(), key=lambda named: -len(named[1]))
+    return "|".join(f"(?P<{name}>{_pattern(mark)})" for name, mark in longest)
+
+
+def _pattern(mark: str) -> str:
+    return r"\s*+".join(map(re.escape, re.findall(r"\w+|[^\w\s]", mark)))
