@@ -1,15 +1,40 @@
-"""What a server answered, read from its JSON: choices, token counts, and who answered."""
+"""What a server answered, read from its JSON: choices, token counts, and who answered.
+
+The content is read strictly: what is not as the API promises is no answer. Everything else is read defensively: a
+field that is not of its type counts as absent, and a note says so.
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from quati_pool.llm.faults import Fault, of_status, one_line
 from quati_pool.records import State
-from quati_pool.text.fencing import shortened
+
+MOST_TOKENS = 10**9
+"""A count of tokens above this is no count."""
+
+_MAY_BE_READ = frozenset({"", "stop", "eos", "end_turn", "stop_sequence", "complete"})
+_CUT_OFF = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit",
+     "model_context_window_exceeded", "incomplete"}
+)  # fmt: skip
+_DECLINED = frozenset(
+    {"content_filter", "content_filtered", "safety", "refusal", "recitation", "blocklist", "prohibited_content",
+     "spii", "sensitive", "moderation", "guardrail_intervened", "image_safety"}
+)  # fmt: skip
+
+# Kinds of content parts: those that hold the answer, and those that hold what the model thought before it.
+_TEXT_PARTS = frozenset({"", "text", "output_text"})
+_THOUGHT_PART = re.compile(r"reason|think|thought|summary", re.I)
+_THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking")
+# Where a part that holds thoughts may keep its words.
+_WORDS = ("text", "thinking", "reasoning", "reasoning_content", "reasoning_text", "thought", "content", "summary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +48,20 @@ class TokenLogprob:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer. ``text`` is None where the model gave none; ``refusal`` holds its words where it declined."""
+    """One answer.
+
+    ``text`` is what the model wrote as content, thoughts within it included; None where it wrote none. ``thoughts`` is
+    what came apart from the content, ``refusal`` its words where it declined, ``error`` the server's where this choice
+    ended in one. ``notes`` name, in a line each, the fields that count as absent.
+    """
 
     text: str | None
     refusal: str | None
     finish_reason: str | None
     logprobs: list[TokenLogprob] | None
+    thoughts: str | None = None
+    notes: tuple[str, ...] = ()
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +77,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A call's answers. ``seconds`` is the time of the attempt that succeeded, waits left out."""
+    """A call's answers. ``seconds`` is the time of the attempt that succeeded, waits left out; ``notes`` are as those
+    of ``Choice``, on the fields of the whole answer."""
 
     choices: tuple[Choice, ...]
     model: str | None
@@ -54,38 +88,58 @@ class Completion:
     seconds: float
     retries: int
     output: str
+    notes: tuple[str, ...] = ()
 
 
-def withheld(refusal: str | None, finish_reason: str | None) -> tuple[State, str] | None:
-    """Why a choice holds no answer whatever its text says, by how it ended; None where it may hold one."""
+def withheld(refusal: str | None, finish_reason: str | None, error: str | None = None) -> tuple[State, str] | None:
+    """Why a choice holds no answer whatever its text says, by how it ended; None where it may hold one.
+
+    Only the ends that are known to be ordinary may; any other that is not known is ``failed``, with its name.
+    """
+    if error is not None:
+        return State.failed, f"the answer ended in an error: {one_line(error)}"
     if refusal:
-        return State.refused, f"the model refused: {shortened(refusal, 200)}"
-    if finish_reason == "content_filter":
-        return State.refused, "the content filter withheld the answer"
-    if finish_reason == "length":
+        return State.refused, f"the model refused: {one_line(refusal, most=200)}"
+    end = _end(finish_reason)
+    if end in _MAY_BE_READ:
+        return None
+    if end in _CUT_OFF:
         return State.truncated, "the answer was cut off at the token limit"
-    return None
+    if end in _DECLINED:
+        words = "the content filter withheld the answer"
+        return State.refused, words if end == "content_filter" else f"{words} ({one_line(finish_reason, most=80)})"
+    return State.failed, f"the answer ended with {one_line(finish_reason, most=80)}, which is no ordinary end"
 
 
-def read_completion(body: bytes | str | Mapping[str, Any], seconds: float, retries: int, output: str) -> Completion:
-    """Reads an answer. Raises Fault (``protocol``, passing) where it is not what the API promises."""
+def _end(finish_reason: str | None) -> str:
+    """How a choice ended, in the one spelling of all servers."""
+    return (finish_reason or "").strip().lower().replace("-", "_").replace(" ", "_")
+
+
+def read_completion(body: Any, seconds: float, retries: int, output: str) -> Completion:
+    """Reads an answer: bytes, text, or JSON that is read already.
+
+    Raises Fault, and nothing else: where the answer is not what the API promises (``protocol``, passing), or is an
+    error, as a whole or in every choice.
+    """
     data = parsed(body) if isinstance(body, (bytes, str)) else body
     try:
-        choices = data["choices"]
-        if not choices:
-            raise KeyError("choices")
-        return Completion(
-            tuple([_choice(choice) for choice in choices]),
-            data.get("model"),
-            data.get("id"),
-            data.get("system_fingerprint"),
-            _usage(data.get("usage")),
-            seconds,
-            retries,
-            output,
-        )
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError):
+        if not isinstance(data, Mapping) or data.get("error"):
+            raise ValueError
+        listed = data.get("choices")
+        if not isinstance(listed, list) or not listed:
+            raise ValueError
+        choices = tuple([_choice(choice) for choice in listed])
+        if all(choice.error is not None for choice in choices):
+            raise _fault(listed[0].get("error") or choices[0].error)
+        notes: list[str] = []
+        model, response_id, fingerprint = [_text(data, name, notes) for name in ("model", "id", "system_fingerprint")]
+        usage = _usage(data.get("usage"), notes)
+        return Completion(choices, model, response_id, fingerprint, usage, seconds, retries, output, tuple(notes))
+    except ValueError:
         raise no_answer(data, "choices") from None
+    except RecursionError:
+        raise Fault("the JSON of the answer nests too deeply", "protocol", passing=True) from None
 
 
 def parsed(body: bytes | str) -> Any:
@@ -98,15 +152,28 @@ def parsed(body: bytes | str) -> Any:
 
 def no_answer(data: Any, expected: str) -> Fault:
     """The fault of an answer whose JSON does not hold what is expected: an error in its place, or nothing."""
-    # OpenRouter and its like answer 200 and put the true status into the body.
     error = data.get("error") if isinstance(data, Mapping) else None
     if error:
-        code = error.get("code") if isinstance(error, Mapping) else None
-        if isinstance(code, int) and 400 <= code < 600:
-            return of_status(code, {}, data)
-        message = error.get("message") if isinstance(error, Mapping) else error
-        return Fault(one_line(message), "protocol", passing=True)
-    return Fault(f"the body holds no {expected}: {_shown(json.dumps(data))}", "protocol", passing=True)
+        return _fault(error)
+    try:
+        shown = _shown(json.dumps(data))
+    except RecursionError:
+        shown = "(nested too deeply)"
+    return Fault(f"the body holds no {expected}: {shown}", "protocol", passing=True)
+
+
+def _fault(error: Any) -> Fault:
+    """The fault behind an error in an answer of status 200."""
+    # OpenRouter and its like answer 200 and put the true status into the body.
+    code = error.get("code") if isinstance(error, Mapping) else None
+    if type(code) is int and 400 <= code < 600:
+        return of_status(code, {}, {"error": error})
+    return Fault(_words_of(error), "protocol", passing=True)
+
+
+def _words_of(error: Any) -> str:
+    message = error.get("message") if isinstance(error, Mapping) else error
+    return one_line(message) or "an error without words"
 
 
 def _shown(body: bytes | str) -> str:
@@ -114,24 +181,95 @@ def _shown(body: bytes | str) -> str:
     return one_line(text[:120]) or "(empty)"
 
 
-def _choice(data: Mapping[str, Any]) -> Choice:
-    message = data["message"]
-    finish_reason = data.get("finish_reason")
-    if finish_reason == "error":
+def _choice(data: Any) -> Choice:
+    """Raises ValueError where the choice is none, or its content is neither text nor parts."""
+    if not isinstance(data, Mapping):
         raise ValueError
-    text = message.get("content")
-    if isinstance(text, list):
-        text = "".join(part.get("text") or "" for part in text)
-    if text is not None and not isinstance(text, str):
-        raise ValueError
-    refusal = message.get("refusal")
-    logprobs = data.get("logprobs")
+    notes: list[str] = []
+    error, finish_reason = data.get("error"), _text(data, "finish_reason", notes)
+    if not error and _end(finish_reason) == "error":
+        error = "finish_reason is error"
+    message = data.get("message")
+    if not isinstance(message, Mapping):
+        if not error:
+            raise ValueError
+        message = {}
+    thoughts = [_text(message, name, notes) for name in _THOUGHT_FIELDS]
+    text, refusal = _content(message.get("content"), thoughts, notes)
+    if declined := message.get("refusal"):
+        refusal = declined if isinstance(declined, str) else one_line(declined)
+    logprobs = _logprobs(data.get("logprobs"))
+    if logprobs is None and data.get("logprobs"):
+        notes.append("logprobs are not log-probabilities of tokens")
     return Choice(
         text,
-        str(refusal) if refusal else None,
+        refusal,
         finish_reason,
-        _logprobs(logprobs) if logprobs else None,
+        logprobs or None,
+        # Some servers send the same thoughts under two names.
+        "\n".join(dict.fromkeys(filter(None, thoughts))) or None,
+        tuple(dict.fromkeys(notes)),
+        _words_of(error) if error else None,
     )
+
+
+def _content(content: Any, thoughts: list[str | None], notes: list[str]) -> tuple[str | None, str | None]:
+    """The text and the refusal in a message's content; adds the thoughts that are parts of it.
+
+    Texts of several parts are set apart by line feeds: joined, two numbers would be one. Raises ValueError where the
+    content is not what the API promises.
+    """
+    if content is None or isinstance(content, str):
+        return content, None
+    if not isinstance(content, list):
+        raise ValueError
+    texts: list[str] = []
+    refusal: str | None = None
+    for part in content:
+        if not isinstance(part, Mapping):
+            raise ValueError
+        kind, words = part.get("type"), part.get("text")
+        name = "" if kind is None else kind.strip().lower() if isinstance(kind, str) else _seen(kind)
+        if part.get("thought") or _THOUGHT_PART.search(name):
+            thoughts.append(_words(part))
+        elif name == "refusal":
+            refusal = _words({"text": part.get("refusal"), "content": words}) or "(without words)"
+        elif name not in _TEXT_PARTS:
+            notes.append(f"a part of type {one_line(name, most=40)} was not read")
+        elif isinstance(words, str):
+            texts.append(words)
+        elif words is not None:
+            raise ValueError
+        elif any(part.get(field) for field in _THOUGHT_FIELDS):
+            thoughts.append(_words(part))
+    said = [text for text in texts if text.strip()]
+    return "\n".join(said) if said or not content else (texts[0] if texts else None), refusal
+
+
+def _words(value: Any, depth: int = 4) -> str:
+    """All text in a part that holds thoughts, whatever the server's way to nest it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        value = [value.get(name) for name in _WORDS]
+    if not isinstance(value, list) or not depth:
+        return ""
+    return "\n".join(filter(None, [_words(inner, depth - 1) for inner in value]))
+
+
+def _text(data: Mapping[str, Any], name: str, notes: list[str]) -> str | None:
+    value = data.get(name)
+    if value is None or isinstance(value, str):
+        return value
+    notes.append(f"{name} is {_seen(value)}, no text")
+    return None
+
+
+def _seen(value: Any) -> str:
+    """A value of the wrong type, for a note."""
+    if isinstance(value, (Mapping, list)):
+        return "an object" if isinstance(value, Mapping) else "a list"
+    return one_line(json.dumps(value), most=40)
 
 
 def _logprobs(data: Any) -> list[TokenLogprob] | None:
@@ -139,21 +277,54 @@ def _logprobs(data: Any) -> list[TokenLogprob] | None:
     try:
         return [
             TokenLogprob(
-                token["token"],
-                token["logprob"],
-                [(top["token"], top["logprob"]) for top in token.get("top_logprobs") or ()],
+                *_likely(token),
+                [_likely(top) for top in token.get("top_logprobs") or ()],
             )
-            for token in data["content"]
+            for token in data["content"] or ()
         ]
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError, ValueError):
         return None
 
 
-def _usage(data: Any) -> Usage | None:
+def _likely(data: Any) -> tuple[str, float]:
+    """A token and its log-probability. Raises ValueError where it has none."""
+    token, logprob = data["token"], data["logprob"]
+    # True only of finite numbers, NaN not among them.
+    if not isinstance(token, str) or isinstance(logprob, bool) or not -sys.float_info.max <= logprob <= 0:
+        raise ValueError
+    return token, logprob
+
+
+def count(value: Any) -> int | None:
+    """A server's count of tokens, or None where it can be none."""
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+def _usage(data: Any, notes: list[str]) -> Usage | None:
     if not isinstance(data, Mapping):
+        if data is not None:
+            notes.append(f"usage is {_seen(data)}, no counts")
         return None
-    entered, left = data.get("prompt_tokens_details"), data.get("completion_tokens_details")
-    cached = entered.get("cached_tokens") if isinstance(entered, Mapping) else data.get("prompt_cache_hit_tokens")
-    reasoning = left.get("reasoning_tokens") if isinstance(left, Mapping) else None
-    counts = (data.get("prompt_tokens"), cached, data.get("completion_tokens"), reasoning)
-    return Usage(*[count if isinstance(count, int) else None for count in counts])
+    details: dict[str, Mapping[str, Any]] = {}
+    for name in ("prompt_tokens_details", "completion_tokens_details"):
+        inner = data.get(name)
+        details[name] = inner if isinstance(inner, Mapping) else {}
+        if inner is not None and not isinstance(inner, Mapping):
+            notes.append(f"usage: {name} is {_seen(inner)}, no counts")
+    entered, left = details.values()
+    counts = {
+        "prompt_tokens": data.get("prompt_tokens"),
+        # DeepSeek has a name of its own for them.
+        "cached_tokens": entered.get("cached_tokens") if entered else data.get("prompt_cache_hit_tokens"),
+        "completion_tokens": data.get("completion_tokens"),
+        "reasoning_tokens": left.get("reasoning_tokens"),
+    }
+    found = {name: count(value) for name, value in counts.items()}
+    for name, value in counts.items():
+        if value is not None and found[name] is None:
+            notes.append(f"usage: {name} is {_seen(value)}, no count")
+    entering, cached = found["prompt_tokens"], found["cached_tokens"]
+    if cached is not None and entering is not None and cached > entering:
+        notes.append(f"usage: cached_tokens is {cached}, more than prompt_tokens")
+        found["cached_tokens"] = None
+    return Usage(*found.values())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quati_pool.llm.answers import Completion, read_completion
+from quati_pool.llm.answers import Completion, count, parsed, read_completion
 from quati_pool.llm.client import Client
 from quati_pool.llm.faults import CallError, Fault, of_status, one_line
 from quati_pool.llm.options import Request
@@ -89,12 +89,13 @@ class Batches:
         once = Retry(attempts=1)
         for attempt in range(1, retry.attempts + 1):
             try:
-                return _state(await self._client.call(lambda sdk: self._make(sdk, file_id, key), once))
+                return self._state(await self._client.call(lambda sdk: self._make(sdk, file_id, key), once))
             except CallError as error:
                 if error.kind in ("rejected", "content_filter") or attempt == retry.attempts:
                     raise
                 lost = error
-            await self._client.sleep(retry.wait(attempt, Fault(lost.words, lost.kind)))
+            why = f"before the batch is asked for again ({lost.words})"
+            await self._client.sleep(retry.wait(attempt, Fault(lost.words, lost.kind)), why)
             found = await self.find(key)
             if found is not None:
                 return found
@@ -110,59 +111,85 @@ class Batches:
 
         async def look(sdk: AsyncOpenAI) -> BatchState | None:
             async for batch in sdk.batches.list(limit=100):
-                if (batch.metadata or {}).get(METADATA) == key:
-                    return _state(batch)
+                if _key(batch) == key:
+                    return self._state(batch)
             return None
 
         return await self._client.call(look)
 
     async def retrieve(self, batch_id: str) -> BatchState:
         """How far a batch is."""
-        return _state(await self._client.call(lambda sdk: sdk.batches.retrieve(batch_id)))
+        return self._state(await self._client.call(lambda sdk: sdk.batches.retrieve(batch_id)))
 
-    async def results(self, file_id: str, output: str) -> AsyncIterator[tuple[str, Completion | CallError]]:
+    async def results(self, file_id: str, output: str) -> AsyncIterator[tuple[str | None, Completion | CallError]]:
         """The answers of an output or error file by custom_id, in the file's order, which is any; ``output``
         is the form in which they were asked for.
 
-        Raises CallError (``protocol``) at a line that is none of a batch's.
+        A line that is none of a batch's is an answer like any other, CallError (``protocol``); its custom_id is None
+        where it names none.
         """
         content = await self._client.call(lambda sdk: sdk.files.content(file_id))
-        for number, line in enumerate(content.content.splitlines(), start=1):
-            if not line.strip():
-                continue
-            try:
-                answer = json.loads(line)
-                custom_id = str(answer["custom_id"])
-                response, error = answer.get("response"), answer.get("error")
-                status = response["status_code"] if response else None
-            except (ValueError, KeyError, TypeError, AttributeError):
-                raise CallError(f"line {number} of the file {file_id} is no answer of a batch", "protocol") from None
-            yield custom_id, self._result(response, status, error, output)
+        for line in self._client.secrets.without(content.content).splitlines():
+            if line.strip():
+                custom_id, answer = read_line(line, output)
+                if isinstance(answer, CallError):
+                    answer = CallError(self._masked(answer.words), answer.kind, answer.status)
+                yield custom_id, answer
 
-    def _result(self, response: Any, status: int | None, error: Any, output: str) -> Completion | CallError:
-        try:
-            if status is None:
-                words = error.get("message") if isinstance(error, dict) else error
-                return CallError(one_line(words) or "the batch holds no answer", "server")
-            if status >= 400:
-                raise of_status(status, {}, response["body"])
-            return read_completion(response["body"], 0.0, 0, output)
-        except Fault as fault:
-            return CallError(fault.words, fault.kind, fault.status)
+    def _state(self, batch: Batch) -> BatchState:
+        """Raises CallError (``protocol``) where the provider's answer is no batch. The SDK does not check any type."""
+        batch_id, status, input_file_id = _text(batch.id), _text(batch.status), _text(batch.input_file_id)
+        if batch_id is None or status is None or input_file_id is None:
+            raise CallError("the answer names no batch with its status and its file", "protocol")
+        counts = [count(getattr(batch.request_counts, name, None)) or 0 for name in ("total", "completed", "failed")]
+        problems = getattr(batch.errors, "data", None)
+        problem = getattr(problems[0], "message", None) if isinstance(problems, list) and problems else None
+        return BatchState(
+            batch_id=batch_id,
+            key=_key(batch),
+            status=one_line(status, most=40),
+            total=counts[0],
+            completed=counts[1],
+            failed=counts[2],
+            input_file_id=input_file_id,
+            output_file_id=_text(batch.output_file_id),
+            error_file_id=_text(batch.error_file_id),
+            problem=self._masked(problem) or None,
+        )
+
+    def _masked(self, words: Any) -> str:
+        return self._client.secrets.masked(one_line(words))
 
 
-def _state(batch: Batch) -> BatchState:
-    counts = batch.request_counts
-    problems = batch.errors.data if batch.errors and batch.errors.data else []
-    return BatchState(
-        batch_id=batch.id,
-        key=(batch.metadata or {}).get(METADATA),
-        status=batch.status,
-        total=counts.total if counts else 0,
-        completed=counts.completed if counts else 0,
-        failed=counts.failed if counts else 0,
-        input_file_id=batch.input_file_id,
-        output_file_id=batch.output_file_id,
-        error_file_id=batch.error_file_id,
-        problem=one_line(problems[0].message) if problems else None,
-    )
+def read_line(line: bytes, output: str) -> tuple[str | None, Completion | CallError]:
+    """A line of an output or error file: its custom_id, None where it names none, and the answer."""
+    custom_id = None
+    try:
+        answer = parsed(line)
+        if not isinstance(answer, dict):
+            raise Fault("a line of the batch's answers is no object", "protocol")
+        if isinstance(answer.get("custom_id"), str):
+            custom_id = answer["custom_id"]
+        response, error = answer.get("response"), answer.get("error")
+        body = response.get("body") if isinstance(response, dict) else None
+        status = response.get("status_code") if isinstance(response, dict) else None
+        if type(status) is int and not 200 <= status < 300:
+            raise of_status(status, {}, body)
+        if error or not response:
+            words = error.get("message") if isinstance(error, dict) else error
+            raise Fault(one_line(words) or "the batch holds no answer", "server")
+        if type(status) is not int:
+            raise Fault("the batch holds an answer without an HTTP status", "protocol")
+        return custom_id, read_completion(body, 0.0, 0, output)
+    except Fault as fault:
+        return custom_id, CallError(fault.words, fault.kind, fault.status)
+
+
+def _key(batch: Batch) -> str | None:
+    """The caller's key, where the batch is one of ours."""
+    key = batch.metadata.get(METADATA) if isinstance(batch.metadata, dict) else None
+    return key if isinstance(key, str) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

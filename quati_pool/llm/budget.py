@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 
 class Budget:
@@ -16,31 +17,36 @@ class Budget:
         self.limit = limit
         self.spent = 0.0
         self.exhausted = False
+        self.needed = 0.0
+        """What the call needed at most for which the limit did not suffice."""
         self._reserved = 0.0
         self._calls = 0
         self._settled = asyncio.Event()
 
-    async def reserve(self, most: float) -> bool:
-        """Sets aside what a call can cost at most; False where the limit cannot bear it any more.
+    async def reserve(self, most: Callable[[], float]) -> float | None:
+        """Sets aside what a call can cost at most, as ``most`` says by then, and returns it; None where the limit
+        cannot bear it any more.
 
         While calls are in flight that may turn out cheaper than reserved, it waits for them.
         """
+        amount = most()
         if self.limit is not None:
-            while not self.exhausted and self.spent + self._reserved + most > self.limit:
+            while not self.exhausted and self.spent + self._reserved + amount > self.limit:
                 if not self._calls:
-                    self.exhausted = True
+                    self.exhausted, self.needed = True, amount
                     break
                 self._settled.clear()
                 await self._settled.wait()
+                amount = most()
             if self.exhausted:
-                return False
-        self._reserved += most
+                return None
+        self._reserved += amount
         self._calls += 1
-        return True
+        return amount
 
-    def settle(self, most: float, cost: float) -> None:
+    def settle(self, reserved: float, cost: float) -> None:
         """Takes back a reservation and books what the call has cost."""
-        self._reserved -= most
+        self._reserved -= reserved
         self._calls -= 1
         if not self._calls:
             self._reserved = 0.0  # what rounding left

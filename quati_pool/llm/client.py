@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from quati_pool.llm.answers import Completion, Usage, read_completion
+from quati_pool.llm.answers import Completion, Usage, read_completion, withheld
 from quati_pool.llm.dialect import Dialect, Output
 from quati_pool.llm.embeddings import EmbeddingRequest, Embeddings, read_embeddings
 from quati_pool.llm.endpoint import Endpoint
@@ -22,6 +22,8 @@ from quati_pool.llm.faults import CallError, FatalError, Fault, ServerDown, Stop
 from quati_pool.llm.limits import Limits, Slots
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.retries import Retry, again
+from quati_pool.llm.secrets import Secrets, filled
+from quati_pool.llm.thoughts import split
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -34,6 +36,11 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 PROBE = 'Answer with the JSON object {"answer": 1} and nothing else.'
 """The only message of the request that ``Client.prepare`` sends."""
 
+# Seconds: a longer wait is news, unless it ends hardly later than the last that was; a user's own rpm or tpm is news
+# once a minute.
+_LONG = 10.0
+_MINUTE = 60.0
+
 PROBE_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "properties": {"answer": {"type": "integer", "enum": [1]}},
@@ -44,7 +51,8 @@ PROBE_SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Event:
-    """Something that a user may want to see: ``retry``, ``slower`` (fewer slots) or ``dialect``."""
+    """Something that a user may want to see: ``retry``, ``slower`` (fewer slots), ``dialect``, or ``wait`` (a long
+    one, with its cause; no two that end at about the same time)."""
 
     kind: str
     words: str
@@ -85,16 +93,20 @@ class Client:
         self.probes: list[Completion] = []
         """The answers that ``prepare`` asked for: they cost tokens too."""
         self._key = endpoint.key()
+        endpoint.address()  # a variable that is not set is found before anything begins
+        self._filled = self.options.model_copy(update={"extra_body": filled(self.options.extra_body, "extra_body")})
+        self.secrets = Secrets.of(self._key, endpoint.url, self.options.extra_body)
         self._on_event = on_event or (lambda _: None)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._ended: Callable[[], Exception] | None = None
         self._end = asyncio.Event()
+        self._waits_until = 0.0
         self._speak(Dialect.of(endpoint.model, self.options))
         self._base64 = True
 
     async def __aenter__(self) -> Self:
         self._loop = asyncio.get_running_loop()
-        self._slots = Slots(self.limits, self._loop)
+        self._slots = Slots(self.limits, self._loop, self._waits)
         if self._ended is not None:
             self._slots.close(self._ended)
         # Here, not at the top: the SDK takes most of a second to import, and naming a judge needs none of it.
@@ -142,7 +154,7 @@ class Client:
 
     def _speak(self, dialect: Dialect) -> None:
         self.dialect = dialect
-        self._common = dialect.body(self.endpoint.model, self.options)
+        self._common = dialect.body(self.endpoint.model, self._filled)
 
     def request_body(self, request: Request) -> dict[str, Any]:
         """The body that ``complete`` sends for a request, so that a batch can ask the same."""
@@ -218,6 +230,7 @@ class Client:
             except self._transport.ERRORS as error:
                 fault = self._fault(error)
                 fault.retries = retries
+                fault.words = self.secrets.masked(fault.words)
                 self.counters.ends[str(fault.status or fault.kind)] += 1
                 raise fault from None
             self.counters.ends["200"] += 1
@@ -243,13 +256,30 @@ class Client:
             return await attempt(retries)
 
         assert self._loop is not None
-        return await again(retry, failed, began, self._loop.time, self.sleep, next_attempt, self._told)
+        return await again(
+            retry, failed, began, self._loop.time, self.sleep, next_attempt, self._told, self.limits.max_wait
+        )
 
     def _told(self, fault: Fault, seconds: float) -> None:
         self._on_event(Event("retry", fault.words, seconds))
+        self._waits(seconds, self._before_asking_again(fault))
 
-    async def sleep(self, seconds: float) -> None:
-        """Waits. Raises Stopped or FatalError at once when the client is stopped."""
+    def _before_asking_again(self, fault: Fault) -> str:
+        asks = f", which asks for {fault.after:g} s" if fault.after else ""
+        return f"before asking {self.endpoint_name} again{asks} ({fault.words})"
+
+    def _waits(self, seconds: float, why: str, own: bool = False) -> None:
+        assert self._loop is not None
+        until = self._loop.time() + seconds
+        if seconds > _LONG and until > self._waits_until + (_MINUTE if own else _LONG):
+            self._waits_until = until
+            self._on_event(Event("wait", f"waiting {seconds:.0f} s {why}", seconds))
+
+    async def sleep(self, seconds: float, why: str | None = None) -> None:
+        """Waits; a long wait is an event where ``why`` is given. Raises Stopped or FatalError at once when the client
+        is stopped."""
+        if why is not None:
+            self._waits(seconds, why)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._end.wait()
@@ -289,10 +319,11 @@ class Client:
             return answer
         except Fault as fault:
             fault.retries = retries
+            fault.words = self.secrets.masked(fault.words)
             counters.ends[str(fault.status or fault.kind)] += 1
             # Whether the server counts an answer that did not arrive is not known.
             used = None if fault.kind in ("timeout", "protocol") else 0
-            if fault.limited and slots.shrink(of_round, fault.after):
+            if fault.limited and slots.shrink(of_round, fault.after, self._before_asking_again(fault)):
                 self._on_event(Event("slower", fault.words, fault.after or 0.0))
             if fault.fatal and not probe:
                 # Before the slot goes to the next call, which would only fail the same way.
@@ -318,7 +349,7 @@ class Client:
                 answer = await self._transport.post(self._sdk, path, body)
         except self._transport.ERRORS as error:
             raise self._fault(error) from None
-        return answer, self._loop.time() - began
+        return self.secrets.without(answer), self._loop.time() - began
 
     async def prepare(self, schema: Mapping[str, Any] | None = None) -> None:
         """Asks one small question, to learn before any work whether key, model and server are well, and how
@@ -366,6 +397,8 @@ class Client:
         name, words = self.endpoint_name, fault.words
         if fault.fatal:
             return self._error(fault, self._loop.time())
+        if fault.moved_to:
+            return FatalError(f"{name} redirects to {fault.moved_to}; set base_url to it")
         if fault.kind == "rejected":
             advice = "set output: auto" if self.dialect.after(fault) else "mend the parameters of the judge or client"
             return FatalError(f"{name} refuses a request for {self.endpoint.model!r} ({words}); {advice}")
@@ -381,12 +414,12 @@ def _total(usage: Usage | None) -> int | None:
 
 
 def _is_json(completion: Completion) -> bool:
-    """Whether an answer is JSON, or was cut off before that could be told."""
+    """Whether an answer, its thoughts aside, is JSON, or was cut off before that could be known."""
     choice = completion.choices[0]
-    if choice.finish_reason == "length" or choice.refusal:
+    if withheld(choice.refusal, choice.finish_reason, choice.error) is not None:
         return True
     try:
-        json.loads(choice.text or "")
+        json.loads(split(choice.text or "").said)
     except (ValueError, RecursionError):
         return False
     return True

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.llm.answers import Usage, no_answer, parsed
+from quati_pool.llm.answers import Usage, count, no_answer, parsed
 from quati_pool.llm.faults import Fault
 from quati_pool.llm.tokens import BYTES_A_TOKEN, truncate
 
@@ -114,9 +114,9 @@ def _usage(data: Any) -> Usage | None:
     if not isinstance(data, Mapping):
         return None
     # Some servers tell the total alone; there is nothing but the input in it.
-    counts = [data.get(name) for name in ("prompt_tokens", "total_tokens")]
-    count = next((count for count in counts if type(count) is int and count >= 0), None)
-    return None if count is None else Usage(count, None, None, None)
+    counts = [count(data.get(name)) for name in ("prompt_tokens", "total_tokens")]
+    entered = next((found for found in counts if found is not None), None)
+    return None if entered is None else Usage(entered, None, None, None)
 
 
 def size(text: str) -> int:

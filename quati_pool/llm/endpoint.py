@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import os
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, field_validator
 
-from quati_pool.llm.faults import FatalError
+from quati_pool.llm.faults import FatalError, one_line
+from quati_pool.llm.secrets import OWNERS, REMEDY, filled, literal_key
 from quati_pool.yaml_file import Model
 
 OPENAI = "https://api.openai.com/v1"
 
-# Keys of these providers begin so; sending one to another provider would only leak it.
-_KEYS = {
-    "sk-ant-": "api.anthropic.com",
-    "sk-or-": "openrouter.ai",
-    "gsk_": "api.groq.com",
-    "AIza": "generativelanguage.googleapis.com",
-    "hf_": "router.huggingface.co",
-    "xai-": "api.x.ai",
-    "pplx-": "api.perplexity.ai",
-    "nvapi-": "integrate.api.nvidia.com",
-}
-_PROVIDERS = {"api.openai.com", *_KEYS.values()}
+# Sending a key of one of these to another would only leak it.
+_PROVIDERS = {"api.openai.com", *OWNERS.values()}
 
 
 class Endpoint(Model):
@@ -32,7 +23,11 @@ class Endpoint(Model):
 
     model: Annotated[str, Field(min_length=1, description="the model's name at the server; Azure: the deployment's")]
     base_url: Annotated[
-        str | None, Field(description="the server's address, usually ending in /v1; else OPENAI_BASE_URL, else OpenAI")
+        str | None,
+        Field(
+            description="the server's address, usually ending in /v1; else OPENAI_BASE_URL, else OpenAI; ${NAME} in "
+            "its query is that variable"
+        ),
     ] = None
     api_key_env: Annotated[
         str | None, Field(description="the environment variable that holds the key; null for a server that needs none")
@@ -45,9 +40,16 @@ class Endpoint(Model):
     def _an_address(cls, value: str | None) -> str | None:
         return value if value is None else _checked(value)
 
+    @field_validator("api_key_env")
+    @classmethod
+    def _a_variable(cls, value: str | None) -> str | None:
+        if value is not None and literal_key(value, "key"):
+            raise ValueError("holds a key itself; put it into an environment variable, and name that one here")
+        return value
+
     @property
     def url(self) -> str:
-        """The address in use. Raises FatalError where OPENAI_BASE_URL holds no address."""
+        """The address in use, as it is written. Raises FatalError where OPENAI_BASE_URL holds no address."""
         if self.base_url:
             return self.base_url
         value = os.environ.get("OPENAI_BASE_URL", "").strip()
@@ -55,6 +57,13 @@ class Endpoint(Model):
             return _checked(value) if value else OPENAI
         except ValueError as error:
             raise FatalError(f"OPENAI_BASE_URL {error}") from None
+
+    def address(self) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """The address without its query, and the parameters of that, their variables filled in. Raises FatalError
+        where one is not set."""
+        where = "base_url" if self.base_url else "OPENAI_BASE_URL"
+        query = tuple((name, str(filled(value, where))) for name, value in _query(self.url))
+        return urlsplit(self.url)._replace(query="", fragment="").geturl(), query
 
     @property
     def name(self) -> str:
@@ -74,7 +83,7 @@ class Endpoint(Model):
         if not key.isascii() or not key.isprintable() or " " in key:
             raise FatalError(f"{variable} holds characters that no key has; set it to the key of {self.name} alone")
         host = urlsplit(self.url).hostname or ""
-        owner = next((owner for prefix, owner in _KEYS.items() if key.startswith(prefix)), None)
+        owner = next((owner for prefix, owner in OWNERS.items() if key.startswith(prefix)), None)
         if owner and host in _PROVIDERS and host != owner:
             raise FatalError(f"{variable} holds a key of {owner}, not of {host}; set the right key, or base_url")
         return key
@@ -90,4 +99,15 @@ def _checked(value: str) -> str:
         raise ValueError("is no address; expected one such as http://localhost:8000/v1")
     if "@" in parts.netloc:
         raise ValueError("carries a user or password; put the key into the variable that api_key_env names")
+    if "${" in value.partition("?")[0]:
+        raise ValueError("holds a ${…} outside its query, where none is filled in; write the address out")
+    for name, text in _query(value):
+        # Azure's functions take their key under this name, which elsewhere is any setting's.
+        if literal_key({name: text}, "query", secret=name.lower() == "code"):
+            shown = "(key)" if literal_key(name, "name") else one_line(name[:40])
+            raise ValueError(f"holds a key in its query ({shown}=…); {REMEDY}")
     return value
+
+
+def _query(url: str) -> list[tuple[str, str]]:
+    return parse_qsl(urlsplit(url).query, keep_blank_values=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
@@ -51,7 +51,8 @@ class Stopped(Exception):  # noqa: N818 - no error: the caller asked for it
 @dataclass(eq=False)
 class Fault(Exception):  # noqa: N818 - one attempt's end, not yet an error of the call
     """Why one attempt failed. ``passing``: another attempt may succeed; ``after``: not before so many seconds;
-    ``limited``: the server is asked too often; ``fatal``: no other call can succeed either."""
+    ``limited``: the server is asked too often; ``fatal``: no other call can succeed either; ``moved_to``: the address
+    that the server redirects to."""
 
     words: str
     kind: Kind
@@ -63,6 +64,7 @@ class Fault(Exception):  # noqa: N818 - one attempt's end, not yet an error of t
     code: str = ""
     param: str = ""
     retries: int = 0
+    moved_to: str = ""
 
     @property
     def about_model(self) -> bool:
@@ -77,19 +79,19 @@ _NO_MODEL = re.compile(r"invalid model|unknown model|model\b.{0,200}\b(not found
 
 
 def of_status(status: int, headers: Mapping[str, str], body: Any, key: str = "") -> Fault:
-    """The fault that an HTTP status of 400 or more stands for; ``body`` as JSON or text."""
+    """The fault that an HTTP status other than 2xx stands for; ``body`` as JSON or text."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     if isinstance(error, str) or not isinstance(error, Mapping):
         error = {"message": error}
     inner = error.get("innererror")
-    codes = {str(error.get(name) or "").lower() for name in ("code", "type")}
+    codes = {_said(error.get(name)).lower() for name in ("code", "type")}
     if isinstance(inner, Mapping):
-        codes.add(str(inner.get("code") or "").lower())
+        codes.add(_said(inner.get("code")).lower())
     message = error.get("message")
     if not isinstance(message, str):
         message = error.get("detail") or message
     words = one_line(message, key) or f"status {status}"
-    code, param = str(error.get("code") or ""), str(error.get("param") or "")
+    code, param = _said(error.get("code")), _said(error.get("param"))
 
     def fault(kind: Kind, *, passing: bool = False, limited: bool = False, fatal: bool = False) -> Fault:
         after = retry_after(headers) if passing else None
@@ -122,12 +124,29 @@ def remedy(fault: Fault, endpoint: str, model: str, variable: str | None) -> str
     )
 
 
-def one_line(words: Any, key: str = "") -> str:
-    """Text on one line, cut, without the key or parts of it (servers like to quote keys)."""
-    text = " ".join(str(words if words is not None else "").split())
-    if len(key) >= 8:
-        text = " ".join("(key)" if _quotes(word, key) else word for word in text.split(" "))
-    return text if len(text) <= WORDS else text[: WORDS - 1] + "…"
+def one_line(words: Any, key: str = "", most: int = WORDS) -> str:
+    """Text on one line of at most ``most`` characters, without the key or parts of it (servers like to quote
+    keys); characters that cannot be seen, or act on a terminal, are escaped."""
+    text = masked(" ".join(_said(words).split()), [key] if len(key) >= 8 else [])
+    text = text[: most + 1]
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _said(value: Any) -> str:
+    """A server's value as text, whatever its type; empty where it is none."""
+    try:
+        return "" if value is None else str(value)
+    except (RecursionError, ValueError):
+        return "(a value that cannot be shown)"
+
+
+def masked(words: str, secrets: Collection[str]) -> str:
+    """A line without words that quote one of ``secrets``, or a part of it."""
+    if not secrets:
+        return words
+    return " ".join("(key)" if any(_quotes(word, one) for one in secrets) else word for word in words.split(" "))
 
 
 def _quotes(word: str, key: str) -> bool:

@@ -15,6 +15,9 @@ from quati_pool.yaml_file import Model
 _MINUTE = 61.0
 _CATCH_UP = 1.0
 
+OnWait = Callable[[float, str, bool], None]
+"""Hears for how many seconds nothing starts, why, and whether that is by our own rpm or tpm."""
+
 
 class Limits(Model):
     """What the server may be asked for at most."""
@@ -22,6 +25,9 @@ class Limits(Model):
     concurrency: Annotated[int, Field(ge=1, description="calls in flight at the most")] = 64
     rpm: Annotated[int | None, Field(ge=1, description="requests a minute; null: no limit")] = None
     tpm: Annotated[int | None, Field(ge=1, description="tokens a minute, input and output; null: no limit")] = None
+    max_wait: Annotated[
+        float, Field(gt=0, description="seconds that calls wait at most where the server asks for a pause")
+    ] = 300.0
 
 
 class Pace:
@@ -56,13 +62,16 @@ class Slots:
     Only a full house grows: with few calls in flight there is nothing to learn from a success.
     """
 
-    def __init__(self, limits: Limits, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, limits: Limits, loop: asyncio.AbstractEventLoop, on_wait: OnWait = lambda *_: None) -> None:
         self._loop = loop
+        self._limits = limits
+        self._on_wait = on_wait
         self._most = limits.concurrency
         self._size = float(min(8, limits.concurrency))
         self._cut = False
         self._round = 0
         self._paused_until = 0.0
+        self._pause = ""
         self._requests = Pace(limits.rpm, loop.time) if limits.rpm else None
         self._tokens = Pace(limits.tpm, loop.time) if limits.tpm else None
         self._waiting: deque[tuple[asyncio.Future[int], int]] = deque()
@@ -113,10 +122,12 @@ class Slots:
         if self._size < self._most and self.in_flight >= int(self._size):
             self._size = min(self._most, self._size + (1 / self._size if self._cut else 1))
 
-    def shrink(self, of_round: int, pause: float | None) -> bool:
-        """The server says that it is asked too often. Returns whether the slots were halved."""
-        if pause:
-            self._paused_until = max(self._paused_until, self._loop.time() + pause)
+    def shrink(self, of_round: int, pause: float | None, why: str = "") -> bool:
+        """The server says that it is asked too often, and may ask for a pause of so many seconds, of which
+        ``max_wait`` are kept. Returns whether the slots were halved."""
+        until = self._loop.time() + min(pause or 0.0, self._limits.max_wait)
+        if pause and until > self._paused_until:
+            self._paused_until, self._pause = until, why
         if of_round != self._round:
             return False
         self._round += 1
@@ -143,6 +154,15 @@ class Slots:
             ready = max(ready, self._tokens.ready())
         return ready - self._loop.time() if ready else 0.0
 
+    def _say_wait(self, seconds: float) -> None:
+        causes = [(self._paused_until, self._pause, False)]
+        if self._requests is not None:
+            causes.append((self._requests.ready(), f"for rpm: {self._limits.rpm}", True))
+        if self._tokens is not None:
+            causes.append((self._tokens.ready(), f"for tpm: {self._limits.tpm}", True))
+        _, why, own = max(causes)
+        self._on_wait(seconds, why, own)
+
     def _take(self, tokens: int) -> None:
         self.in_flight += 1
         if self._requests is not None:
@@ -168,6 +188,7 @@ class Slots:
             wait = self._wait()
             if wait > 0:
                 self._timer = self._loop.call_later(wait, self._pump)
+                self._say_wait(wait)
                 return
             self._waiting.popleft()
             self._take(tokens)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
+from quati_pool.llm.secrets import REMEDY, literal_key
 from quati_pool.yaml_file import Model
 
 # o1, o3-mini, o4-mini, gpt-5, gpt-5-mini, openai/gpt-5.1, …; gpt-5-chat-latest is an ordinary model.
@@ -65,7 +66,8 @@ class Options(Model):
     ] = "auto"
     logprobs: Annotated[bool, Field(description="ask for the likeliest tokens at each place of the answer")] = False
     extra_body: Annotated[
-        dict[str, Any], Field(description="further keys of the request, such as a server's own parameters")
+        dict[str, Any],
+        Field(description="further keys of the request, such as a server's own parameters; ${NAME} is that variable"),
     ] = Field(default_factory=dict)
 
     @field_validator("extra_body")
@@ -74,6 +76,9 @@ class Options(Model):
         own = sorted(_OWN & set(value))
         if own:
             raise ValueError(f"{own[0]!r} has a place of its own or cannot be chosen; drop it here")
+        found = literal_key(value, "extra_body")
+        if found:
+            raise ValueError(f"a key is written out in {found}; {REMEDY}")
         return value
 
     def thinks(self, model: str) -> bool:

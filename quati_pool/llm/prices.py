@@ -53,10 +53,11 @@ class Price:
     source: str
 
     def cost(self, usage: Usage, batch: bool = False) -> float | None:
-        """US dollars for the tokens of ``usage``; None where it lacks a count that matters."""
+        """US dollars for the tokens of ``usage``; None where it lacks a count that matters. More cached tokens than
+        there are count as none."""
         if usage.input is None or (usage.output is None and self.output):
             return None
-        cached = min(usage.cached or 0, usage.input)
+        cached = usage.cached if usage.cached is not None and 0 <= usage.cached <= usage.input else 0
         dollars = (
             (usage.input - cached) * self.input + cached * self.cached_input + (usage.output or 0) * self.output
         ) / 1e6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, TypeVar
@@ -49,11 +50,13 @@ async def again(
     sleep: Callable[[float], Awaitable[None]],
     attempt: Callable[[int], Awaitable[T]],
     told: Callable[[Fault, float], None],
+    max_wait: float = math.inf,
 ) -> T:
     """Goes on after a first attempt that ended in ``failed``; ``attempt`` is given the number of retries,
     ``told`` each fault and the wait that follows.
 
-    ``began`` is the time of the first attempt. Raises the last Fault once the bounds are reached or a fault cannot
+    ``began`` is the time of the first attempt; a server that asks for more than ``max_wait`` seconds is not asked
+    again. Raises the last Fault once the bounds are reached or a fault cannot
     pass, and whatever else ``attempt`` or ``sleep`` raise.
     """
     from tenacity import AsyncRetrying, retry_if_exception
@@ -71,9 +74,12 @@ async def again(
     def stop(state: RetryCallState) -> bool:
         late = clock() - began + (state.upcoming_sleep or 0.0) > retry.seconds
         fault = _fault(state)
-        if late and fault.after is not None and fault.after > 0:
-            fault.words = f"{fault.words} (asks to wait {fault.after:g} s, beyond the {retry.seconds:g} s of a call)"
-        return late or state.attempt_number >= retry.attempts
+        after = fault.after or 0.0
+        if after and (late or after > max_wait):
+            own = after > max_wait and max_wait < retry.seconds
+            bound = f"max_wait: {max_wait:g}" if own else f"the {retry.seconds:g} s of a call"
+            fault.words = f"{fault.words} (asks to wait {after:g} s, beyond {bound})"
+        return late or after > max_wait or state.attempt_number >= retry.attempts
 
     return await AsyncRetrying(
         sleep=sleep,

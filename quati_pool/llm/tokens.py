@@ -10,8 +10,8 @@ import hashlib
 import os
 import tempfile
 import unicodedata
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,10 +43,19 @@ class Estimate(NamedTuple):
 def estimate(text: str | Iterable[Mapping[str, str]], model: str | None = None) -> Estimate:
     """The tokens of a text, or of chat messages with what a chat adds, under a model's encoding."""
     encoding = _encoding(model)
-    how = ESTIMATED if encoding is None else encoding.name
-    if isinstance(text, str):
-        return Estimate(_count(text, encoding), how)
-    return Estimate(sum(_count(message["content"], encoding) + MESSAGE_TOKENS for message in text), how)
+    return Estimate(counting(model)(text), ESTIMATED if encoding is None else encoding.name)
+
+
+def counting(model: str | None = None) -> Callable[[str | Iterable[Mapping[str, str]]], int]:
+    """The tokens as ``estimate`` gives them, for many texts: the encoding is looked for once."""
+    encoding = _encoding(model)
+
+    def count(text: str | Iterable[Mapping[str, str]]) -> int:
+        if isinstance(text, str):
+            return _count(text, encoding)
+        return sum(_count(message["content"], encoding) + MESSAGE_TOKENS for message in text)
+
+    return count
 
 
 def truncate(text: str, max_tokens: int, model: str | None = None) -> str:
@@ -74,9 +83,15 @@ def truncate(text: str, max_tokens: int, model: str | None = None) -> str:
 
 def _count(text: str, encoding: tiktoken.Encoding | None) -> int:
     if encoding is not None:
-        return len(encoding.encode_ordinary(text))
+        return _encoded(text, encoding)
     size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
     return -int(-size // BYTES_A_TOKEN)
+
+
+# A prompt's messages but the last are the same in every call.
+@lru_cache(maxsize=256)
+def _encoded(text: str, encoding: tiktoken.Encoding) -> int:
+    return len(encoding.encode_ordinary(text))
 
 
 def _border(text: str, cut: int) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from urllib.parse import quote, urlsplit
+import re
+from urllib.parse import quote, urljoin, urlsplit
 
 import aiohttp
 import httpx2
@@ -15,18 +16,24 @@ from quati_pool.llm.faults import Fault, Kind, of_status, one_line
 ERRORS = (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError)
 """What a call of the SDK may raise for the network's or the server's sake."""
 
+# What a call adds to base_url.
+_ROUTE = re.compile(r"(/deployments/[^/]*)?/(chat/completions|embeddings|files|batches)/?$")
+
 
 def sdk(endpoint: Endpoint, key: str, concurrency: int) -> openai.AsyncOpenAI:
-    """An SDK client that never retries by itself."""
+    """An SDK client that never retries by itself, and sends the query of the endpoint's address with every call."""
+    address, query = endpoint.address()
     timeout = openai.Timeout(endpoint.timeout, connect=min(10.0, endpoint.timeout))
     connections = max(1000, concurrency)
     http = openai.DefaultAioHttpClient(
         limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=30.0),
         timeout=timeout,
+        event_hooks={"response": [_refuse_redirect]},
+        params=query,
     )
     if endpoint.api_version is None:
-        return openai.AsyncOpenAI(api_key=key, base_url=endpoint.url, timeout=timeout, max_retries=0, http_client=http)
-    base = endpoint.url.rstrip("/")
+        return openai.AsyncOpenAI(api_key=key, base_url=address, timeout=timeout, max_retries=0, http_client=http)
+    base = address.rstrip("/")
     if not urlsplit(base).path.startswith("/openai"):
         base += "/openai"
     return openai.AsyncAzureOpenAI(
@@ -54,6 +61,23 @@ async def post(client: openai.AsyncOpenAI, path: str, body: bytes) -> bytes:
     """Sends a JSON body and returns that of the answer, unread."""
     response = await client.post(path, cast_to=httpx2.Response, content=body)
     return response.content
+
+
+async def _refuse_redirect(response: httpx2.Response) -> None:
+    """Raises Fault where a request that carries something would be sent elsewhere.
+
+    A redirect of a POST may become a GET without the prompt, whose answer is none to it; one that keeps the prompt
+    would show it, and a key, to a server that nobody named.
+    """
+    if response.request.method == "GET" or not response.has_redirect_location:
+        return
+    try:
+        target = urlsplit(urljoin(str(response.request.url), response.headers["location"]))
+        host = target.netloc.rpartition("@")[2]
+        address = one_line(f"{target.scheme}://{host}{_ROUTE.sub('', target.path)}", most=200)
+    except ValueError:
+        address = "an address that is none"
+    raise Fault(f"the server redirects to {address}", "rejected", response.status_code, moved_to=address)
 
 
 def fault_of(error: BaseException, key: str, timeout: float) -> Fault:

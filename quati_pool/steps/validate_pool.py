@@ -252,7 +252,7 @@ class _Checks:
         if isinstance(made, LlmJudge):
             made.price()
             try:
-                made.endpoint.key()
+                made.client()
             except QuatiPoolError as error:
                 self.warnings.append(f"judges.{name}: {error}")
         self.checked["judges ready"] += 1

@@ -6,7 +6,8 @@
         server.asked  # every request that came in, in order
 
 ``vector_of`` gives the vector of a text as any answer would hold it. A way of answering is taken from ``way`` (of the
-texts and the number of the request), else from ``queue``, each once, else it is ``well``.
+texts and the number of the request), else from ``queue``, each once, else it is ``well``. ``redirect 307`` sends a
+request to another path, where it would be answered in the next way.
 """
 
 from __future__ import annotations
@@ -240,6 +241,12 @@ def _handler_of(server: EmbeddingServer) -> type[BaseHTTPRequestHandler]:
                 return
             if name == "drop":
                 self.close_connection = True
+                return
+            if name == "redirect":
+                self.send_response(int(number))
+                self.send_header("Location", "/elsewhere/v1/embeddings?key=sk-elsewhere")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
                 return
             if name == "late":
                 time.sleep(float(number))

@@ -20,13 +20,18 @@ It runs in a process of its own, so that it outlives a client that is killed and
      the same calls are served the same in whatever order they arrive;
   5. ``default`` (``well``).
 The client's first question (``PROBE``) is outside all this after 1: it gets the way ``probe`` (``well``).
-A way is a name with an optional number: ``late 0.5``, ``429 2`` (Retry-After: 2), ``length``.
+A way is a name, with a number or word where it takes one: ``late 0.5``, ``429 2`` (Retry-After: 2), ``length``,
+``end MAX_TOKENS`` (a good answer with that finish_reason), ``redirect 307`` (to ``/elsewhere/…?key=sk-elsewhere``,
+which gives the grade 3 to whatever is sent there, and logs it under the id ``elsewhere``; in a batch an answer of that
+status). What else is strange in an otherwise good answer is in ``patches``, and in a line of a batch's answers in
+``lines``. In which state a way leaves its pair is in ``STATES``.
 
 **The pair** of a call, its ``id`` in the log, is the last match of ``id_pattern`` (a regular expression with one group)
 in its user messages, or else its last user message; a request that asks again within a conversation needs
 ``id_pattern`` to be known as the same pair. **The grade** is ``grade_of(id, seed, index of the choice, scale)``,
 written as JSON under the keys of the request's schema: a text key gets the reason, the other one the grade,
-on the scale of its ``enum``. Without a schema the keys are ``Razão`` and ``Pontuação``, the scale 0 to 3.
+on the scale of its ``enum``; numbers before it are aspects (``aspects_of``). Without a schema the keys are ``Razão``
+and ``Pontuação``, the scale 0 to 3.
 
 **An answer** is given instead where the schema's only key is ``answer`` or ``answers`` (a string or strings, of an
 ``enum`` or free). It is that of the last marker ``[[answer: …]]`` in the user messages (several: ``[[answer: 2, 7]]``;
@@ -47,6 +52,7 @@ import email.policy
 import hashlib
 import http.client
 import json
+import math
 import re
 import signal
 import subprocess
@@ -98,16 +104,148 @@ STATUSES: dict[str, tuple[int, dict[str, Any]]] = {
 }
 """Ways that are an HTTP status with an error body."""
 
+USAGES: dict[str, dict[str, Any] | None] = {
+    "usage_none": None,
+    "usage_negative": {"prompt_tokens": -1000, "completion_tokens": -1000, "total_tokens": -2000},
+    "usage_low": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2, "prompt_tokens_details": None},
+    "usage_cached": {"prompt_tokens_details": {"cached_tokens": 10**9}},
+    "usage_absurd": {"prompt_tokens": 10**30, "completion_tokens": 10**30},
+}
+"""Ways that are a good answer with another count of its tokens; keys that are not there are as in a good one."""
+
 TEXTS = (
-    "well", "late", "length", "refusal", "filtered_answer", "prose", "two_objects", "fenced", "wrong_keys",
-    "off_scale", "negative", "half_grade", "empty", "bare", "null",
+    *USAGES, "well", "late", "end", "length", "refusal", "filtered_answer", "prose", "two_objects", "fenced",
+    "wrong_keys", "off_scale", "negative", "half_grade", "empty", "bare", "null", "think", "think_tail", "think_open",
+    "think_alone", "channels", "channel_open", "two_alike", "next_pair", "quotation", "remark", "nested", "array",
+    "open_json",
 )  # fmt: skip
 """Ways that are a completion."""
 
-BROKEN = ("half_body", "cut_chunks", "drop", "not_json", "no_choices", "error_in_200", "hang")
+BROKEN = ("half_body", "cut_chunks", "drop", "not_json", "no_choices", "error_in_200", "hang", "redirect")
 """Ways that are no valid answer."""
 
-WAYS = (*STATUSES, *TEXTS, *BROKEN)
+ERROR = {"message": "Provider returned error", "code": 502}
+
+THOUGHT = 'Seria {"Razão": "um rascunho", "Pontuação": 3}?'
+"""What a model thinks in the ways below, which is never its verdict."""
+
+
+def patches(text: str) -> dict[str, dict[str, Any]]:
+    """What is merged into a good answer by the name of its way: into the answer, into each of its ``choices``, or into
+    its first ``choice`` alone. ``text`` is the content of the good answer."""
+
+    def content(*parts: Any) -> dict[str, Any]:
+        return {"choices": {"message": {"content": list(parts)}}}
+
+    spoken = {"type": "text", "text": text}
+    thinking = {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHT}]}
+    return {
+        # Errors
+        "error_beside": {"error": ERROR},
+        "error_in_choices": {"choices": {"error": ERROR, "finish_reason": "error"}},
+        "error_in_first": {"choice": {"error": ERROR}},
+        # Thoughts that come apart from the content
+        "thought_field": {"choices": {"message": {"reasoning_content": THOUGHT}}},
+        "thought_parts": content({"type": "reasoning", "text": THOUGHT}, spoken),
+        "thinking_parts": content(thinking, {"type": "redacted_thinking", "data": "c2VjcmV0"}, spoken),
+        "thought_alone": content({"type": "reasoning", "text": THOUGHT}),
+        # Parts
+        "split_number": content({"type": "text", "text": "1"}, {"type": "text", "text": "0"}),
+        "refusal_part": content(spoken, {"type": "refusal", "refusal": "I cannot help with that."}),
+        "unknown_part": content({"type": "quotation", "text": text}),
+        # Half a surrogate pair, which JSON can spell and UTF-8 cannot hold
+        "half_pair_thought": {"choices": {"message": {"reasoning_content": f"{THOUGHT} \ud83d"}}},
+        "half_pair_text": content({"type": "text", "text": "<think>\ud83d\0</think>\udfff hm"}),
+        # Types
+        "odd_types": {"id": 7, "model": ["m"], "system_fingerprint": {}, "usage": "none",
+                      "choices": {"finish_reason": 5, "logprobs": "none"}},
+        "odd_counts": {"usage": {"prompt_tokens": -5, "completion_tokens": 10**30,
+                                 "prompt_tokens_details": {"cached_tokens": True}, "completion_tokens_details": [1]}},
+        "odd_logprobs": {"choices": {"logprobs": {"content": [{"token": "x", "logprob": math.nan}]}}},
+        "odd_refusal": {"choices": {"message": {"refusal": {"why": ["no"]}}}},
+        "odd_content": {"choices": {"message": {"content": 3}}},
+        "odd_message": {"choices": {"message": "2"}},
+        "odd_choices": {"choices": None},
+        "long_names": {"id": "i" * 10_000, "model": "\x1b[31mm\n" + "m" * 10_000, "system_fingerprint": "\ud83d\0"},
+        "long_error": {"error": {"message": "\x1b[2J" + "no " * 10_000, "code": 400}},
+        "deep": {"choices": {"message": {"content": _nested(500), "reasoning": _nested(500)}}},
+    }  # fmt: skip
+
+
+def _nested(depth: int) -> list[Any]:
+    made: list[Any] = []
+    for _ in range(depth):
+        made = [made]
+    return made
+
+
+def lines(line: dict[str, Any]) -> dict[str, Any]:
+    """Lines of a batch's answers that stand for a good one by the name of their way; a string is written as it is."""
+    response = line["response"]
+    return {
+        "line_not_json": "<html>upstream said no</html>",
+        "line_list": [line],
+        "line_without_id": {"id": "x", "response": response, "error": None},
+        "line_of_another": {**line, "custom_id": "nobody"},
+        "line_twice": json.dumps(line) + "\n" + json.dumps(line),
+        "line_with_error": {**line, "error": ERROR},
+        "line_odd_status": {**line, "response": {**response, "status_code": "200"}},
+        "line_without_body": {**line, "response": {"status_code": 200}},
+        "line_odd_response": {**line, "response": [200]},
+    }
+
+
+PATCHES = tuple(patches(""))
+LINES = tuple(lines({"response": {}}))
+
+ECHOES = ("echo_400", "echo_500", "echo_answer", "echo_refusal", "echo_html")
+"""Ways that repeat the key, query and parameters that they were sent: as an error, in an answer, as no JSON."""
+
+WAYS = (*STATUSES, *TEXTS, *BROKEN, *PATCHES, *LINES, *ECHOES)
+
+STATES = {
+    **dict.fromkeys((*USAGES, "well", "late", "prose", "fenced", "bare", "two_alike"), "ok"),
+    **dict.fromkeys(("think", "think_tail", "channels", "thought_field", "thought_parts", "thinking_parts"), "ok"),
+    **dict.fromkeys(("odd_types", "odd_counts", "odd_logprobs", "long_names", "half_pair_thought"), "ok"),
+    **dict.fromkeys(("wrong_keys", "half_grade", "empty", "null", "split_number", "unknown_part"), "unparsed"),
+    **dict.fromkeys(("two_objects", "next_pair", "quotation", "remark", "nested", "array", "open_json"), "unparsed"),
+    **dict.fromkeys(("think_alone", "thought_alone", "half_pair_text"), "unparsed"),
+    **dict.fromkeys(("off_scale", "negative"), "off_scale"),
+    **dict.fromkeys(("refusal", "filtered_answer", "filtered_prompt", "refusal_part", "odd_refusal"), "refused"),
+    **dict.fromkeys(("length", "think_open", "channel_open"), "truncated"),
+    **dict.fromkeys(("400", "too_long", "long_error"), "failed"),
+    **{f"redirect {status}": "failed" for status in (301, 302, 303, 307, 308)},
+    **{f"end {end}": "ok" for end in ("STOP", "eos", "end_turn", "END-TURN", "stop sequence", "complete")},
+    **{f"end {end}": "truncated" for end in ("max_tokens", "MAX_TOKENS", "LENGTH", "model_length", "incomplete")},
+    **{f"end {end}": "refused" for end in ("safety", "SAFETY", "refusal", "Content-Filtered", "recitation")},
+    **{f"end {end}": "failed" for end in ("abort", "tool_calls", "function_call", "other")},
+}
+"""The state in which a judge must find a pair by a way of answering that is not tried again at once."""
+
+
+def state_of(way: str) -> str:
+    """The state in which the last way of answering leaves a pair; ``failed`` for what is no answer at all."""
+    return STATES.get(way) or STATES.get(way.split(" ")[0], "failed")
+
+
+def _merge(into: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict) or not isinstance(into, dict):
+        return patch
+    return {**into, **{name: _merge(into.get(name), value) for name, value in patch.items()}}
+
+
+def patched(answer: dict[str, Any], way: str) -> dict[str, Any]:
+    """A good answer as one of ``PATCHES``."""
+    choices = answer["choices"]
+    patch = patches(choices[0]["message"]["content"])[way]
+    if patch.get("choices"):
+        choices = [_merge(choice, patch["choices"]) for choice in choices]
+    if "choice" in patch:
+        choices = [_merge(choices[0], patch["choice"]), *choices[1:]]
+    if patch.get("choices", ...) is None:
+        choices = {"0": choices[0]}
+    beside = {name: value for name, value in patch.items() if name not in ("choice", "choices")}
+    return {**_merge(answer, beside), "choices": choices}
 
 
 def grade_of(pair: str, seed: int | None = None, index: int = 0, scale: Sequence[int] = (0, 1, 2, 3)) -> int:
@@ -171,6 +309,7 @@ class Server:
     def __init__(self) -> None:
         self.script = Script()
         self.entries: list[dict[str, Any]] = []
+        self.paths: list[str] = []
         self.calls: Counter[str] = Counter()
         self.queue: list[str] = []
         self.in_flight = 0
@@ -182,6 +321,8 @@ class Server:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path
+        if not path.startswith("/control"):
+            self.paths.append(request.path_qs)
         if path.endswith("/chat/completions"):
             return await self.chat(request)
         if path == "/control/script":
@@ -190,11 +331,16 @@ class Server:
             self.queue = list(self.script.queue)
             return web.json_response({})
         if path == "/control/log":
-            return web.json_response({"entries": self.entries, "peak": self.peak, "in_flight": self.in_flight})
+            state = {"entries": self.entries, "paths": self.paths, "peak": self.peak, "in_flight": self.in_flight}
+            return web.json_response(state)
         if path == "/control/clear":
-            self.entries, self.peak = [], 0
+            self.entries, self.paths, self.peak = [], [], 0
             self.calls.clear()
             return web.json_response({})
+        if path.startswith("/elsewhere/"):
+            self.entries.append({"id": "elsewhere", "way": request.method, "status": 200, "done": True})
+            answer = {"role": "assistant", "content": '{"Razão": "x", "Pontuação": 3}'}
+            return web.json_response({"choices": [{"message": answer, "finish_reason": "stop"}]})
         if path.startswith("/v1/files"):
             return await self.file(request)
         if path.startswith("/v1/batches"):
@@ -215,7 +361,7 @@ class Server:
         self.calls[pair] += 1
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
-        entry = {"time": time.time(), "id": pair, "call": call, "way": "", "status": 0, "done": False}
+        entry = {"time": time.time(), "id": pair, "call": call, "way": "", "status": 0, "done": False, "grade": None}
         if script.keep_bodies:
             entry["body"] = body
             entry["path"] = request.path_qs
@@ -224,9 +370,15 @@ class Server:
             status, answer, way = self.decide(body, pair, call, request)
             entry["way"] = way
             name, _, number = way.partition(" ")
-            latency = float(number) if name == "late" else script.latency
+            if name == "redirect":
+                entry["status"], entry["done"] = int(number), True
+                location = f"/elsewhere/v1/chat/completions?key=sk-elsewhere&way={request.path}"
+                return web.Response(status=int(number), headers={"Location": location})
+            latency = float(number or 0) if name == "late" else script.latency
             if latency:
                 await asyncio.sleep(latency)
+            if name == "echo_html":
+                return web.Response(text=f"<html>{echo(body, request)}</html>", content_type="text/html")
             if name in BROKEN:
                 entry["done"] = True
                 return await self.broken(request, name, body, pair)
@@ -234,7 +386,10 @@ class Server:
             if status in (429, 503) and number:
                 headers |= self.wait(float(number))
             entry["status"] = status
-            data = json.dumps(answer, ensure_ascii=False).encode()
+            if status == 200:
+                entry["grade"] = _grade(body, pair)
+            # A patch may hold half a character, which only an escape can send.
+            data = json.dumps(answer, ensure_ascii=name in PATCHES).encode()
             entry["done"] = True
             return web.Response(body=data, status=status, headers=headers, content_type="application/json")
         finally:
@@ -280,7 +435,16 @@ class Server:
             return status, {"error": error}, way
         if name not in WAYS:
             return 500, {"error": {"message": f"the test server knows no way {name!r}"}}, way
-        return 200, completion(body, pair, name), way
+        if name in PATCHES:
+            return 200, patched(completion(body, pair, "well"), name), way
+        answer = completion(body, pair, way)
+        if name.startswith("echo"):
+            words = echo(body, request)
+            if name in ("echo_400", "echo_500"):
+                return int(name[-3:]), {"error": {"message": words}}, way
+            for choice in answer["choices"]:
+                choice["message"]["content" if name == "echo_answer" else "refusal"] = words
+        return 200, answer, way
 
     def way(self, body: dict[str, Any], pair: str, call: int) -> str:
         if pair == PROBE:
@@ -421,6 +585,7 @@ class Server:
             self.calls[pair] += 1
             status, answer, way = self.decide(body, pair, call, None)
             entry = {"time": time.time(), "id": pair, "call": call, "way": way, "status": status, "done": True}
+            entry["grade"] = _grade(body, pair) if status == 200 else None
             if self.script.keep_bodies:
                 entry["body"] = body
             self.entries.append({**entry, "batch": batch["id"]})
@@ -428,14 +593,16 @@ class Server:
                 error = {"code": "batch_expired", "message": "This request could not be executed in time."}
                 errors.append({"id": "x", "custom_id": asked["custom_id"], "response": None, "error": error})
                 continue
+            if way.startswith("redirect"):
+                status, answer = int(way.split()[1]), None
             response = {"status_code": status, "request_id": "r", "body": answer}
-            (output if status == 200 else errors).append(
-                {"id": "x", "custom_id": asked["custom_id"], "response": response, "error": None}
-            )
+            answered = {"id": "x", "custom_id": asked["custom_id"], "response": response, "error": None}
+            (output if status == 200 else errors).append(lines(answered).get(way, answered))
         # As with the provider, the order of the answers is not that of the questions.
-        for name, lines in (("output_file_id", output[::-1]), ("error_file_id", errors)):
-            if lines:
-                data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
+        for name, answers in (("output_file_id", output[::-1]), ("error_file_id", errors)):
+            if answers:
+                written = (line if isinstance(line, str) else json.dumps(line) for line in answers)
+                data = "".join(f"{line}\n" for line in written).encode()
                 batch[name] = self.keep(f"{batch['id']}_{name}.jsonl", data, "batch_output")["id"]
         batch["status"] = "completed"
         batch["request_counts"] |= {"completed": len(output), "failed": len(errors)}
@@ -481,15 +648,39 @@ def form_of(body: dict[str, Any]) -> tuple[str, str, Sequence[int]]:
         return "Razão", "Pontuação", (0, 1, 2, 3)
     texts = [key for key, value in properties.items() if value.get("type") == "string"]
     grades = [key for key in properties if key not in texts]
-    scale = properties[grades[0]].get("enum") if grades else None
-    return texts[0] if texts else "", grades[0] if grades else "Pontuação", scale or (0, 1, 2, 3)
+    # The grade comes last; those before it are aspects.
+    scale = properties[grades[-1]].get("enum") if grades else None
+    return texts[0] if texts else "", grades[-1] if grades else "Pontuação", scale or (0, 1, 2, 3)
+
+
+def aspects_of(body: dict[str, Any], pair: str, index: int) -> dict[str, int]:
+    """The further numbers that a request's schema asks for, each as ``grade_of`` gives it for ``PAIR ASPECT``."""
+    form = body.get("response_format") or {}
+    properties = form.get("json_schema", {}).get("schema", {}).get("properties", {})
+    numbers = [(key, value.get("enum")) for key, value in properties.items() if value.get("type") == "integer"]
+    return {key: grade_of(f"{pair} {key}", body.get("seed"), index, scale or range(4)) for key, scale in numbers[:-1]}
+
+
+def _grade(body: dict[str, Any], pair: str, index: int = 0) -> int | None:
+    """The grade that is meant, whatever the way in which it is given; None where none is asked for."""
+    return grade_of(pair, body.get("seed"), index, form_of(body)[2]) if answering_form(body) is None else None
 
 
 def completion(body: dict[str, Any], pair: str, way: str) -> dict[str, Any]:
-    """A completion in one of the ways of ``TEXTS``."""
+    """A completion in one of the ways of ``TEXTS``, or a good one."""
     choices = [_choice(body, way, pair, index) for index in range(body.get("n") or 1)]
     entered = sum(len(message["content"]) for message in body["messages"]) // 4 + 1
     left = sum(len(choice["message"]["content"] or "") for choice in choices) // 4 + 1
+    usage: dict[str, Any] | None = {
+        "prompt_tokens": entered,
+        "completion_tokens": left,
+        "total_tokens": entered + left,
+        "prompt_tokens_details": {"cached_tokens": entered // 2},
+        "completion_tokens_details": {"reasoning_tokens": 0},
+    }
+    if way in USAGES:
+        other = USAGES[way]
+        usage = None if other is None else {**usage, **other}
     return {
         "id": f"chatcmpl-{_hash(pair):x}",
         "object": "chat.completion",
@@ -497,14 +688,15 @@ def completion(body: dict[str, Any], pair: str, way: str) -> dict[str, Any]:
         "model": body["model"],
         "system_fingerprint": "fp_test",
         "choices": choices,
-        "usage": {
-            "prompt_tokens": entered,
-            "completion_tokens": left,
-            "total_tokens": entered + left,
-            "prompt_tokens_details": {"cached_tokens": entered // 2},
-            "completion_tokens_details": {"reasoning_tokens": 0},
-        },
+        "usage": usage,
     }
+
+
+def echo(body: dict[str, Any], request: web.BaseRequest | None) -> str:
+    """The key, query and own parameters of a request, as a server may quote them."""
+    key = request.headers.get("Authorization", "") if request is not None else ""
+    query = request.path_qs if request is not None else ""
+    return json.dumps([key, query, {name: value for name, value in body.items() if name not in ("model", "messages")}])
 
 
 def answering_form(body: dict[str, Any]) -> tuple[str, Sequence[str]] | None:
@@ -541,21 +733,26 @@ def _answer(body: dict[str, Any], key: str, labels: Sequence[str]) -> str | list
 
 def _choice(body: dict[str, Any], way: str, pair: str, index: int) -> dict[str, Any]:
     asked = answering_form(body)
+    aspects: dict[str, int] = {}
     grade: Any
     if asked is None:
         reason_key, grade_key, scale = form_of(body)
-        grade = grade_of(pair, body.get("seed"), index, scale)
+        grade = _grade(body, pair, index)
+        aspects = aspects_of(body, pair, index)
     else:
         reason_key, grade_key, scale = "", asked[0], ()
         grade = _answer(body, *asked)
 
     def answer(value: Any) -> str:
-        keys = {reason_key: _REASON, grade_key: value} if reason_key else {grade_key: value}
+        keys = ({reason_key: _REASON} if reason_key else {}) | aspects | {grade_key: value}
         return json.dumps(keys, ensure_ascii=False)
 
-    text: str | None = answer(grade)
+    other = scale[(scale.index(grade) + 1) % len(scale)] if scale else "another"
+    text: str | None = _variants(answer(grade), answer(other)).get(way, answer(grade))
     finish_reason, refusal = "stop", None
-    if way == "length":
+    if way.startswith("end "):
+        finish_reason = way.removeprefix("end ")
+    elif way == "length":
         text, finish_reason = answer(grade)[:40], "length"
     elif way == "refusal":
         text, refusal = None, "I cannot help with that."
@@ -563,9 +760,6 @@ def _choice(body: dict[str, Any], way: str, pair: str, index: int) -> dict[str, 
         text, finish_reason = None, "content_filter"
     elif way == "prose":
         text = f"Numa escala de 0 a 3, este trecho responde em parte. {grade_key}: {grade}"
-    elif way == "two_objects":
-        other = scale[(scale.index(grade) + 1) % len(scale)] if scale else "another"
-        text = answer(other) + "\n\nPensando melhor:\n\n" + answer(grade)
     elif way == "fenced":
         text = f"```json\n{answer(grade)}\n```"
     elif way == "wrong_keys":
@@ -591,6 +785,28 @@ def _choice(body: dict[str, Any], way: str, pair: str, index: int) -> dict[str, 
     if body.get("logprobs") and text:
         choice["logprobs"] = {"content": _logprobs(text, body.get("top_logprobs", 0)), "refusal": None}
     return choice
+
+
+def _variants(answer: str, other: str) -> dict[str, str]:
+    """The texts of the ways that think first, with a draft of another grade, or that leave a doubt."""
+    thought = f"Talvez seja assim: {other} Relendo o trecho, não."
+    analysis = f"<|channel|>analysis<|message|>{thought}"
+    return {
+        "think": f"<think>\n{thought}\n</think>\n\n{answer}",
+        "think_tail": f"{thought}\n</think>\n\n{answer}",
+        "think_open": f"<think>\n{thought}\n{answer}",
+        "think_alone": f"<think>\n{answer}\n</think>\n\nDesculpe, não consigo avaliar.",
+        "channels": f"{analysis}<|end|><|start|>assistant<|channel|>final<|message|>{answer}",
+        "channel_open": f"{analysis}\n{answer}",
+        "two_objects": f"{other}\n\nPensando melhor:\n\n{answer}",
+        "two_alike": f"{answer}\n\nConfirmo:\n\n{answer}",
+        "next_pair": f"{answer}\n\nPergunta: e agora?\nPassagem: outra.\n\n{other}",
+        "quotation": f"{answer}\n\nA passagem traz: {other}",
+        "remark": f"{answer} (quem sabe)",
+        "nested": f'{{"resultado": {answer}}}',
+        "array": f"[{other}, {answer}]",
+        "open_json": answer.removesuffix("}"),
+    }
 
 
 def _logprobs(text: str, top: int) -> list[dict[str, Any]]:
@@ -653,13 +869,15 @@ class ServerProcess:
         self._control("clear", {})
 
     def state(self) -> dict[str, Any]:
-        """``entries``, ``peak`` (most calls in flight at once) and ``in_flight``."""
+        """``entries``, ``paths`` (of all requests, with their query), ``peak`` (most calls in flight at once) and
+        ``in_flight``."""
         return self._control("log")
 
     def log(self) -> list[dict[str, Any]]:
         """One entry a call, in order of arrival: time, id (``PROBE`` for the client's first question), call
         (which one about this id, from 0), way, status (0 while none was sent), done (served, though perhaps not
-        received); with ``keep_bodies`` also body and path."""
+        received), grade (the one that a completion means, in whatever way it is given; else None); with
+        ``keep_bodies`` also body and path."""
         entries: list[dict[str, Any]] = self.state()["entries"]
         return entries
 

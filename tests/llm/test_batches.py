@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections import Counter
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quati_pool.llm.answers import Completion
-from quati_pool.llm.batches import Batches, BatchState
+from quati_pool.llm.batches import Batches, BatchState, read_line
 from quati_pool.llm.client import Client
+from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError, FatalError
 from quati_pool.llm.options import Request
-from tests.llm.calling import request, with_client
+from tests.llm.calling import QUICK, request, with_client
 from tests.llm.server import ServerProcess, grade_of
 
 
@@ -36,6 +42,33 @@ async def finished(batches: Batches, batch_id: str) -> BatchState:
     while not batch.over:
         batch = await batches.retrieve(batch_id)
     return batch
+
+
+@pytest.mark.parametrize("azure", [None, "2024-10-21"])
+def test_every_call_carries_the_query_of_the_address(
+    server: ServerProcess, monkeypatch: pytest.MonkeyPatch, azure: str | None
+) -> None:
+    monkeypatch.setenv("QUERY_KEY", "a b&c")
+    address = f"{server.url}?feature=x&feature=y&empty=&key=${{QUERY_KEY}}"
+
+    async def act() -> None:
+        async with Client(Endpoint(model="m", base_url=address, api_version=azure), retry=QUICK) as client:
+            await client.prepare()
+            await client.complete(request("p"))
+            if azure is None:
+                batches = Batches(client)
+                batch = await submitted(batches, {"one": request("p")})
+                await batches.find("run-1")
+                await batches.find_file("run-1.jsonl")
+                await collected(batches, await finished(batches, batch.batch_id))
+
+    asyncio.run(act())
+    paths = [urlsplit(path) for path in server.state()["paths"]]
+    assert len({path.path for path in paths}) == (1 if azure else 5)
+    for path in paths:
+        query = parse_qs(path.query, keep_blank_values=True)
+        assert (query["feature"], query["empty"], query["key"]) == (["x", "y"], [""], ["a b&c"])
+        assert query.get("api-version") == (azure and [azure])
 
 
 def test_a_batch_answers_as_live_calls_do(server: ServerProcess) -> None:
@@ -135,16 +168,53 @@ def test_no_quota_ends_a_submission(server: ServerProcess) -> None:
         with_client(server, act)
 
 
-def test_a_file_that_holds_no_answers_is_refused(server: ServerProcess) -> None:
-    async def act(client: Client) -> None:
-        batches = Batches(client)
-        file_id = await batches.upload(b'\n{"custom_id": "a"}\n[]\n', "odd.jsonl")
-        results = batches.results(file_id, "json_schema")
-        assert (await anext(results))[0] == "a"
-        with pytest.raises(CallError, match=rf"line 3 of the file {file_id} is no answer of a batch"):
-            await anext(results)
+STRANGE = {
+    "line_not_json": (None, "the body is not JSON: <html>upstream said no</html>"),
+    "line_list": (None, "a line of the batch's answers is no object"),
+    "line_without_id": (None, None),
+    "line_of_another": ("nobody", None),
+    "line_with_error": ("line_with_error", "Provider returned error"),
+    "line_odd_status": ("line_odd_status", "the batch holds an answer without an HTTP status"),
+    "line_without_body": ("line_without_body", "the body holds no choices: null"),
+    "line_odd_response": ("line_odd_response", "the batch holds an answer without an HTTP status"),
+    "redirect 307": ("redirect 307", "status 307"),
+    "odd_choices": ("odd_choices", None),
+    "error_beside": ("error_beside", "Provider returned error"),
+}
 
-    with_client(server, act)
+
+def test_a_strange_line_is_one_strange_answer(server: ServerProcess) -> None:
+    async def act(client: Client) -> list[tuple[str | None, Completion | CallError]]:
+        batches = Batches(client)
+        ways = [*STRANGE, "line_twice", "well", "odd_types"]
+        batch = await submitted(batches, {way: request(f"{way} [[serve: {way}]]") for way in ways})
+        batch = await finished(batches, batch.batch_id)
+        files = filter(None, (batch.output_file_id, batch.error_file_id))
+        return [found for file_id in files async for found in batches.results(file_id, "json_schema")]
+
+    found = with_client(server, act)
+    read = Counter(name for name, one in found if isinstance(one, Completion))
+    assert read == {None: 1, "nobody": 1, "line_twice": 2, "well": 1, "odd_types": 1}
+    errors = [(name, one.words) for name, one in found if isinstance(one, CallError)]
+    odd = [words for name, words in errors if name == "odd_choices"]
+    assert odd[0].startswith("the body holds no choices: {")
+    expected = [told for way, told in STRANGE.items() if told[1] is not None]
+    assert sorted(map(str, expected)) == sorted(str(one) for one in errors if one[0] != "odd_choices")
+
+
+LINE_KEYS = ["custom_id", "response", "status_code", "body", "choices", "error", "code", "message"]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(200),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(LINE_KEYS), inner, max_size=6),
+    )
+)
+def test_any_line_is_an_answer(line: Any) -> None:
+    name, result = read_line(json.dumps(line).encode(), "text")
+    assert name is None or isinstance(name, str)
+    assert isinstance(result, Completion) or result.words.isprintable()
 
 
 def test_azure_names_the_route_without_its_version(server: ServerProcess) -> None:

@@ -11,7 +11,7 @@ def test_without_a_limit_nothing_waits_and_all_is_counted() -> None:
     async def story() -> Budget:
         budget = Budget()
         for _ in range(3):
-            assert await budget.reserve(1e9)
+            assert await budget.reserve(lambda: 1e9) == 1e9
         for cost in (0.5, 0.25, 0.0):
             budget.settle(1e9, cost)
         return budget
@@ -23,10 +23,10 @@ def test_without_a_limit_nothing_waits_and_all_is_counted() -> None:
 def test_a_call_that_could_break_the_limit_waits_for_those_in_flight() -> None:
     async def story() -> list[str]:
         budget, seen = Budget(1.0), []
-        assert await budget.reserve(0.6)
+        assert await budget.reserve(lambda: 0.6)
 
         async def second() -> None:
-            assert await budget.reserve(0.6)
+            assert await budget.reserve(lambda: 0.6)
             seen.append("second")
             budget.settle(0.6, 0.1)
 
@@ -44,8 +44,8 @@ def test_a_call_that_could_break_the_limit_waits_for_those_in_flight() -> None:
 def test_the_limit_is_spent_when_nothing_in_flight_can_still_be_cheaper() -> None:
     async def story() -> tuple[bool, Budget]:
         budget = Budget(1.0)
-        assert await budget.reserve(0.6)
-        waiting = asyncio.gather(budget.reserve(0.6), budget.reserve(0.6))
+        assert await budget.reserve(lambda: 0.6)
+        waiting = asyncio.gather(budget.reserve(lambda: 0.6), budget.reserve(lambda: 0.6))
         await asyncio.sleep(0)
         budget.settle(0.6, 0.6)
         return any(await waiting), budget
@@ -53,4 +53,17 @@ def test_the_limit_is_spent_when_nothing_in_flight_can_still_be_cheaper() -> Non
     allowed, budget = asyncio.run(story())
     assert not allowed
     assert budget.exhausted
-    assert budget.spent == 0.6
+    assert (budget.spent, budget.needed) == (0.6, 0.6)
+
+
+def test_a_call_that_waits_is_reserved_at_what_is_known_once_it_begins() -> None:
+    async def story() -> tuple[float | None, float]:
+        budget, most = Budget(1.0), 0.6
+        assert await budget.reserve(lambda: most)
+        waiting = asyncio.create_task(budget.reserve(lambda: most))
+        await asyncio.sleep(0)
+        most = 0.3
+        budget.settle(0.6, 0.6)
+        return await waiting, budget.needed
+
+    assert asyncio.run(story()) == (0.3, 0.0)

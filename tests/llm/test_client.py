@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from typing import Any
 
 import pytest
 
 from quati_pool.llm import client as client_module
-from quati_pool.llm.answers import Completion
+from quati_pool.llm.answers import Completion, Usage
 from quati_pool.llm.client import Client, Event
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError, FatalError, ServerDown, Stopped
 from quati_pool.llm.limits import Limits
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.retries import Retry
+from tests.llm import virtual_time
 from tests.llm.calling import QUICK, SCHEMA, free_port, request, with_client
 from tests.llm.conftest import KEY
-from tests.llm.server import PROBE, ServerProcess, grade_of
+from tests.llm.server import PROBE, THOUGHT, ServerProcess, grade_of
 
 
 def ask(server: ServerProcess, text: str, **more: Any) -> Completion:
@@ -96,6 +98,96 @@ def test_an_answer_without_text_is_an_answer(
 ) -> None:
     (choice,) = ask(server, f"[[serve: {way}]]").choices
     assert (choice.text, choice.refusal, choice.finish_reason) == (text, refusal, finish_reason)
+    assert len(server.log()) == 1
+
+
+@pytest.mark.parametrize("way", ["error_beside", "error_in_choices", "odd_content", "odd_message", "odd_choices"])
+def test_an_answer_in_doubt_as_a_whole_is_asked_again(server: ServerProcess, way: str) -> None:
+    made = ask(server, f"[[serve: {way}, {way}, well]]")
+    assert (made.retries, made.choices[0].error) == (2, None)
+    assert [entry["way"] for entry in server.log()] == [way, way, "well"]
+    if way.startswith("error"):
+        error = failure(server, f"lost [[serve: {way}]]")
+        assert (error.kind, error.status, error.words) == ("server", 502, "Provider returned error")
+
+
+def test_an_error_in_one_of_several_choices_is_its_own(server: ServerProcess) -> None:
+    made = with_client(server, lambda client: client.complete(request("p [[serve: error_in_first]]", n=3)))
+    assert [choice.error for choice in made.choices] == ["Provider returned error", None, None]
+    assert len(server.log()) == 1
+
+
+def grade_in(text: str | None) -> Any:
+    return json.loads(text or "null")["Pontuação"]
+
+
+@pytest.mark.parametrize("way", ["thought_field", "thought_parts", "thinking_parts"])
+def test_thoughts_come_apart_from_the_content(server: ServerProcess, way: str) -> None:
+    (choice,) = ask(server, f"[[serve: {way}]]").choices
+    assert (choice.thoughts, choice.notes) == (THOUGHT, ())
+    assert grade_in(choice.text) == grade_of(f"[[serve: {way}]]")
+
+
+@pytest.mark.parametrize(
+    ("way", "text", "thoughts", "refusal", "notes"),
+    [
+        ("thought_alone", None, THOUGHT, None, ()),
+        ("unknown_part", None, None, None, ("a part of type quotation was not read",)),
+        ("split_number", "1\n0", None, None, ()),
+        ("odd_refusal", ..., None, "{'why': ['no']}", ()),
+        ("refusal_part", ..., None, "I cannot help with that.", ()),
+    ],
+)
+def test_only_text_parts_are_content(
+    server: ServerProcess, way: str, text: Any, thoughts: str | None, refusal: str | None, notes: tuple[str, ...]
+) -> None:
+    (choice,) = ask(server, f"[[serve: {way}]]").choices
+    assert (choice.thoughts, choice.refusal, choice.notes) == (thoughts, refusal, notes)
+    assert text is ... or choice.text == text
+
+
+def test_odd_fields_count_as_absent_and_are_noted(server: ServerProcess) -> None:
+    made = ask(server, "[[serve: odd_types]]")
+    (choice,) = made.choices
+    assert (made.response_id, made.model, made.fingerprint, made.usage) == (None, None, None, None)
+    assert made.notes == (
+        "model is a list, no text",
+        "id is 7, no text",
+        "system_fingerprint is an object, no text",
+        'usage is "none", no counts',
+    )
+    assert (choice.finish_reason, choice.logprobs) == (None, None)
+    assert choice.notes == ("finish_reason is 5, no text", "logprobs are not log-probabilities of tokens")
+    assert grade_in(choice.text) == grade_of("[[serve: odd_types]]")
+    assert ask(server, "[[serve: odd_counts]]").usage == Usage(None, None, None, None)
+    assert len(server.log()) == 2
+
+
+def test_words_of_a_server_are_cut_and_cannot_act_on_a_terminal(server: ServerProcess) -> None:
+    error = failure(server, "[[serve: long_error]]")
+    assert len(error.words) == 300
+    assert error.words.startswith("\\x1b[2Jno no")
+    assert error.words.isprintable()
+
+
+REDIRECTS = [301, 302, 303, 307, 308]
+
+
+@pytest.mark.parametrize("status", REDIRECTS)
+def test_a_redirect_is_not_followed(server: ServerProcess, status: int) -> None:
+    error = failure(server, f"[[serve: redirect {status}]]")
+    assert (error.kind, error.status, error.retries) == ("rejected", status, 0)
+    assert error.words == f"the server redirects to http://127.0.0.1:{server.port}/elsewhere/v1"
+    assert [entry["status"] for entry in server.log()] == [status]
+
+
+@pytest.mark.parametrize("status", REDIRECTS)
+def test_prepare_names_the_address_of_a_redirect(server: ServerProcess, status: int) -> None:
+    server.script(probe=f"redirect {status}")
+    with pytest.raises(FatalError) as caught:
+        with_client(server, lambda client: client.prepare())
+    host = f"127.0.0.1:{server.port}"
+    assert str(caught.value) == f"{host} redirects to http://{host}/elsewhere/v1; set base_url to it"
     assert len(server.log()) == 1
 
 
@@ -183,6 +275,67 @@ def test_a_wait_longer_than_a_call_may_take_ends_the_call(server: ServerProcess)
     error = failure(server, "[[serve: 429 900]]")
     assert error.words == "Rate limit reached. (asks to wait 900 s, beyond the 20 s of a call)"
     assert len(server.log()) == 1
+
+
+def test_a_wait_beyond_max_wait_fails_its_call_and_holds_the_others_no_longer(server: ServerProcess) -> None:
+    server.script(queue=["429 3600"])
+
+    async def act(client: Client) -> tuple[CallError, float]:
+        with pytest.raises(CallError) as caught:
+            await client.complete(request("a"))
+        began = asyncio.get_running_loop().time()
+        await client.complete(request("b"))
+        return caught.value, asyncio.get_running_loop().time() - began
+
+    error, held = with_client(server, act, limits=Limits(max_wait=0.2), retry=Retry(seconds=7200))
+    assert error.words == "Rate limit reached. (asks to wait 3600 s, beyond max_wait: 0.2)"
+    assert (error.status, error.retries) == (429, 0)
+    assert held > 0.1
+    assert [entry["status"] for entry in server.log()] == [429, 200]
+
+
+def waits(server: ServerProcess, calls: int, **more: Any) -> list[str]:
+    """What is said of waits while so many calls are made; the first that is said ends the run."""
+    said: list[str] = []
+    clients: list[Client] = []
+
+    def hear(event: Event) -> None:
+        if event.kind == "wait":
+            said.append(event.words)
+            asyncio.get_running_loop().call_later(0.1, clients[0].stop)
+
+    async def act(client: Client) -> None:
+        clients.append(client)
+        ends = await asyncio.gather(*[client.complete(request(f"p{n}")) for n in range(calls)], return_exceptions=True)
+        assert any(isinstance(end, Stopped) for end in ends)
+
+    with_client(server, act, retry=Retry(), on_event=hear, **more)
+    return said
+
+
+def test_a_long_wait_is_said_once_with_its_cause(server: ServerProcess) -> None:
+    host = server.url.removeprefix("http://").removesuffix("/v1")
+    server.script(default="429 60")
+    asks = f"before asking {host} again, which asks for 60 s (Rate limit reached.)"
+    assert waits(server, 20) == [f"waiting 60 s {asks}"]
+    server.script()
+    (said,) = waits(server, 3, limits=Limits(rpm=1))
+    assert re.fullmatch("waiting 6[01] s for rpm: 1", said)
+
+
+def test_each_wait_that_ends_clearly_later_is_said_and_no_other() -> None:
+    said: list[tuple[float, str]] = []
+
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        endpoint = Endpoint(model="m", base_url="http://127.0.0.1:9/v1", api_key_env=None)
+        async with Client(endpoint, on_event=lambda event: said.append((loop.time(), event.words))) as client:
+            await asyncio.gather(*[client.sleep(11 + number / 10, "for one") for number in range(40)])
+            await client.sleep(9, "for nothing")
+            await client.sleep(30, "for another")
+
+    virtual_time.run(story())
+    assert said == [(0.0, "waiting 11 s for one"), (pytest.approx(23.9), "waiting 30 s for another")]
 
 
 def test_a_retry_waits_outside_its_slot(server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,8 +534,11 @@ def test_a_server_that_takes_the_schema_and_ignores_it_is_asked_for_text(server:
     assert with_client(server, act) == ("text", 3)
 
 
-def test_a_probe_that_was_cut_off_proves_nothing_against_the_server(server: ServerProcess) -> None:
-    server.script(probe="length")
+@pytest.mark.parametrize("way", ["length", "end MAX_TOKENS", "thought_field", "thinking_parts", "odd_types"])
+def test_a_probe_that_was_cut_off_or_is_strange_proves_nothing_against_the_server(
+    server: ServerProcess, way: str
+) -> None:
+    server.script(probe=way)
 
     async def act(client: Client) -> str:
         await client.prepare()

@@ -45,10 +45,11 @@ def embed(
     retry: Retry = QUICK,
     events: list[Event] | None = None,
     calls: int = 1,
+    query: str = "",
     **more: Any,
 ) -> list[Embeddings]:
     """The answers of so many calls, one after the other; ``more`` goes to the endpoint."""
-    endpoint = Endpoint(model="text-embedding-3-small", base_url=server.url, **more)
+    endpoint = Endpoint(model="text-embedding-3-small", base_url=server.url + query, **more)
     told = events.append if events is not None else None
 
     async def run() -> list[Embeddings]:
@@ -66,6 +67,12 @@ def test_the_vectors_are_the_servers_bit_by_bit(embedding_server: EmbeddingServe
     assert made.usage.input == embedding_server.tokens_of(TEXTS)
     assert (made.model, made.retries) == ("text-embedding-3-small", 0)
     assert made.seconds > 0
+
+
+def test_the_query_of_the_address_is_kept(embedding_server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUERY_KEY", "distinctive")
+    embed(embedding_server, query="?v=1&key=${QUERY_KEY}")
+    assert embedding_server.asked[0].path == "/v1/embeddings?v=1&key=distinctive"
 
 
 def test_the_body_holds_model_texts_form_and_dimensions(embedding_server: EmbeddingServer) -> None:
@@ -169,6 +176,17 @@ def test_a_refused_text_is_asked_once(embedding_server: EmbeddingServer) -> None
     assert len(embedding_server.asked) == 1
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed(embedding_server: EmbeddingServer, status: int) -> None:
+    embedding_server.queue = [f"redirect {status}"]
+    with pytest.raises(CallError) as caught:
+        embed(embedding_server)
+    address = embedding_server.url.replace("/v1", "/elsewhere/v1")
+    assert (caught.value.kind, caught.value.status) == ("rejected", status)
+    assert caught.value.words == f"the server redirects to {address}"
+    assert len(embedding_server.asked) == 1
+
+
 def test_a_wrong_key_is_told_in_one_line_that_does_not_show_it(embedding_server: EmbeddingServer) -> None:
     embedding_server.key = "another"
     with pytest.raises(FatalError) as caught:
@@ -208,6 +226,12 @@ def test_no_more_calls_run_at_once_than_are_allowed(embedding_server: EmbeddingS
         np.concatenate([one.vectors for one in made]), embedding_server.vectors_of([str(i) for i in range(9)])
     )
     assert embedding_server.peak == 3
+
+
+@pytest.mark.parametrize("count", [-1, 10**30, 1.5, "7", True, None])
+def test_a_count_that_is_none_counts_as_absent(count: object) -> None:
+    body = {"data": [{"embedding": [1.0]}], "usage": {"prompt_tokens": count}}
+    assert read_embeddings(json.dumps(body).encode(), 1, 0.0, 0).usage is None
 
 
 KEYS = st.sampled_from(["data", "embedding", "index", "usage", "prompt_tokens", "error", "x"])

@@ -39,6 +39,62 @@ def test_a_password_in_the_address_is_refused_and_not_shown(monkeypatch: pytest.
     assert "secret" not in str(caught.value)
 
 
+REMEDY = "put it into an environment variable and write ${NAME} in its place, or name the variable in api_key_env"
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("api-version=1&key=abc", "key"),
+        ("subscription-key=0123456789abcdef", "subscription-key"),
+        ("Ocp-Apim-Subscription-Key=0123", "Ocp-Apim-Subscription-Key"),
+        ("code=Zm9v", "code"),
+        ("sig=Zm9v", "sig"),
+        ("access_token=a${HALF}", "access_token"),
+        ("v=sk-0123456789abcdef", "v"),
+        ("hint=gsk_0123456789", "hint"),
+        ("sk-0123456789abcdef", "sk-0123456789abcdef"),
+    ],
+)
+def test_a_key_in_the_query_is_refused_and_not_shown(query: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"https://h.example/v1?{query}"
+    with pytest.raises(ValidationError) as caught:
+        Endpoint(model="m", base_url=url)
+    shown = "(key)" if name.startswith("sk-") else name
+    words = f"holds a key in its query ({shown}=…); {REMEDY}"
+    assert caught.value.errors()[0]["msg"] == f"Value error, {words}"
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with pytest.raises(FatalError) as fatal:
+        _ = Endpoint(model="m").url
+    assert str(fatal.value) == f"OPENAI_BASE_URL {words}"
+
+
+def test_a_key_of_the_environment_is_filled_in_for_a_call_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "https://h.example/v1?api-version=1&key=${QUERY_KEY}&empty="
+    endpoint = Endpoint(model="m", base_url=url)
+    assert (endpoint.url, endpoint.name) == (url, "h.example")
+    with pytest.raises(FatalError) as caught:
+        endpoint.address()
+    assert str(caught.value) == "base_url holds ${QUERY_KEY}, and there is no such variable; set QUERY_KEY"
+    monkeypatch.setenv("QUERY_KEY", "a/b ")
+    assert endpoint.address() == ("https://h.example/v1", (("api-version", "1"), ("key", "a/b"), ("empty", "")))
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://h.example/v1?key=${NO_SUCH}")
+    with pytest.raises(FatalError, match=r"^OPENAI_BASE_URL holds \$\{NO_SUCH\}, and there is no such variable"):
+        Endpoint(model="m").address()
+
+
+def test_a_variable_outside_the_query_is_refused() -> None:
+    with pytest.raises(ValidationError, match="outside its query, where none is filled in; write the address out"):
+        Endpoint(model="m", base_url="https://${HOST}/v1")
+
+
+def test_a_key_in_place_of_its_variable_is_refused_and_not_shown() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Endpoint(model="m", api_key_env="sk-0123456789abcdef")
+    words = "holds a key itself; put it into an environment variable, and name that one here"
+    assert caught.value.errors()[0]["msg"] == f"Value error, {words}"
+
+
 @pytest.mark.parametrize("value", [None, "", "  "])
 def test_no_key_says_what_to_set(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if value is not None:

@@ -199,3 +199,31 @@ def test_closing_ends_every_wait_and_every_later_one() -> None:
         return [type(one) for one in found]
 
     assert run(closed()) == [Stopped] * 4
+
+
+def test_a_pause_is_kept_for_max_wait_at_most_and_said_with_its_cause() -> None:
+    async def paused() -> tuple[float, list[tuple[float, str, bool]]]:
+        loop = asyncio.get_running_loop()
+        said: list[tuple[float, str, bool]] = []
+        slots = Slots(Limits(max_wait=40), loop, lambda *wait: said.append(wait))
+        slots.shrink(await slots.acquire(), 3600, "as it asks")
+        slots.release()
+        await slots.acquire()
+        slots.release()
+        return loop.time(), said
+
+    assert run(paused()) == (40, [(40, "as it asks", False)])
+
+
+def test_a_wait_names_the_limit_that_ends_last() -> None:
+    async def paced() -> list[tuple[float, str, bool]]:
+        said: list[tuple[float, str, bool]] = []
+        slots = Slots(Limits(rpm=6, tpm=61), asyncio.get_running_loop(), lambda *wait: said.append(wait))
+        for tokens in (1, 30, 1):
+            await slots.acquire(tokens)
+            slots.release(tokens, tokens)
+        return said
+
+    by_requests, by_tokens = run(paced())
+    assert by_requests == (pytest.approx(61 / 6), "for rpm: 6", True)
+    assert by_tokens == (pytest.approx(30, abs=1), "for tpm: 61", True)

@@ -15,7 +15,18 @@ import pytest
 from quati_pool.llm.client import Client
 from quati_pool.llm.faults import CallError, FatalError
 from tests.llm.calling import request, with_client
-from tests.llm.server import STATUSES, ServerProcess, answer_of, answers_of, completion, grade_of, way_of
+from tests.llm.server import (
+    STATES,
+    STATUSES,
+    WAYS,
+    ServerProcess,
+    answer_of,
+    answers_of,
+    completion,
+    grade_of,
+    state_of,
+    way_of,
+)
 
 T = TypeVar("T")
 
@@ -142,6 +153,36 @@ def test_grades_in_the_wrong_form(server: ServerProcess, way: str, grade: float 
     last = text.removesuffix("\n```").rsplit("\n", 1)[-1]
     assert json.loads(last)["Pontuação"] == (grade_of(asked) if grade is None else grade)
     assert text.count("{") == (2 if way == "two_objects" else 1)
+
+
+def test_what_thinks_or_leaves_a_doubt_names_another_grade_and_the_log_the_one_that_is_meant() -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "p"}]}
+    well = completion(body, "p", "well")["choices"][0]["message"]["content"]
+    other = well.replace(str(grade_of("p")), str((grade_of("p") + 1) % 4))
+    for way in ("think", "think_tail", "think_open", "channels", "two_objects", "next_pair", "quotation", "array"):
+        written = completion(body, "p", way)["choices"][0]["message"]["content"]
+        assert (written.count(well), written.count(other)) == (1, 1), way
+
+
+def test_the_log_names_the_grade_that_is_meant_and_every_way_has_a_state(server: ServerProcess) -> None:
+    server.script(queue=["think", "500", "end abort"])
+
+    async def act(sdk: openai.AsyncOpenAI) -> list[str]:
+        messages: Any = [{"role": "user", "content": "p"}]
+        made = []
+        for _ in range(2):
+            answer = await sdk.chat.completions.create(model="m", messages=messages)
+            made.append(answer.choices[0].finish_reason)
+            if len(made) == 1:
+                with pytest.raises(openai.InternalServerError):
+                    await sdk.chat.completions.create(model="m", messages=messages)
+        return made
+
+    assert with_sdk(server, act) == ["stop", "abort"]
+    assert [entry["grade"] for entry in server.log()] == [grade_of("p"), None, grade_of("p")]
+    assert [state_of(entry["way"]) for entry in server.log()] == ["ok", "failed", "failed"]
+    assert {way.split(" ")[0] for way in STATES} <= set(WAYS)
+    assert (state_of("late 0.5"), state_of("filtered_prompt"), state_of("429 2")) == ("ok", "refused", "failed")
 
 
 def test_what_it_is_told_to_refuse_it_refuses(server: ServerProcess) -> None:

@@ -26,7 +26,7 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import MissingExtraError
 from quati_pool.files.artefacts import digest
 from quati_pool.llm.answers import Usage
-from quati_pool.llm.client import Client
+from quati_pool.llm.client import Client, Event
 from quati_pool.llm.embeddings import (
     DIMENSIONS,
     MOST_REQUEST_TOKENS,
@@ -111,11 +111,12 @@ class OpenaiEmbedding(base.Retriever):
         bounds = {"attempts": min(6, self.retry.attempts), "seconds": min(30.0, self.retry.seconds), "longest": 3.0}
         with TemporaryDirectory(prefix="quati-pool-") as folder:
             asked = Filling(Path(folder), word, self._way("", "fp32"), base.Context(), price)
-            asked.fill(lambda: self._client(self.retry.model_copy(update=bounds)))
+            asked.fill(lambda: self._client(note, self.retry.model_copy(update=bounds)))
 
     def inspect(self, note: Callable[[str], None]) -> None:
         self._price()
         self._endpoint.key()
+        self._endpoint.address()
 
     def index_key(self) -> dict[str, Any] | None:
         key = vector_search.index_key(self.parameters, self.site.seed)
@@ -153,8 +154,14 @@ class OpenaiEmbedding(base.Retriever):
     def _endpoint(self) -> Endpoint:
         return _part(Endpoint, self.parameters)
 
-    def _client(self, retry: Retry | None = None) -> Client:
-        return Client(self._endpoint, limits=_part(Limits, self.parameters), retry=retry or self.retry)
+    def _client(self, note: Callable[[str], None], retry: Retry | None = None) -> Client:
+        """The client, whose long waits ``note`` hears of."""
+
+        def hear(event: Event) -> None:
+            if event.kind == "wait":
+                note(f"{self.parameters.model}: {event.words}")
+
+        return Client(self._endpoint, None, _part(Limits, self.parameters), retry or self.retry, hear)
 
     def _price(self) -> Price | None:
         own = self.parameters.prices
@@ -189,7 +196,7 @@ class OpenaiEmbedding(base.Retriever):
             given = context.grown(corpus, _NAME, raw) if key != raw else None
             if given is not None:
                 filling.take(vector_search.Vectors(Shards(given)))
-            return filling.fill(self._client)
+            return filling.fill(lambda: self._client(context.note))
 
         return vector_search.Vectors(Shards(context.grow(corpus, _NAME, key, fill, paid=True)))
 
@@ -200,7 +207,8 @@ class OpenaiEmbedding(base.Retriever):
         given = Texts("query", "queries", len(texts), lambda start: iter(texts[start:]), lambda n: queries[n].query_id)
 
         def fill(folder: Path) -> dict[str, int]:
-            return Filling(folder, given, self._way(prefix, "fp32"), context, self._price()).fill(self._client)
+            filling = Filling(folder, given, self._way(prefix, "fp32"), context, self._price())
+            return filling.fill(lambda: self._client(context.note))
 
         folder = context.grow(corpus, f"{_NAME}-queries", key, fill, unit="queries", paid=True)
         vectors = vector_search.Vectors(Shards(folder))

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from quati_pool.benchmarks.asking import Asked, Unreadable
+from quati_pool.benchmarks.asking import Asked, Form, Unreadable
 from quati_pool.benchmarks.base import Exam
 from quati_pool.config import JudgeConfig, load_config
 from quati_pool.errors import ConfigError, QuatiPoolError
@@ -25,9 +25,10 @@ from quati_pool.llm.client import Client, Counters, Event
 from quati_pool.llm.options import Request
 from quati_pool.llm.prices import Price
 from quati_pool.llm.running import Run
+from quati_pool.llm.thoughts import Marks, marks_of, split
 from quati_pool.records import State
 from quati_pool.registry import nearest
-from quati_pool.steps.asking import check_price, prepare, run_through
+from quati_pool.steps.asking import check_price, heard, prepare, run_through
 from quati_pool.steps.benchmarks.journal import Entry, Journal, opened
 from quati_pool.steps.listener import Listener
 
@@ -65,6 +66,11 @@ class Answerer:
     def price(self) -> Price | None:
         return price_for(self.parameters, self.folder)
 
+    @property
+    def marks(self) -> Sequence[Marks]:
+        """The marks of thoughts in its answers."""
+        return marks_of(self.parameters.thoughts)
+
 
 def chosen_answerer(pool_yaml: Path, name: str) -> Answerer:
     """The judge ``name`` of a pool.yaml as one who answers questions.
@@ -93,7 +99,8 @@ class Answers:
     A question in neither was not asked: ``ended`` or ``error`` says why. ``asked`` questions were asked in this
     run, ``reused`` ones had been before, or are the same as another. ``cost`` (US dollars, of this run) leaves
     out ``unknown`` calls whose cost is not known; ``spent`` is what the run took from its budget, which takes
-    some of these at their highest. ``tokens`` counts input, cached, output and reasoning; ``seconds`` is the
+    some of these at their highest, and ``needed`` what one more call needs at most where the budget ended the run.
+    ``tokens`` counts input, cached, output and reasoning; ``seconds`` is the
     time that the run took.
     """
 
@@ -104,6 +111,7 @@ class Answers:
     calls: int = 0
     cost: float = 0.0
     spent: float = 0.0
+    needed: float = 0.0
     unknown: int = 0
     tokens: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
@@ -173,9 +181,10 @@ class _Answer:
 class _Asking(Caller):
     """What all calls of one run share."""
 
-    def __init__(self, client: Client, price: Price | None, budget: Budget, seed: int | None) -> None:
+    def __init__(self, client: Client, price: Price | None, budget: Budget, answerer: Answerer) -> None:
         super().__init__(client, price, budget)
-        self._seed = seed
+        self._seed = answerer.parameters.seed
+        self._marks = answerer.marks
 
     async def ask(self, task: _Task) -> list[_Answer]:
         """One answer; none where the run was stopped, its budget is spent or ``error`` came between."""
@@ -184,29 +193,53 @@ class _Asking(Caller):
         tries: list[Called] = []
         made: _Answer | None = None
         while made is None or (made.state in _UNREADABLE and len(tries) <= REASK):
-            again = task.asked.reask(made.text or "", made.problem or "") if made else []
+            again = task.asked.reask(split(made.text or "", self._marks).said, made.problem or "") if made else []
             called = await self.call(Request([*messages, *again], schema, seed=self._seed))
             if called is None:
                 break
             tries.append(called)
-            made = _read(called, task.asked, tuple(tries))
+            made = _read(called, task.asked, tuple(tries), self._marks)
         return [] if made is None else [made]
 
 
-def _read(called: Called, asked: Asked, tries: tuple[Called, ...]) -> _Answer:
+def _read(called: Called, asked: Asked, tries: tuple[Called, ...], marks: Sequence[Marks]) -> _Answer:
     """What a call gives as the answer."""
     if called.fault is not None:
         return _Answer(state_of(called.fault), None, called.fault.words, None, tries)
     assert called.completion is not None
     choice = called.completion.choices[0]
-    problem = withheld(choice.refusal, choice.finish_reason)
+    problem = withheld(choice.refusal, choice.finish_reason, choice.error)
     if problem is not None:
         state, words = problem
         return _Answer(state, None, words, choice.text, tries)
+    return _Answer(*_outcome(choice.text or "", asked.form, marks), choice.text, tries)
+
+
+def _outcome(text: str, form: Form, marks: Sequence[Marks]) -> tuple[State, str | tuple[str, ...] | None, str | None]:
+    """What a text says without its thoughts: its state, and the answer or the problem."""
+    spoken = split(text, marks)
+    if not spoken.closed:
+        return State.truncated, None, "the answer ended within its thoughts"
+    if spoken.thoughts and not spoken.said:
+        return State.unparsed, None, "the answer holds thoughts alone"
     try:
-        return _Answer(State.ok, asked.form.read(choice.text or ""), None, choice.text, tries)
+        return State.ok, form.read(spoken.said), None
     except Unreadable as error:
-        return _Answer(State.unparsed, None, str(error), choice.text, tries)
+        return State.unparsed, None, str(error)
+
+
+def _read_again(entry: Entry, form: Form, marks: Sequence[Marks]) -> Entry:
+    """A line of the journal as its text is read today: an earlier version may have read thoughts as the answer."""
+    if entry["state"] not in (State.ok, State.unparsed) or not isinstance(entry.get("text"), str):
+        return entry
+    kept = {name: value for name, value in entry.items() if name not in ("state", "value", "problem")}
+    return {**kept, **_told(*_outcome(entry["text"], form, marks))}
+
+
+def _told(state: State, value: str | tuple[str, ...] | None, problem: str | None) -> Entry:
+    if state is not State.ok:
+        return {"state": state.value, "problem": problem}
+    return {"state": state.value, "value": list(value) if isinstance(value, tuple) else value}
 
 
 class _Work:
@@ -220,9 +253,16 @@ class _Work:
         self.answers = Answers()
         self.counters = Counters()
         identity = digest(answerer.identity)
-        self.requests = {
-            question_id: digest([self._asked(question_id).definition, identity]) for question_id in exam.ids
-        }
+        self.requests: dict[str, str] = {}
+        otherwise: dict[str, Entry] = {}
+        for question_id in exam.ids:
+            asked = self._asked(question_id)
+            request = self.requests[question_id] = digest([asked.definition, identity])
+            entry = journal.entries.get(request)
+            if entry is not None and (again := _read_again(entry, asked.form, answerer.marks)) != entry:
+                otherwise[request] = again
+        if otherwise:
+            journal.append(list(otherwise.values()))
         first: dict[str, str] = {}
         for question_id, request in self.requests.items():
             if not self._finished(request):
@@ -258,11 +298,11 @@ class _Work:
                 for cost in await prepare(client, self.exam.asked(first).form.schema(), price, budget):
                     answers.count(cost, None)
                 self._say(f"{answerer.name}: asking {client.endpoint_name}, answers as {client.output}")
-                yield _Asking(client, price, budget, answerer.parameters.seed)
+                yield _Asking(client, price, budget, answerer)
 
         run = Run(self._tasks(), connect, self._write, answerer.parameters.concurrency)
         run_through(run, stop, self.listener, self._progress)
-        answers.spent = budget.spent
+        answers.spent, answers.needed = budget.spent, budget.needed
         answers.error = run.error
         if run.interrupted:
             answers.ended = "interrupted"
@@ -303,31 +343,32 @@ class _Work:
                     self.answers.count(called.cost, _usage(called))
 
     def _entry(self, task: _Task, answer: _Answer) -> Entry:
-        """A line of the journal: ``cost``, ``usage`` and ``seconds`` are those of all tries."""
+        """A line of the journal: ``cost``, ``usage`` and ``seconds`` are those of all tries, ``notes`` what the
+        server counted and cannot be."""
         completions = [called.completion for called in answer.tries if called.completion is not None]
         tokens: Counter[str] = Counter()
         for called in answer.tries:
             tokens.update(_usage(called))
         costs = [called.cost for called in answer.tries]
+        notes = [note for called in answer.tries for note in called.notes]
         return {
             "request": task.request,
             "id": task.question_id,
-            "state": answer.state.value,
-            **({"value": answer.value} if answer.state is State.ok else {"problem": answer.problem}),
+            **_told(answer.state, answer.value, answer.problem),
             "text": answer.text,
             "tries": len(answer.tries),
             "usage": dict(tokens),
             "cost": sum(cost for cost in costs if cost is not None) if None not in costs else None,
             "seconds": round(sum(completion.seconds for completion in completions), 3),
             "model": completions[-1].model if completions else None,
+            **({"notes": notes} if notes else {}),
         }
 
     def _heard(self, event: Event) -> None:
-        if event.kind == "dialect":
-            self._say(f"{self.answerer.name}: {event.words}")
+        heard(self.answerer.name, self.listener.say if event.kind == "wait" else self._say)(event)
 
     def _say(self, line: str) -> None:
-        """Tells it once, over all exams."""
+        """Says it once, over all exams."""
         if line not in self.answerer.said:
             self.answerer.said.add(line)
             self.listener.say(line)

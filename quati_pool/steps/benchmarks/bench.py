@@ -22,7 +22,7 @@ from quati_pool.benchmarks.base import (
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artefacts import file_digest
 from quati_pool.registry import BENCHMARKS, nearest
-from quati_pool.steps.asking import check_budget
+from quati_pool.steps.asking import budget_spent, check_budget
 from quati_pool.steps.benchmarks.answers import Answerer, ask, chosen_answerer
 from quati_pool.steps.benchmarks.collections import Source, write_workspace
 from quati_pool.steps.benchmarks.predictions import read_predictions
@@ -297,7 +297,9 @@ class _Work:
             raise answers.error  # a fault of ours
         done = len(answers.values) + len(answers.failed)
         if answers.ended is not None or answers.error is not None or done < len(exam.ids):
-            ended = {"budget": f"the budget of US$ {options.budget} is spent", "interrupted": "stopped"}
+            ended = {"interrupted": "stopped"}
+            if options.budget is not None:
+                ended["budget"] = budget_spent(options.budget, self.spent, answers.needed, "question")
             why = answers.error or ended.get(answers.ended or "", "it is not known why")
             result.interrupted = answers.ended == "interrupted"
             result.error = QuatiPoolError(

@@ -193,6 +193,44 @@ def test_an_unreadable_answer_is_asked_again_twice_and_then_kept(
     assert calls(server) == 0
 
 
+def test_thoughts_are_no_answer_and_are_not_sent_back(
+    server: ServerProcess, answerer: Answerer, tmp_path: Path
+) -> None:
+    server.script(keep_bodies=True, id_pattern=r"question (\w+)")
+    made = run(Choices({"one": "question one [[answer: ◁think▷B?◁/think▷ Z]]"}), answerer, tmp_path)
+    assert made.failed["one"] == 'unparsed: "answer" gives Z, which is not one of A, B, C'
+    sent = [entry["body"]["messages"] for entry in server.log() if entry["id"] == "one"]
+    assert [message["content"] for message in sent[-1] if message["role"] == "assistant"] == ['{"answer": "\nZ"}']
+
+
+def test_stored_answers_are_read_by_the_rules_of_today(
+    server: ServerProcess, answerer: Answerer, tmp_path: Path
+) -> None:
+    """A journal of a version that read thoughts as answers keeps its keys, and loses no answer but those in doubt."""
+    exam = Choices({name: f"[[answer: C]] question {name}?" for name in ("plain", "drafted", "alone", "cut", "often")})
+    assert set(run(exam, answerer, tmp_path).values.values()) == {"C"}
+    texts = {
+        "plain": '{"answer": "A"}',
+        "drafted": '<think>{"answer": "A"}</think> B',
+        "alone": '<think>{"answer": "A"}</think>',
+        "cut": '<think>{"answer": "A"}',
+        "often": '<think>{"answer": "A"}</think>',
+    }
+    path = tmp_path / "answers" / "fake.jsonl"
+    lines = [{**line, "value": "A", "text": texts[line["id"]]} for line in journal(tmp_path)]
+    lines = [{**line, "tries": 3} if line["id"] == "often" else line for line in lines]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    server.clear()
+    made = run(exam, answerer, tmp_path)
+    # What is now in doubt is asked again, unless it had been as often as it may.
+    assert made.values == {"plain": "A", "drafted": "B", "alone": "C", "cut": "C"}
+    assert made.failed == {"often": "unparsed: the answer holds thoughts alone"}
+    assert calls(server) == 2
+    before = path.read_bytes()
+    assert run(exam, answerer, tmp_path).values == made.values
+    assert (calls(server), path.read_bytes()) == (2, before)
+
+
 def test_refusals_are_kept_and_calls_that_failed_are_made_again(
     server: ServerProcess, answerer: Answerer, tmp_path: Path
 ) -> None:
@@ -269,7 +307,7 @@ def test_an_unreadable_answer_that_no_budget_was_left_to_ask_for_again_is_asked_
 def test_what_a_server_does_not_tell_is_taken_from_the_budget_at_its_highest(
     server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quati_pool.llm.answers._usage", lambda _: None)
+    monkeypatch.setattr("quati_pool.llm.answers._usage", lambda *_: None)
     answerer = chosen_answerer(pool(tmp_path, prices="prices.yaml"), "fake")
     made = run(many(2), answerer, tmp_path, budget=1.0)
     assert (made.cost, made.unknown) == (0.0, 3)

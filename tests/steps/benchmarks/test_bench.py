@@ -118,15 +118,18 @@ def test_a_budget_is_one_for_all_cases_and_its_end_is_told(tmp_path, monkeypatch
         given.append(budget)
         values = dict.fromkeys(exam.ids, "Paris")
         # The second of the calls costs what its server does not tell.
-        return [Answers(values, spent=0.25), Answers(values, cost=0.0, spent=0.5), Answers({}, ended="budget")][
-            len(given) - 1
-        ]
+        return [
+            Answers(values, spent=0.25),
+            Answers(values, cost=0.0, spent=0.5),
+            Answers({}, spent=0.2, needed=0.09, ended="budget"),
+        ][len(given) - 1]
 
     monkeypatch.setattr("quati_pool.steps.benchmarks.bench.ask", ask)
     result = run(tmp_path, "capitals", judge="gpt", systems=pool(tmp_path), budget=1.0)
     assert given == [1.0, 0.75, 0.25]
     told = (
-        "gpt was asked 0 of 4 questions of validation pt (the budget of US$ 1.0 is spent); "
+        "gpt was asked 0 of 4 questions of validation pt (US$ 0.9500 of the budget of US$ 1 is spent, nothing is "
+        "reserved, and one more question needs up to US$ 0.0900); "
         "run the same command again: what is answered is kept"
     )
     assert (str(result.error), result.interrupted) == (told, False)
