@@ -11,6 +11,7 @@ import typer
 from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import Format, FormatOption, show
 from quati_pool.render.tables import Column, Table
+from quati_pool.yaml_entry import with_entry
 
 if TYPE_CHECKING:
     from quati_pool.steps.prompts import PromptListing
@@ -22,7 +23,11 @@ def register(app: typer.Typer) -> None:
     group.command(
         "show", epilog='Example: quati-pool prompts show quati-pt --query "onde fica o Jalapão" --passage "O Jalapão …"'
     )(show_messages)
-    group.command("import", epilog="Example: quati-pool prompts import quati/ -o prompts/quati-2024.yaml")(import_files)
+    group.command(
+        "import",
+        epilog="Example: quati-pool prompts import quati/ -o prompts/quati-2024.yaml; quati-pool prompts import "
+        "qrel_zeroshot_bing.txt -o prompts/umbrela.yaml --with-settings --judge umbrela",
+    )(import_files)
     app.add_typer(group, name="prompts")
 
 
@@ -102,16 +107,54 @@ def show_messages(
 
 def import_files(
     files: Annotated[
-        list[Path], typer.Argument(metavar="PATH…", help="The folder with the Quati authors' files, or the files.")
+        list[Path],
+        typer.Argument(metavar="PATH…", help="The Quati authors' files, or one of umbrela's; or the folder of either."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The YAML file to write.")],
-    language: Annotated[str, typer.Option(help="The prompt's language, ISO 639-1.")] = "pt",
+    examples: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What goes to {examples} in a prompt of umbrela: a table (.tsv, .csv, .jsonl) of query, passage and "
+            "relevance, or a text (.txt) as it is.",
+        ),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(help="The prompt's language, ISO 639-1.", show_default="pt for Quati's, en for umbrela's"),
+    ] = None,
+    with_settings: Annotated[
+        bool,
+        typer.Option(
+            "--with-settings",
+            help="Print a judge that makes the authors' whole request (output, temperature, max_tokens, …); with "
+            "--judge, add it to pool.yaml.",
+        ),
+    ] = False,
+    judge: Annotated[str | None, typer.Option(metavar="NAME", help="The name of that judge.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model of that judge; else the authors' own.")] = None,
+    config: ConfigOption = Path("pool.yaml"),
 ) -> None:
-    """Turn initial_prompt_*.json, examples_*.json and config.json, as the Quati authors released them, into
-    a prompt that sends the very same messages.
+    """Turn prompt files that others released into a prompt that sends the very same messages: those of the Quati
+    authors (initial_prompt_*.json, examples_*.json, config.json), or one of castorini/umbrela (qrel_*.txt, *.yaml).
     """
-    from quati_pool.steps.prompts import import_prompt
+    from quati_pool.steps.prompts import NewJudge, authors_judge, import_prompt, read_released
 
-    prompt = import_prompt(files, out, language)
+    if not with_settings and (judge is not None or model is not None):
+        raise typer.BadParameter("--judge and --model go with --with-settings")
+    released = read_released(files, language, examples)
+    entry = authors_judge(released, out, config.parent, model)
+    prompt = import_prompt(released, out, NewJudge(config, judge, entry) if judge is not None else None)
     typer.echo(f"wrote {out}: read it with: quati-pool prompts show {out} --query … --passage …")
-    typer.echo(f"note: as in the original, query and passage are not fenced ({prompt.id}: fenced: false)", err=True)
+    notes = [f"as in the original, query and passage are not fenced ({prompt.id}: fenced: false)", *released.notes]
+    if with_settings:
+        notes += released.settings(entry["model"]).notes
+        if judge is not None:
+            typer.echo(
+                f"added the judge {judge} to {config}: see what it asks with: quati-pool judge {judge} --dry-run"
+            )
+        else:
+            typer.echo(f"for {config} (--judge NAME adds it there):\n")
+            typer.echo(with_entry("", "judges", prompt.id, entry), nl=False)
+    for note in notes:
+        typer.echo(f"note: {note.replace('judge NAME', f'judge {judge or prompt.id}')}", err=True)

@@ -17,13 +17,34 @@ from pathlib import Path
 from string import Formatter
 from typing import Any
 
-import yaml
-
 from quati_pool.config import GRADES
 from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.judging.released import Released, Settings, read_text
 from quati_pool.text.templates import braces_doubled
 
 INITIAL_PROMPT, EXAMPLES, CONFIG = "initial_prompt_*.json", "examples_*.json", "config.json"
+
+# The request of their script, relevance.py, for one completion; the model is that of their released qrels.
+MODEL = "gpt-4-1106-preview"
+_ONCE = "their script never asks again for an answer that it cannot read; to ask once: quati-pool judge NAME --reask 0"
+ORDINARY = Settings(
+    {
+        "output": "text",
+        "temperature": 0.0,
+        "top_p": 1.0,
+        "max_tokens": 500,
+        "extra_body": {"frequency_penalty": 0, "presence_penalty": 0},
+    },
+    (
+        "for N completions their script sends n and temperature 1 (samples: N, together: true, temperature: 1.0), and "
+        "rounds a mean of x.5 to the even grade, where aggregate: mean rounds it up",
+        _ONCE,
+    ),
+)
+REASONING = Settings(
+    {"output": "text", "max_tokens": 500},
+    ("their script asks models named gpt-4… alone; a model that reasons takes no temperature and no penalties", _ONCE),
+)
 
 _REASK = """\
 Não foi possível ler a nota na sua resposta. Motivo: {{problem}}.
@@ -69,9 +90,9 @@ def find_quati_files(paths: Iterable[Path]) -> QuatiFiles:
     return QuatiFiles(found[INITIAL_PROMPT][0], examples[0] if examples else None, found[CONFIG][0])
 
 
-def prompt_yaml(files: QuatiFiles, prompt_id: str, language: str = "pt", scale: Mapping[int, str] = GRADES) -> str:
-    """The YAML of an unfenced prompt that sends the same messages as their script. ``scale``, which their
-    files tell only in prose, decides what grades are read and changes no message.
+def read_quati_files(files: QuatiFiles, language: str = "pt", scale: Mapping[int, str] = GRADES) -> Released:
+    """An unfenced prompt that sends the same messages as their script, and the script's request. ``scale``, which
+    their files give only in prose, decides what grades are read and changes no message.
 
     Raises InputError where a file is not what it should be.
     """
@@ -90,11 +111,8 @@ def prompt_yaml(files: QuatiFiles, prompt_id: str, language: str = "pt", scale: 
         )
     reasoning, grade = keys
     names = [path.name for path in (files.initial_prompt, files.examples, files.config) if path]
-    data: dict[str, Any] = {
-        "id": prompt_id,
-        "version": 1,
+    prompt: dict[str, Any] = {
         "language": language,
-        "summary": f"imported from {', '.join(names)}; sends the same messages",
         "fenced": False,
         "scale": dict(scale),
         "system": braces_doubled(system),
@@ -103,7 +121,7 @@ def prompt_yaml(files: QuatiFiles, prompt_id: str, language: str = "pt", scale: 
         "answer": {"reasoning": reasoning, "grade": grade},
         "reask": _REASK.format(reasoning=reasoning, grade=grade),
     }
-    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=1_000_000)
+    return Released(", ".join(names), prompt, MODEL, ORDINARY, REASONING)
 
 
 def read_lenient_json(path: Path) -> Any:
@@ -111,12 +129,7 @@ def read_lenient_json(path: Path) -> Any:
 
     Raises InputError where it cannot be read even so.
     """
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(path, None, "is not UTF-8; save it as UTF-8") from None
-    except OSError as error:
-        raise InputError(path, None, f"cannot be read ({error.strerror}); check the path") from None
+    text = read_text(path)
     for repaired in (text, _BACKSLASH.sub(lambda found: found[0] if found[1] else r"\\", text)):
         try:
             return json.loads(repaired, strict=False)
@@ -176,14 +189,3 @@ def _format(path: Path, config: Mapping[str, Any], name: str, places: tuple[str,
             raise InputError(path, None, f"{name} has the place {{{field}}}; expected {{}} twice, or {{0}} and {{1}}")
         made.append((text, places[position]))
     return made
-
-
-class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, which people can read and mend."""
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
-
-
-_Dumper.add_representer(str, _text)

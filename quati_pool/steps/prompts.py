@@ -1,18 +1,27 @@
-"""``quati-pool prompts``: what prompts there are, what they send, and the import of the Quati authors' own."""
+"""``quati-pool prompts``: what prompts there are, what they send, and the import of what others released."""
 
 from __future__ import annotations
 
+import codecs
 import os
+import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from quati_pool.bundled import bundled
+from quati_pool.config import load_config
 from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.files.artefacts import put_file
 from quati_pool.judging.prompts import Prompt, load_prompt, prompt_files, read_prompt
-from quati_pool.judging.quati_files import find_quati_files, prompt_yaml
+from quati_pool.judging.quati_files import CONFIG, EXAMPLES, INITIAL_PROMPT, find_quati_files, read_quati_files
+from quati_pool.judging.released import Released
+from quati_pool.judging.umbrela_files import UMBRELA_FILES, find_umbrela_file, read_umbrela_file
 from quati_pool.text.prompt_parts import Message
+from quati_pool.yaml_entry import with_entry
+from quati_pool.yaml_file import YamlFile
 
 
 @dataclass(frozen=True)
@@ -51,26 +60,106 @@ def show_prompt(
     return prompt, prompt.messages(query, passage, narrative)
 
 
-def import_prompt(paths: Sequence[Path], out: Path, language: str = "pt") -> Prompt:
-    """Writes the prompt of the Quati authors' files to ``out``, a YAML file named as the prompt shall be.
+def read_released(paths: Sequence[Path], language: str | None = None, examples: Path | None = None) -> Released:
+    """The prompt and request that released files hold: the Quati authors' (.json) or a prompt file of umbrela
+    (.txt, .yaml); files of one of the two, or a folder with them. ``examples`` fills umbrela's ``{examples}``.
 
-    Raises QuatiPoolError where ``out`` is there already, where a file is missing or not what it should
-    be, or where what comes of them is no prompt.
+    Raises QuatiPoolError where that is not what ``paths`` are, or a file is missing or not what it should be.
+    """
+    kinds = {kind for path in paths for kind in _kinds(path)}
+    if len(kinds) != 1:
+        what = "holds both" if kinds else "holds neither"
+        raise QuatiPoolError(
+            f"{', '.join(map(str, paths))}: {what} the Quati files (initial_prompt_*.json, config.json) "
+            f"{'and' if kinds else 'nor'} prompts of umbrela (qrel_*.txt, qrel_*.yaml); name the files of one"
+        )
+    if kinds == {"umbrela"}:
+        return read_umbrela_file(find_umbrela_file(paths), examples, language or "en")
+    if examples is not None:
+        raise QuatiPoolError("the Quati files bring their own examples; drop --examples")
+    return read_quati_files(find_quati_files(paths), language or "pt")
+
+
+def _kinds(path: Path) -> set[str]:
+    """Whose files ``path`` is, or holds."""
+    if not path.is_dir():
+        return {"quati" if path.suffix == ".json" else "umbrela"}
+    patterns = {INITIAL_PROMPT: "quati", EXAMPLES: "quati", CONFIG: "quati", **dict.fromkeys(UMBRELA_FILES, "umbrela")}
+    return {kind for pattern, kind in patterns.items() if any(path.glob(pattern))}
+
+
+@dataclass(frozen=True)
+class NewJudge:
+    """A judge to be added to a ``pool.yaml``."""
+
+    config: Path
+    name: str
+    entry: Mapping[str, Any]
+
+
+def authors_judge(released: Released, prompt: Path, folder: Path, model: str | None = None) -> dict[str, Any]:
+    """The entry of a judge of the workspace ``folder`` that makes the authors' request with ``prompt``, to their
+    model where None is given."""
+    own = prompt.suffix == ".yaml" and prompt.resolve().parent == (folder / "prompts").resolve()
+    name = prompt.stem if own else Path(os.path.relpath(prompt, folder)).as_posix()
+    model = model or released.model
+    return {"model": model, "prompt": name, **released.settings(model).parameters}
+
+
+def import_prompt(released: Released, out: Path, judge: NewJudge | None = None) -> Prompt:
+    """Writes a released prompt to ``out``, a YAML file named as the prompt shall be, and adds ``judge`` to its
+    ``pool.yaml``.
+
+    Raises QuatiPoolError, with nothing written, where ``out`` or the judge is there already, or where what comes
+    of the files is no prompt.
     """
     if out.suffix not in (".yaml", ".yml"):
         raise QuatiPoolError(f"{out}: is no name for a prompt; end it in .yaml")
     if out.exists():
         raise QuatiPoolError(f"{out} is there already; move it away, or choose another name")
-    text = prompt_yaml(find_quati_files(paths), out.stem, language)
+    grown = judge and _with_judge(judge)
     out.parent.mkdir(parents=True, exist_ok=True)
     # Read back before it gets its place: what cannot be used is not left behind.
     with tempfile.TemporaryDirectory(prefix=".partial-", dir=out.parent) as folder:
         partial = Path(folder, out.name)
-        partial.write_text(text, encoding="utf-8")
+        partial.write_text(released.yaml(out.stem), encoding="utf-8", newline="")
         try:
             read_prompt(partial)
         except InputError as error:
-            names = ", ".join(map(str, paths))
-            raise QuatiPoolError(f"{names}: make no prompt ({error.message})") from None
+            raise QuatiPoolError(f"{released.source}: make no prompt ({error.message})") from None
         os.replace(partial, out)
+    if judge and grown:
+        _replace(judge.config.resolve(), grown)
     return read_prompt(out)
+
+
+def _with_judge(judge: NewJudge) -> bytes:
+    """The ``pool.yaml`` with the judge in it, checked, and otherwise byte for byte as it was.
+
+    Raises QuatiPoolError where it cannot be read, has a judge of the name, or has no place for one.
+    """
+    path = judge.config
+    if judge.name in load_config(path).judges:
+        raise YamlFile(path).error(("judges", judge.name), "is there already; choose another name with --judge")
+    mark = "\ufeff" if path.read_bytes().startswith(codecs.BOM_UTF8) else ""
+    text = path.read_bytes().decode("utf-8-sig")
+    try:
+        grown = (mark + with_entry(text, "judges", judge.name, judge.entry)).encode()
+    except ValueError as error:
+        raise QuatiPoolError(f"{path}: {error}; import without --judge, and paste the entry that it prints") from None
+    with tempfile.TemporaryDirectory() as folder:
+        partial = Path(folder, path.name)
+        partial.write_bytes(grown)
+        try:
+            load_config(partial)
+        except InputError as error:
+            raise QuatiPoolError(f"{path}: the judge cannot be added ({error.message})") from None
+    return grown
+
+
+def _replace(path: Path, content: bytes) -> None:
+    def fill(partial: Path) -> None:
+        partial.write_bytes(content)
+        shutil.copymode(path, partial)
+
+    put_file(path, fill)

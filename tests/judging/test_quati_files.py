@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.judging.prompts import Prompt, load_prompt, read_prompt
-from quati_pool.judging.quati_files import find_quati_files, prompt_yaml, read_lenient_json
+from quati_pool.judging.quati_files import read_lenient_json
 from quati_pool.judging.verdict import read_verdict
-from quati_pool.steps.prompts import import_prompt
+from quati_pool.steps.prompts import import_prompt, read_released
 from tests.judging.released_files import EXAMPLES, SYSTEM, their_messages, write_released_files
 
 
@@ -24,7 +24,7 @@ def released(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def imported(released: Path, tmp_path: Path) -> Prompt:
-    return import_prompt([released], tmp_path / "prompts" / "mine.yaml")
+    return import_prompt(read_released([released]), tmp_path / "prompts" / "mine.yaml")
 
 
 @pytest.mark.parametrize(
@@ -41,26 +41,29 @@ def test_the_written_yaml_is_a_prompt_like_any_other(imported: Prompt, tmp_path:
     assert (imported.id, imported.language, sorted(imported.scale)) == ("mine", "pt", [0, 1, 2, 3])
     assert imported.schema()["required"] == ["Razão", "Pontuação"]
     for _, answer in EXAMPLES:
-        assert read_verdict(answer, imported.reading).relevance == json.loads(answer)["Pontuação"]
+        assert read_verdict(answer, imported.read_with()).relevance == json.loads(answer)["Pontuação"]
     assert sorted(path.name for path in (tmp_path / "prompts").iterdir()) == ["mine.yaml"]
 
 
 def test_files_may_be_named_one_by_one(released: Path, tmp_path: Path) -> None:
     files = sorted(released.iterdir(), reverse=True)
-    assert import_prompt(files, tmp_path / "mine.yaml").messages("q", "p") == their_messages("q", "p")
+    assert import_prompt(read_released(files), tmp_path / "mine.yaml").messages("q", "p") == their_messages("q", "p")
 
 
 def test_without_examples_there_are_two_messages(released: Path, tmp_path: Path) -> None:
     (released / "examples_rev_9.json").unlink()
     theirs = their_messages("q", "p")
-    assert import_prompt([released], tmp_path / "mine.yaml").messages("q", "p") == [theirs[0], theirs[-1]]
+    assert import_prompt(read_released([released]), tmp_path / "mine.yaml").messages("q", "p") == [
+        theirs[0],
+        theirs[-1],
+    ]
 
 
 def test_numbered_places_and_doubled_braces_in_a_format(released: Path, tmp_path: Path) -> None:
     config = {"query_passage_format": "{{{1}}} {0} {1}", "example_format": "{1} ({0})", "result_regex": "'A': 'B':"}
     (released / "config.json").write_text(json.dumps(config))
     (released / "examples_rev_9.json").unlink()
-    made = import_prompt([released], tmp_path / "mine.yaml")
+    made = import_prompt(read_released([released]), tmp_path / "mine.yaml")
     assert made.messages("the query", "the passage")[-1]["content"] == "{the query} the passage the query"
     assert (made.answer.reasoning, made.answer.grade) == ("A", "B")
 
@@ -72,7 +75,7 @@ def test_any_text_survives_the_yaml(released: Path, text: str) -> None:
     turns = [[{"role": "user", "content": text}, {"role": "assistant", "content": f"{text}\nPontuação: 2"}]]
     (released / "examples_rev_9.json").write_text(json.dumps(turns))
     path = released / "any.yaml"
-    path.write_text(prompt_yaml(find_quati_files([released]), "any"), encoding="utf-8", newline="")
+    path.write_text(read_released([released]).yaml("any"), encoding="utf-8", newline="")
     messages = read_prompt(path).messages("q", "p")
     assert [message["content"] for message in messages[:3]] == [text, f"Caso 1:\n{text}", f"{text}\nPontuação: 2"]
 
@@ -140,7 +143,7 @@ def test_a_file_that_is_not_what_it_should_be(
 ) -> None:
     (released / name).write_text(text)
     with pytest.raises(QuatiPoolError) as error:
-        import_prompt([released], tmp_path / "mine.yaml")
+        import_prompt(read_released([released]), tmp_path / "mine.yaml")
     assert str(error.value) == f"{released}/{message}"
     assert not (tmp_path / "mine.yaml").exists()
 
@@ -149,9 +152,10 @@ def test_what_makes_no_prompt_is_not_left_behind(released: Path, tmp_path: Path)
     turns = [[{"role": "user", "content": "x"}, {"role": "assistant", "content": '{"Pontuação": 7}'}]]
     (released / "examples_rev_9.json").write_text(json.dumps(turns))
     with pytest.raises(QuatiPoolError) as error:
-        import_prompt([released], tmp_path / "out" / "mine.yaml")
+        import_prompt(read_released([released]), tmp_path / "out" / "mine.yaml")
     assert str(error.value) == (
-        f'{released}: make no prompt (examples.0.assistant: "Pontuação" is 7, which is not on the scale 0, 1, 2, 3; '
+        "initial_prompt_rev_9.json, examples_rev_9.json, config.json: make no prompt ("
+        'examples.0.assistant: "Pontuação" is 7, which is not on the scale 0, 1, 2, 3; '
         "mend the example or the scale)"
     )
     assert list((tmp_path / "out").iterdir()) == []
@@ -160,10 +164,13 @@ def test_what_makes_no_prompt_is_not_left_behind(released: Path, tmp_path: Path)
 def test_what_is_missing_or_there_twice_is_named(released: Path, tmp_path: Path) -> None:
     def refused(*paths: Path, out: str = "mine.yaml") -> str:
         with pytest.raises(QuatiPoolError) as error:
-            import_prompt(paths, tmp_path / out)
+            import_prompt(read_released(paths), tmp_path / out)
         return str(error.value)
 
-    assert refused(tmp_path) == "there is no initial_prompt_*.json among what you named; add it"
+    assert refused(tmp_path) == (
+        f"{tmp_path}: holds neither the Quati files (initial_prompt_*.json, config.json) nor prompts of umbrela "
+        "(qrel_*.txt, qrel_*.yaml); name the files of one"
+    )
     assert refused(released / "initial_prompt_rev_9.json") == "there is no config.json among what you named; add it"
     gone = tmp_path / "config.json"
     assert refused(gone, released / "initial_prompt_rev_9.json") == (
@@ -176,13 +183,14 @@ def test_what_is_missing_or_there_twice_is_named(released: Path, tmp_path: Path)
         "name the one you want"
     )
     assert refused(tmp_path / "x.json").startswith(f"{tmp_path / 'x.json'}: is none of the Quati files; expected ")
+    other.unlink()
     assert refused(released, out="mine.json") == f"{tmp_path / 'mine.json'}: is no name for a prompt; end it in .yaml"
 
 
 def test_a_prompt_that_is_there_is_not_written_over(imported: Prompt, released: Path) -> None:
     before = imported.path.read_bytes()
     with pytest.raises(QuatiPoolError, match="is there already; move it away, or choose another name"):
-        import_prompt([released], imported.path)
+        import_prompt(read_released([released]), imported.path)
     assert imported.path.read_bytes() == before
 
 

@@ -1,0 +1,94 @@
+"""A new entry in a YAML file that people keep: comments, order and spacing stay as they are, byte for byte."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import yaml
+
+
+class _Part(NamedTuple):
+    """One event of a YAML text: where it ends, in which column it begins, which event ends the node that it begins,
+    and whether it is the end of a block, which has no mark of its own and lies where the next thing begins."""
+
+    event: yaml.Event
+    ends: int
+    column: int
+    last: int
+    unseen: bool
+
+
+def with_entry(text: str, key: str, name: str, value: Mapping[str, Any]) -> str:
+    """A YAML text with ``name: value`` as the last entry of its mapping ``key``, which is made where there is none.
+
+    Raises ValueError where the text leaves no place for that.
+    """
+    before = yaml.safe_load(text) or {}
+    after = {**before, key: {**(before.get(key) or {}), name: value}}
+    place, added = _addition(text, key, name, value)
+    made = text[:place] + added.replace("\n", "\r\n" if "\r\n" in text else "\n") + text[place:]
+    try:
+        read = yaml.safe_load(made)
+    except yaml.YAMLError:
+        read = None
+    if read != after:
+        raise ValueError(f"nothing can be added to {key}: as it is written")
+    return made
+
+
+def _addition(text: str, key: str, name: str, value: Mapping[str, Any]) -> tuple[int, str]:
+    """What to put in and where. It may be wrong for rare shapes of text, which ``with_entry`` finds out."""
+    parts = _parts(text)
+    root = next((at for at, part in enumerate(parts) if isinstance(part.event, yaml.MappingStartEvent)), None)
+    if root is None:
+        return len(text), _lines(text, len(text), {key: {name: value}}, 0)
+    at = root + 1
+    while at < parts[root].last and getattr(parts[at].event, "value", None) != key:
+        at = parts[parts[at].last + 1].last + 1
+    if at == parts[root].last:
+        return len(text), _lines(text, len(text), {key: {name: value}}, parts[root + 1].column)
+    mapping = parts[at + 1]
+    inner = parts[at + 2 : mapping.last]
+    if getattr(mapping.event, "flow_style", False):
+        entry = _dump({name: value}, flow=True).strip()[1:-1]
+        return (inner[-1].ends, f", {entry}") if inner else (mapping.ends, entry)
+    indent = inner[0].column if inner else parts[at].column + 2
+    final = next((part for part in reversed(inner) if not part.unseen), mapping)
+    if getattr(final.event, "style", None) in ("|", ">"):
+        place = text.rfind("\n", 0, final.ends) + 1
+    else:
+        place = text.find("\n", final.ends) + 1 or len(text)
+    # Comments that lie deeper belong to the entry before.
+    comments = re.compile(rf"(?: {{{indent + 1},}}#.*\n)*").match(text, place)
+    place = comments.end() if comments else place
+    return place, _lines(text, place, {name: value}, indent)
+
+
+def _parts(text: str) -> Sequence[_Part]:
+    events = list(yaml.parse(text, yaml.SafeLoader))
+    last, opened = list(range(len(events))), []
+    for at, event in enumerate(events):
+        if isinstance(event, yaml.CollectionStartEvent):
+            opened.append(at)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            last[opened.pop()] = at
+    made = []
+    for event, end in zip(events, last, strict=True):
+        start, stop = event.start_mark, event.end_mark
+        assert start is not None
+        assert stop is not None
+        unseen = isinstance(event, yaml.CollectionEndEvent) and start.index == stop.index
+        made.append(_Part(event, stop.index, start.column, end, unseen))
+    return made
+
+
+def _lines(text: str, place: int, data: Mapping[str, Any], indent: int) -> str:
+    """``data`` on lines of its own."""
+    apart = "\n" if place and text[place - 1] != "\n" else ""
+    return apart + "".join(" " * indent + line for line in _dump(data, flow=None).splitlines(keepends=True))
+
+
+def _dump(data: Mapping[str, Any], flow: bool | None) -> str:
+    return yaml.dump(data, default_flow_style=flow, allow_unicode=True, sort_keys=False, width=1_000_000)
