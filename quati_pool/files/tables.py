@@ -118,14 +118,14 @@ def _jsonl(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
         if not text or text.isspace():
             continue
         try:
-            record = _object(text)
+            record = json_object(text)
             values = take(record)
             if optional:
                 given = map(record.get, optional)
                 values = (*values, *("" if value is None else value for value in given))
             # Only an escape can bring in half a surrogate pair, which neither UTF-8 nor Arrow can hold.
             if "\\u" in text:
-                _refuse_surrogates(fields, values)
+                refuse_surrogates(fields, values)
         except KeyError:
             missing = next(field for field in fields if field.required and field.column not in record)
             problems.report(path, line, missing_column(missing, list(record)))
@@ -142,7 +142,8 @@ def _taker(columns: Sequence[str]) -> Callable[[dict[str, object]], tuple[object
     return lambda record: tuple(record[column] for column in columns)
 
 
-def _object(text: str) -> dict[str, object]:
+def json_object(text: str) -> dict[str, object]:
+    """What one line of JSON Lines holds; raises RowError where that is no object."""
     try:
         record = decode(text)
     except json.JSONDecodeError as error:
@@ -156,7 +157,8 @@ def _object(text: str) -> dict[str, object]:
     return record
 
 
-def _refuse_surrogates(fields: Sequence[Field], values: Sequence[object]) -> None:
+def refuse_surrogates(fields: Sequence[Field], values: Sequence[object]) -> None:
+    """Raises RowError for a value that holds half a surrogate pair."""
     for field, value in zip(fields, values, strict=True):
         problem = surrogate_problem(str(value))
         if problem:

@@ -17,6 +17,7 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.files.label_files import detect_label_format, read_label_file
 from quati_pool.files.label_files.writing import (
     WRITTEN_FORMATS,
+    JudgesAnswer,
     LabelRow,
     Written,
     file_name,
@@ -190,3 +191,74 @@ def test_a_name_of_another_format_is_refused(name: str, asked: str | None, messa
     with pytest.raises(QuatiPoolError) as refused:
         format_of_name(Path(name), asked)
     assert str(refused.value) == message
+
+
+DETAILS = {
+    "aspects": {"text": 2, "relevance b": 0},
+    "expected_grade": 1.75,
+    "distribution": {"0": 0.25, "1": 0.0, "2": 0.5, "10": 0.25},
+    "off_scale": 1e-05,
+    "rationale": "a\tb",
+    "thoughts": "hm",
+    "reading": "2-abc",
+}
+
+
+def judged(doc_id: str, *answers: JudgesAnswer) -> LabelRow:
+    return LabelRow("q", doc_id, "words", "text", answers[0].relevance, answers=answers)
+
+
+@pytest.mark.parametrize("label_format", WRITTEN_FORMATS)
+def test_what_came_with_a_judges_grade_is_never_read_as_the_grade(tmp_path: Path, label_format: str) -> None:
+    rows = [
+        judged("d1", JudgesAnswer(1, 2, DETAILS)),
+        judged("d2", JudgesAnswer(1, 0, {})),
+        judged("d3", JudgesAnswer(1, 1, DETAILS), JudgesAnswer(2, 3, {})),
+    ]
+    path = tmp_path / file_name("gpt", label_format)
+    path.write_bytes(written(rows, label_format))
+    assert detect_label_format(path) == READ_AS[label_format]
+    file = read_label_file(path)
+    assert file.relevance == [2, 0, 1]
+    assert file.doc_id == ["d1", "d2", "d3"]
+
+
+def test_a_table_has_a_column_for_each_number_that_is_there() -> None:
+    rows = [judged("d1", JudgesAnswer(1, 2, DETAILS)), judged("d2", JudgesAnswer(1, 0, {"aspects": {"text": 1}}))]
+    assert written(rows, "csv").decode().splitlines() == [
+        "query_id,doc_id,relevance,status,aspect_relevance b,aspect_text,expected_grade,off_scale,"
+        "probability_0,probability_1,probability_2,probability_10",
+        "q,d1,2,ok,0,2,1.75,1e-05,0.25,0.0,0.5,0.25",
+        "q,d2,0,ok,,1,,,,,,",
+    ]
+    several = [judged("d1", JudgesAnswer(1, 2, DETAILS), JudgesAnswer(2, 3, DETAILS)), LabelRow("q", "d2", "", "", 1)]
+    assert written(several, "tsv").decode().splitlines() == [
+        "query_id\tdoc_id\trelevance\tstatus\tsample_1\tsample_2",
+        "q\td1\t2\tok\t2\t3",
+        "q\td2\t1\tok\t\t",
+    ]
+    assert written([judged("d1", JudgesAnswer(1, 2, {"rationale": "x"}))], "tsv") == (
+        b"query_id\tdoc_id\trelevance\tstatus\nq\td1\t2\tok\n"
+    )
+
+
+def test_json_lines_have_all_of_it_flat_for_one_answer_and_listed_for_several() -> None:
+    one, several = (
+        json.loads(line)
+        for line in written(
+            [
+                judged("d1", JudgesAnswer(1, 2, DETAILS)),
+                judged("d2", JudgesAnswer(1, 1, DETAILS), JudgesAnswer(2, 3, {"thoughts": "y"})),
+            ],
+            "jsonl",
+        ).splitlines()
+    )
+    pair = {"query_id": "q", "query": "words", "text": "text", "status": "ok"}
+    assert one == {**pair, "doc_id": "d1", "relevance": 2, **DETAILS}
+    samples = [{"sample": 1, "relevance": 1, **DETAILS}, {"sample": 2, "relevance": 3, "thoughts": "y"}]
+    assert several == {**pair, "doc_id": "d2", "relevance": 1, "samples": samples}
+
+
+def test_half_a_surrogate_pair_in_what_a_model_said_is_written_as_a_mark() -> None:
+    line = written([judged("d1", JudgesAnswer(1, 2, {"thoughts": "a \ud83d b"}))], "jsonl")
+    assert json.loads(line)["thoughts"] == "a \ufffd b"

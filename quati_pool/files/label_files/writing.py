@@ -1,8 +1,9 @@
 """Writes one labeler's labels in the formats that people exchange them in; each is read back by its reader.
 
-- ``tsv``: query_id, doc_id, relevance, status; ids alone, for a text may hold the tabs that part columns
+- ``tsv``: query_id, doc_id, relevance, status; ids alone, for a text may hold the tabs that part columns; and where
+  labels have any, a judge's further numbers (``_numbers``)
 - ``csv``: the same, parted by commas
-- ``jsonl``: all that is known of a label, an object each
+- ``jsonl``: all that is known of a label, an object each; of several answers a list, ``samples``
 - ``quati``: the layout of the annotations released with Quati, which has no query_ids
 - ``doccano``: the export of a text classification project (JSONL), ``text`` as ``release.doccano`` makes it
 - ``label-studio``: the JSON export of a project with choices named ``relevance``
@@ -16,7 +17,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -26,11 +27,22 @@ from quati_pool.files.label_files.grades import Grader
 from quati_pool.files.label_files.quati import COLUMNS
 from quati_pool.files.problems import RowError, quoted
 from quati_pool.registry import nearest
+from quati_pool.text.fencing import sendable
+
+
+class JudgesAnswer(NamedTuple):
+    """One of a judge's answers, by its sample, and what is known of it besides its grade, as JSON: ``aspects``,
+    ``expected_grade``, ``distribution``, ``off_scale``, ``rationale``, ``thoughts``, ``reading``."""
+
+    sample: int
+    relevance: int
+    details: Mapping[str, Any]
 
 
 class LabelRow(NamedTuple):
     """A label to write, with the texts it is about. ``relevance`` is None where ``status`` is not ``ok``;
-    ``reason`` says why a pair could not be judged; ``seconds`` is the active time it took."""
+    ``reason`` says why a pair could not be judged; ``seconds`` is the active time it took; ``answers`` are a judge's
+    that the grade is made of."""
 
     query_id: str
     doc_id: str
@@ -42,6 +54,7 @@ class LabelRow(NamedTuple):
     reason: str | None = None
     note: str | None = None
     seconds: float | None = None
+    answers: tuple[JudgesAnswer, ...] = ()
 
 
 class Written(NamedTuple):
@@ -52,7 +65,7 @@ class Written(NamedTuple):
 
 
 def write_labels(
-    rows: Iterable[LabelRow], label_format: str, stream: BinaryIO, grades: Mapping[int, str], labeler: str
+    rows: Sequence[LabelRow], label_format: str, stream: BinaryIO, grades: Mapping[int, str], labeler: str
 ) -> Written:
     """Writes rows in their order; ``grades`` is the scale, by whose names some formats tell a grade.
 
@@ -61,17 +74,10 @@ def write_labels(
     """
     if label_format not in _WRITERS:
         raise QuatiPoolError(f"there is no label format {label_format!r}; {nearest(label_format, WRITTEN_FORMATS)}")
-    counts = [0, 0]
-
-    def counted() -> Iterator[LabelRow]:
-        for row in rows:
-            counts[0] += 1
-            counts[1] += row.relevance is not None
-            yield row
-
-    for line in _WRITERS[label_format](counted(), grade_names(grades), labeler):
-        stream.write(line.encode())
-    return Written(*counts)
+    for line in _WRITERS[label_format](rows, grade_names(grades), labeler):
+        # A model can spell half a surrogate pair in its thoughts, which UTF-8 cannot hold.
+        stream.write(sendable(line).encode())
+    return Written(len(rows), sum(row.relevance is not None for row in rows))
 
 
 def grade_names(grades: Mapping[int, str]) -> dict[int, str]:
@@ -87,23 +93,49 @@ def grade_names(grades: Mapping[int, str]) -> dict[int, str]:
     return {grade: name if read(name) == grade else str(grade) for grade, name in grades.items()}
 
 
-def _tsv(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
-    yield "query_id\tdoc_id\trelevance\tstatus\n"
-    for row in rows:
-        yield f"{row.query_id}\t{row.doc_id}\t{_number(row)}\t{row.status}\n"
+def _tsv(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+    for cells in _table(rows):
+        yield "\t".join(cells) + "\n"
 
 
-def _csv(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
-    yield "query_id,doc_id,relevance,status\n"
-    for row in rows:
+def _csv(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+    for cells in _table(rows):
         line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow([row.query_id, row.doc_id, _number(row), row.status])
+        csv.writer(line, lineterminator="\n").writerow(cells)
         yield line.getvalue()
 
 
-def _jsonl(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+def _table(rows: Sequence[LabelRow]) -> Iterator[list[str]]:
+    """The header, then the rows, with a column for each number that any of them has."""
+    columns = sorted({column for row in rows for column in _numbers(row)})
+    yield ["query_id", "doc_id", "relevance", "status", *("_".join(map(str, column)) for column in columns)]
+    for row in rows:
+        numbers = _numbers(row)
+        more = (str(numbers.get(column, "")) for column in columns)
+        yield [row.query_id, row.doc_id, _number(row), row.status, *more]
+
+
+def _numbers(row: LabelRow) -> dict[tuple[str | int, ...], float]:
+    """What a table has of a judge's answers, by column: ``sample_1``, ``sample_2`` … are the grades of several; of a
+    single one it has ``expected_grade``, ``probability_0`` …, ``off_scale`` and ``aspect_NAME``."""
+    if len(row.answers) != 1:
+        return {("sample", answer.sample): answer.relevance for answer in row.answers}
+    details = row.answers[0].details
+    numbers: dict[tuple[str | int, ...], float] = {
+        **{("aspect", name): value for name, value in details.get("aspects", {}).items()},
+        **{("probability", int(grade)): share for grade, share in details.get("distribution", {}).items()},
+    }
+    return numbers | {(name,): details[name] for name in ("expected_grade", "off_scale") if name in details}
+
+
+def _jsonl(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
     for row in rows:
         known = {key: value for key, value in row._asdict().items() if value is not None or key == "relevance"}
+        answers: Sequence[JudgesAnswer] = known.pop("answers")
+        if len(answers) == 1:
+            known |= answers[0].details
+        elif answers:
+            known["samples"] = [{"sample": at, "relevance": grade, **details} for at, grade, details in answers]
         yield _json(known) + "\n"
 
 
@@ -112,7 +144,7 @@ _WINDOWS = re.compile(r"\r+\n")
 _QUOTED = re.compile(r'[\t\n\r"]')
 
 
-def _quati(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+def _quati(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
     yield "\t".join(["doccano_id", *COLUMNS]) + "\n"
     owners: dict[str, str] = {}
     for number, row in enumerate(rows, 1):
@@ -134,7 +166,7 @@ def _cell(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
-def _doccano(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+def _doccano(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
     for number, row in enumerate(rows, 1):
         record = {
             "id": number,
@@ -149,7 +181,7 @@ def _doccano(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -
         yield _json(record) + "\n"
 
 
-def _label_studio(rows: Iterable[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
+def _label_studio(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> Iterator[str]:
     before = "[\n"
     for number, row in enumerate(rows, 1):
         yield before + _json(_task(number, row, names, labeler))
@@ -185,7 +217,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-_WRITERS: dict[str, Callable[[Iterable[LabelRow], Mapping[int, str], str], Iterator[str]]] = {
+_WRITERS: dict[str, Callable[[Sequence[LabelRow], Mapping[int, str], str], Iterator[str]]] = {
     "tsv": _tsv,
     "csv": _csv,
     "jsonl": _jsonl,
