@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -12,14 +13,15 @@ from quati_pool.records import State
 
 class Row(NamedTuple):
     """Who, as what (person, judge, consensus, file), the grade in words, active seconds, what a person noted,
-    and a judge's reasons, which are folded away."""
+    and a judge's reasons and thoughts, which are folded away."""
 
     name: str
     kind: str
     grade: str
     seconds: float | None
     notes: list[str]
-    reasons: list[str]
+    reasons: Sequence[str] = ()
+    thoughts: Sequence[str] = ()
 
 
 def labels_table(rows: list[Row]) -> Markup:
@@ -38,14 +40,7 @@ def grade_name(grade: int | None, status: State | None) -> str:
 
 def _row(row: Row) -> Markup:
     notes = html.join([html.passage(note, kind="note") for note in row.notes])
-    reasons = html.join([html.passage(reason, kind="why") for reason in row.reasons])
-    folded = (
-        html.fill(
-            "<details><summary>{title}</summary>{reasons}</details>", title=context.say("review.why"), reasons=reasons
-        )
-        if row.reasons
-        else Markup("")
-    )
+    folded = html.join([_folded("review.why", row.reasons), _folded("review.thoughts", row.thoughts)])
     seconds = "" if row.seconds is None else context.say("review.seconds", seconds=context.number(row.seconds))
     return html.fill(
         '<tr class="{kind}"><th scope="row">{name}</th><td class="grade">{grade}</td><td>{notes}{folded}</td>'
@@ -56,4 +51,14 @@ def _row(row: Row) -> Markup:
         notes=notes,
         folded=folded,
         seconds=seconds,
+    )
+
+
+def _folded(title: str, texts: Sequence[str]) -> Markup:
+    if not texts:
+        return Markup("")
+    return html.fill(
+        "<details><summary>{title}</summary>{texts}</details>",
+        title=context.say(title),
+        texts=html.join([html.passage(text, kind="why") for text in texts]),
     )

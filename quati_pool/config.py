@@ -188,6 +188,14 @@ class PlanConfig(Model):
 GRADES = {0: "Irrelevant", 1: "Relevant", 2: "Highly relevant", 3: "Perfectly relevant"}
 """The default scale, of TREC-DL 2021 (arXiv 2404.06976, section 3.3): only 2 and 3 answer the query."""
 
+
+def scale_of(grades: Iterable[int]) -> dict[int, str]:
+    """A scale of these grades in ascending order, by the names of the default one where it has the same grades, else
+    by their numbers."""
+    ordered = sorted(grades)
+    return {grade: GRADES[grade] if ordered == sorted(GRADES) else str(grade) for grade in ordered}
+
+
 MEASURES = ("nDCG@10", "nDCG@20", "R(rel=2)@100", "RR(rel=2)@10", "Judged@10")
 """What runs are measured by where nothing else is asked for; the first ranks them."""
 

@@ -192,14 +192,19 @@ def _scale(kind: str) -> Markup:
 def _meaning(meaning: GradeMeaning, opened: bool) -> Markup:
     example = Markup("")
     if meaning.example is not None:
+        reasoning = Markup("")
+        if meaning.example.reasoning is not None:
+            reasoning = html.fill(
+                "<details><summary>{why}</summary><p>{reasoning}</p></details>",
+                why=_say("example_why"),
+                reasoning=html.text(meaning.example.reasoning),
+            )
         example = html.fill(
-            '<p class="asked">{title} {query}</p>{passage}'
-            "<details><summary>{why}</summary><p>{reasoning}</p></details>",
+            '<p class="asked">{title} {query}</p>{passage}{reasoning}',
             title=html.fill('<span class="quiet">{title}:</span>', title=_say("example")) if opened else Markup(""),
-            why=_say("example_why"),
             query=html.text(meaning.example.query),
             passage=html.passage(meaning.example.passage, kind="shown"),
-            reasoning=html.text(meaning.example.reasoning),
+            reasoning=reasoning,
         )
         example = (
             html.fill('<div class="example">{example}</div>', example=example)

@@ -203,14 +203,14 @@ def _of_person(one: PersonsLabel) -> Row:
         notes.append(_say("second", grade=grade_name(one.second.relevance, one.second.status)))
         if one.second.note:
             notes.append(one.second.note)
-    return Row(one.name, "person", grade_name(one.relevance, one.status), one.seconds, notes, [])
+    return Row(one.name, "person", grade_name(one.relevance, one.status), one.seconds, notes)
 
 
 def _of_judge(one: JudgesLabel) -> Row:
     grade = grade_name(one.relevance, one.status)
     if one.samples:
         grade += f" ({', '.join(map(str, one.samples))})"
-    return Row(one.name, one.kind, grade, None, [], list(one.rationales))
+    return Row(one.name, one.kind, grade, None, [], one.rationales, one.thoughts)
 
 
 def _decision(row: Disputed, key: str) -> None:

@@ -15,7 +15,7 @@ from quati_pool.cli.console import ConsoleListener
 from quati_pool.cli.judge import PoolOption
 from quati_pool.errors import ConfigError
 from quati_pool.registry import EXPORTS
-from quati_pool.text.counted import listed
+from quati_pool.text.counted import counted, listed
 
 MissingOption = Annotated[bool, typer.Option("--allow-missing", help="Leave pairs without a grade out, as unjudged.")]
 
@@ -130,7 +130,7 @@ def export_labels(
         made = step(config, labeler, form, output, database=database, pool=pool, listener=listener)
     unsure = made.labels - made.graded
     without = f", {unsure:,} of them without a grade" if unsure else ""
-    left = f"; {made.left_out:,} pairs have no label by {labeler} yet" if made.left_out else ""
+    left = f"; {counted(made.left_out, 'pair has', 'pairs have')} no label by {labeler} yet" if made.left_out else ""
     typer.echo(f"wrote {made.path}: {made.labels:,} labels{without}{left}", err=True)
 
 
@@ -163,7 +163,7 @@ def export_format(
             name,
             listener,
             labelers=labeler or (),
-            parameters=_parameters(settings or ()),
+            parameters=parameters_of(settings or ()),
             path=output,
             allow_missing=allow_missing,
         )
@@ -189,7 +189,8 @@ def _outside(grades: int, outside: int) -> str:
     return f"of {grades:,} grades {outside:,} are of pairs outside the pool"
 
 
-def _parameters(settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
+def parameters_of(settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
+    """What ``--set KEY=VALUE``, given any number of times, sets; values are YAML."""
     import yaml
 
     found: dict[str, Any] = {}

@@ -10,87 +10,176 @@ import typer
 from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
 from quati_pool.errors import QuatiPoolError
+from quati_pool.text.counted import counted
 
 if TYPE_CHECKING:
+    from quati_pool.steps.judge_pairs import PairsFile
     from quati_pool.store.failed_answers import FailedAnswer
 
 PoolOption = Annotated[
     Path | None, typer.Option("--pool", help="Another pool than the workspace's: JSON lines, plain or .gz.")
 ]
+_BUDGET = (
+    "Spend no more in this run, calls in flight included. An answer is reserved at max_tokens, and after 20 answers at "
+    "1.5 times the longest of them: one that is longer still may exceed the budget by what it is longer."
+)
 NameArgument = Annotated[
     str | None, typer.Argument(metavar="[NAME]", help="A judge of pool.yaml; may be left out if it has one.")
 ]
 
 
-def say_failures(judge: str, summary: str | None, example: FailedAnswer | None) -> None:
+def say_failures(judge: str, summary: str | None, example: FailedAnswer | None, written: Path | None = None) -> None:
     """Says on stderr, before the tables, how many answers are no grade, with one of them; nothing where all are."""
     from quati_pool.steps import failures
 
     if summary is not None:
         typer.echo(summary, err=True)
         if example is not None:
-            typer.echo(failures.example(judge, example), err=True)
+            typer.echo(failures.example(judge, example, written), err=True)
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: quati-pool judge gpt-4o --dry-run && quati-pool judge gpt-4o --budget 20")(judge)
+    app.command(
+        epilog="Example: quati-pool judge gpt-4o --dry-run && quati-pool judge gpt-4o --budget 20. Without a "
+        "workspace: quati-pool judge --pairs pairs.jsonl --model gpt-4o --prompt quati-en -o graded.jsonl"
+    )(judge)
 
 
 def judge(
+    context: typer.Context,
     name: NameArgument = None,
     config: ConfigOption = Path("pool.yaml"),
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be asked, its tokens, cost and time; ask nothing.")
     ] = False,
-    budget: Annotated[
-        float | None, typer.Option(min=0, metavar="USD", help="Spend no more in this run; calls in flight included.")
-    ] = None,
+    budget: Annotated[float | None, typer.Option(min=0, metavar="USD", help=_BUDGET)] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Ask about so many pairs and stop (exit 0).")] = None,
     reask: Annotated[int, typer.Option(min=0, help="Ask again so often for an answer that cannot be read.")] = 2,
     concurrency: Annotated[int | None, typer.Option(min=1, help="Calls in flight at most.")] = None,
     rpm: Annotated[int | None, typer.Option(min=1, help="Requests a minute at most.")] = None,
     tpm: Annotated[int | None, typer.Option(min=1, help="Tokens a minute at most.")] = None,
+    reread: Annotated[
+        bool, typer.Option("--reread", help="Read the stored answers by the rules of today; ask nothing.")
+    ] = False,
     max_passage_tokens: Annotated[
         int | None, typer.Option(min=1, help="Cut longer passages; each label records that its passage was cut.")
     ] = None,
     pool: PoolOption = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(
+            "--pairs",
+            metavar="FILE",
+            help="Grade the pairs of this file instead, without a workspace: JSON lines with query and text, plain or "
+            ".gz. Needs --model, --prompt and -o.",
+        ),
+    ] = None,
+    model: Annotated[str | None, typer.Option("--model", help="With --pairs: the model's name at the server.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option("--prompt", help="With --pairs: a prompt's id (quati-pool prompts), or its YAML file.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="With --pairs: the pairs with their grades. What the judge said is kept in FILE.labels.db.",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="With --pairs: any other setting of a judge in pool.yaml, such as temperature=0.7 (repeatable).",
+        ),
+    ] = None,
     how: FormatOption = Format.table,
 ) -> None:
     """Grade the pool's pairs that a judge has not graded yet.
 
     Every verdict is committed as it lands; an answer that cannot be read, a refusal or a failed call is
-    no grade: how many there are comes first, with one of them. Stop it with Ctrl-C or kill it, and run it
+    no grade: how many there are comes first, with one of them. Answers that an earlier version read by other
+    rules are read again first, without asking (--reread does only that). Stop it with Ctrl-C or kill it, and run it
     again: it asks only what has no grade yet. Exit 0 once all pairs were asked. A model behind another
-    server: set OPENAI_BASE_URL and OPENAI_API_KEY, or base_url: and api_key_env: in pool.yaml.
+    server: set OPENAI_BASE_URL and OPENAI_API_KEY, or base_url: and api_key_env: in pool.yaml (or with --set).
     """
     from quati_pool.steps import judge as step
+    from quati_pool.steps.judge_pairs import judge_pairs, plan_pairs
 
-    options = step.JudgeOptions(limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, pool)
+    given = _pairs_file(context)
+    options = step.JudgeOptions(limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, pool, reread)
     if dry_run:
         from quati_pool.steps import judge_plan
 
         with ConsoleListener() as listener:
-            made = judge_plan.plan(config, name, listener, options)
+            made = (
+                judge_plan.plan(config, name, listener, options)
+                if given is None
+                else plan_pairs(given, listener, options)
+            )
         show([judge_plan.table(made)], judge_plan.as_data(made), how)
         return
+    from quati_pool.steps.asking import budget_spent
     from quati_pool.steps.judge_report import as_data, summary, tables
 
     with ConsoleListener() as listener:
-        report = step.judge(config, name, listener, options)
+        report = step.judge(config, name, listener, options) if given is None else judge_pairs(given, listener, options)
     if report.error is not None and not report.pending.asked:
         raise report.error
-    say_failures(report.judge, summary(report), report.example)
+    say_failures(report.judge, summary(report), report.example, report.written)
     show(tables(report), as_data(report), how)
-    again = f"{report.pending.left:,} pairs are still to be asked; run the same command again"
+    if report.written is not None:
+        graded = sum(report.pending.standing.grades.values())
+        total = counted(report.pending.total, "pair", "pairs")
+        typer.echo(f"wrote {report.written}: {total}, {graded:,} of them with a grade", err=True)
+    left = counted(report.pending.left, "pair is", "pairs are")
+    again = f"{left} still to be asked; run the same command again"
     if report.error is not None:
         raise report.error
-    if report.ended == "budget":
-        raise QuatiPoolError(f"the budget of US$ {budget} is spent: {again}")
+    if report.ended == "budget" and report.money is not None:
+        spent = budget_spent(report.money.budget, report.money.spent, report.money.needed, "pair")
+        raise QuatiPoolError(f"{spent}: {again} with a larger --budget")
     if report.ended == "interrupted":
         typer.echo(f"quati-pool: stopped: {again}", err=True)
         raise typer.Exit(130)
+    if reread and report.pending.left:
+        how_to = f"quati-pool judge {report.judge}" if given is None else "run the same command without --reread"
+        typer.echo(f"{left} to be asked: {how_to}", err=True)
     if report.ended == "limit":
         typer.echo(again, err=True)
     if report.pending.in_batches:
-        waiting = f"{report.pending.in_batches:,} pairs wait in a batch"
+        waiting = f"{counted(report.pending.in_batches, 'pair waits', 'pairs wait')} in a batch"
         raise QuatiPoolError(f"{waiting}; run: quati-pool batch collect {report.judge}")
+
+
+_WITH_PAIRS = {"model": "--model", "prompt": "--prompt", "output": "--output", "settings": "--set"}
+_OF_A_WORKSPACE = {"name": "NAME", "config": "--config", "pool": "--pool"}
+
+
+def _pairs_file(context: typer.Context) -> PairsFile | None:
+    """What --pairs and the options that go with it ask for; None where a workspace is meant."""
+    values = context.params
+    sources = {name: context.get_parameter_source(name) for name in values}
+    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    if "pairs" in given:
+        strange, problem = _OF_A_WORKSPACE, "means a workspace, and --pairs does without one; drop one of the two"
+    else:
+        strange, problem = _WITH_PAIRS, "goes with --pairs; in a workspace it is set in pool.yaml"
+    for name, hint in strange.items():
+        if name in given:
+            raise typer.BadParameter(problem, param_hint=hint)
+    if "pairs" not in given:
+        return None
+    from quati_pool.cli.export import parameters_of
+    from quati_pool.steps.judge_pairs import PairsFile
+
+    for name in ("model", "prompt", "output"):
+        if name not in given:
+            raise typer.BadParameter(f"needs {_WITH_PAIRS[name]} too", param_hint="--pairs")
+    settings = parameters_of(values["settings"] or [])
+    for name in ("model", "prompt"):
+        if name in settings:
+            raise typer.BadParameter(f"{name} has an option of its own: --{name}", param_hint="--set")
+    return PairsFile(values["pairs"], values["output"], values["model"], values["prompt"], settings)

@@ -194,14 +194,12 @@ def _columns(name: str, named: Collection[str], options: Sequence[str]) -> dict[
 
 
 def _scale(text: str) -> dict[int, str]:
-    from quati_pool.config import GRADES
+    from quati_pool.config import scale_of
 
     grades = [_grade(part.strip(), "--scale") for part in text.split(",")]
     if len(set(grades)) < 2:
         raise typer.BadParameter("expected at least two grades, such as 0,1", param_hint="--scale")
-    return {
-        grade: GRADES.get(grade, str(grade)) if set(grades) == set(GRADES) else str(grade) for grade in sorted(grades)
-    }
+    return scale_of(set(grades))
 
 
 def _grade(text: str, hint: str) -> int:

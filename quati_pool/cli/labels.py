@@ -20,12 +20,12 @@ def labels(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]…", help="Labelers; all by default.")] = None,
     config: ConfigOption = Path("pool.yaml"),
     missing: Annotated[
-        bool, typer.Option("--missing", help="List the pairs that have no grade, with why and the raw answer.")
+        bool, typer.Option("--missing", help="List the pairs that have no grade, with why and the answer.")
     ] = False,
     pool: PoolOption = None,
     how: FormatOption = Format.table,
 ) -> None:
-    """Say who graded how much of the pool: pairs by grade and by state, calls, tokens, cost, latency.
+    """Say who graded how much of the pool: pairs by grade and by state, aspects, calls, tokens, cost, latency.
 
     A judge counts under the model, prompt and parameters that pool.yaml gives it now; what it said
     under others is kept and listed as earlier versions.

@@ -6,8 +6,8 @@ asked for again with its cause, and what stays unreadable is a failure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -15,23 +15,27 @@ from pydantic import Field
 
 from quati_pool.errors import ConfigError
 from quati_pool.judging import base
-from quati_pool.judging.expected import expected_grade
+from quati_pool.judging.distribution import grade_distribution
 from quati_pool.judging.prompts import Prompt, load_prompt
 from quati_pool.judging.verdict import Reading, Verdict, judge_choice
 from quati_pool.llm.answers import Choice, Completion, Usage
 from quati_pool.llm.budget import Budget
-from quati_pool.llm.calling import Caller, cost_of, state_of
+from quati_pool.llm.calling import Caller, cost_of, most_of, state_of
 from quati_pool.llm.client import Client, Event
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError
 from quati_pool.llm.limits import Limits
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.prices import Price, price_of
+from quati_pool.llm.thoughts import ThoughtMarks, marks_of, split
 from quati_pool.llm.tokens import truncate
 from quati_pool.records import State
+from quati_pool.text.fencing import without_template_tokens
 
-# They change how answers are got, not what they are.
-_OPERATIONAL = {"api_key_env", "timeout", "concurrency", "rpm", "tpm", "max_passage_tokens", "prices"}
+# They change how answers are got or read, not what is asked.
+_OPERATIONAL = {
+    "api_key_env", "timeout", "concurrency", "rpm", "tpm", "max_wait", "max_passage_tokens", "prices", "thoughts",
+}  # fmt: skip
 # They are told by what comes of them.
 _RESOLVED = {"base_url", "reasoning", "max_tokens", "reasoning_tokens", "temperature", "top_p", "prompt"}
 
@@ -42,6 +46,9 @@ class LlmParameters(Endpoint, Options, Limits):
     together: Annotated[bool, Field(description="ask for all samples of a pair in one call (the API's n)")] = False
     max_passage_tokens: Annotated[int | None, Field(ge=1, description="cut longer passages to so many tokens")] = None
     prices: Annotated[str | None, Field(description="a YAML of your own prices, relative to pool.yaml")] = None
+    thoughts: Annotated[
+        ThoughtMarks, Field(description="{open: …, close: …}: further marks of thoughts in answers; none: none at all")
+    ] = None
 
 
 def model_identity(parameters: LlmParameters) -> dict[str, Any]:
@@ -82,7 +89,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One call's answer to one sample, or the call that gave none."""
+    """One call's answer to one sample, or the call that gave none; ``notes`` are lines on what was strange in it."""
 
     verdict: Verdict
     choice: Choice | None
@@ -90,16 +97,18 @@ class Try:
     fault: CallError | None
     usage: Usage | None
     cost: float | None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A sample's verdict, that of its last try, and all its tries."""
+    """A sample's verdict, that of its last try, and all its tries; ``details`` is what its label records with the
+    grade (see ``details_of``)."""
 
     sample: int
     verdict: Verdict
     tries: tuple[Try, ...]
-    expected: float | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 class LlmJudge(base.Judge):
@@ -113,6 +122,7 @@ class LlmJudge(base.Judge):
     def __init__(self, parameters: LlmParameters, setting: base.Setting) -> None:
         super().__init__(parameters, setting)
         self.prompt: Prompt = load_prompt(parameters.prompt, setting.folder)
+        self.reading: Reading = self.prompt.read_with(marks_of(parameters.thoughts))
         strangers = sorted(set(self.prompt.scale) - set(setting.grades))
         if strangers:
             raise ConfigError(
@@ -130,16 +140,18 @@ class LlmJudge(base.Judge):
         """Whether the likeliest answer is asked for, each time."""
         return self.parameters.temperature == 0 and not self.parameters.thinks(self.parameters.model)
 
-    def shown(self, pair: base.Pair) -> base.Pair:
-        """The pair as the model sees it: its passage cut to ``max_passage_tokens``, and without its
-        narrative where the prompt does not show it."""
-        limit = self.parameters.max_passage_tokens
+    def shown(self, pair: base.Pair) -> tuple[base.Pair, int | None]:
+        """The pair as the model sees it, without its narrative where the prompt does not show it and without tokens
+        of chat templates where it fences texts; and how many characters of its passage that is, where it is cut to
+        ``max_passage_tokens``."""
+        limit, length = self.parameters.max_passage_tokens, len(pair.text)
         # Sizes are estimated here even where tiktoken could count: the cut is the same on every machine.
         if limit is not None:
             pair = pair._replace(text=truncate(pair.text, limit))
+        cut = len(pair.text) if len(pair.text) < length else None
         if pair.narrative is not None and not self.prompt.uses_narrative:
             pair = pair._replace(narrative=None)
-        return pair
+        return as_fenced(pair) if self.prompt.fenced else pair, cut
 
     def price(self, model: str | None = None) -> Price | None:
         """What a token of the model (the judge's own where None) costs, by the user's file or our list;
@@ -160,6 +172,20 @@ class LlmJudge(base.Judge):
             n=n,
             seed=None if seed is None else seed + sample - 1,
         )
+
+    def most_of(self, task: Task) -> list[Usage]:
+        """What each call about a pair takes at most, asking again left out."""
+        together = self.parameters.together
+        calls = 1 if together else len(task.samples)
+        request = self.request(task.pair, task.samples[0], n=len(task.samples) if together else 1)
+        return [most_of(request, self.options, self.parameters.model)] * calls
+
+
+def as_fenced(pair: base.Pair) -> base.Pair:
+    """The pair as prompts that fence texts show it: without tokens of chat templates."""
+    narrative = None if pair.narrative is None else without_template_tokens(pair.narrative)
+    query, text = without_template_tokens(pair.query), without_template_tokens(pair.text)
+    return pair._replace(query=query, text=text, narrative=narrative)
 
 
 class Asking(Caller):
@@ -195,8 +221,8 @@ class Asking(Caller):
         while not tries or (_readable_again(tries[-1]) and len(tries) <= self.reask):
             if tries:
                 last = tries[-1]
-                said = last.choice.text if last.choice else None
-                note = self.judge.prompt.reask(said or "", last.verdict.problem or "")
+                said = split((last.choice and last.choice.text) or "", self.judge.reading.thoughts).said
+                note = self.judge.prompt.reask(said, last.verdict.problem or "")
             found = await self._call(self.judge.request(pair, sample, note=note))
             if not found:
                 break
@@ -204,7 +230,7 @@ class Asking(Caller):
         if not tries:
             return None
         last = tries[-1]
-        return Answer(sample, last.verdict, tuple(tries), expected_of(last, sorted(self.judge.prompt.scale)))
+        return Answer(sample, last.verdict, tuple(tries), details_of(last, self.judge.reading))
 
     async def _call(self, request: Request) -> list[Try]:
         """One try a choice; none where the run was stopped, the budget is spent or no call can succeed."""
@@ -214,26 +240,35 @@ class Asking(Caller):
         if called.fault is not None:
             return [failed(called.fault)]
         assert called.completion is not None
-        return tries_of(called.completion, called.cost, self.judge.prompt.reading)
+        return tries_of(called.completion, called.cost, self.judge.reading, called.notes)
 
 
-def expected_of(made: Try, scale: Sequence[int]) -> float | None:
-    """The mean grade under the model's own probabilities, where the server told them."""
-    choice = made.choice
-    if choice is None or not choice.logprobs or made.verdict.span is None:
-        return None
-    return expected_grade(choice.logprobs, choice.text or "", made.verdict.span, scale)
+def details_of(made: Try, reading: Reading) -> dict[str, Any]:
+    """What an answer says besides its grade, as JSON.
+
+    Where the server gave the probabilities of tokens: ``expected_grade``, the mean under them; ``distribution``, that
+    of each grade; ``off_scale``, what went to none. ``aspects``: the further numbers that the prompt asks for.
+    """
+    verdict, choice = made.verdict, made.choice
+    details: dict[str, Any] = {}
+    if choice is not None and choice.logprobs and verdict.span is not None:
+        found = grade_distribution(choice.logprobs, choice.text or "", verdict.span, sorted(reading.scale))
+        if found is not None:
+            details["expected_grade"] = found.expected
+            details["distribution"] = {str(grade): share for grade, share in found.shares.items()}
+            details["off_scale"] = found.off_scale
+    if verdict.aspects:
+        details["aspects"] = dict(verdict.aspects)
+    return details
 
 
-def tries_of(completion: Completion, cost: float | None, reading: Reading) -> list[Try]:
-    """One try a choice. Usage and cost are told for the whole call, and booked to its first choice."""
+def tries_of(completion: Completion, cost: float | None, reading: Reading, notes: tuple[str, ...] = ()) -> list[Try]:
+    """One try per choice. Usage, cost and ``notes`` are those of the whole call, and booked to its first choice."""
     tries = []
     for place, choice in enumerate(completion.choices):
-        verdict = judge_choice(choice.text, choice.refusal, choice.finish_reason, reading)
-        first = place == 0
-        tries.append(
-            Try(verdict, choice, completion, None, completion.usage if first else None, cost if first else 0.0)
-        )
+        verdict = judge_choice(choice.text, choice.refusal, choice.finish_reason, reading, choice.error)
+        whole = (completion.usage, cost, (*notes, *completion.notes)) if place == 0 else (None, 0.0, ())
+        tries.append(Try(verdict, choice, completion, None, *whole[:2], (*whole[2], *choice.notes)))
     return tries
 
 

@@ -12,7 +12,7 @@ import os
 import threading
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -21,18 +21,23 @@ from typing import Any, TypeVar
 
 from quati_pool.errors import ConfigError
 from quati_pool.files.artefacts import sync
-from quati_pool.judging.llm import LlmJudge, Try, expected_of, failed, tries_of
+from quati_pool.judging.llm import LlmJudge, Try, details_of, failed, tries_of
+from quati_pool.judging.prompts import reading_of
 from quati_pool.judging.verdict import Reading
-from quati_pool.llm.answers import Completion
+from quati_pool.llm.answers import Completion, Usage
 from quati_pool.llm.batches import Batches, BatchState
+from quati_pool.llm.calling import plausible, written
 from quati_pool.llm.faults import CallError, FatalError
+from quati_pool.llm.secrets import variables
+from quati_pool.llm.tokens import counting
 from quati_pool.records import FAILURES, State
-from quati_pool.steps.judge import DEFAULT, JudgeOptions, chosen_judge
-from quati_pool.steps.labelers import Grading
+from quati_pool.steps import failures
+from quati_pool.steps.asking import heard
+from quati_pool.steps.judge import DEFAULT, ChosenJudge, JudgeOptions, chosen_judge
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pending import Pending, attempt_of, label_extra
 from quati_pool.steps.standing import example_order
-from quati_pool.store.failed_answers import FailedAnswer
+from quati_pool.store.failed_answers import FailedAnswer, failed_answer
 from quati_pool.store.records import Batch, BatchRequest, Entry, Label
 from quati_pool.workspace import Workspace
 
@@ -69,17 +74,25 @@ class Collected:
 class Desk:
     """A judge's batches at its provider, while no other process works for this judge."""
 
-    def __init__(self, grading: Grading, name: str, judge: LlmJudge, listener: Listener) -> None:
-        self.grading = grading
-        self.store = grading.store
-        self.name = name
+    def __init__(self, chosen: ChosenJudge, judge: LlmJudge, listener: Listener) -> None:
+        self.grading = chosen.grading
+        self.store = chosen.grading.store
+        self.name = chosen.name
         self.judge = judge
+        self.version = chosen.version
         self.listener = listener
-        self.folder = Workspace(grading.config.folder).batches / name
+        self._heard = heard(self.name, listener.say)
+        self.folder = Workspace(self.grading.config.folder).batches / self.name
 
     async def submit(self, make: Callable[[], Pending], limit: int | None) -> list[Batch]:
         """Hands in what has no grade and is in no open batch."""
-        async with self.judge.client() as client:
+        held = variables(self.judge.options.extra_body)
+        if held:
+            raise ConfigError(
+                f"extra_body holds ${{{held[0]}}}, and a batch's file is kept here and at the provider with its value; "
+                f"drop it, or run: quati-pool judge {self.name}"
+            )
+        async with self.judge.client(self._heard) as client:
             api = Batches(client)
             # What an earlier crash left must be known before what is pending is.
             await self._resume(api)
@@ -131,7 +144,7 @@ class Desk:
             labeler_id=self.name,
             version=version,
             endpoint=endpoint,
-            extra={"output": output},
+            extra={"output": output, "aliases": self.judge.prompt.answer.aliases},
             created_at=datetime.now(UTC),
         )
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -206,7 +219,7 @@ class Desk:
         costs: list[float | None] = []
         example: FailedAnswer | None = None
         seen: dict[str, BatchState | None] = {}
-        async with self.judge.client() as client:
+        async with self.judge.client(self._heard) as client:
             api = Batches(client)
             await self._resume(api)
             for batch in self._open():
@@ -217,8 +230,8 @@ class Desk:
                     label = entry.label
                     states[label.status] += 1
                     if label.status in FAILURES:
-                        last = entry.attempts[-1]
-                        this = FailedAnswer(label.query_id, label.doc_id, label.status, last.problem, last.answer)
+                        ids = (label.query_id, label.doc_id)
+                        this = failed_answer(*ids, label.status, label.rationale, entry.attempts[-1])
                         example = min(example or this, this, key=example_order)
                     if label.relevance is not None:
                         grades[label.relevance] += 1
@@ -227,30 +240,38 @@ class Desk:
         cost = sum(known) if len(known) == len(costs) else None
         stored = self.store.batches(self.grading.config.name, self.name)
         rows = [BatchRow(batch, seen[batch.key]) for batch in stored if batch.key in seen]
+        example = example and failures.without_thoughts(example, self.judge.reading.thoughts)
         return Collected(self.name, rows, states, grades, cost, example)
 
     async def _answers(self, api: Batches, batch: Batch, state: BatchState) -> AsyncIterator[Entry]:
         """The entries of a batch that is over, each committed before it is given out."""
-        waiting = {
-            request.custom_id: request for request in self.store.batch_requests(batch.key) if not request.collected
-        }
+        requests = self.store.batch_requests(batch.key)
+        waiting = {request.custom_id: request for request in requests if not request.collected}
+        collected = {request.custom_id for request in requests if request.collected}
+        strangers = 0
         definition = self.store.definition(batch.version) or {}
         price = self.judge.price(definition.get("model"))
         output = str(batch.extra.get("output", "text"))
-        reading = _reading(definition)
+        reading = self._reading(batch, definition)
+        empty = self._without_text(batch, waiting.values())
         entries: list[Entry] = []
         marks: list[tuple[str, str]] = []
+        count = counting(self.judge.parameters.model)
         for file_id in filter(None, (state.output_file_id, state.error_file_id)):
             async for custom_id, result in api.results(file_id, output):
-                request = waiting.pop(custom_id, None)
-                if request is None:
+                request = waiting.pop(custom_id, None) if custom_id is not None else None
+                if request is None or custom_id is None:
+                    strangers += custom_id not in collected
                     continue
                 if isinstance(result, Completion):
-                    paid = price.cost(result.usage, batch=True) if price and result.usage else None
+                    answered = Usage(None, None, written(result.choices, count), None)
+                    usage = plausible(result.usage, answered)[0] if result.usage else None
+                    paid = price.cost(usage, batch=True) if price and usage else None
                     made = tries_of(result, paid, reading)[0]
                 else:
                     made = failed(result)
-                entries.append(_entry(batch, request, made, reading))
+                entry = _entry(batch, request, made, reading)
+                entries.append(_graded_nothing(entry) if (request.query_id, request.content_sha) in empty else entry)
                 marks.append((batch.key, custom_id))
                 if len(entries) == _COMMIT:
                     self.store.append(entries, marks)
@@ -261,6 +282,8 @@ class Desk:
         for entry in entries:
             yield entry
         self.store.update_batch(batch.key, status="collected")
+        if strangers:
+            self.listener.say(f"batch {batch.key[:8]}: lines that answer none of its requests, not read: {strangers:,}")
         if waiting:
             why = f": {state.problem}" if state.problem else ""
             self.listener.say(
@@ -268,11 +291,24 @@ class Desk:
                 f"and are asked with the next  quati-pool batch submit {self.name}"
             )
 
+    def _without_text(self, batch: Batch, requests: Iterable[BatchRequest]) -> set[tuple[str, str]]:
+        """Query_id and content_sha of requests about passages without text, as an earlier quati-pool sent them, whose
+        pairs are known as that by now."""
+        query_ids = sorted({request.query_id for request in requests})
+        known = self.store.current(batch.collection, batch.labeler_id, batch.version, query_ids)
+        return {(label.query_id, label.content_sha) for label in known if label.status is State.no_text}
+
+    def _reading(self, batch: Batch, definition: Mapping[str, Any]) -> Reading:
+        """How the answers to a batch are read: as the judge reads now, or as it did where it has another prompt."""
+        if batch.version == self.version:
+            return self.judge.reading
+        return reading_of(definition["prompt"], batch.extra.get("aliases", ()), self.judge.reading.thoughts)
+
     async def rows(self) -> list[BatchRow]:
         """All batches of the judge; the open ones as the provider sees them."""
         seen: dict[str, BatchState | None] = {}
         if self._open():
-            async with self.judge.client() as client:
+            async with self.judge.client(self._heard) as client:
                 api = Batches(client)
                 await self._resume(api)
                 for batch in self._open():
@@ -321,15 +357,9 @@ class _Draft:
         return self
 
 
-def _reading(definition: dict[str, Any]) -> Reading:
-    """How the answers to the prompt of a stored version are read."""
-    reasoning, grade, aliases = definition["prompt"]["answer"]
-    return Reading(reasoning, grade, aliases, definition["prompt"]["grades"])
-
-
 def _entry(batch: Batch, request: BatchRequest, made: Try, reading: Reading) -> Entry:
     verdict = made.verdict
-    extra = label_extra(request.extra.get("shown_characters"), expected_of(made, sorted(reading.scale)))
+    extra = label_extra(request.extra.get("shown_characters"), details_of(made, reading))
     label = Label(
         collection=batch.collection,
         labeler_id=batch.labeler_id,
@@ -343,11 +373,23 @@ def _entry(batch: Batch, request: BatchRequest, made: Try, reading: Reading) -> 
         relevance=verdict.relevance,
         rationale=verdict.rationale or verdict.problem,
         extra=extra,
+        reading=reading.version,
     )
     twins = [replace(label, doc_id=doc_id, rationale=None) for doc_id in request.extra.get("twins", ())]
     # How long an answer took is not told, and would be no latency.
-    attempt = replace(attempt_of(1, made, batch.endpoint), seconds=None, extra={"batch": batch.batch_id})
+    attempt = attempt_of(1, made, batch.endpoint)
+    attempt = replace(attempt, seconds=None, extra={**attempt.extra, "batch": batch.batch_id})
     return Entry(label=label, attempts=(attempt,), sharers=tuple(twins))
+
+
+def _graded_nothing(entry: Entry) -> Entry:
+    """An answer about a passage without text is paid and kept, and gives no grade."""
+
+    def without_grade(label: Label) -> Label:
+        return replace(label, status=State.no_text, relevance=None, rationale=None, extra={}, reading=None)
+
+    sharers = tuple(map(without_grade, entry.sharers))
+    return replace(entry, label=without_grade(entry.label), sharers=sharers)
 
 
 @contextmanager
@@ -358,8 +400,12 @@ def _desk(
         if not isinstance(chosen.judge, LlmJudge):
             raise ConfigError(f"{chosen.name} asks no model; run: quati-pool judge {chosen.name}")
         with chosen.alone(listener.say):
-            desk = Desk(chosen.grading, chosen.name, chosen.judge, listener)
-            yield desk, lambda: chosen.pending(listener.say)
+
+            def pending() -> Pending:
+                chosen.read_again(listener)
+                return chosen.pending(listener.say)
+
+            yield Desk(chosen, chosen.judge, listener), pending
 
 
 def submit(config_path: Path, name: str | None, listener: Listener, options: JudgeOptions = DEFAULT) -> list[Batch]:

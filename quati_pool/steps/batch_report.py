@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from quati_pool.llm.faults import one_line
 from quati_pool.render.tables import Column, Table
 from quati_pool.steps import failures
 from quati_pool.steps.batch import BatchRow, Collected
@@ -20,7 +21,7 @@ def row_table(rows: Sequence[BatchRow]) -> Table:
             f"{row.batch.created_at:%Y-%m-%d %H:%M} UTC" if row.batch.created_at else None,
             row.batch.status,
             row.provider.status if row.provider else None,
-            row.batch.batch_id,
+            one_line(row.batch.batch_id, most=80) or None,
             row.batch.requests,
             row.provider.completed if row.provider else None,
             row.provider.failed if row.provider else None,

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from quati_pool.config import PoolConfig, load_config
 from quati_pool.engines.base import Engine
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.files.artefacts import Counts, digest, file_digest
-from quati_pool.files.pools import PoolPair, write_pool
+from quati_pool.files.artefacts import Counts, digest, file_digest, read_counts
+from quati_pool.files.pools import PoolPair, has_text, read_pool, write_pool
 from quati_pool.files.qrels import read_judgements
 from quati_pool.pooling.diversity import Diversity, GradeShares, diversity, diversity_by_grade
 from quati_pool.pooling.pool import Pool, growth, propose
-from quati_pool.records import Int
+from quati_pool.records import Int, State
 from quati_pool.registry import nearest
 from quati_pool.steps.diversity_report import write_reports
 from quati_pool.steps.growing import BuildContext
@@ -42,6 +42,8 @@ class BuildResult:
     pool_growth: Int
     grades: GradeShares | None
     queries_without_pairs: tuple[str, ...]
+    without_text: int
+    """Pairs whose passage has no text."""
 
 
 def build(
@@ -95,11 +97,25 @@ def build(
     key = keys.pool(extra)
 
     def fill(path: Path) -> Counts:
-        write_pool(path, _pairs(pool, queries, list(corpora.values())))
-        return {"pairs": len(pool), "queries": len(pooled)}
+        without_text = 0
+
+        def counted(pairs: Iterator[PoolPair]) -> Iterator[PoolPair]:
+            nonlocal without_text
+            for pair in pairs:
+                without_text += not has_text(pair["text"])
+                yield pair
+
+        write_pool(path, counted(_pairs(pool, queries, list(corpora.values()))))
+        return {"pairs": len(pool), "queries": len(pooled), "without_text": without_text}
 
     pooled = set(pool.queries.decode(np.unique(pool.query)).to_pylist())
     maker.ensure("pool", workspace.pool, key, fill, force=everything)
+    without_text = pairs_without_text(workspace.pool)
+    if without_text:
+        listener.say(
+            f"pool: {without_text:,} of {len(pool):,} pairs have a passage without text; judges do not ask about them "
+            f"({State.no_text})"
+        )
     result = BuildResult(
         config,
         pool,
@@ -107,6 +123,7 @@ def build(
         growth([run for run in runs if depths[run.run_tag]]),
         diversity_by_grade(pool, graded) if graded else None,
         tuple(query.query_id for query in queries.queries if query.query_id not in pooled),
+        without_text,
     )
     shown = {
         "name": config.name,
@@ -116,6 +133,14 @@ def build(
     }
     write_reports(result, maker, {"pool": key, **shown}, force=everything)
     return result
+
+
+def pairs_without_text(pool: Path) -> int:
+    """How many pairs of a finished pool have a passage without text."""
+    known: int | None = read_counts(pool).get("without_text")
+    if known is not None:
+        return known
+    return sum(not has_text(pair.text) for pairs in read_pool(pool) for pair in pairs)
 
 
 def _require(config: PoolConfig, run_tag: str) -> None:

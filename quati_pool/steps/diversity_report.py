@@ -55,6 +55,7 @@ def as_data(result: BuildResult) -> dict[str, Any]:
             "pairs": len(result.pool),
             "queries": diversity.queries,
             "queries_without_pairs": list(result.queries_without_pairs),
+            "without_text": result.without_text,
             "returned_pairs": diversity.union.pairs,
             "extra_pairs": diversity.extra,
             "unique_pairs": diversity.union.unique,

@@ -19,16 +19,23 @@ from quati_pool.judging.base import Judge, Pair, Program
 from quati_pool.judging.llm import Answer, Asking, LlmJudge, Task
 from quati_pool.judging.verdict import Verdict
 from quati_pool.llm.budget import Budget
-from quati_pool.llm.client import Counters, Event
+from quati_pool.llm.client import Counters
+from quati_pool.llm.faults import FatalError
+from quati_pool.llm.prices import Price
 from quati_pool.llm.running import Run
+from quati_pool.llm.secrets import filled, variables
 from quati_pool.records import FAILURES, State
-from quati_pool.steps.asking import check_budget, check_price, prepare, run_through
+from quati_pool.steps import failures
+from quati_pool.steps.asking import check_affordable, check_budget, check_price, heard, prepare, run_through
 from quati_pool.steps.labelers import Graded, Grading, broken_judge, judge_definition
 from quati_pool.steps.listener import Listener
 from quati_pool.steps.pending import Pending, program_answer
+from quati_pool.steps.rereading import Rereading, read_again
 from quati_pool.store.database import Store
 from quati_pool.store.failed_answers import FailedAnswer, failed_answers
+from quati_pool.store.opening import judges_lock_name
 from quati_pool.store.records import Attempt
+from quati_pool.store.rereading import Owner
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,8 @@ class JudgeOptions:
     tpm: int | None = None
     max_passage_tokens: int | None = None
     pool: Path | None = None
+    reread: bool = False
+    """Only read the stored answers by the rules of today, and ask nothing."""
 
 
 DEFAULT = JudgeOptions()
@@ -89,13 +98,23 @@ class Calls:
         self._pay(attempt.cost)
 
 
+@dataclass(frozen=True)
+class Money:
+    """A run's budget, what it spent, and what one more pair needs at most, in US dollars; ``needed`` is 0 where the
+    budget sufficed."""
+
+    budget: float
+    spent: float
+    needed: float
+
+
 @dataclass(frozen=True, eq=False)
 class JudgeReport:
     """A run that is over: where the judge stands over the whole pool, and what this run did.
 
     ``calls`` is None for a judge that makes none. ``ended`` says what ended the run before all pairs
     were asked, ``error`` what went wrong on the way; both are None after a whole run. ``example`` is one of the
-    answers that are no grade, where there are any.
+    answers that are no grade, where there are any. ``money`` is None where the run had no budget.
     """
 
     judge: str
@@ -107,6 +126,11 @@ class JudgeReport:
     ended: Ending | None
     error: BaseException | None
     example: FailedAnswer | None = None
+    money: Money | None = None
+    reread: Rereading | None = None
+    """What became of the stored answers that newer rules had not read yet."""
+    written: Path | None = None
+    """Where the pairs are with their grades, if they came from a file without a workspace."""
 
 
 def pick_judge(config: PoolConfig, name: str | None) -> str:
@@ -135,30 +159,80 @@ class ChosenJudge:
     def alone(self, say: Callable[[str], None]) -> Iterator[None]:
         """One process at a time works for one judge; another waits here, and ``say`` tells for whom."""
         store = self.grading.store
-        with store.lock(f"{self.grading.config.name}.{self.name}", say):
+        with store.lock(judges_lock_name(self.grading.config.name, self.name), say):
             store.register(self.version, "judge", self.definition)
+            former = self._with_keys_written_out()
+            if former is not None:
+                store.rename_version(former, self.version)
             yield
 
-    def pending(self, say: Callable[[str], None], *, dry: bool = False) -> Pending:
-        """What the judge has still to grade."""
+    def as_stored(self) -> ChosenJudge:
+        """The judge under the version that its labels have until it next works."""
+        former = self._with_keys_written_out()
+        known = former is not None and self.grading.store.definition(former) is not None
+        return replace(self, version=former) if former is not None and known else self
+
+    def _with_keys_written_out(self) -> str | None:
+        """The version that the judge had when keys could be written into ``extra_body``; None where it has none that
+        a variable stands for."""
+        body = self.definition.get("extra_body")
+        if not variables(body):
+            return None
+        try:
+            return digest({**self.definition, "extra_body": filled(body, "extra_body")})
+        except FatalError:
+            return None
+
+    def read_again(self, listener: Listener, *, write: bool = True) -> Rereading | None:
+        """Reads the stored answers that were not read by the judge's rules of today, and says what became of them;
+        None where there were none, or where the judge asks no model."""
+        if not isinstance(self.judge, LlmJudge):
+            return None
+        owner = Owner(self.grading.config.name, self.name)
+        reread = read_again(self.grading.store, owner, self.version, self.judge.reading, listener, write=write)
+        if not reread.total:
+            return None
+        if reread.doubtful:
+            pooled = self.pending(listener.say, dry=True).pooled(reread.doubtful)
+            reread.doubtful = {key: cost for key, cost in reread.doubtful.items() if key in pooled}
+        listener.say(reread.words(self.name))
+        return reread
+
+    def pending(self, say: Callable[[str], None], *, dry: bool = False, reread: Rereading | None = None) -> Pending:
+        """What the judge has still to grade; with ``dry`` nothing is written, and labels say what they did in
+        ``reread``."""
         samples, aggregate = self.settings.samples, self.settings.aggregate
-        return Pending(self.grading, self.name, self.judge, self.version, samples, aggregate, say, dry=dry)
+        otherwise = reread.changed if dry and reread else None
+        return Pending(
+            self.grading,
+            self.name,
+            self.judge,
+            self.version,
+            samples,
+            aggregate,
+            say,
+            dry=dry,
+            read_otherwise=otherwise,
+        )
 
     def failed_answer(self, failed: Graded | None) -> FailedAnswer | None:
         """What the judge answered last of a pair that it gave no grade."""
         if failed is None:
             return None
         found = failed_answers(self.grading.store, self.grading.config.name, self.name, self.version, [failed.query_id])
-        return found.get((failed.query_id, failed.doc_id))
+        answer = found.get((failed.query_id, failed.doc_id))
+        if answer is None or not isinstance(self.judge, LlmJudge):
+            return answer
+        return failures.without_thoughts(answer, self.judge.reading.thoughts)
 
 
 @contextmanager
-def chosen_judge(config_path: Path, name: str | None, options: JudgeOptions) -> Iterator[ChosenJudge]:
+def chosen_judge(config: Path | PoolConfig, name: str | None, options: JudgeOptions) -> Iterator[ChosenJudge]:
     """The judge that is named, or the only one, as ``options`` have it ask; its store is open meanwhile.
 
     Raises QuatiPoolError where there is none, or where it cannot work.
     """
-    config = load_config(config_path)
+    config = load_config(config) if isinstance(config, Path) else config
     name = pick_judge(config, name)
     with Store.open(config.labels.url, config.folder) as store:
         grading = Grading(config, store, options.pool)
@@ -181,23 +255,27 @@ def _adjusted(made: Judge, options: JudgeOptions) -> Judge:
 
 
 def judge(
-    config_path: Path,
+    config: Path | PoolConfig,
     name: str | None,
     listener: Listener,
     options: JudgeOptions = DEFAULT,
     stop: threading.Event | None = None,
 ) -> JudgeReport:
-    """Asks a judge about every pair of the pool that has no grade by it, and stores what it says.
+    """Asks a judge of a ``pool.yaml``, or of what one would hold, about every pair of the pool that has no grade by it,
+    and stores what it says.
 
     One process at a time works for one judge; a second waits, and finds the work done. ``stop``, set
     from another thread, ends the run as Ctrl-C does: what is in flight finishes and is kept.
     Raises QuatiPoolError where nothing can be asked; what goes wrong later is the report's ``error``.
     """
     started = time.monotonic()
-    with chosen_judge(config_path, name, options) as chosen, chosen.alone(listener.say):
+    with chosen_judge(config, name, options) as chosen, chosen.alone(listener.say):
+        reread = chosen.read_again(listener)
         made, pending = chosen.judge, chosen.pending(listener.say)
         work = _Work(pending, options, listener, stop or threading.Event())
-        if isinstance(made, LlmJudge):
+        if options.reread:
+            _check_reread(chosen)
+        elif isinstance(made, LlmJudge):
             work.ask(made)
         elif isinstance(made, Program):
             work.grade(made)
@@ -208,8 +286,14 @@ def judge(
     # Whoever asked for as many pairs as there were has them all.
     ended = work.ended if work.ended == "interrupted" or pending.left else None
     return JudgeReport(
-        chosen.name, chosen.grading.config, chosen.version, pending, work.calls, seconds, ended, work.error, example
-    )
+        chosen.name, chosen.grading.config, chosen.version, pending, work.calls, seconds, ended, work.error, example,
+        work.money, reread,
+    )  # fmt: skip
+
+
+def _check_reread(chosen: ChosenJudge) -> None:
+    if not isinstance(chosen.judge, LlmJudge):
+        raise ConfigError(f"{chosen.name} asks no model, so there are no answers to read again; leave --reread out")
 
 
 def _sound(verdict: Verdict, grades: Container[int]) -> Verdict:
@@ -233,6 +317,7 @@ class _Work:
         self.listener = listener
         self.stop = stop
         self.calls: Calls | None = None
+        self.money: Money | None = None
         self.endpoint: str | None = None
         self.counters = Counters()
         self.ended: Ending | None = None
@@ -280,13 +365,9 @@ class _Work:
         calls = self.calls = Calls()
         budget = Budget(self.options.budget)
 
-        def heard(event: Event) -> None:
-            if event.kind == "dialect":
-                self.listener.say(f"{self.pending.name}: {event.words}")
-
         @asynccontextmanager
         async def connect() -> AsyncIterator[Asking]:
-            async with judge.client(heard) as client:
+            async with judge.client(heard(self.pending.name, self.listener.say)) as client:
                 self.counters = client.counters
                 for cost in await prepare(client, judge.prompt.schema(), price, budget):
                     calls.probe(cost)
@@ -295,8 +376,12 @@ class _Work:
                 self.listener.say(f"{self.pending.name}: asking {self.endpoint}, answers as {client.output}")
                 yield asking
 
-        run = Run(self.pending.tasks(), connect, self._write, judge.parameters.concurrency, self.options.limit)
+        tasks = self._affordable(judge, price, budget.limit) if price and budget.limit else self.pending.tasks()
+        run = Run(tasks, connect, self._write, judge.parameters.concurrency, self.options.limit)
         run_through(run, self.stop, self.listener, self._progress)
+        if budget.limit is not None:
+            calls_a_pair = 1 if judge.parameters.together else self.pending.samples
+            self.money = Money(budget.limit, budget.spent, budget.needed * calls_a_pair)
         self.error = run.error
         if run.interrupted:
             self.ended = "interrupted"
@@ -304,6 +389,16 @@ class _Work:
             self.ended = "budget"
         elif run.limited:
             self.ended = "limit"
+
+    def _affordable(self, judge: LlmJudge, price: Price, budget: float) -> Iterator[list[Task]]:
+        """What is to be asked. Raises QuatiPoolError, before anything is asked, where the budget is too small for the
+        first pair."""
+        first = True
+        for tasks in self.pending.tasks():
+            if tasks and first:
+                first = False
+                check_affordable(budget, sum(price.cost(most) or 0.0 for most in judge.most_of(tasks[0])))
+            yield tasks
 
     def _write(self, landed: Sequence[tuple[Task, Sequence[Answer]]]) -> None:
         entries = [entry for task, answers in landed for entry in self.pending.entries(task, answers, self.endpoint)]

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from quati_pool.config import PoolConfig
 from quati_pool.judging.llm import LlmJudge
 from quati_pool.llm.answers import Usage
 from quati_pool.llm.tokens import ESTIMATED, estimate
@@ -19,10 +20,16 @@ _ASSUMED_OUTPUT = 200
 
 @dataclass(frozen=True)
 class JudgePlan:
-    """``cost`` in US dollars is None where the price is unknown, ``seconds`` where nothing bounds the time."""
+    """``cost`` in US dollars is None where the price is unknown, ``seconds`` where nothing bounds the time.
+
+    ``no_text`` pairs are not asked about; ``with_template_tokens`` are asked again, as their texts are shown otherwise
+    now.
+    """
 
     judge: str
     pairs: int
+    no_text: int
+    with_template_tokens: int
     to_ask: int
     shared: int
     in_batches: int
@@ -34,13 +41,14 @@ class JudgePlan:
     notes: tuple[str, ...]
 
 
-def plan(config_path: Path, name: str | None, listener: Listener, options: JudgeOptions = DEFAULT) -> JudgePlan:
+def plan(config: Path | PoolConfig, name: str | None, listener: Listener, options: JudgeOptions = DEFAULT) -> JudgePlan:
     """Reads the pool as ``judge`` would; needs no key and no server."""
-    with chosen_judge(config_path, name, options) as chosen:
-        pending = chosen.pending(listener.say, dry=True)
+    with chosen_judge(config, name, options) as chosen:
+        chosen = chosen.as_stored()
+        reread = chosen.read_again(listener, write=False)
+        pending = chosen.pending(listener.say, dry=True, reread=reread)
         llm = chosen.judge if isinstance(chosen.judge, LlmJudge) else None
         to_ask = calls = entered = answers = 0
-        how = ""
         for tasks in pending.tasks():
             for task in tasks:
                 if options.limit is not None and to_ask >= options.limit:
@@ -48,22 +56,30 @@ def plan(config_path: Path, name: str | None, listener: Listener, options: Judge
                 to_ask += 1
                 if llm is None:
                     continue
-                size, how = estimate(llm.request(task.pair, task.samples[0]).messages, llm.parameters.model)
+                size = estimate(llm.request(task.pair, task.samples[0]).messages, llm.parameters.model).tokens
                 asked = 1 if llm.parameters.together else len(task.samples)
                 calls += asked
                 entered += size * asked
                 answers += len(task.samples)
         used = chosen.grading.store.usage(chosen.grading.config.name, chosen.name, chosen.version)
-    name = chosen.name
+    name, with_tokens = chosen.name, pending.with_tokens
     pairs = pending.total
     if llm is None:
-        return JudgePlan(name, pairs, to_ask, pending.shared, pending.in_batches, 0, 0, 0, 0.0, None, ())
+        return JudgePlan(
+            name, pairs, pending.without_text, 0, to_ask, pending.shared, pending.in_batches, 0, 0, 0, 0.0, None, ()
+        )
     told = used.answers > 0 and used.output_tokens is not None
     each = used.output_tokens / used.answers if told and used.output_tokens else _ASSUMED_OUTPUT
     left = round(each * answers)
     price = llm.price()
     cost = None if price is None else price.cost(Usage(entered, 0, left, 0))
+    how = estimate("", llm.parameters.model).how
     notes = (
+        *(
+            [f"{with_tokens:,} are asked again, as tokens of chat templates are neutralised in them now"]
+            if with_tokens
+            else []
+        ),
         f"input tokens {how if how == ESTIMATED else 'counted as ' + how}",
         f"output tokens by the mean of {used.answers:,} answers so far"
         if told
@@ -83,13 +99,14 @@ def plan(config_path: Path, name: str | None, listener: Listener, options: Judge
         bounds.append(calls * float(used.seconds.mean()) / parameters.concurrency)
     seconds = max(bounds) if bounds and calls else None
     return JudgePlan(
-        name, pairs, to_ask, pending.shared, pending.in_batches, calls, entered, left, cost, seconds, notes
-    )
+        name, pairs, pending.without_text, with_tokens, to_ask, pending.shared, pending.in_batches, calls, entered,
+        left, cost, seconds, notes,
+    )  # fmt: skip
 
 
 def table(made: JudgePlan) -> Table:
-    headings = ("Judge", "Pairs", "To ask", "Shared", "In batches", "Calls", "Tokens in", "Tokens out")
-    row: list[Cell] = [made.judge, made.pairs, made.to_ask, made.shared, made.in_batches, made.calls]
+    headings = ("Judge", "Pairs", "No text", "To ask", "Shared", "In batches", "Calls", "Tokens in", "Tokens out")
+    row: list[Cell] = [made.judge, made.pairs, made.no_text, made.to_ask, made.shared, made.in_batches, made.calls]
     row += [made.input_tokens, made.output_tokens]
     columns = [*map(Column, headings), Column("US$", 2), Column("Minutes", 1)]
     cost = "unknown" if made.cost is None else made.cost

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from quati_pool.llm.faults import one_line
 from quati_pool.records import State
 from quati_pool.render.tables import Cell, Column, Table
 from quati_pool.steps import failures
@@ -15,6 +18,8 @@ from quati_pool.steps.judge import JudgeReport
 from quati_pool.steps.standing import Standing
 
 _UNKNOWN = "unknown"
+# Names of models below a table.
+_MODELS = 5
 
 
 def summary(report: JudgeReport) -> str | None:
@@ -38,7 +43,10 @@ def tables(report: JudgeReport) -> list[Table]:
             calls.unknown,
             np.frombuffer(calls.seconds),
         )
-        models = ", ".join(f"{model} ({count:,})" for model, count in calls.models.most_common())
+        names = Counter(models_shown(calls.models)).most_common()
+        models = ", ".join(f"{model} ({count:,})" for model, count in names[:_MODELS])
+        if len(names) > _MODELS:
+            models += f" and {len(names) - _MODELS:,} others"
         outputs = ", ".join(calls.outputs)
         made.append(call_table([row], f"This run alone, by {models or 'no model'}, as {outputs or 'nothing'}."))
     return made
@@ -47,7 +55,7 @@ def tables(report: JudgeReport) -> list[Table]:
 def grade_table(standings: Mapping[str, Standing], grades: Mapping[int, str]) -> Table:
     """How many pairs each labeler gave each grade."""
     found = sorted(set(grades).union(*(standing.grades for standing in standings.values())))
-    names = [f"{grade} {grades[grade]}" if grade in grades else str(grade) for grade in found]
+    names = [" ".join(dict.fromkeys([str(grade), grades.get(grade, str(grade))])) for grade in found]
     rows: list[list[Cell]] = [
         [name, standing.pairs, *(standing.grades[grade] for grade in found)] for name, standing in standings.items()
     ]
@@ -108,9 +116,12 @@ def as_data(report: JudgeReport) -> dict[str, Any]:
         "shared": pending.shared,
         "truncated_passages": pending.truncated,
         "in_batches": pending.in_batches,
+        "with_template_tokens": pending.with_tokens,
+        "reread": report.reread and report.reread.as_data(),
         "cost": 0.0,
         "seconds": round(report.seconds, 3),
         "ended": report.ended,
+        **({"output": str(report.written)} if report.written else {}),
     }
     if calls is not None:
         data["cost"] = None if calls.unknown else calls.cost
@@ -121,12 +132,22 @@ def as_data(report: JudgeReport) -> dict[str, Any]:
             "known_cost": calls.cost,
             "attempts_of_unknown_cost": calls.unknown,
             "latency": latency_data(np.frombuffer(calls.seconds)),
-            "models": dict(calls.models),
+            "models": models_shown(calls.models),
             "output": dict(calls.outputs),
         }
+        if report.money is not None:
+            data["budget"] = asdict(report.money)
         if calls.unknown:
             data["undefined"] = {"cost": f"the cost of {calls.unknown} attempts is unknown"}
     return data
+
+
+def models_shown(models: Mapping[str, int]) -> dict[str, int]:
+    """Calls by the model that servers say answered them, its name fit to be printed."""
+    shown: Counter[str] = Counter()
+    for model, calls in models.items():
+        shown[one_line(model, most=80)] += calls
+    return dict(shown)
 
 
 def standing_data(standing: Standing) -> dict[str, Any]:

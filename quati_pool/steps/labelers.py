@@ -20,7 +20,9 @@ from quati_pool.files.artefacts import digest, file_digest, unfinished
 from quati_pool.files.pools import PooledPair, read_pool
 from quati_pool.judging.aggregation import METHODS
 from quati_pool.judging.base import Judge, Pair, Program, Setting
-from quati_pool.judging.llm import LlmJudge
+from quati_pool.judging.llm import LlmJudge, as_fenced
+from quati_pool.judging.prompts import reading_of
+from quati_pool.judging.verdict import Reading
 from quati_pool.records import FAILURES, State
 from quati_pool.registry import JUDGES, nearest
 from quati_pool.steps.inputs import load_queries
@@ -33,7 +35,7 @@ from quati_pool.workspace import Workspace
 
 # Pairs whose labels are looked up at a time.
 _CHUNK = 512
-_CUT = "shown_characters"
+SHOWN_CHARACTERS = "shown_characters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +158,11 @@ class Grading:
         if isinstance(settings, JudgeConfig):
             made = make_judge(self.config, settings)
             version = judge_version(settings, made)
-            shows = isinstance(made, LlmJudge) and made.prompt.uses_narrative
-            return StoredLabeler(self, name, "judge", version, settings.samples, settings.aggregate, shows)
+            known = StoredLabeler(self, name, "judge", version, settings.samples, settings.aggregate, narrative=False)
+            if not isinstance(made, LlmJudge):
+                return known
+            prompt = made.prompt
+            return replace(known, narrative=prompt.uses_narrative, fenced=prompt.fenced, reading=made.reading)
         found = self._stored_labeler(name)
         if found is None and People(self.store, self.config.name).named(name) is not None:
             raise ConfigError(f"{name} has graded nothing yet; run: quati-pool annotate")
@@ -174,19 +179,27 @@ class Grading:
 
     def _stored_labeler(self, name: str) -> StoredLabeler | None:
         """Whom only the store knows; None where it does not."""
-        for found in self.stored():
-            if found.labeler_id == name:
-                version = people_version(self.config) if found.kind == "assessor" else found.version
-                return StoredLabeler(self, name, found.kind, version)
-        return None
+        found = next((found for found in self.stored() if found.labeler_id == name), None)
+        if found is None:
+            return None
+        if found.kind == "assessor":
+            return StoredLabeler(self, name, found.kind, people_version(self.config))
+        prompt = (self.store.definition(found.version) or {}).get("prompt")
+        if not isinstance(prompt, Mapping) or not prompt.keys() >= {"answer", "grades", "fenced"}:
+            return StoredLabeler(self, name, found.kind, found.version)
+        return StoredLabeler(
+            self, name, found.kind, found.version, fenced=bool(prompt["fenced"]), reading=reading_of(prompt)
+        )
 
 
 @dataclass(frozen=True)
 class StoredLabeler:
     """A judge or a person, whose labels are in the store.
 
-    ``aggregate`` is None where nothing says how several samples of a pair become one grade, and
-    ``narrative`` says whether the labeler sees it, None where that is not known.
+    ``aggregate`` is None where nothing says how several samples of a pair become one grade,
+    ``narrative`` says whether the labeler sees it, None where that is not known, and ``fenced`` whether texts are
+    shown to it without tokens of chat templates. ``reading`` is how a model's answers are read, as far as that is
+    known; None where no model was asked.
     """
 
     grading: Grading
@@ -196,14 +209,24 @@ class StoredLabeler:
     samples: int = 1
     aggregate: str | None = None
     narrative: bool | None = None
+    fenced: bool = False
+    reading: Reading | None = None
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        return [self._graded(pair, rows) for pair, rows in self._rows(pairs)]
+
+    def behind(self, pairs: Sequence[Pair]) -> list[dict[int, CurrentLabel]]:
+        """For each pair, in their order, the labels that its grade is made of, by sample."""
+        wanted = range(1, self.samples + 1)
+        counting = [{row.sample: row for row in self.counting(pair, rows)} for pair, rows in self._rows(pairs)]
+        return [{sample: labels[sample] for sample in wanted if sample in labels} for labels in counting]
+
+    def _rows(self, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Sequence[CurrentLabel]]]:
         query_ids = list(dict.fromkeys(pair.query_id for pair in pairs))
-        rows = self.grading.current(self.name, self.kind, self.version, query_ids)
         by_pair: dict[tuple[str, str], list[CurrentLabel]] = {}
-        for row in rows:
+        for row in self.grading.current(self.name, self.kind, self.version, query_ids):
             by_pair.setdefault((row.query_id, row.doc_id), []).append(row)
-        return [self._graded(pair, by_pair.get((pair.query_id, pair.doc_id), ())) for pair in pairs]
+        return ((pair, by_pair.get((pair.query_id, pair.doc_id), ())) for pair in pairs)
 
     def _graded(self, pair: Pair, rows: Sequence[CurrentLabel]) -> Graded:
         current = {}
@@ -215,7 +238,7 @@ class StoredLabeler:
                     "declare it under judges: in pool.yaml with samples: and aggregate:"
                 )
             current[row.sample] = (row.status, row.relevance)
-            cut = cut or _CUT in row.extra
+            cut = cut or SHOWN_CHARACTERS in row.extra
             revealed = row.phase == "revealed"
         graded = joined(pair.query_id, pair.doc_id, current, self.samples, self.aggregate or "mean")
         return replace(graded, cut=cut, revealed=revealed) if cut or revealed else graded
@@ -228,12 +251,14 @@ class StoredLabeler:
 
     def _is_current(self, row: CurrentLabel, pair: Pair) -> bool:
         """Whether a label was given for the texts that the pair has now, as its labeler was shown them."""
-        text = pair.text[: row.extra.get(_CUT)]
+        pair = pair._replace(text=pair.text[: row.extra.get(SHOWN_CHARACTERS)])
+        if self.fenced:
+            pair = as_fenced(pair)
         shown = []
         if self.narrative is not True or pair.narrative is None:
-            shown.append(content_sha(pair.query, text))
+            shown.append(content_sha(pair.query, pair.text))
         if self.narrative is not False and pair.narrative is not None:
-            shown.append(content_sha(pair.query, text, pair.narrative))
+            shown.append(content_sha(pair.query, pair.text, pair.narrative))
         return row.content_sha in shown
 
 
@@ -338,7 +363,7 @@ def joined(
 
 def _precedence(row: CurrentLabel) -> tuple[bool, int]:
     """A failure never replaces an ok, else the later label counts, over passages cut differently too."""
-    return row.status not in FAILURES, row.seq
+    return row.status not in FAILURES, row.answer
 
 
 def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:

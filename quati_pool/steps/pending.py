@@ -7,12 +7,15 @@ grade that this judge has given to the same texts before, in any collection of t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from quati_pool.files.artefacts import digest
 from quati_pool.files.pools import PooledPair, pick_pool_rows
@@ -20,14 +23,16 @@ from quati_pool.judging.base import Judge, Pair
 from quati_pool.judging.llm import Answer, LlmJudge, Task, Try
 from quati_pool.judging.verdict import Verdict
 from quati_pool.records import State
-from quati_pool.steps.labelers import Grading, chunks, joined
-from quati_pool.steps.shown import NONE, grades, shown_blocks
+from quati_pool.steps.labelers import SHOWN_CHARACTERS, Graded, Grading, chunks, joined
+from quati_pool.steps.rereading import Key, details_after, read_tries
+from quati_pool.steps.shown import KEYS, NONE, grades, shown_blocks
 from quati_pool.steps.standing import Standing
 from quati_pool.store.records import Attempt, CurrentLabel, Entry, Label, content_sha
+from quati_pool.store.rereading import stored_tries
 from quati_pool.workspace import Workspace
 
 # Raised when the same pool and judge are shown otherwise.
-_SHOWN_FORMAT = 1
+_SHOWN_FORMAT = 2
 
 Samples = dict[int, tuple[State, int | None]]
 
@@ -58,11 +63,14 @@ class Pending:
         say: Callable[[str], None],
         *,
         dry: bool = False,
+        read_otherwise: Mapping[Key, tuple[State, int | None]] | None = None,
     ) -> None:
+        """With ``dry`` nothing is written; ``read_otherwise`` has what labels will say once they are read again."""
         self.grading = grading
         self.name = name
         self.judge = judge
         self.version = version
+        self.reading = judge.reading.version if isinstance(judge, LlmJudge) else None
         self.samples = samples
         self._wanted = range(1, samples + 1)
         self.aggregate = aggregate
@@ -71,10 +79,14 @@ class Pending:
         self.shared = 0
         self.truncated = 0
         self.in_batches = 0
+        self.without_text = 0
+        self.with_tokens = 0
+        """Pairs that have a grade from before tokens of chat templates were neutralised in them."""
         self.left = 0
         """Pairs that should have been asked about and were not when ``close`` was called."""
         self._closing = False
         self._dry = dry
+        self._read_otherwise = read_otherwise or {}
         self._open: dict[tuple[str, str], _Open] = {}
         self._twins: dict[tuple[str, str], list[_Open]] = {}
         self._lock = threading.RLock()
@@ -86,10 +98,21 @@ class Pending:
             "pool": workspace.input_digest(grading.pool),
             "narratives": digest(dict(self._narratives)),
             "max_passage_tokens": judge.parameters.max_passage_tokens if isinstance(judge, LlmJudge) else None,
+            "fenced": isinstance(judge, LlmJudge) and judge.prompt.fenced,
         }
         self.total, self._blocks = shown_blocks(workspace, grading.pool, key, self._content, say)
         rows = groupby(pick_pool_rows(grading.pool, self._unfinished()), lambda pair: pair.query_id)
         self._chunks = chunks((list(pairs) for _, pairs in rows), self._narratives)
+
+    def pooled(self, keys: Collection[Key]) -> set[Key]:
+        """Those of some samples of pairs that are wanted of pairs as the pool has them now; instead of ``tasks``."""
+        wanted = {key[:3] for key in keys}
+        contents = pa.array({content for *_, content in wanted}, pa.string())
+        found = set()
+        for block in self._blocks:
+            some = block.filter(pc.and_(block.column("has_text"), pc.is_in(block.column("content_sha"), contents)))
+            found |= wanted.intersection(zip(*(some.column(name).to_pylist() for name in KEYS), strict=True))
+        return {key for key in keys if key[:3] in found and key[3] in self._wanted}
 
     def _shows_narratives(self) -> bool:
         return isinstance(self.judge, LlmJudge) and self.judge.prompt.uses_narrative
@@ -100,10 +123,7 @@ class Pending:
 
     def _shown(self, pair: Pair) -> tuple[Pair, int | None]:
         """The pair as the judge sees it, and how many characters of its passage, where it is cut."""
-        if not isinstance(self.judge, LlmJudge):
-            return pair, None
-        shown = self.judge.shown(pair)
-        return shown, len(shown.text) if len(shown.text) < len(pair.text) else None
+        return self.judge.shown(pair) if isinstance(self.judge, LlmJudge) else (pair, None)
 
     def _unfinished(self) -> Iterator[int]:
         """The lines of the pool whose pairs lack a grade; the others are counted on the way."""
@@ -111,7 +131,10 @@ class Pending:
         for block in self._blocks:
             query_ids = block.column("query_id").unique().to_pylist()
             labels = self.grading.store.table(collection, self.name, version, query_ids=query_ids)
+            if self.judge.by_content:
+                block = self._pass_without_text(block, labels)
             found = grades(block, labels, self.samples)
+            self._correct(block, found)
             lacking = (found == NONE).any(axis=1)
             finished = block.filter(pa.array(~lacking))
             with self._lock:
@@ -126,6 +149,36 @@ class Pending:
                 self._pass_over(block.filter(pa.array(lacking)), labels)
             else:
                 yield from lines
+
+    def _pass_without_text(self, block: pa.RecordBatch, labels: pa.Table) -> pa.RecordBatch:
+        """The pairs that have a passage's text; the others get a label that says so, and are asked nowhere."""
+        without = block.filter(pc.invert(block.column("has_text"))).to_pylist()
+        if not without:
+            return block
+        known = labels.filter(pc.equal(labels["status"], State.no_text.value))
+        there = set(zip(*(known[name].to_pylist() for name in ("query_id", "doc_id", "content_sha")), strict=True))
+        entries = []
+        with self._lock:
+            for row in without:
+                ids = (row["query_id"], row["doc_id"])
+                self.without_text += 1
+                self.standing.add(Graded(*ids, State.no_text, None))
+                if (*ids, row["content_sha"]) not in there:
+                    entries.append(Entry(label=self._label(*ids, row["content_sha"], 1, State.no_text)))
+        if entries and not self._dry:
+            self.grading.store.append(entries)
+        return block.filter(block.column("has_text"))
+
+    def _correct(self, block: pa.RecordBatch, found: npt.NDArray[np.int64]) -> None:
+        """Puts what labels will say once they are read again into their grades."""
+        if not self._read_otherwise:
+            return
+        for place, row in enumerate(block.to_pylist()):
+            for sample in self._wanted:
+                key = (row["query_id"], row["doc_id"], row["content_sha"], sample)
+                if key in self._read_otherwise:
+                    grade = self._read_otherwise[key][1]
+                    found[place, sample - 1] = NONE if grade is None else grade
 
     def _pass_over(self, block: pa.RecordBatch, labels: pa.Table) -> None:
         """Counts pairs that will not be asked about as they stand."""
@@ -214,20 +267,31 @@ class Pending:
         shown, cut = self._shown(pair)
         content = content_sha(shown.query, shown.text, shown.narrative)
         samples: Samples = {row.sample: (row.status, row.relevance) for row in rows if row.content_sha == content}
+        for sample in self._wanted if self._read_otherwise else ():
+            key = (pair.query_id, pair.doc_id, content, sample)
+            if key in self._read_otherwise:
+                samples[sample] = self._read_otherwise[key]
         missing = tuple([s for s in self._wanted if s not in samples or samples[s][0] is not State.ok])
+        if missing and (shown.query, shown.text, shown.narrative) != (pair.query, pair.text[:cut], pair.narrative):
+            self.with_tokens += self._graded_with_tokens(pair._replace(text=pair.text[:cut]), rows)
         return _Open(shown, content, cut, samples, missing)
+
+    def _graded_with_tokens(self, pair: Pair, rows: Sequence[CurrentLabel]) -> bool:
+        narrative = pair.narrative if self._shows_narratives() else None
+        former = content_sha(pair.query, pair.text, narrative)
+        return any(row.status is State.ok and row.content_sha == former for row in rows)
 
     def _share(self, wanting: Sequence[_Open]) -> list[_Open]:
         """Takes the grades that the same texts have already; what remains to be asked is returned."""
-        found = self.grading.store.shareable(self.version, list({item.content for item in wanting}))
+        found = self._shareable(list({item.content for item in wanting}))
         entries, remaining = [], []
         for item in wanting:
             here = {sample: found[item.content, sample] for sample in item.missing if (item.content, sample) in found}
             for sample, origin in here.items():
                 item.samples[sample] = (State.ok, origin.relevance)
-                expected = origin.extra.get("expected_grade")
-                label = self._label(item, sample, State.ok, origin.relevance, expected)
-                entries.append(Entry(label=replace(label, shared_from=origin.seq)))
+                details = {name: value for name, value in origin.extra.items() if name != SHOWN_CHARACTERS}
+                label = self._label_of(item, sample, State.ok, origin.relevance, details)
+                entries.append(Entry(label=replace(label, shared_from=origin.origin)))
             missing = tuple(sample for sample in item.missing if sample not in here)
             if missing:
                 remaining.append(replace(item, missing=missing))
@@ -237,6 +301,22 @@ class Pending:
         if entries and not self._dry:
             self.grading.store.append(entries)
         return remaining
+
+    def _shareable(self, contents: Sequence[str]) -> dict[tuple[str, int], CurrentLabel]:
+        """The grades of these texts by (content_sha, sample), as the judge reads answers now: those of another
+        collection may have been read otherwise."""
+        found = self.grading.store.shareable(self.version, contents)
+        if not isinstance(self.judge, LlmJudge):
+            return found
+        otherwise = {key: label for key, label in found.items() if label.reading != self.reading}
+        tries = stored_tries(self.grading.store, {label.origin for label in otherwise.values()})
+        for key, label in otherwise.items():
+            verdict = read_tries(tries[label.origin], self.judge.reading) if label.origin in tries else None
+            if verdict is None or verdict.status is not State.ok:
+                del found[key]
+            else:
+                found[key] = label._replace(relevance=verdict.relevance, extra=details_after(label, verdict))
+        return found
 
     def twins(self, task: Task) -> list[str]:
         """The doc_ids of the pairs that take over a task's grades."""
@@ -255,10 +335,10 @@ class Pending:
         entries = []
         for answer in answers:
             verdict = answer.verdict
-            told = (answer.sample, verdict.status, verdict.relevance, answer.expected)
-            label = self._label(item, *told, verdict.rationale or verdict.problem)
+            said = (answer.sample, verdict.status, verdict.relevance, answer.details)
+            label = self._label_of(item, *said, verdict.rationale or verdict.problem)
             attempts = tuple(attempt_of(number, made, endpoint) for number, made in enumerate(answer.tries, 1))
-            sharers = tuple(self._label(twin, *told) for twin in twins)
+            sharers = tuple(self._label_of(twin, *said) for twin in twins)
             entries.append(Entry(label=label, attempts=attempts, sharers=sharers))
         return entries
 
@@ -283,36 +363,40 @@ class Pending:
     def _add(self, query_id: str, doc_id: str, samples: Samples) -> None:
         self.standing.add(joined(query_id, doc_id, samples, self.samples, self.aggregate))
 
-    def _label(
+    def _label_of(
         self,
         item: _Open,
         sample: int,
         status: State,
         relevance: int | None,
-        expected: float | None,
+        details: Mapping[str, Any],
         rationale: str | None = None,
     ) -> Label:
         """A label of the item; the rationale of a shared grade stays with the label it is shared from."""
+        label = self._label(item.pair.query_id, item.pair.doc_id, item.content, sample, status, relevance)
+        return replace(label, rationale=rationale, extra=label_extra(item.cut, details), reading=self.reading)
+
+    def _label(
+        self, query_id: str, doc_id: str, content: str, sample: int, status: State, relevance: int | None = None
+    ) -> Label:
         return Label(
             collection=self.grading.config.name,
             labeler_id=self.name,
             kind="judge",
             version=self.version,
-            query_id=item.pair.query_id,
-            doc_id=item.pair.doc_id,
-            content_sha=item.content,
+            query_id=query_id,
+            doc_id=doc_id,
+            content_sha=content,
             sample=sample,
             status=status,
             relevance=relevance,
-            rationale=rationale,
-            extra=label_extra(item.cut, expected),
         )
 
 
-def label_extra(cut: int | None, expected: float | None) -> dict[str, Any]:
-    """What a label records besides: how much of its passage was shown, and the expected grade."""
-    told = {"shown_characters": cut, "expected_grade": expected}
-    return {name: value for name, value in told.items() if value is not None}
+def label_extra(cut: int | None, details: Mapping[str, Any]) -> dict[str, Any]:
+    """What a label records besides: how many characters of its passage were shown, where it was cut, and what came
+    with the grade."""
+    return dict(details) if cut is None else {SHOWN_CHARACTERS: cut, **details}
 
 
 def program_answer(verdict: Verdict) -> list[Answer]:
@@ -343,4 +427,6 @@ def attempt_of(number: int, made: Try, endpoint: str | None) -> Attempt:
         cost=made.cost,
         seconds=source.seconds if source else None,
         retries=source.retries if source else 0,
+        extra={"notes": list(made.notes)} if made.notes else {},
+        thoughts=choice.thoughts if choice else None,
     )

@@ -15,7 +15,7 @@ from quati_pool.files.lines import read_lines
 from quati_pool.pooling.diversity import diversity
 from quati_pool.pooling.pool import Pool, growth
 from quati_pool.records import Ids, Run, code_ids
-from quati_pool.steps.build import BuildResult
+from quati_pool.steps.build import BuildResult, pairs_without_text
 
 
 def read_ledger(path: Path) -> Pool:
@@ -61,4 +61,4 @@ def built(config: PoolConfig, path: Path, runs: Sequence[Run]) -> BuildResult:
     feeding = {run_tag for run_tag, depth in zip(pool.run_tags, pool.depths.tolist(), strict=True) if depth}
     fed = [run for run in runs if run.run_tag in feeding]
     sizes = growth(fed) if fed and len(fed) == len(feeding) else np.empty(0, dtype=np.int64)
-    return BuildResult(config, pool, diversity(pool), sizes, None, ())
+    return BuildResult(config, pool, diversity(pool), sizes, None, (), pairs_without_text(path))

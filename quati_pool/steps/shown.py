@@ -15,16 +15,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quati_pool.files.artefacts import Key, digest, locked, stale, write_file
-from quati_pool.files.pools import PooledPair, read_pool_rows
+from quati_pool.files.pools import PooledPair, has_text, read_pool_rows
 from quati_pool.records import State
 from quati_pool.workspace import Workspace
 
 # Pairs that are compared at a time; the pairs of a query stay together.
 _BLOCK = 8192
-_KEYS = ("query_id", "doc_id", "content_sha")
+KEYS = ("query_id", "doc_id", "content_sha")
 NONE = np.iinfo(np.int64).min
 SCHEMA = pa.schema(
-    [("line", pa.int64()), ("query_id", pa.string()), ("doc_id", pa.string()), ("content_sha", pa.string())]
+    [
+        ("line", pa.int64()),
+        ("query_id", pa.string()),
+        ("doc_id", pa.string()),
+        ("content_sha", pa.string()),
+        ("has_text", pa.bool_()),
+    ]
 )
 
 
@@ -46,21 +52,21 @@ def shown_blocks(
 
 
 def _fill(path: Path, pool: Path, content: Callable[[PooledPair], str]) -> dict[str, int]:
-    rows: list[tuple[int, str, str, str]] = []
+    rows: list[tuple[int, str, str, str, bool]] = []
     count = 0
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
         for line, pair in read_pool_rows(pool):
             if len(rows) >= _BLOCK and pair.query_id != rows[-1][1]:
                 writer.write_batch(_batch(rows))
                 rows = []
-            rows.append((line, pair.query_id, pair.doc_id, content(pair)))
+            rows.append((line, pair.query_id, pair.doc_id, content(pair), has_text(pair.text)))
             count += 1
         if rows:
             writer.write_batch(_batch(rows))
     return {"pairs": count}
 
 
-def _batch(rows: list[tuple[int, str, str, str]]) -> pa.RecordBatch:
+def _batch(rows: list[tuple[int, str, str, str, bool]]) -> pa.RecordBatch:
     return pa.record_batch([pa.array(column) for column in zip(*rows, strict=True)], schema=SCHEMA)
 
 
@@ -71,8 +77,8 @@ def grades(block: pa.RecordBatch, labels: pa.Table, samples: int) -> npt.NDArray
     ok = labels.filter(pc.equal(labels["status"], State.ok.value))
     if not len(ok):
         return found
-    ours = _joined([block.column(name) for name in _KEYS])
-    theirs = _joined([ok[name] for name in _KEYS])
+    ours = _joined([block.column(name) for name in KEYS])
+    theirs = _joined([ok[name] for name in KEYS])
     row = pc.fill_null(pc.index_in(theirs, value_set=ours), -1).to_numpy()
     sample = ok["sample"].to_numpy()
     kept = (row >= 0) & (sample <= samples)

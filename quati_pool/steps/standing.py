@@ -57,7 +57,7 @@ class Standing:
                 self._several += 1
                 self._unanimous += len(set(graded.samples)) == 1
                 self._range += max(graded.samples) - min(graded.samples)
-        elif (graded.status is None or graded.status in _NO_GRADE_YET) and self._keeps_names:
+        elif self._lacks(graded.status) and self._keeps_names:
             self.lacking.append(graded)
 
     def add_ok(self, relevance: npt.NDArray[np.int64]) -> None:
@@ -68,6 +68,10 @@ class Standing:
         self.states[State.ok] += len(relevance)
         for grade, count in zip(*np.unique(relevance, return_counts=True), strict=True):
             self.grades[int(grade)] += int(count)
+
+    def _lacks(self, status: State | None) -> bool:
+        """Whether a pair of this state is named; one without text only in a list of all, as it holds up nothing."""
+        return status is None or status in _NO_GRADE_YET or (self._named is None and status is State.no_text)
 
     @property
     def _keeps_names(self) -> bool:

@@ -12,11 +12,13 @@ from streamlit.testing.v1.element_tree import TextArea
 from annotator_app import context, words
 from quati_pool.annotation.codes import token_sha
 from quati_pool.annotation.patterns import Finding
+from quati_pool.records import State
 from quati_pool.steps.annotation import dashboard as boards
 from quati_pool.steps.annotation import reviewing
 from quati_pool.steps.annotation.dashboard import dashboard
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.errors import StoreError
+from quati_pool.store.records import Attempt
 from tests.annotator_app.opened import shown
 from tests.patience import PATIENCE
 from tests.steps.annotation.disputes import Tokens, disputed, told
@@ -58,6 +60,17 @@ def test_a_lead_sees_everybodys_labels_and_the_judges_reason(here: Here, monkeyp
     text = shown(page("review", tokens.lia, monkeypatch))
     for part in ("bia of d1", "gpt of d0", "3 apart", "Broken text", "3 Perfectly relevant"):
         assert part in text
+
+
+def test_what_a_judge_thought_is_folded_away_and_escaped(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, tokens = here
+    answer = '<think><script>x</script> 3?</think>{"Pontuação": 3}'
+    told(desk, "gpt", "q0", "d1", 3, attempts=(Attempt(number=1, status=State.ok, answer=answer),))
+    text = shown(page("review", tokens.lia, monkeypatch))
+    assert "<summary>Thoughts before the answer</summary>" in text
+    assert text.count("Thoughts before the answer") == 1
+    assert "&lt;script&gt;x&lt;/script&gt; 3?" in text
+    assert "<script>" not in text
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from quati_pool.records import State
 from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.people import People
+from quati_pool.store.records import Attempt
 from tests.browser.pages import Scheme
 from tests.browser.served import Served, code_for, drawn, let_in, question, served, visitor
 from tests.steps.annotation.disputes import GRADES, told
@@ -62,10 +64,12 @@ class Stage:
 def staged(folder: Path) -> Iterator[Stage]:
     rows = [{**pair(*ids, text), "query": QUERIES[ids[0]]} for ids, text in PASSAGES.items()]
     config = collection(folder, rows)
+    thought = Attempt(number=1, status=State.ok, answer=f"<think>3?\n{HOSTILE}</think> 2")
     with Desk.open(config) as desk:
         for name, grades in GRADES.items():
+            attempts = (thought,) if name == "gpt" else ()
             for ids, relevance in grades.items():
-                told(desk, name, *ids, relevance, rationale=f"{name}: {HOSTILE}")
+                told(desk, name, *ids, relevance, rationale=f"{name}: {HOSTILE}", attempts=attempts)
         assigned(desk, ("ana", "bia"))
     ana, lia = code_for(config, "ana"), code_for(config, "lia", "lead")
     with served(config) as app:

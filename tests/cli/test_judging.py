@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -174,7 +175,7 @@ def test_a_model_behind_the_environments_address(here: Path, cli: Cli, monkeypat
         assert "sk-mine" not in done.out + done.err
         done = cli("judge", "--budget", "0.0001")
         assert done.status == 1
-        assert "the budget of US$ 0.0001 is spent" in done.err
+        assert "the budget of US$ 0.0001 is too small for even one pair, which needs up to US$ 0.00074" in done.err
         (here / "pool.yaml").write_text(
             (here / "pool.yaml").read_text(encoding="utf-8").replace("gpt-4o-mini", "gpt-4o"), encoding="utf-8"
         )
@@ -187,6 +188,35 @@ def test_a_model_behind_the_environments_address(here: Path, cli: Cli, monkeypat
         assert "collected" in cli("batch", "status").out
         earlier = json.loads(cli("labels", "--format", "json").out)["earlier_versions"]
         assert [row["labels"] for row in earlier] == [7]
+
+
+@pytest.mark.parametrize("samples", [1, 2])
+def test_the_end_of_a_budget_says_what_is_spent_and_what_one_more_pair_needs(
+    here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, samples: int
+) -> None:
+    prices = "mine: {as_of: 2026-11-01, source: a test, models: {fake-1: {input: 10, output: 1000}}}\n"
+    (here / "prices.yaml").write_text(prices, encoding="utf-8")
+    fake = {"model": "fake-1", "prompt": "quati-pt", "prices": "prices.yaml", "max_tokens": 100}
+    workspace(here, many(1, 40), {"fake": {**fake, "samples": samples, "temperature": 1.0, "concurrency": 1}})
+    with ServerProcess(id_pattern=ID_PATTERN) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+        done = cli("judge", "--budget", "0.01")
+        assert done.status == 1
+        needs = re.escape(f"the budget of US$ 0.01 is too small for even one pair, which needs up to US$ 0.{samples}")
+        advice = "nothing was asked; run the same command again with a larger --budget"
+        assert re.fullmatch(rf"quati-pool: {needs}\d+: {advice}\n", done.err), done.err
+        assert server.log() == []
+        done = cli("judge", "--budget", "1", "--format", "json")
+        assert done.status == 1
+        data = json.loads(done.out)
+        assert data["budget"]["budget"] == 1
+        assert data["cost"] <= data["budget"]["spent"] <= 1 < data["budget"]["spent"] + data["budget"]["needed"]
+        spent = "US$ {spent:.4f} of the budget of US$ 1 is spent, nothing is reserved, and one more pair needs "
+        spent += "up to US$ {needed:.4f}"
+        rest = r"\d\d pairs are still to be asked; run the same command again with a larger --budget\n"
+        line = done.err.splitlines(keepends=True)[-1]
+        assert re.fullmatch(f"quati-pool: {re.escape(spent.format(**data['budget']))}: {rest}", line), line
 
 
 UNREADABLE = [
@@ -236,6 +266,23 @@ def test_judge_says_nothing_of_failures_where_there_are_none(here: Path, cli: Cl
     assert "graded" not in done.err
 
 
+def test_pairs_without_text_are_listed_among_those_without_a_grade_and_counted_in_good_english(
+    here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace(here, [pair("q1", "d0"), pair("q1", "d1", "[[serve: refusal]] x"), pair("q1", "d2", " ")], FAKE)
+    with ServerProcess(id_pattern=ID_PATTERN) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+        said = cli("judge", "fake", "--limit", "1").err.splitlines()
+        assert said[-1] == "1 pair is still to be asked; run the same command again"
+        assert cli("judge", "fake", "--reread").err.splitlines()[-1] == "1 pair is to be asked: quati-pool judge fake"
+        assert cli("judge", "fake", "--reask", "0").status == 0
+    missing = json.loads(cli("labels", "--missing", "--format", "json").out)["labelers"][0]["missing"]
+    assert [(row["doc_id"], row["state"]) for row in missing] == [("d1", "refused"), ("d2", "no_text")]
+    assert missing[1]["problem"] == "the passage has no text"
+    assert "the passage has no text" in cli("labels", "--missing").out
+
+
 def test_batch_collect_says_first_what_has_no_grade_and_shows_an_answer(
     here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,3 +314,59 @@ def test_a_raw_answer_cannot_reach_the_terminal(here: Path, cli: Cli) -> None:
     assert "a" * 200 not in line
     assert line.count("a" * 100) == 1
     assert "no answer" in failures.example("fake", FailedAnswer("q1", "d1", State.failed, "HTTP 500", None))
+
+
+def test_pairs_of_a_file_need_no_workspace(tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    lines = [
+        {"query": "um", "text": "[pair a]"}, {"query": "um", "text": "[[serve: empty]] [pair b]"},
+        {"query": "dois", "text": "[pair c]"},
+    ]  # fmt: skip
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    command = ("judge", "--pairs", "pairs.jsonl", "--model", "fake-1", "--prompt", "quati-en", "-o", "graded.jsonl")
+    with ServerProcess(id_pattern=ID_PATTERN) as server:
+        command = (*command, "--set", f"base_url={server.url}", "--set", "max_tokens=200")
+        planned = cli(*command, "--dry-run", "--format", "json")
+        done = cli(*command, "--limit", "2", "--reask", "0")
+        again = cli(*command, "--format", "json")
+        reread = cli(*command, "--reread")
+    assert reread.err.endswith("\n1 pair is to be asked: run the same command without --reread\n")
+    assert (planned.status, json.loads(planned.out)["to_ask"]) == (0, 3)
+    assert done.status == 0
+    said = done.err.splitlines()
+    assert said[1] == "fake-1: 1 of 3 pairs graded; 1 unparsed, 1 never asked"
+    assert said[2].endswith("unparsed (the answer is empty): ''; all of them: graded.jsonl")
+    assert said[3] == "wrote graded.jsonl: 3 pairs, 1 of them with a grade"
+    assert said[4].startswith("1 pair is still to be asked; run the same command again")
+    data = json.loads(again.out)
+    assert (again.status, data["output"], data["states"]) == (0, "graded.jsonl", {"ok": 2, "unparsed": 1})
+    # What was written is a label file like any other.
+    agreed = cli("agree", "--labels", "a=graded.jsonl", "--labels", "b=graded.jsonl", "--format", "json")
+    assert (agreed.status, json.loads(agreed.out)["pairs"][0]["n"]) == (0, 2)
+
+
+PAIRS = ("--pairs", "p.jsonl", "--model", "m", "--prompt", "quati-en", "-o", "g.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*PAIRS, "lexical"), "NAME: means a workspace, and --pairs does without one; drop one of the two"),
+        ((*PAIRS, "-c", "pool.yaml"), "--config: means a workspace, and --pairs does without one; drop one of the two"),
+        ((*PAIRS, "--pool", "p"), "--pool: means a workspace, and --pairs does without one; drop one of the two"),
+        (PAIRS[:2], "--pairs: needs --model too"),
+        (PAIRS[:4], "--pairs: needs --prompt too"),
+        (PAIRS[:6], "--pairs: needs --output too"),
+        (PAIRS[2:], "--model: goes with --pairs; in a workspace it is set in pool.yaml"),
+        (("--set", "a=b"), "--set: goes with --pairs; in a workspace it is set in pool.yaml"),
+        ((*PAIRS, "--set", "temperature"), "--set: 'temperature' holds no '='"),
+        ((*PAIRS, "--set", "top_p=1", "--set", "top_p=1"), "--set: top_p is set twice; set it once"),
+        ((*PAIRS, "--set", "model=n"), "--set: model has an option of its own: --model"),
+    ],
+)  # fmt: skip
+def test_pairs_and_a_workspace_do_not_mix(here: Path, cli: Cli, arguments: tuple[str, ...], message: str) -> None:
+    done = cli("judge", *arguments)
+    assert (done.status, done.out) == (2, "")
+    assert done.err.splitlines()[-1] == f"Error: Invalid value for {message}"
+    assert not (here / "g.jsonl.labels.db").exists()

@@ -12,8 +12,11 @@ import typer
 from typer.testing import CliRunner
 
 from quati_pool.cli import prompts
+from quati_pool.config import load_config
 from quati_pool.errors import QuatiPoolError
+from quati_pool.judging.base import Setting
 from quati_pool.judging.prompts import bundled_prompts, load_prompt
+from quati_pool.registry import JUDGES
 from tests.judging.released_files import their_messages, write_released_files
 
 IDS = ["binary-pt", "quati-en", "quati-es", "quati-pt", "umbrela-style-en"]
@@ -118,6 +121,112 @@ def test_import_writes_a_prompt_that_show_prints(workspace: Path) -> None:
     assert shown["messages"] == their_messages("q", "p")
     with pytest.raises(QuatiPoolError, match="is there already"):
         run("import", "quati", "-o", "prompts/theirs.yaml")
+
+
+POOL = """\
+name: mine  # kept
+corpus: {path: corpus.jsonl}
+queries: {path: queries.tsv}
+systems:
+  bm25s: {retriever: bm25s}
+
+judges:
+  lexical: {judge: lexical}   # the floor
+measures: [nDCG@10]
+"""
+ENTRY = """\
+  theirs:
+    model: gpt-4-1106-preview
+    prompt: theirs
+    output: text
+    temperature: 0.0
+    top_p: 1.0
+    max_tokens: 500
+    extra_body: {frequency_penalty: 0, presence_penalty: 0}
+"""
+
+
+def test_with_settings_prints_the_judge_to_paste(workspace: Path) -> None:
+    write_released_files(workspace / "quati")
+    (workspace / "pool.yaml").write_text(POOL)
+    out, err = run("import", "quati", "-o", "prompts/theirs.yaml", "--with-settings")
+    assert out.split("\n", 1)[1] == f"for pool.yaml (--judge NAME adds it there):\n\njudges:\n{ENTRY}"
+    assert "quati-pool judge theirs --reask 0" in err
+    assert (workspace / "pool.yaml").read_text() == POOL
+
+
+def test_with_settings_and_a_name_adds_the_judge(workspace: Path) -> None:
+    write_released_files(workspace / "quati")
+    pool = workspace / "ws" / "pool.yaml"
+    pool.parent.mkdir()
+    pool.write_bytes(b"\xef\xbb\xbf" + POOL.replace("\n", "\r\n").encode())
+    pool.chmod(0o640)
+    settings = ("--with-settings", "--judge", "theirs", "-c", "ws/pool.yaml")
+    run("import", "quati", "-o", "ws/prompts/theirs.yaml", *settings)
+    grown = POOL.replace("measures:", f"{ENTRY}measures:").replace("\n", "\r\n")
+    assert pool.read_bytes() == b"\xef\xbb\xbf" + grown.encode()
+    assert pool.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in pool.parent.iterdir()) == ["pool.yaml", "prompts"]
+    config = load_config(pool)
+    made = JUDGES.get("llm")(config.judges["theirs"].parameters, Setting(folder=pool.parent, grades=config.grades))
+    assert made.prompt.messages("q", "p") == their_messages("q", "p")
+
+
+def test_the_prompt_of_the_judge_is_found_wherever_it_was_written(workspace: Path) -> None:
+    write_released_files(workspace / "quati")
+    (workspace / "ws").mkdir()
+    (workspace / "ws" / "pool.yaml").write_text(POOL)
+    settings = ("--with-settings", "--judge", "other", "-c", "ws/pool.yaml", "--model", "o3-mini")
+    run("import", "quati", "-o", "elsewhere/theirs.yaml", *settings)
+    parameters = load_config(workspace / "ws" / "pool.yaml").judges["other"].parameters
+    assert (parameters.prompt, parameters.model) == ("../elsewhere/theirs.yaml", "o3-mini")
+    # What a model that reasons does not take is left out.
+    assert (parameters.output, parameters.max_tokens, parameters.top_p, parameters.extra_body) == (
+        "text",
+        500,
+        None,
+        {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("pool", "name", "message"),
+    [
+        (POOL, "lexical", "pool.yaml:8: judges.lexical: is there already; choose another name with --judge"),
+        (POOL, "a b", "pool.yaml: the judge cannot be added (judges.a b: expected a name of letters, digits, "),
+        (POOL.replace("nDCG@10]", "nDCG@10"), "new", "pool.yaml:10: is not YAML: "),
+        (
+            f"{POOL}...\n".replace("judges:\n  lexical: {judge: lexical}   # the floor\n", ""),
+            "new",
+            "pool.yaml: nothing",
+        ),
+        (
+            f"{POOL}labels: {{files: {{new: new.tsv}}}}\n",
+            "new",
+            "pool.yaml: the judge cannot be added (labels.files.new",
+        ),
+        (None, "new", "pool.yaml: there is no such file; run: quati-pool init DIR"),
+    ],
+)
+def test_a_judge_that_cannot_be_added_leaves_all_as_it_was(
+    workspace: Path, pool: str | None, name: str, message: str
+) -> None:
+    write_released_files(workspace / "quati")
+    if pool is not None:
+        (workspace / "pool.yaml").write_text(pool)
+    with pytest.raises(QuatiPoolError) as error:
+        run("import", "quati", "-o", "prompts/theirs.yaml", "--with-settings", "--judge", name)
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+    assert not (workspace / "prompts").exists()
+    assert pool is None or (workspace / "pool.yaml").read_text() == pool
+
+
+@pytest.mark.parametrize("option", ["--judge", "--model"])
+def test_settings_alone_take_a_judge(workspace: Path, option: str) -> None:
+    write_released_files(workspace / "quati")
+    assert "go with --with-settings" in run("import", "quati", "-o", "theirs.yaml", option, "x", status=2)[1]
+    assert not (workspace / "theirs.yaml").exists()
 
 
 @pytest.mark.parametrize("command", [[], ["show"], ["import"]])

@@ -73,6 +73,8 @@ def without_versions(labels: dict[str, Any]) -> dict[str, Any]:
 def test_all_its_labels_are_counted(workspace: Path, known: dict[str, Any], cli: Cli) -> None:
     done = cli("labels", "-c", workspace / "pool.yaml", "--format", "json")
     now = json.loads(done.out)
+    unread = {row["labeler"]: row.pop("unread_answers") for row in now["labelers"]}
+    assert {name: count for name, count in unread.items() if count} == {"gpt": 25, "narrow": 50, "offline": 25}
     assert without_versions(now) == without_versions(known["labels"])
     was = {row["labeler"]: row["version"] for row in known["labels"]["labelers"]}
     is_now = {row["labeler"]: row["version"] for row in now["labelers"]}

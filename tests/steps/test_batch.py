@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from quati_pool.steps import batch
 from quati_pool.steps.export import export_qrels
 from quati_pool.steps.judge import JudgeOptions, judge
 from quati_pool.steps.listener import Listener
-from tests.llm.server import PROBE, ServerProcess
+from tests.llm.server import PROBE, ServerProcess, grade_of
 from tests.steps.forked_commands import Forks
 from tests.steps.judged import ID_PATTERN, many, pair, rows, workspace
 
@@ -42,6 +43,16 @@ def server(running: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerPro
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     with Forks(tmp_path_factory.mktemp("forks")) as forks:
         yield forks
+
+
+class Heard(Listener):
+    """Keeps what is said."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def say(self, line: str) -> None:
+        self.said.append(line)
 
 
 def collect(config: Path) -> batch.Collected:
@@ -96,6 +107,42 @@ def test_collecting_twice_finds_nothing_more(server: ServerProcess, tmp_path: Pa
     assert rows(tmp_path, "SELECT count(*) FROM labels") == [(6,)]
 
 
+def test_a_strange_line_is_one_strange_answer_and_collecting_goes_on(server: ServerProcess, tmp_path: Path) -> None:
+    ways = {
+        "line_not_json": None,
+        "line_list": None,
+        "line_without_id": None,
+        "line_of_another": None,
+        "line_twice": State.ok,
+        "line_with_error": State.failed,
+        "line_odd_status": State.failed,
+        "line_without_body": State.failed,
+        "line_odd_response": State.failed,
+        "odd_types": State.ok,
+        "odd_counts": State.ok,
+        "odd_choices": State.failed,
+        "error_beside": State.failed,
+        "long_names": State.ok,
+        "thought_alone": State.unparsed,
+    }
+    pairs = [pair("q1", way, f"[[serve: {way}, well]] [pair {way}]") for way in ways]
+    config = workspace(tmp_path, pairs, JUDGES)
+    submit(config)
+    listener = Heard()
+    collected = batch.collect(config, None, listener)
+    assert collected.states == Counter(state for state in ways.values() if state)
+    found = dict(rows(tmp_path, "SELECT doc_id, status FROM labels"))
+    assert found == {way: state.value for way, state in ways.items() if state}
+    (strangers, unanswered) = listener.said
+    assert strangers.endswith(": lines that answer none of its requests, not read: 5")
+    assert "4 of its requests have no answer" in unanswered
+    assert rows(tmp_path, "SELECT status FROM batches") == [("collected",)]
+    submit(config)
+    assert collect(config).states == {State.ok: sum(state is not State.ok for state in ways.values())}
+    graded = dict(rows(tmp_path, "SELECT doc_id, relevance FROM labels WHERE status = 'ok'"))
+    assert graded == {way: grade_of(way) for way in ways}
+
+
 def test_a_batch_under_way_is_left_alone(server: ServerProcess, tmp_path: Path) -> None:
     server.script(id_pattern=ID_PATTERN, polls=2)
     config = workspace(tmp_path, many(1, 3), JUDGES)
@@ -127,6 +174,21 @@ def test_a_batch_of_an_earlier_prompt_is_read_by_that_prompt(server: ServerProce
     assert judge(config, None, Listener()).pending.asked == 4
 
 
+def test_a_passage_without_text_gets_no_grade_from_a_batch_of_before(
+    server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such passages were asked about once."""
+    config = workspace(tmp_path, [pair("q1", "d1"), pair("q1", "empty", " "), pair("q1", "twin", " ")], JUDGES)
+    with monkeypatch.context() as before:
+        before.setattr("quati_pool.steps.shown.has_text", lambda _: True)
+        submit(config)
+    shutil.rmtree(tmp_path / "cache")
+    judge(config, None, Listener())
+    assert collect(config).states == {State.ok: 1, State.no_text: 1}
+    assert export_qrels(config, "fake").standing.states == {State.ok: 1, State.no_text: 2}
+    assert rows(tmp_path, "SELECT count(*) FROM attempts WHERE answer IS NOT NULL") == [(2,)]
+
+
 def test_a_batch_costs_what_the_model_costs_that_was_asked(server: ServerProcess, tmp_path: Path) -> None:
     config = workspace(tmp_path, many(1, 2), {"fake": {"model": "gpt-4o", "prompt": "quati-pt"}})
     submit(config)
@@ -137,6 +199,16 @@ def test_a_batch_costs_what_the_model_costs_that_was_asked(server: ServerProcess
     )
     # gpt-4o: 2.50, cached 1.25 and 10 dollars a million tokens, half of it in a batch.
     assert cost == pytest.approx(((entered - cached) * 2.5 + cached * 1.25 + left * 10) / 2e6)
+
+
+@pytest.mark.parametrize("way", ["usage_low", "usage_negative"])
+def test_an_answer_of_a_batch_costs_no_less_than_its_text(server: ServerProcess, tmp_path: Path, way: str) -> None:
+    config = workspace(tmp_path, [pair("q1", "d1", f"[[serve: {way}]] [pair p]")], JUDGES)
+    submit(config)
+    collect(config)
+    ((cost,),) = rows(tmp_path, "SELECT cost FROM attempts")
+    # gpt-4o-mini: 0.60 dollars a million tokens, half of it in a batch; the answer has some 50.
+    assert cost is None if way == "usage_negative" else cost > 50 * 0.6 / 2e6
 
 
 def test_attempts_name_the_form_that_the_batch_asked_for(server: ServerProcess, tmp_path: Path) -> None:

@@ -83,7 +83,9 @@ def test_counts_in_sidecars(finished: Path) -> None:
         counts = {"documents": sum(map(len, run.values())), "queries": len(run)}
         assert sidecar(finished / "runs" / f"{tag}.trec.gz")["counts"] == counts
     pool = read_pool(finished)
-    assert sidecar(finished / "pool.jsonl.gz")["counts"] == {"pairs": len(pool), "queries": len(QUERIES)}
+    assert sidecar(finished / "pool.jsonl.gz")["counts"] == {
+        "pairs": len(pool), "queries": len(QUERIES), "without_text": 0,
+    }  # fmt: skip
     (store,) = (path for path in finished.glob("cache/corpus/*") if path.is_dir())
     meta = sidecar(store)
     assert meta["counts"] == {"passages": 60}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import types
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,15 +23,18 @@ from quati_pool.llm.limits import Limits
 from quati_pool.llm.retries import Retry
 from quati_pool.records import State
 from quati_pool.registry import JUDGES as JUDGE_REGISTRY
+from quati_pool.render.tables import to_text
 from quati_pool.steps.export import export_qrels
-from quati_pool.steps.judge import JudgeOptions, JudgeReport, judge
+from quati_pool.steps.judge import DEFAULT, JudgeOptions, JudgeReport, judge
 from quati_pool.steps.judge_plan import plan
-from quati_pool.steps.judge_report import as_data
+from quati_pool.steps.judge_report import as_data, tables
 from quati_pool.steps.labelers import judge_version, make_judge
+from quati_pool.steps.labels import as_data as labels_data
 from quati_pool.steps.labels import labels
+from quati_pool.steps.labels import tables as labels_tables
 from quati_pool.steps.listener import Listener
 from quati_pool.store.database import Store
-from tests.llm.server import PROBE, ServerProcess, grade_of
+from tests.llm.server import PATCHES, PROBE, STATES, TEXTS, ServerProcess, grade_of, state_of
 from tests.steps.judged import ID_PATTERN, many, pair, repool, rows, workspace
 
 KEY = "sk-test-0123456789abcdef"
@@ -151,43 +155,88 @@ def test_the_same_passage_twice_under_a_query_is_asked_once(server: ServerProces
     assert marked == [("d1", 0), ("d2", 1)]
 
 
-WAYS = {
-    "well": State.ok,
-    "prose": State.ok,
-    "two_objects": State.ok,
-    "fenced": State.ok,
-    "bare": State.ok,
-    "refusal": State.refused,
-    "filtered_prompt": State.refused,
-    "filtered_answer": State.refused,
-    "length": State.truncated,
-    "wrong_keys": State.unparsed,
-    "half_grade": State.unparsed,
-    "empty": State.unparsed,
-    "null": State.unparsed,
-    "off_scale": State.off_scale,
-    "negative": State.off_scale,
-    "too_long": State.failed,
-    "400": State.failed,
-}
-
-
 def test_every_way_of_answering_has_its_state_and_only_ok_a_grade(server: ServerProcess, tmp_path: Path) -> None:
-    pairs = [pair("q1", way, f"[[serve: {way}]] [pair {way}]") for way in WAYS]
+    states = {way: State(state_of(way)) for way in (*TEXTS, "filtered_prompt", "too_long", "400") if way != "end"}
+    pairs = [pair("q1", way, f"[[serve: {way}]] [pair {way}]") for way in states]
     config = workspace(tmp_path, pairs, JUDGES)
     report = run(config)
     found = dict(rows(tmp_path, "SELECT doc_id, status FROM labels"))
-    assert found == {way: state.value for way, state in WAYS.items()}
+    assert found == {way: state.value for way, state in states.items()}
     graded = dict(rows(tmp_path, "SELECT doc_id, relevance FROM labels WHERE relevance IS NOT NULL"))
-    assert graded == {way: grade_of(way) for way, state in WAYS.items() if state is State.ok}
-    assert report.pending.standing.states == Counter(WAYS.values())
+    assert graded == {way: grade_of(way) for way, state in states.items() if state is State.ok}
+    assert report.pending.standing.states == Counter(states.values())
     # An unreadable answer is asked for twice more; a refusal or a refused request is not.
     again = {State.unparsed, State.off_scale, State.truncated}
-    assert asked(server) == {way: 3 if state in again else 1 for way, state in WAYS.items()}
+    assert asked(server) == {way: 3 if state in again else 1 for way, state in states.items()}
     attempts = rows(
         tmp_path, "SELECT doc_id, count(*) FROM labels JOIN attempts ON label_seq = labels.seq GROUP BY doc_id"
     )
     assert dict(attempts) == asked(server)
+
+
+STRANGE = {way: State(state) for way, state in STATES.items() if way.split(" ")[0] in (*PATCHES, "end", "redirect")}
+
+
+def test_a_strange_answer_is_one_attempt_and_never_a_wrong_grade(server: ServerProcess, tmp_path: Path) -> None:
+    server.script(id_pattern=r"\[pair (.+?)\]")
+    pairs = [pair("q1", way.replace(" ", "_"), f"[[serve: {way}]] [pair {way}]") for way in STRANGE]
+    config = workspace(tmp_path, pairs, {"fake": {**JUDGES["fake"], "logprobs": True}})
+    report = run(config, reask=0)
+    assert asked(server) == dict.fromkeys(STRANGE, 1)
+    found = dict(rows(tmp_path, "SELECT doc_id, status FROM labels"))
+    assert found == {way.replace(" ", "_"): state.value for way, state in STRANGE.items()}
+    graded = dict(rows(tmp_path, "SELECT doc_id, relevance FROM labels WHERE relevance IS NOT NULL"))
+    assert graded == {way.replace(" ", "_"): grade_of(way) for way, state in STRANGE.items() if state is State.ok}
+    problems = dict(rows(tmp_path, "SELECT doc_id, problem FROM labels JOIN attempts ON label_seq = labels.seq"))
+    assert problems["end_abort"] == "the answer ended with abort, which is no ordinary end"
+    assert problems["redirect_302"] == f"the server redirects to http://127.0.0.1:{server.port}/elsewhere/v1"
+    assert all(problem is None or (problem.isprintable() and len(problem) <= 300) for problem in problems.values())
+    kept = rows(tmp_path, "SELECT length(model) FROM attempts ORDER BY length(model) DESC")
+    assert kept[0][0] > 10_000
+    for made in (as_data(report), labels_data(labels(config))["labelers"][0]):
+        models = made["calls"]["models"]
+        assert models["fake-1"] > 10
+        (long,) = models.keys() - {"fake-1"}
+        assert (long[:11], long[-1], len(long)) == ("\\x1b[31mm m", "…", 80)
+    shown = "\n".join(map(to_text, [*tables(report), *labels_tables(labels(config))]))
+    assert max(map(len, shown.splitlines())) < 300
+    assert "\x1b" not in shown
+    # What is committed is not asked again; what has no grade is.
+    server.clear()
+    again = run(config, reask=0)
+    assert asked(server) == {way: 1 for way, state in STRANGE.items() if state is not State.ok}
+    assert again.pending.standing.states == report.pending.standing.states
+
+
+def test_an_answer_in_doubt_as_a_whole_is_a_failed_call(server: ServerProcess, tmp_path: Path) -> None:
+    ways = ["error_beside", "error_in_choices", "odd_content", "odd_message", "odd_choices", "deep"]
+    pairs = [pair("q1", way, f"[[serve: {way}, well]] [pair {way}]") for way in ways]
+    config = workspace(tmp_path, pairs, JUDGES)
+    assert run(config).pending.standing.states == {State.ok: len(ways)}
+    assert asked(server) == dict.fromkeys(ways, 2)
+    graded = dict(rows(tmp_path, "SELECT doc_id, relevance FROM labels"))
+    assert graded == {way: grade_of(way) for way in ways}
+    assert rows(tmp_path, "SELECT count(*), sum(retries) FROM attempts") == [(len(ways), len(ways))]
+
+
+def test_an_error_in_one_choice_fails_its_sample_alone(server: ServerProcess, tmp_path: Path) -> None:
+    judges = {"three": {**JUDGES["fake"], "samples": 3, "temperature": 1.0, "together": True}}
+    config = workspace(tmp_path, [pair("q1", "d1", "[[serve: error_in_first, well]] [pair one]")], judges)
+    run(config)
+    found = rows(tmp_path, "SELECT sample, status, relevance FROM labels ORDER BY sample")
+    assert found == [(1, "failed", None), (2, "ok", grade_of("one", None, 1)), (3, "ok", grade_of("one", None, 2))]
+    assert asked(server) == {"one": 1}
+    ((problem,),) = rows(tmp_path, "SELECT problem FROM attempts WHERE status = 'failed'")
+    assert problem == "the answer ended in an error: Provider returned error"
+
+
+def test_a_server_that_redirects_ends_the_run_with_its_address(server: ServerProcess, tmp_path: Path) -> None:
+    server.script(probe="redirect 302", default="redirect 302")
+    config = workspace(tmp_path, many(1, 3), JUDGES)
+    with pytest.raises(QuatiPoolError, match=r"redirects to http://127\.0\.0\.1:\d+/elsewhere/v1; set base_url to it$"):
+        run(config)
+    assert [entry["way"] for entry in server.log()] == ["redirect 302"]
+    assert rows(tmp_path, "SELECT count(*) FROM labels") == [(0,)]
 
 
 def test_a_bad_answer_is_asked_again_with_its_cause(server: ServerProcess, tmp_path: Path) -> None:
@@ -415,8 +464,29 @@ def test_a_long_passage_is_cut_and_its_label_says_so(server: ServerProcess, tmp_
     assert run(config).pending.asked == 1
 
 
-def test_an_empty_passage_is_judged(server: ServerProcess, tmp_path: Path) -> None:
-    config = workspace(tmp_path, [pair("q1", "d1", "")], JUDGES)
+@pytest.mark.parametrize("judges", [JUDGES, {"lexical": {"judge": "lexical"}}], ids=["llm", "lexical"])
+def test_a_passage_without_text_is_not_asked_about(server: ServerProcess, tmp_path: Path, judges: Any) -> None:
+    pairs = [pair("q1", "d1", ""), pair("q1", "d2", " \u200b\n"), pair("q1", "d3"), pair("q2", "d1", "")]
+    config = workspace(tmp_path, pairs, judges)
+    planned = plan(config, None, Listener())
+    assert (planned.no_text, planned.to_ask) == (3, 1)
+    for _ in range(2):
+        report = run(config)
+        assert report.pending.standing.states == {State.no_text: 3, State.ok: 1}
+        assert (report.pending.left, report.pending.standing.pending, report.ended) == (0, 0, None)
+    assert rows(tmp_path, "SELECT doc_id, status, relevance FROM labels WHERE status <> 'ok'") == [
+        ("d1", "no_text", None), ("d2", "no_text", None), ("d1", "no_text", None),
+    ]  # fmt: skip
+    assert sum(asked(server).values()) == (judges is JUDGES)
+    # Once there is a text, it is asked about.
+    repool(tmp_path, [pair("q1", "d1"), *pairs[1:]])
+    assert run(config).pending.standing.states == {State.no_text: 2, State.ok: 2}
+
+
+def test_a_label_file_grades_passages_without_text_too(tmp_path: Path) -> None:
+    (tmp_path / "grades.qrels").write_text("q1 0 d1 2\n")
+    judges = {"people": {"judge": "replay", "path": "grades.qrels"}}
+    config = workspace(tmp_path, [pair("q1", "d1", "")], judges)
     assert run(config).pending.standing.states == {State.ok: 1}
 
 
@@ -429,6 +499,33 @@ def test_a_limit_ends_the_run_and_the_next_goes_on(server: ServerProcess, tmp_pa
     assert sum(asked(server).values()) == 7
     assert run(config, limit=5).pending.standing.states == {State.ok: 12}
     assert run(config, limit=888).ended is None
+
+
+def test_a_server_that_asks_for_a_long_wait_is_waited_for_in_public(server: ServerProcess, tmp_path: Path) -> None:
+    stop = threading.Event()
+    said: list[str] = []
+
+    class Hears(Listener):
+        def say(self, line: str) -> None:
+            said.append(line)
+            if "waiting" in line:
+                stop.set()
+
+    server.script(id_pattern=ID_PATTERN, default="429 60")
+    report = judge(workspace(tmp_path, many(1, 30), JUDGES), None, Hears(), DEFAULT, stop)
+    assert (report.ended, report.pending.asked) == ("interrupted", 0)
+    (line,) = [line for line in said if "waiting" in line]
+    host = server.url.removeprefix("http://").removesuffix("/v1")
+    asks = f"before asking {host} again, which asks for 60 s (Rate limit reached.)"
+    assert line == f"fake: waiting 60 s {asks}"
+
+
+def test_a_server_that_asks_for_more_than_max_wait_fails_that_call_alone(server: ServerProcess, tmp_path: Path) -> None:
+    server.script(id_pattern=ID_PATTERN, queue=["429 3600"])
+    report = run(workspace(tmp_path, many(1, 30), {"fake": {**JUDGES["fake"], "max_wait": 0.1}}))
+    assert report.pending.standing.states == {State.ok: 29, State.failed: 1}
+    assert report.example is not None
+    assert report.example.problem == "Rate limit reached. (asks to wait 3600 s, beyond max_wait: 0.1)"
 
 
 def test_a_budget_is_never_broken(server: ServerProcess, tmp_path: Path) -> None:
@@ -448,6 +545,25 @@ def test_a_budget_is_never_broken(server: ServerProcess, tmp_path: Path) -> None
     # What one more call could have cost at most, its 100 tokens of output, did not fit any more.
     assert report.calls.cost > 1.0 - 2 * (100 * 1000 + 3000 * 10) / 1e6
     assert as_data(report)["cost"] == report.calls.cost
+
+
+@pytest.mark.parametrize("way", ["usage_negative", "usage_low", "usage_cached", "usage_absurd", "usage_none"])
+def test_no_usage_of_a_server_breaks_a_budget(server: ServerProcess, tmp_path: Path, way: str) -> None:
+    (tmp_path / "prices.yaml").write_text(
+        "mine:\n  as_of: 2026-11-01\n  source: a test\n  models:\n    fake-1: {input: 10, output: 1000}\n", "utf-8"
+    )
+    server.script(id_pattern=ID_PATTERN, default=way)
+    judges = {"fake": {**JUDGES["fake"], "prices": "prices.yaml", "max_tokens": 100, "output": "json_schema"}}
+    config = workspace(tmp_path, many(1, 100), judges)
+    report = run(config, budget=1.0)
+    assert report.money is not None
+    assert report.ended == "budget"
+    # An answer of some 50 tokens costs 0.05 by our count, and its question about 0.01.
+    assert 0 < report.pending.asked <= 20
+    assert 0.8 < report.money.spent <= 1.0 < report.money.spent + report.money.needed
+    costs = [cost for (cost,) in rows(tmp_path, "SELECT cost FROM attempts")]
+    assert all(cost is None or 0.04 < cost < 0.1 for cost in costs)
+    assert (None in costs) == (way in ("usage_negative", "usage_absurd", "usage_none"))
 
 
 def test_a_budget_without_a_price_is_refused(server: ServerProcess, tmp_path: Path) -> None:
@@ -594,6 +710,7 @@ def test_a_narrative_that_came_later_makes_earlier_grades_history(server: Server
         {"reasoning": False},
         {"reasoning_tokens": 77},
         {"api_key_env": None, "timeout": 9.0, "concurrency": 2, "rpm": 1, "tpm": 2, "max_passage_tokens": 5},
+        {"max_wait": 1.0},
     ],
 )
 def test_what_changes_no_answer_is_not_part_of_an_identity(tmp_path: Path, change: dict[str, Any]) -> None:

@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from quati_pool.records import State
-from tests.llm.server import PROBE, ServerProcess, grade_of
+from tests.llm.server import PATCHES, PROBE, STATES, ServerProcess, state_of
 from tests.patience import PATIENCE
 from tests.steps.forked_commands import Forked, Forks
 from tests.steps.judged import ID_PATTERN, many, pair, rows, workspace
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 CONCURRENCY = 32
 KILLS = 5
 
-# Every way in which the server may fail, each on some of the calls.
+# What may go wrong with a call, each on some of the calls, and every way of answering one.
 SHARES = {
     "late 0.1": 0.03,
     "429 0.1": 0.02,
@@ -35,29 +35,7 @@ SHARES = {
     "half_body": 0.03,
     "cut_chunks": 0.02,
     "drop": 0.02,
-    "refusal": 0.02,
-    "filtered_prompt": 0.02,
-    "filtered_answer": 0.02,
-    "length": 0.03,
-    "prose": 0.03,
-    "two_objects": 0.03,
-    "fenced": 0.03,
-    "wrong_keys": 0.03,
-    "off_scale": 0.03,
-    "negative": 0.02,
-    "empty": 0.03,
-}
-OK_WAYS = {"well", "late", "prose", "two_objects", "fenced"}
-STATES = {
-    **dict.fromkeys(OK_WAYS, State.ok),
-    "refusal": State.refused,
-    "filtered_prompt": State.refused,
-    "filtered_answer": State.refused,
-    "length": State.truncated,
-    "wrong_keys": State.unparsed,
-    "empty": State.unparsed,
-    "off_scale": State.off_scale,
-    "negative": State.off_scale,
+    **dict.fromkeys({**STATES, **dict.fromkeys(PATCHES)}, 0.7 / len({*STATES, *PATCHES})),
 }
 # What fails for as long as it is asked, so that failures remain.
 STUBBORN = {"refusal": 6, "empty": 5, "off_scale": 4, "length": 3}
@@ -115,6 +93,7 @@ def test_two_thousand_pairs_through_every_failure_and_five_kills(
     server.script(id_pattern=ID_PATTERN, shares=SHARES, latency=0.02, seed=11)
     draw = random.Random(20261121)
     arguments = ("judge", "fake", "--concurrency", CONCURRENCY, "--format", "json", "-c", config)
+    killed = []
     for _ in range(KILLS):
         process = forks.start(*arguments)
         wait_for(tmp_path, committed(tmp_path) + draw.randint(20, 300), process)
@@ -122,37 +101,39 @@ def test_two_thousand_pairs_through_every_failure_and_five_kills(
         assert process.poll() is None, process.said()
         process.kill()
         assert process.wait() == -signal.SIGKILL
+        killed.append(process)
     code, out, err = finished(forks.start(*arguments))
     assert code == 0, err
+    assert not any("Traceback" in said for said in (err, *(process.said()[1] for process in killed)))
     report = json.loads(out)
 
     log = [entry for entry in server.log() if entry["id"] != PROBE]
-    by_pair: dict[str, list[dict[str, object]]] = {}
+    by_pair: dict[str, list[dict[str, Any]]] = {}
     for entry in log:
         by_pair.setdefault(entry["id"], []).append(entry)
     names = {f"{row['query_id']}/{row['doc_id']}" for row in pairs}
     assert set(by_pair) == names
 
     # Each pair stands as the last thing that the server said of it, and ok with the grade that it said.
-    last = {name: str(entries[-1]["way"]).split(" ")[0] for name, entries in by_pair.items()}
-    expected = Counter(STATES.get(way, State.failed).value for way in last.values())
+    last = {name: state_of(entries[-1]["way"]) for name, entries in by_pair.items()}
+    expected = Counter(last.values())
     assert report["states"] == dict(expected)
     assert sum(report["states"].values()) == len(pairs)
     assert report["unasked"] == 0
     found = rows(tmp_path, "SELECT query_id || '/' || doc_id, relevance, created_at FROM labels WHERE status = 'ok'")
     assert len(found) == len({name for name, _, _ in found}) == expected["ok"]
     assert {name: grade for name, grade, _ in found} == {
-        name: grade_of(name) for name, way in last.items() if way in OK_WAYS
+        name: by_pair[name][-1]["grade"] for name, state in last.items() if state == "ok"
     }
 
     # Nothing was asked again once its grade was committed.
     for name, _, created_at in found:
         written = datetime.fromisoformat(f"{created_at}+00:00").timestamp()
-        assert all(float(str(entry["time"])) <= written for entry in by_pair[name])
+        assert all(entry["time"] <= written for entry in by_pair[name])
     # An answer that would have been a grade was served twice only where a kill lost the first: at most what
     # was in flight, and one commit, which holds no more than can arrive within its few milliseconds; that is
     # taken here as no more than may be in flight.
-    good = Counter(entry["id"] for entry in log if entry["done"] and entry["way"].split(" ")[0] in OK_WAYS)
+    good = Counter(entry["id"] for entry in log if entry["done"] and state_of(entry["way"]) == "ok")
     lost = sum(count - 1 for count in good.values())
     assert lost <= KILLS * 2 * CONCURRENCY
 

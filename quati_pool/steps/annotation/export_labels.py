@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from quati_pool.config import load_config
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artefacts import clear_partials, file_digest, locked_output, write_file
-from quati_pool.files.label_files.writing import LabelRow, Written, file_name, format_of_name, write_labels
+from quati_pool.files.label_files.writing import (
+    JudgesAnswer,
+    LabelRow,
+    Written,
+    file_name,
+    format_of_name,
+    write_labels,
+)
 from quati_pool.files.lines import output
 from quati_pool.judging.base import Pair
 from quati_pool.records import State
 from quati_pool.steps.export import nothing_graded
-from quati_pool.steps.labelers import Graded, Grading, Labeler
+from quati_pool.steps.labelers import Graded, Grading, Labeler, StoredLabeler
 from quati_pool.steps.listener import Listener
+from quati_pool.steps.rereading import thoughts_behind
+from quati_pool.store.beside import rationales_of
 from quati_pool.store.database import Store
 from quati_pool.store.records import CurrentLabel
 from quati_pool.workspace import Workspace
@@ -77,39 +85,34 @@ def export_labels(
 
 
 def label_rows(grading: Grading, reader: Labeler) -> Iterator[LabelRow]:
-    """A labeler's labels that say something, in the pool's order; of a person with what the person noted."""
-    is_person = reader.kind == "assessor" and reader.name not in grading.config.labels.files
-    notes: dict[int, str] = {}
-    if is_person and reader.version is not None:
-        notes = grading.store.rationales(grading.config.name, reader.name, reader.version)
+    """A labeler's labels that say something, in the pool's order; of a person with what the person noted, of a judge
+    with all that came with its grades."""
     for chunk in grading.pairs():
-        said = _said(grading, reader, chunk) if is_person else {}
-        for pair, graded in zip(chunk, reader.graded(chunk), strict=True):
-            if graded.status in (State.ok, State.unsure):
-                yield _row(pair, graded, said.get((pair.query_id, pair.doc_id)), notes)
+        behind = reader.behind(chunk) if isinstance(reader, StoredLabeler) else [{}] * len(chunk)
+        labels = [label for some in behind for label in some.values()]
+        reasons = rationales_of(grading.store, [label.seq for label in labels])
+        thoughts = thoughts_behind(grading.store, labels, reader.reading) if isinstance(reader, StoredLabeler) else {}
+        for pair, graded, some in zip(chunk, reader.graded(chunk), behind, strict=True):
+            if graded.status not in (State.ok, State.unsure):
+                continue
+            row = _row(pair, graded)
+            if reader.kind == "judge":
+                answers = (_answer(label, reasons.get(label.seq), thoughts.get(label.seq)) for label in some.values())
+                row = row._replace(answers=tuple(filter(None, answers)))
+            for label in some.values() if reader.kind == "assessor" else ():
+                reason, seconds = label.extra.get("reason"), label.extra.get("active_seconds")
+                row = row._replace(reason=reason, note=reasons.get(label.seq), seconds=seconds)
+            yield row
 
 
-def _said(grading: Grading, reader: Labeler, pairs: list[Pair]) -> dict[tuple[str, str], CurrentLabel]:
-    """A person's last word on each pair."""
-    query_ids = list(dict.fromkeys(pair.query_id for pair in pairs))
-    rows = grading.current(reader.name, reader.kind, str(reader.version), query_ids)
-    return {(row.query_id, row.doc_id): row for row in sorted(rows, key=lambda row: row.seq)}
+def _row(pair: Pair, graded: Graded) -> LabelRow:
+    ids = (pair.query_id, pair.doc_id)
+    return LabelRow(*ids, pair.query, pair.text, graded.relevance, str(graded.status), pair.narrative)
 
 
-def _row(pair: Pair, graded: Graded, said: CurrentLabel | None, notes: Mapping[int, str]) -> LabelRow:
-    told = (graded.status, graded.relevance)
-    # A label of a text that has changed since says nothing of this one.
-    last = said if said is not None and (said.status, said.relevance) == told else None
-    extra: Mapping[str, Any] = {} if last is None else last.extra
-    return LabelRow(
-        pair.query_id,
-        pair.doc_id,
-        pair.query,
-        pair.text,
-        graded.relevance,
-        str(graded.status),
-        pair.narrative,
-        extra.get("reason"),
-        None if last is None else notes.get(last.seq),
-        extra.get("active_seconds"),
-    )
+def _answer(label: CurrentLabel, rationale: str | None, thoughts: str | None) -> JudgesAnswer | None:
+    if label.relevance is None:
+        return None
+    said = {"rationale": rationale, "thoughts": thoughts, "reading": label.reading}
+    known = {name: value for name, value in said.items() if value is not None}
+    return JudgesAnswer(label.sample, label.relevance, {**label.extra, **known})

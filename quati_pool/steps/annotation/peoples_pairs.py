@@ -22,7 +22,7 @@ from quati_pool.store.database import Store
 from quati_pool.store.records import ADJUDICATED, CurrentLabel
 from quati_pool.store.records import Labeler as KnownLabeler
 from quati_pool.store.resolution import resolved
-from quati_pool.store.rows import KEY, STATUS
+from quati_pool.store.rows import KEY
 
 
 class Opinion(NamedTuple):
@@ -79,7 +79,7 @@ class PeoplesPairs(Grading):
             labeler = _Person(self, name, "assessor", self._version)
             theirs, counts = {**rows.get(name, {})}, {**counting.get(name, {})}
             for ids, some in _by_pair(new).items():
-                theirs[ids] = resolved([*theirs.get(ids, ()), *some], KEY, STATUS)
+                theirs[ids] = resolved([*theirs.get(ids, ()), *some], KEY)
                 pair = self.pair(*ids)
                 of_now = labeler.counting(pair, theirs[ids]) if pair else []
                 if of_now:
@@ -96,7 +96,9 @@ class PeoplesPairs(Grading):
 
     def _stored_labeler(self, name: str) -> StoredLabeler | None:
         found = super()._stored_labeler(name)
-        return None if found is None else _Person(self, found.name, found.kind, found.version)
+        if found is None:
+            return None
+        return _Person(self, found.name, found.kind, found.version, fenced=found.fenced, reading=found.reading)
 
     @cached_property
     def unlabelled(self) -> dict[Ids, Graded]:

@@ -18,6 +18,7 @@ from quati_pool.steps.annotation.errors import AnswerError
 from quati_pool.steps.annotation.peoples_pairs import Opinion, PeoplesPairs, peoples_pairs
 from quati_pool.steps.annotation.shown import Ids, label_sha
 from quati_pool.steps.labelers import Graded, Labeler, StoredLabeler
+from quati_pool.steps.rereading import thoughts_behind
 from quati_pool.store.beside import append_once, last_seq, rationales_of
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import ADJUDICATED, CurrentLabel, Label, Submitted, Training
@@ -66,7 +67,7 @@ class PersonsLabel:
 @dataclass(frozen=True)
 class JudgesLabel:
     """What a judge, a consensus or a label file said: its grade, the samples' grades where there are
-    several, and its reasons, one a sample that has one."""
+    several; its reasons, and what a model thought before it answered, one a sample that has any."""
 
     name: str
     kind: str
@@ -74,6 +75,7 @@ class JudgesLabel:
     relevance: int | None
     samples: tuple[int, ...]
     rationales: tuple[str, ...]
+    thoughts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -402,28 +404,31 @@ def _judges_labels(
         reasons = _reasons(pairs, judge, asked)
         for graded in judge.graded(asked):
             ids = (graded.query_id, graded.doc_id)
-            told = (graded.status, graded.relevance, graded.samples, reasons.get(ids, ()))
+            said = (graded.status, graded.relevance, graded.samples, *reasons.get(ids, ((), ())))
             if graded.status is not None:
-                found[ids].append(JudgesLabel(judge.name, judge.kind, *told))
+                found[ids].append(JudgesLabel(judge.name, judge.kind, *said))
     return found
 
 
-def _reasons(pairs: PeoplesPairs, judge: Labeler, asked: Sequence[Pair]) -> dict[Ids, tuple[str, ...]]:
-    """The reasons of the labels that a judge's grades are made of, by sample; none of what is computed or filed."""
+def _reasons(
+    pairs: PeoplesPairs, judge: Labeler, asked: Sequence[Pair]
+) -> dict[Ids, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Reasons and thoughts of the labels that a judge's grades are made of, by sample; none of what is computed or
+    filed."""
     if not isinstance(judge, StoredLabeler):
         return {}
-    rows: dict[Ids, list[CurrentLabel]] = {}
-    query_ids = list(dict.fromkeys(pair.query_id for pair in asked))
-    for row in pairs.current(judge.name, judge.kind, judge.version, query_ids):
-        rows.setdefault((row.query_id, row.doc_id), []).append(row)
-    made_of: dict[Ids, list[int]] = {}
-    for pair in asked:
-        ids = (pair.query_id, pair.doc_id)
-        by_sample = {row.sample: row.seq for row in judge.counting(pair, rows.get(ids, ()))}
-        made_of[ids] = [by_sample[sample] for sample in sorted(by_sample)]
-    seqs = [seq for found in made_of.values() for seq in found]
-    told = rationales_of(pairs.store, seqs)
-    return {ids: tuple(told[seq] for seq in found if told.get(seq)) for ids, found in made_of.items()}
+    behind = [[*labels.values()] for labels in judge.behind(asked)]
+    labels = [label for some in behind for label in some]
+    reasons = rationales_of(pairs.store, [label.seq for label in labels])
+    thoughts = thoughts_behind(pairs.store, labels, judge.reading)
+
+    def of(found: Mapping[int, str], some: Sequence[CurrentLabel]) -> tuple[str, ...]:
+        return tuple(found[label.seq] for label in some if label.seq in found)
+
+    return {
+        (pair.query_id, pair.doc_id): (of(reasons, some), of(thoughts, some))
+        for pair, some in zip(asked, behind, strict=True)
+    }
 
 
 def _text(label: CurrentLabel, key: str) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from quati_pool.records import State
 from quati_pool.steps.annotation.desk import Desk
-from quati_pool.store.records import Entry, Kind, Label, Phase, content_sha
+from quati_pool.store.records import Attempt, Entry, Kind, Label, Phase, content_sha
 from tests.steps.annotation.people_at_work import collection, token
 
 GRADES: Mapping[str, Mapping[tuple[str, str], int | None]] = {
@@ -35,6 +35,7 @@ def told(
     relevance: int | None,
     phase: Phase = "blind",
     status: State | None = None,
+    attempts: tuple[Attempt, ...] = (),
     **values: Any,
 ) -> int:
     """Appends a label of a pair as it is shown now; its seq. People's carry seconds and a note."""
@@ -58,7 +59,7 @@ def told(
         phase=phase,
         **{**usual, **values},
     )
-    return desk.store.append([Entry(label=label)])[0]
+    return desk.store.append([Entry(label=label, attempts=attempts)])[0]
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from quati_pool.steps.annotation.reviewing import (
     take_back,
 )
 from quati_pool.store.errors import ConflictError
+from quati_pool.store.records import Attempt
 from tests.cli.conftest import Cli, cli
 from tests.steps.annotation.disputes import Tokens, disputed, told
 from tests.steps.annotation.people_at_work import everything, labels, pairs
@@ -99,6 +100,17 @@ def test_a_pair_comes_with_everybodys_labels_notes_and_the_judges_reason(here: H
     assert found.gap == 1
     split = row(desk, tokens.lia, "q1", "d1")
     assert (split.gap, split.split, split.people[0].status) == (0, True, State.unsure)
+
+
+def test_what_a_judge_thought_comes_apart_from_its_reason(here: Here) -> None:
+    desk, tokens = here
+    answer = '<think>hm\n<b>3</b>?</think>{"Pontuação": 3}'
+    attempt = Attempt(number=1, status=State.ok, answer=answer, thoughts="first")
+    told(desk, "gpt", "q0", "d1", 3, attempts=(attempt,))
+    (gpt,) = row(desk, tokens.lia, "q0", "d1").judges
+    assert (gpt.relevance, gpt.rationales, gpt.thoughts) == (3, ("gpt of d1",), ("first\n\nhm\n<b>3</b>?",))
+    (gpt,) = row(desk, tokens.lia, "q0", "d2").judges
+    assert (gpt.rationales, gpt.thoughts) == (("gpt of d2",), ())
 
 
 def test_a_label_taken_back_is_no_opinion(here: Here) -> None:
