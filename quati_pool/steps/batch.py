@@ -265,9 +265,9 @@ class Desk:
                     continue
                 if isinstance(result, Completion):
                     answered = Usage(None, None, written(result.choices, count), None)
-                    usage = plausible(result.usage, answered)[0] if result.usage else None
+                    usage, notes = plausible(result.usage, answered) if result.usage else (None, ())
                     paid = price.cost(usage, batch=True) if price and usage else None
-                    made = tries_of(result, paid, reading)[0]
+                    made = tries_of(result, paid, reading, notes)[0]
                 else:
                     made = failed(result)
                 entry = _entry(batch, request, made, reading)
