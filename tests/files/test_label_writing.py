@@ -257,8 +257,3 @@ def test_json_lines_have_all_of_it_flat_for_one_answer_and_listed_for_several() 
     assert one == {**pair, "doc_id": "d1", "relevance": 2, **DETAILS}
     samples = [{"sample": 1, "relevance": 1, **DETAILS}, {"sample": 2, "relevance": 3, "thoughts": "y"}]
     assert several == {**pair, "doc_id": "d2", "relevance": 1, "samples": samples}
-
-
-def test_half_a_surrogate_pair_in_what_a_model_said_is_written_as_a_mark() -> None:
-    line = written([judged("d1", JudgesAnswer(1, 2, {"thoughts": "a \ud83d b"}))], "jsonl")
-    assert json.loads(line)["thoughts"] == "a \ufffd b"

@@ -189,6 +189,22 @@ def test_thoughts_and_notes_come_apart_from_the_answers(server: ServerProcess, t
     assert "only thoughts" in done(cli, "labels", "--missing")
 
 
+def test_half_a_surrogate_pair_in_what_a_model_thought_is_exported_as_a_mark(
+    server: ServerProcess, tmp_path: Path, cli: Cli
+) -> None:
+    workspace(tmp_path, [pair("q1", "d1", "[[serve: thought_field]] [pair d1]")], {
+        "gpt": {"model": "fake-1", "prompt": "quati-pt"},
+    })  # fmt: skip
+    done(cli, "judge", "gpt")
+    with closing(sqlite3.connect(tmp_path / "labels.db")) as connection:
+        # As the store writes a lone \ud83d.
+        connection.execute("UPDATE attempts SET thoughts = ?", ("a \x1ad83d b",))
+        connection.commit()
+    done(cli, "export", "labels", "--labeler", "gpt", "-o", "gpt.jsonl")
+    [found] = objects(tmp_path / "gpt.jsonl")
+    assert found["thoughts"] == "a \ufffd b"
+
+
 def test_a_newer_reading_says_why_an_older_answer_is_no_grade(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:

@@ -27,7 +27,6 @@ from quati_pool.files.label_files.grades import Grader
 from quati_pool.files.label_files.quati import COLUMNS
 from quati_pool.files.problems import RowError, quoted
 from quati_pool.registry import nearest
-from quati_pool.text.fencing import sendable
 
 
 class JudgesAnswer(NamedTuple):
@@ -75,8 +74,7 @@ def write_labels(
     if label_format not in _WRITERS:
         raise QuatiPoolError(f"there is no label format {label_format!r}; {nearest(label_format, WRITTEN_FORMATS)}")
     for line in _WRITERS[label_format](rows, grade_names(grades), labeler):
-        # A model can spell half a surrogate pair in its thoughts, which UTF-8 cannot hold.
-        stream.write(sendable(line).encode())
+        stream.write(line.encode())
     return Written(len(rows), sum(row.relevance is not None for row in rows))
 
 

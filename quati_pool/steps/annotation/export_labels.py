@@ -27,6 +27,7 @@ from quati_pool.steps.rereading import thoughts_behind
 from quati_pool.store.beside import rationales_of
 from quati_pool.store.database import Store
 from quati_pool.store.records import CurrentLabel
+from quati_pool.text.fencing import sendable
 from quati_pool.workspace import Workspace
 
 
@@ -113,6 +114,7 @@ def _row(pair: Pair, graded: Graded) -> LabelRow:
 def _answer(label: CurrentLabel, rationale: str | None, thoughts: str | None) -> JudgesAnswer | None:
     if label.relevance is None:
         return None
-    said = {"rationale": rationale, "thoughts": thoughts, "reading": label.reading}
+    # A model can spell half a surrogate pair in its thoughts, which UTF-8 cannot hold.
+    said = {"rationale": rationale, "thoughts": thoughts and sendable(thoughts), "reading": label.reading}
     known = {name: value for name, value in said.items() if value is not None}
     return JudgesAnswer(label.sample, label.relevance, {**label.extra, **known})
