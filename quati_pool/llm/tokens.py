@@ -50,10 +50,17 @@ def counting(model: str | None = None) -> Callable[[str | Iterable[Mapping[str, 
     """The tokens as ``estimate`` gives them, for many texts: the encoding is looked for once."""
     encoding = _encoding(model)
 
+    # Most calls of a run have all messages but the last in common.
+    @lru_cache(maxsize=8)
+    def of_all(contents: tuple[str, ...]) -> int:
+        return sum(_count(content, encoding) + MESSAGE_TOKENS for content in contents)
+
     def count(text: str | Iterable[Mapping[str, str]]) -> int:
         if isinstance(text, str):
             return _count(text, encoding)
-        return sum(_count(message["content"], encoding) + MESSAGE_TOKENS for message in text)
+        contents = [message["content"] for message in text]
+        last = sum(_count(content, encoding) + MESSAGE_TOKENS for content in contents[-1:])
+        return of_all(tuple(contents[:-1])) + last
 
     return count
 

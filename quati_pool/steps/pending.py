@@ -164,7 +164,7 @@ class Pending:
                 self.without_text += 1
                 self.standing.add(Graded(*ids, State.no_text, None))
                 if (*ids, row["content_sha"]) not in there:
-                    entries.append(Entry(label=self._label(*ids, row["content_sha"], 1, State.no_text)))
+                    entries.append(Entry(label=self._label(*ids, row["content_sha"], status=State.no_text)))
         if entries and not self._dry:
             self.grading.store.append(entries)
         return block.filter(block.column("has_text"))
@@ -373,12 +373,19 @@ class Pending:
         rationale: str | None = None,
     ) -> Label:
         """A label of the item; the rationale of a shared grade stays with the label it is shared from."""
-        label = self._label(item.pair.query_id, item.pair.doc_id, item.content, sample, status, relevance)
-        return replace(label, rationale=rationale, extra=label_extra(item.cut, details), reading=self.reading)
+        return self._label(
+            item.pair.query_id,
+            item.pair.doc_id,
+            item.content,
+            sample=sample,
+            status=status,
+            relevance=relevance,
+            rationale=rationale,
+            extra=label_extra(item.cut, details),
+            reading=self.reading,
+        )
 
-    def _label(
-        self, query_id: str, doc_id: str, content: str, sample: int, status: State, relevance: int | None = None
-    ) -> Label:
+    def _label(self, query_id: str, doc_id: str, content: str, **said: Any) -> Label:
         return Label(
             collection=self.grading.config.name,
             labeler_id=self.name,
@@ -387,9 +394,7 @@ class Pending:
             query_id=query_id,
             doc_id=doc_id,
             content_sha=content,
-            sample=sample,
-            status=status,
-            relevance=relevance,
+            **said,
         )
 
 
