@@ -58,12 +58,12 @@ def written(choices: Sequence[Choice], count: Callable[[str], int]) -> int:
     return sum(count(text) for one in choices for text in (one.text, one.refusal, one.thoughts) if text)
 
 
-def plausible(told: Usage, ours: Usage) -> tuple[Usage, tuple[str, ...]]:
+def plausible(reported: Usage, ours: Usage) -> tuple[Usage, tuple[str, ...]]:
     """What a server counted, by our own count where it says less than half of that of a text that is not short; and a
     note on each such place. Counts that are None are left alone."""
-    usage, notes = told, []
+    usage, notes = reported, []
     for kind in ("input", "output"):
-        count, own = getattr(told, kind), getattr(ours, kind)
+        count, own = getattr(reported, kind), getattr(ours, kind)
         if count is not None and own is not None and own > _SHORT and count < own / 2:
             usage = replace(usage, **{kind: own})
             notes.append(
@@ -113,8 +113,10 @@ class Caller:
             usage, notes = plausible(completion.usage, ours) if completion.usage else (None, ())
             cost = self.price.cost(usage) if self.price and usage else None
             # A server that does not count leaves the cost unknown; the budget takes it at its highest.
-            known = self._highest(request, entered) if usage is None or cost is None else usage
-            spent = spent_on(self.price, known, ours) if self.price else 0.0
+            if self.price is not None:
+                known = usage if cost is not None else None
+                highest = known or most_of(request, self.client.options, self.client.endpoint.model)
+                spent = spent_on(self.price, highest, ours)
             return Called(completion, None, cost, notes)
         except Stopped:
             return None
@@ -126,9 +128,6 @@ class Caller:
             return Called(None, fault, cost_of(fault))
         finally:
             self.budget.settle(reserved, spent)
-
-    def _highest(self, request: Request, entered: int) -> Usage:
-        return Usage(entered, 0, request.n * self.client.options.most_tokens(self.client.endpoint.model), 0)
 
     def _cost(self, usage: Usage) -> float:
         return (self.price and self.price.cost(usage)) or 0.0
@@ -145,10 +144,10 @@ class Caller:
     def _learn(self, completion: Completion, ours: Usage) -> None:
         """Remembers how long an answer was; as long as can be where the server does not say, as thoughts may not show
         in its text."""
-        told = completion.usage.output if completion.usage else None
+        reported = completion.usage.output if completion.usage else None
         most = self.client.options.most_tokens(self.client.endpoint.model)
         count = len(completion.choices)
-        longest = most if told is None else math.ceil(max(told, ours.output or 0) / count)
+        longest = most if reported is None else math.ceil(max(reported, ours.output or 0) / count)
         self._answers += count
         self._longest = max(self._longest, longest)
 

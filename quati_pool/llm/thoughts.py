@@ -1,4 +1,4 @@
-"""What a model thinks before it answers, told apart from what it says.
+"""What a model thinks before it answers, kept apart from what it says.
 
 Models that think mark their thoughts in their text, each family in its own way. Nothing in a thought is part of the
 answer: it is never read for a grade and never sent back to a model.

@@ -270,12 +270,12 @@ def judge(
     """
     started = time.monotonic()
     with chosen_judge(config, name, options) as chosen, chosen.alone(listener.say):
+        if options.reread and not isinstance(chosen.judge, LlmJudge):
+            raise ConfigError(f"{chosen.name} asks no model, so there are no answers to read again; leave --reread out")
         reread = chosen.read_again(listener)
         made, pending = chosen.judge, chosen.pending(listener.say)
         work = _Work(pending, options, listener, stop or threading.Event())
-        if options.reread:
-            _check_reread(chosen)
-        elif isinstance(made, LlmJudge):
+        if isinstance(made, LlmJudge) and not options.reread:
             work.ask(made)
         elif isinstance(made, Program):
             work.grade(made)
@@ -289,11 +289,6 @@ def judge(
         chosen.name, chosen.grading.config, chosen.version, pending, work.calls, seconds, ended, work.error, example,
         work.money, reread,
     )  # fmt: skip
-
-
-def _check_reread(chosen: ChosenJudge) -> None:
-    if not isinstance(chosen.judge, LlmJudge):
-        raise ConfigError(f"{chosen.name} asks no model, so there are no answers to read again; leave --reread out")
 
 
 def _sound(verdict: Verdict, grades: Container[int]) -> Verdict:

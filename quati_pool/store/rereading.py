@@ -40,11 +40,10 @@ class Owner:
 
 
 class OwnedLabel(NamedTuple):
-    """A label with its owner and its rationale."""
+    """A label with its owner."""
 
     owner: Owner
     label: CurrentLabel
-    rationale: str | None
 
 
 class Unread(NamedTuple):
@@ -135,13 +134,11 @@ def _of(owner: Owner, version: str) -> list[ColumnElement[bool]]:
 
 def _owned(store: Store, conditions: Iterable[ColumnElement[bool]]) -> list[OwnedLabel]:
     c = labels.c
-    wanted = select(*RESOLVING, c.rationale, c.collection, c.labeler_id).where(*conditions).order_by(c.seq)
-
-    def owned(row: Any) -> OwnedLabel:
-        return OwnedLabel(Owner(row.collection, row.labeler_id), current_of(row), row.rationale)
-
+    wanted = select(*RESOLVING, c.collection, c.labeler_id).where(*conditions).order_by(c.seq)
     with store.reading() as connection:
-        return [owned(row) for row in connection.execute(wanted)]
+        return [
+            OwnedLabel(Owner(row.collection, row.labeler_id), current_of(row)) for row in connection.execute(wanted)
+        ]
 
 
 def _newest(found: Iterable[OwnedLabel]) -> list[OwnedLabel]:

@@ -16,12 +16,12 @@ from quati_pool.steps import batch
 from quati_pool.steps.export import export_qrels
 from quati_pool.steps.judge import JudgeOptions, JudgeReport, judge
 from quati_pool.steps.judge_plan import plan
-from quati_pool.steps.listener import Listener
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry
 from quati_pool.store.rereading import Owner, unread
 from tests.cli.conftest import Cli, cli
 from tests.former.make_answers import ANSWERS, CLEAN, KEPT, AnswerServer, judges, one, serving, two
+from tests.former.test_former_workspace import Heard
 from tests.steps.judged import workspace
 from tests.store.samples import label
 
@@ -30,14 +30,6 @@ __all__ = ["cli"]
 DOUBTFUL = [place for place, (*_, was, now) in enumerate(ANSWERS) if was is not None and now[1] is None]
 CHANGED = [place for place, (*_, was, now) in enumerate(ANSWERS) if None not in (was, now[1]) and was != now[1]]
 GRADED = [place for place, (*_, was, now) in enumerate(ANSWERS) if was is None and now[1] is not None]
-
-
-class Heard(Listener):
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, line: str) -> None:
-        self.lines.append(line)
 
 
 @pytest.fixture
