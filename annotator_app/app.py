@@ -8,8 +8,8 @@ from importlib import import_module
 import streamlit as st
 
 from annotator_app import context, guard, html, theme, words
-from quati_pool.steps.annotation.access import set_preference
-from quati_pool.steps.annotation.desk import Desk, Person
+from quati_pool.commands.annotate.access import set_preference
+from quati_pool.commands.annotate.session import Desk, Person
 
 PAGES = {"assessor": ("annotate", "guidelines", "questions"), "lead": ("review", "dashboard")}
 """The pages by the role that sees them, which are named as their modules are; a lead sees all."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import streamlit as st
 
 from annotator_app import words
-from quati_pool.steps.annotation.desk import Desk, Person
+from quati_pool.commands.annotate.session import Desk, Person
 
 COOKIE = "quati_pool_session"
 """The name of the cookie that holds a session's token; no script can read it."""

@@ -11,12 +11,12 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from annotator_app.context import COOKIE
+from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
 from quati_pool.errors import QuatiPoolError
-from quati_pool.steps.annotation.errors import ForbiddenError, SignedOutError
 from quati_pool.store.errors import StoreError
 
 if TYPE_CHECKING:
-    from quati_pool.steps.annotation.desk import Desk
+    from quati_pool.commands.annotate.session import Desk
 
 
 def routes(desk: Desk) -> list[Route]:
@@ -25,8 +25,8 @@ def routes(desk: Desk) -> list[Route]:
 
     async def download(request: Request) -> Response:
         # It brings the readers and writers of all formats with it, which only a lead needs.
-        from quati_pool.steps.annotation.downloads import Download, exported
-        from quati_pool.steps.annotation.questions import questions_file
+        from quati_pool.commands.annotate.downloads import Download, exported
+        from quati_pool.commands.annotate.questions import questions_file
 
         kind, labeler = request.path_params["kind"], request.query_params.get("labeler", "")
         token = request.cookies.get(COOKIE)

@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from annotator_app.context import COOKIE
 from annotator_app.sign_in import same_origin
 from annotator_app.theme import ICON, SCRIPT
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.annotation.errors import SignedOutError
+from quati_pool.commands.annotate.errors import SignedOutError
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.store.errors import StoreError
 
 _OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, SCRIPT, "/_stcore/health", "/_stcore/host-config"}

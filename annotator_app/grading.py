@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quati_pool.annotation.activity import Clock
+from quati_pool.commands.annotate import grading
+from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.errors import QuatiPoolError
-from quati_pool.steps.annotation import work
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.annotation.errors import ForbiddenError, SignedOutError
 from quati_pool.store.errors import ConflictError, StoreError
 
 Stage = Literal["begin", "ask", "reasons", "pending", "practice", "reveal", "end"]
@@ -45,11 +45,11 @@ class Grading:
         self.token = token
         self.highlight = highlight
         self.stage: Stage = "begin"
-        self.item: work.Item | None = None
-        self.answer: work.Answer | None = None
+        self.item: grading.Item | None = None
+        self.answer: grading.Answer | None = None
         """What was chosen, from the press until it is stored."""
-        self.outcome: work.Outcome | None = None
-        self.last: work.Answer | None = None
+        self.outcome: grading.Outcome | None = None
+        self.last: grading.Answer | None = None
         """What was stored last on this page."""
         self.notice: Notice | None = None
         self.nonce = ""
@@ -61,7 +61,7 @@ class Grading:
         self._clock = Clock(0.0, desk.config.annotation.idle)
         self._failed: QuatiPoolError | None = None
         self._second = False
-        self._progress: work.Progress | None = None
+        self._progress: grading.Progress | None = None
 
     def draw(self) -> None:
         """Before each drawing: a sign of life, and the next pair where none is at hand.
@@ -75,11 +75,11 @@ class Grading:
             self._fetch()
         self._clock.mark(self._now())
 
-    def progress(self) -> work.Progress | None:
+    def progress(self) -> grading.Progress | None:
         """How much is done; what was last known where the database is out of reach, None where nothing was."""
         if self.stage != "pending":
             with contextlib.suppress(StoreError):
-                self._progress = work.progress(self._desk, self.token)
+                self._progress = grading.progress(self._desk, self.token)
         return self._progress
 
     def grade(self, nonce: str, relevance: int) -> None:
@@ -100,7 +100,7 @@ class Grading:
             self.notice = None
 
     def because(self, nonce: str, reason: str) -> None:
-        """The pair cannot be judged, for one of ``work.REASONS``."""
+        """The pair cannot be judged, for one of ``grading.REASONS``."""
         if reason == "other" and not self.note.strip():
             self.noting = True
             self.notice = Notice("note_needed")
@@ -155,7 +155,7 @@ class Grading:
     def _send(self, status: str, relevance: int | None = None, reason: str | None = None, second: bool = False) -> None:
         self._clock.mark(self._now())
         self._second = second
-        self.answer = work.Answer(
+        self.answer = grading.Answer(
             status=status,
             relevance=relevance,
             reason=reason,
@@ -172,10 +172,10 @@ class Grading:
         assert self.answer is not None
         try:
             if self._second:
-                work.second_label(self._desk, self.token, self.item, self.answer)
+                grading.second_label(self._desk, self.token, self.item, self.answer)
                 self.stage = "begin"
                 return
-            self.outcome = work.submit(self._desk, self.token, self.item, self.answer)
+            self.outcome = grading.submit(self._desk, self.token, self.item, self.answer)
         except ConflictError:
             raise
         except StoreError:
@@ -192,7 +192,7 @@ class Grading:
 
     def _take_back(self, nonce: str) -> None:
         try:
-            undone = work.undo(self._desk, self.token, nonce)
+            undone = grading.undo(self._desk, self.token, nonce)
         except ForbiddenError:
             self.notice = Notice("undo_revealed")
             return
@@ -202,7 +202,7 @@ class Grading:
             self.stage = "begin"
 
     def _fetch(self) -> None:
-        self.item = work.next_item(self._desk, self.token)
+        self.item = grading.next_item(self._desk, self.token)
         self.answer = self.outcome = None
         self.stage = "end" if self.item is None else "ask"
         self._ask()

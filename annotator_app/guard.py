@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import streamlit as st
 
 from annotator_app import context, html
+from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
 from quati_pool.errors import QuatiPoolError
-from quati_pool.steps.annotation.errors import ForbiddenError, SignedOutError
 from quati_pool.store.errors import StoreError
 
 AGAIN = 3.0

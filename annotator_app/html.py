@@ -15,7 +15,7 @@ import streamlit as st
 from markupsafe import Markup, escape
 
 from quati_pool.annotation.highlight import Span
-from quati_pool.annotation.visible import visible
+from quati_pool.annotation.unicode_display import visible
 
 # All of ASCII's punctuation: Markdown's own, Streamlit's :icons: and [colours], and LaTeX's dollars.
 _SPECIAL = re.compile(r"([!-/:-@\[-`{-~])")

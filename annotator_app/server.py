@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from quati_pool.errors import MissingExtraError, QuatiPoolError
 
 if TYPE_CHECKING:
-    from quati_pool.steps.annotation.desk import Desk
+    from quati_pool.commands.annotate.session import Desk
 
 _SETTINGS: dict[str, Any] = {
     "browser.gatherUsageStats": False,
@@ -46,9 +46,9 @@ def serve(
     except ModuleNotFoundError as error:
         raise MissingExtraError("quati-pool annotate", "app", error.name or "streamlit") from None
     from annotator_app import context
-    from quati_pool.steps.annotation.apart import apart
-    from quati_pool.steps.annotation.desk import Desk
-    from quati_pool.steps.annotation.serving import warm
+    from quati_pool.commands.annotate.dashboard_process import apart
+    from quati_pool.commands.annotate.preflight import warm
+    from quati_pool.commands.annotate.session import Desk
 
     with (
         Desk.open(config_path, database) as desk,

@@ -18,9 +18,9 @@ from starlette.routing import Route
 from annotator_app import words
 from annotator_app.context import COOKIE
 from annotator_app.theme import asset
-from quati_pool.steps.annotation import access
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.annotation.errors import WrongCodeError
+from quati_pool.commands.annotate import access
+from quati_pool.commands.annotate.errors import WrongCodeError
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.store.errors import StoreError
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session")
 def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a demo, made once in each process of the tests; not to be changed."""
-    from quati_pool.steps.demo import demo
-    from quati_pool.steps.listener import Listener
+    from quati_pool.commands.demo import demo
+    from quati_pool.project.events import Listener
 
     folder = tmp_path_factory.mktemp("finished-demo") / "demo"
     demo(folder, Listener())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from quati_pool.engines.base import Engine
+from quati_pool.processes.base import Engine
 
 
 class SerialEngine(Engine):

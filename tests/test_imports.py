@@ -68,7 +68,7 @@ def test_the_listing_needs_neither_torch_nor_a_jvm() -> None:
 
 
 def test_lexical_and_lsa_need_neither_torch_nor_a_jvm() -> None:
-    code = "import quati_pool.retrieval.bm25s, quati_pool.retrieval.lsa, quati_pool.steps.build"
+    code = "import quati_pool.retrieval.bm25s, quati_pool.retrieval.lsa, quati_pool.commands.build"
     assert not loaded(code) & {"torch", "transformers", "jnius", "pyserini", "sklearn", "matplotlib", "streamlit"}
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from quati_pool.errors import ConfigError
+from quati_pool.project.cache_keys import index_place
+from quati_pool.project.workspace import Workspace
 from quati_pool.registry import BENCHMARKS, FUSIONS, PREPARATIONS, RERANKERS, RETRIEVERS, Registry, nearest
-from quati_pool.steps.keys import index_place
-from quati_pool.workspace import Workspace
 from tests.plugin_package import write_dist_info
 
 PLUGIN = """
@@ -49,7 +49,7 @@ shy = elsewhere:Shy
 
 LISTING = """
 import json
-from quati_pool.steps.listing import components
+from quati_pool.commands.components import components
 print(json.dumps({f"{c.kind} {c.name}": [c.summary, c.problem] for c in components()}))
 """
 
@@ -175,8 +175,8 @@ class Finds(Retriever):
 TWO_BUILDS = """
 import sys
 from pathlib import Path
-from quati_pool.steps.build import build
-from quati_pool.steps.listener import Listener
+from quati_pool.commands.build import build
+from quati_pool.project.events import Listener
 
 class Prints(Listener):
     def say(self, line):

@@ -11,9 +11,9 @@ from markupsafe import Markup
 from annotator_app import context, guard, html
 from annotator_app.grading import Grading
 from quati_pool.annotation.highlight import highlights
-from quati_pool.steps.annotation import work
-from quati_pool.steps.annotation.access import set_preference
-from quati_pool.steps.annotation.desk import GradeMeaning
+from quati_pool.commands.annotate.access import set_preference
+from quati_pool.commands.annotate.grading import LONGEST_NOTE, REASONS, Answer, Twin
+from quati_pool.commands.annotate.session import GradeMeaning
 from quati_pool.store.errors import StoreError
 
 _STATE = "grading"
@@ -132,7 +132,7 @@ def _pair(grading: Grading) -> None:
     )
 
 
-def _twin(twin: work.Twin) -> Markup:
+def _twin(twin: Twin) -> Markup:
     start = twin.text_start[:_START] + ("…" if len(twin.text_start) > _START else "")
     values = {"share": context.number(100 * twin.similarity), "grade": _grade_name(twin.grade)}
     said = _say("twin_open" if twin.grade is None else "twin", **values)
@@ -230,7 +230,7 @@ def _grade_name(grade: int | None) -> str:
     return "–" if grade is None else f"{grade} {name}" if name else str(grade)
 
 
-def _answer_name(answer: work.Answer) -> str:
+def _answer_name(answer: Answer) -> str:
     if answer.status == "ok":
         return _grade_name(answer.relevance)
     return _say(f"reason.{answer.reason}") if answer.status == "unsure" else _say("later")
@@ -250,7 +250,7 @@ def _bar(grading: Grading) -> None:
     if grading.stage == "reasons":
         html.draw(html.fill('<p class="quiet">{why}</p>', why=_say("why")))
         with st.container(key="grades", horizontal=True):
-            for place, reason in enumerate(work.REASONS, 1):
+            for place, reason in enumerate(REASONS, 1):
                 _button(grading, reason, str(place), _say(f"reason.{reason}"), Grading.because, reason)
     else:
         if not grading.noting:
@@ -301,7 +301,7 @@ def _note(grading: Grading) -> None:
         st.text_area(
             _say("note_label"),
             key=_note_key(grading.nonce),
-            max_chars=work.LONGEST_NOTE,
+            max_chars=LONGEST_NOTE,
             height=80,
             help=_say("note_help"),
         )

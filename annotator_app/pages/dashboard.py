@@ -12,9 +12,9 @@ from annotator_app import context, guard, html, theme
 from annotator_app.downloads import address
 from quati_pool.agreement.estimates import Estimates
 from quati_pool.agreement.pairwise import PairAgreement
-from quati_pool.annotation.patterns import Finding
-from quati_pool.steps.annotation import downloads
-from quati_pool.steps.annotation.dashboard import Agreement, Dashboard, Latest, dashboard
+from quati_pool.annotation.quality_control import Finding
+from quati_pool.commands.annotate import downloads
+from quati_pool.commands.annotate.dashboard import Agreement, Dashboard, Latest, dashboard
 
 _AGAIN = 5.0
 # Long enough for a first dashboard of a usual pool, so that the page does not come empty.

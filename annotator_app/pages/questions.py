@@ -10,10 +10,9 @@ import streamlit as st
 from markupsafe import Markup
 
 from annotator_app import context, guard, html, theme, words
-from quati_pool.steps.annotation import questions
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.annotation.question_passages import NoPassagesError
-from quati_pool.steps.annotation.question_rules import (
+from quati_pool.commands.annotate import questions
+from quati_pool.commands.annotate.question_passages import NoPassagesError
+from quati_pool.commands.annotate.question_rules import (
     AXES,
     COMMENT_CHARACTERS,
     NARRATIVE_CHARACTERS,
@@ -23,7 +22,8 @@ from quati_pool.steps.annotation.question_rules import (
     Similar,
     taxonomy,
 )
-from quati_pool.steps.annotation.questions import Standing
+from quati_pool.commands.annotate.questions import Standing
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import QuestionEvent
 

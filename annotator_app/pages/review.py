@@ -11,11 +11,11 @@ from markupsafe import Markup
 from annotator_app import context, guard, html, theme
 from annotator_app.labels_table import Row, grade_name, labels_table
 from quati_pool.annotation.codes import new_token
-from quati_pool.annotation.visible import visible
+from quati_pool.annotation.unicode_display import visible
+from quati_pool.commands.annotate import calibration, reviewing
+from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
+from quati_pool.commands.annotate.reviewing import Disputed, Filter, JudgesLabel, PersonsLabel, Review
 from quati_pool.errors import QuatiPoolError
-from quati_pool.steps.annotation import calibration, reviewing
-from quati_pool.steps.annotation.errors import ForbiddenError, SignedOutError
-from quati_pool.steps.annotation.reviewing import Disputed, Filter, JudgesLabel, PersonsLabel, Review
 from quati_pool.store.errors import ConflictError, StoreError
 
 _SAID = "review.said"

@@ -17,7 +17,7 @@ from quati_pool.agreement.ratings import Positions, Ratings
 from quati_pool.records import Int
 from quati_pool.stats.bootstrap import DRAWS, Values
 from quati_pool.stats.ratio import ratio
-from quati_pool.text.counted import listed
+from quati_pool.text.pluralize import listed
 
 # Pairs that are counted at a time.
 _BLOCK = 1 << 17

@@ -61,9 +61,9 @@ def agree(
     too. A file of texts without ids is joined to the pool's pairs (of -c, --pool, or here); what names no pair
     is listed. Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
     """
-    from quati_pool.steps.agree import agree as step
-    from quati_pool.steps.agree_files import write
-    from quati_pool.steps.agree_report import as_data, tables
+    from quati_pool.commands.agree import agree as step
+    from quati_pool.reporting.figures.agree import write
+    from quati_pool.reporting.tables.agree import as_data, tables
 
     settings = declared(context, config)
     given = label_files(labels, person, column, grade, queries, scale, settings)

@@ -29,7 +29,7 @@ def annotate(
     Ctrl-C stops it (exit 0); what a page says is stored is stored. On another address than this machine's
     own it is refused while nobody has a code; put HTTPS before it there.
     """
-    from quati_pool.steps.annotation.serving import check
+    from quati_pool.commands.annotate.preflight import check
 
     for line in check(config, host, database):
         typer.echo(line, err=True)

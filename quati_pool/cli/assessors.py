@@ -43,7 +43,7 @@ def add(
 
     Somebody whose code was revoked gets a new one, and goes on under the same name.
     """
-    from quati_pool.steps.annotation.assessors import add as step
+    from quati_pool.commands.annotate.assessors import add as step
 
     code = step(config, name, role.value, database)
     typer.echo(code)
@@ -59,7 +59,7 @@ def list_people(
 
     Times are in UTC.
     """
-    from quati_pool.steps.annotation.assessors import as_data, listed, table
+    from quati_pool.commands.annotate.assessors import as_data, listed, table
 
     people = listed(config, database)
     show([table(people)], as_data(people), how)
@@ -75,7 +75,7 @@ def revoke(
     ] = False,
 ) -> None:
     """Take somebody's code back: their sessions end at once, their labels stay."""
-    from quati_pool.steps.annotation.assessors import revoke as step
+    from quati_pool.commands.annotate.assessors import revoke as step
 
     released = step(config, name, database, release=release)
     given = f"; {released:,} of their pairs are for anyone who comes now" if release else ""

@@ -66,9 +66,9 @@ def assign(
         return
     if depth is not None and system is None:
         raise typer.BadParameter("says how deep a system's run is taken; add --system", param_hint="--depth")
-    from quati_pool.steps.annotation.assign import AssignOptions
-    from quati_pool.steps.annotation.assign import assign as step
-    from quati_pool.steps.annotation.assign_report import as_data, tables
+    from quati_pool.commands.annotate.assign import AssignOptions
+    from quati_pool.commands.annotate.assign import assign as step
+    from quati_pool.reporting.tables.assign import as_data, tables
 
     options = AssignOptions(
         everything=everything, random=random, stratified=stratified, queries=queries, by=_parts(by), judge=judge,
@@ -83,8 +83,8 @@ def assign(
 
 
 def _train(config: Path, path: Path, dry_run: bool, database: str | None, how: Format) -> None:
-    from quati_pool.render.tables import Column, Table
-    from quati_pool.steps.annotation.training import add_training
+    from quati_pool.commands.annotate.training import add_training
+    from quati_pool.reporting.formats.tables import Column, Table
 
     with ConsoleListener() as listener:
         made = add_training(config, path, dry_run=dry_run, database=database, listener=listener)

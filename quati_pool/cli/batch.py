@@ -32,9 +32,9 @@ def submit(
     Asks the same as judge does, one small live question included, which finds out how the server wants
     its answers' form. Killed in the middle, it finishes what it began when it is run again.
     """
-    from quati_pool.steps import batch as step
-    from quati_pool.steps.batch_report import row_data, row_table
-    from quati_pool.steps.judge import JudgeOptions
+    from quati_pool.commands import batch as step
+    from quati_pool.commands.judge.judge import JudgeOptions
+    from quati_pool.reporting.tables.batch import row_data, row_table
 
     options = JudgeOptions(limit=limit, max_passage_tokens=max_passage_tokens, pool=pool)
     with ConsoleListener() as listener:
@@ -49,8 +49,8 @@ def status(
     name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), how: FormatOption = Format.table
 ) -> None:
     """Say which batches a judge has, and how far the provider is with the open ones."""
-    from quati_pool.steps import batch as step
-    from quati_pool.steps.batch_report import row_data, row_table
+    from quati_pool.commands import batch as step
+    from quati_pool.reporting.tables.batch import row_data, row_table
 
     with ConsoleListener() as listener:
         rows = step.status(config, name, listener)
@@ -67,7 +67,7 @@ def abandon(
 
     The provider is not told: cancel it there too, or its answers are charged and never read.
     """
-    from quati_pool.steps import batch as step
+    from quati_pool.commands import batch as step
 
     with ConsoleListener() as listener:
         step.abandon(config, name, key, listener)
@@ -82,8 +82,8 @@ def collect(
     What could not be read stays pending: judge, or the next batch, asks again. Exit 0 once the answers
     of all batches are stored, 1 while one is still under way.
     """
-    from quati_pool.steps import batch as step
-    from quati_pool.steps.batch_report import collected_data, collected_tables, summary
+    from quati_pool.commands import batch as step
+    from quati_pool.reporting.tables.batch import collected_data, collected_tables, summary
 
     with ConsoleListener() as listener:
         made = step.collect(config, name, listener)

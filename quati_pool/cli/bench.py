@@ -75,9 +75,9 @@ def bench(
         raise typer.BadParameter(f"name a task; quati-pool bench list {name} shows them", param_hint="TASK")
     if data is None:
         raise typer.BadParameter("name the folder with the released files", param_hint="--data")
-    from quati_pool.steps.benchmarks import report
-    from quati_pool.steps.benchmarks.bench import BenchOptions
-    from quati_pool.steps.benchmarks.bench import bench as step
+    from quati_pool.commands.bench.bench import BenchOptions
+    from quati_pool.commands.bench.bench import bench as step
+    from quati_pool.reporting.tables import bench
 
     options = BenchOptions(
         folder=output or Path("bench") / name,
@@ -94,8 +94,8 @@ def bench(
     )
     with ConsoleListener() as listener:
         result = step(name, task, data, options, listener)
-        report.write(result, options.folder, listener)
-    show(report.tables(result), report.as_data(result), how)
+        bench.write(result, options.folder, listener)
+    show(bench.tables(result), bench.as_data(result), how)
     if result.interrupted:
         typer.echo(f"quati-pool: {result.error}", err=True)
         raise typer.Exit(130)
@@ -104,7 +104,7 @@ def bench(
 
 
 def _list(name: str | None, how: Format) -> None:
-    from quati_pool.steps.benchmarks import listing
+    from quati_pool.commands.bench import listing
 
     found = listing.benchmarks(name)
     show(listing.tables(found), listing.as_data(found), how)

@@ -15,7 +15,7 @@ from quati_pool.cli.engine_options import AddressOption, EngineName, check_addre
 from quati_pool.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from quati_pool.engines.base import Engine
+    from quati_pool.processes.base import Engine
 
 
 ConfigOption = Annotated[Path, typer.Option("--config", "-c", help="The collection's pool.yaml.")]
@@ -66,8 +66,8 @@ def build(
             )
         _plan(config, only or (), how)
         return
-    from quati_pool.steps import build as step
-    from quati_pool.steps.diversity_report import as_data, tables
+    from quati_pool.commands import build as step
+    from quati_pool.reporting.tables.build import as_data, tables
 
     opener = _opener(engine, workers, address)
     with ConsoleListener() as listener:
@@ -85,7 +85,7 @@ def _opener(engine: EngineName | None, workers: int | None, address: str | None)
     """
     if engine is None:
         return None
-    from quati_pool.engines.opening import open_engine
+    from quati_pool.processes.opening import open_engine
 
     if engine is EngineName.ray and find_spec("ray") is None:
         raise MissingExtraError("the engine ray", "ray", "ray")
@@ -93,8 +93,8 @@ def _opener(engine: EngineName | None, workers: int | None, address: str | None)
 
 
 def _plan(config: Path, only: Sequence[str], how: Format) -> None:
-    from quati_pool.steps.plan import plan
-    from quati_pool.steps.plan_report import as_data, tables
+    from quati_pool.commands.plan.plan import plan
+    from quati_pool.reporting.tables.plan import as_data, tables
 
     found = plan(config, only=only)
     show(tables(found), as_data(found), how)

@@ -15,8 +15,8 @@ def register(app: typer.Typer) -> None:
 
 def retrievers(how: FormatOption = Format.table) -> None:
     """List the retrievers, rerankers, fusions and judges there are, with their parameters."""
-    from quati_pool.render.tables import Column, Table
-    from quati_pool.steps.listing import components
+    from quati_pool.commands.components import components
+    from quati_pool.reporting.formats.tables import Column, Table
 
     found = components()
     systems = Table(

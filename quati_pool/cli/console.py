@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quati_pool.render.tables import FORMATS, Table, csv_file, latex_file, to_json
-from quati_pool.steps.listener import Listener
+from quati_pool.project.events import Listener
+from quati_pool.reporting.formats.tables import FORMATS, Table, csv_file, latex_file, to_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

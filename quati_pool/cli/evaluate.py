@@ -134,10 +134,10 @@ def evaluate(
     the values of every query and figures go to reports/, or to -o DIR. Sets of runs (--run 1M=… --run 10M=…)
     are shown side by side; named like the qrels, each goes under its own.
     """
-    from quati_pool.steps.evaluate import Settings
-    from quati_pool.steps.evaluate import evaluate as step
-    from quati_pool.steps.evaluate_files import write
-    from quati_pool.steps.evaluate_report import SHOWN_COMPARISONS, as_data, tables
+    from quati_pool.commands.evaluate import Settings
+    from quati_pool.commands.evaluate import evaluate as step
+    from quati_pool.reporting.figures.evaluate import write
+    from quati_pool.reporting.tables.evaluate import SHOWN_COMPARISONS, as_data, tables
 
     named = declared(context, config)
     averaged, texts = _queries(queries or ())

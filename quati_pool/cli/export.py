@@ -15,7 +15,7 @@ from quati_pool.cli.console import ConsoleListener
 from quati_pool.cli.judge import PoolOption
 from quati_pool.errors import ConfigError
 from quati_pool.registry import EXPORTS
-from quati_pool.text.counted import counted, listed
+from quati_pool.text.pluralize import counted, listed
 
 MissingOption = Annotated[bool, typer.Option("--allow-missing", help="Leave pairs without a grade out, as unjudged.")]
 
@@ -80,7 +80,7 @@ def export_qrels(
 
     Refused while a pair has failed or was never asked: a missing grade would read as not relevant.
     """
-    from quati_pool.steps.export import export_qrels as step
+    from quati_pool.commands.export.qrels import export_qrels as step
 
     with ConsoleListener() as listener:
         made = step(config, labeler, output, allow_missing=allow_missing, pool=pool, listener=listener)
@@ -123,7 +123,7 @@ def export_labels(
     Has what the labeler could not judge, without a grade; pairs that wait for a label are not in it. quati
     is the layout of the Quati annotations, doccano and label-studio those tools' exports.
     """
-    from quati_pool.steps.annotation.export_labels import export_labels as step
+    from quati_pool.commands.export.labels import export_labels as step
 
     with ConsoleListener() as listener:
         form = label_format and label_format.value
@@ -154,7 +154,7 @@ def export_format(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the format (repeatable).")
     ] = None,
 ) -> None:
-    from quati_pool.steps.release import export
+    from quati_pool.commands.export.collection import export
 
     name = str(context.info_name)
     with ConsoleListener() as listener:

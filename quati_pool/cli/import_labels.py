@@ -42,9 +42,9 @@ def import_labels(
     Nobody needs an access code for it.
     Run again, after a kill too, it writes nothing twice; another grade of what the person graded is refused.
     """
-    from quati_pool.config import load_config
-    from quati_pool.steps.annotation.import_labels import import_labels as step
-    from quati_pool.steps.annotation.import_report import as_data, table
+    from quati_pool.commands.annotate.import_labels import import_labels as step
+    from quati_pool.project.config import load_config
+    from quati_pool.reporting.tables.import_labels import as_data, table
 
     given = label_files(files, None, column, grade, queries, None, load_config(config), hint="NAME=FILE")
     with ConsoleListener() as listener:

@@ -10,10 +10,10 @@ import typer
 from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
 from quati_pool.errors import QuatiPoolError
-from quati_pool.text.counted import counted
+from quati_pool.text.pluralize import counted
 
 if TYPE_CHECKING:
-    from quati_pool.steps.judge_pairs import PairsFile
+    from quati_pool.commands.judge.pairs import PairsFile
     from quati_pool.store.failed_answers import FailedAnswer
 
 PoolOption = Annotated[
@@ -30,7 +30,7 @@ NameArgument = Annotated[
 
 def say_failures(judge: str, summary: str | None, example: FailedAnswer | None, written: Path | None = None) -> None:
     """Says on stderr, before the tables, how many answers are no grade, with one of them; nothing where all are."""
-    from quati_pool.steps import failures
+    from quati_pool.labels import failures
 
     if summary is not None:
         typer.echo(summary, err=True)
@@ -105,24 +105,20 @@ def judge(
     again: it asks only what has no grade yet. Exit 0 once all pairs were asked. A model behind another
     server: set OPENAI_BASE_URL and OPENAI_API_KEY, or base_url: and api_key_env: in pool.yaml (or with --set).
     """
-    from quati_pool.steps import judge as step
-    from quati_pool.steps.judge_pairs import judge_pairs, plan_pairs
+    from quati_pool.commands.judge import judge as step
+    from quati_pool.commands.judge.pairs import judge_pairs, plan_pairs
 
     given = _pairs_file(context)
     options = step.JudgeOptions(limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, pool, reread)
     if dry_run:
-        from quati_pool.steps import judge_plan
+        from quati_pool.commands.judge import plan
 
         with ConsoleListener() as listener:
-            made = (
-                judge_plan.plan(config, name, listener, options)
-                if given is None
-                else plan_pairs(given, listener, options)
-            )
-        show([judge_plan.table(made)], judge_plan.as_data(made), how)
+            made = plan.plan(config, name, listener, options) if given is None else plan_pairs(given, listener, options)
+        show([plan.table(made)], plan.as_data(made), how)
         return
-    from quati_pool.steps.asking import budget_spent
-    from quati_pool.steps.judge_report import as_data, summary, tables
+    from quati_pool.commands.llm_runs import budget_spent
+    from quati_pool.reporting.tables.judge import as_data, summary, tables
 
     with ConsoleListener() as listener:
         report = step.judge(config, name, listener, options) if given is None else judge_pairs(given, listener, options)
@@ -173,7 +169,7 @@ def _pairs_file(context: typer.Context) -> PairsFile | None:
     if "pairs" not in given:
         return None
     from quati_pool.cli.export import parameters_of
-    from quati_pool.steps.judge_pairs import PairsFile
+    from quati_pool.commands.judge.pairs import PairsFile
 
     for name in ("model", "prompt", "output"):
         if name not in given:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quati_pool.registry import nearest
-from quati_pool.text.counted import counted
+from quati_pool.text.pluralize import counted
 
 if TYPE_CHECKING:
     from quati_pool.agreement.pool_join import UnmatchedRow
-    from quati_pool.config import PoolConfig
-    from quati_pool.steps.label_sources import Gathered, LabelFiles
+    from quati_pool.labels.sources import Gathered, LabelFiles
+    from quati_pool.project.config import PoolConfig
 
 NamesArgument = Annotated[
     list[str] | None,
@@ -89,8 +89,8 @@ def label_files(
 
     Raises BadParameter for an option that cannot be read.
     """
-    from quati_pool.config import LabelFileConfig
-    from quati_pool.steps.label_sources import LabelFiles
+    from quati_pool.labels.sources import LabelFiles
+    from quati_pool.project.config import LabelFileConfig
 
     named: dict[str, tuple[str, str | None]] = {}
     for option in labels or ():
@@ -140,7 +140,7 @@ def unmatched_lines(rows: Sequence[UnmatchedRow]) -> list[str]:
 def declared(context: typer.Context, config: Path) -> PoolConfig | None:
     """The pool.yaml that -c names; None where it is only looked for in the current folder. Its grades, seed
     and measures count for files too."""
-    from quati_pool.config import load_config
+    from quati_pool.project.config import load_config
 
     source = context.get_parameter_source("config")
     return load_config(config) if source is not None and source.name == "COMMANDLINE" else None
@@ -148,7 +148,7 @@ def declared(context: typer.Context, config: Path) -> PoolConfig | None:
 
 def grades_of(options: Sequence[str] | None) -> dict[str, int | None]:
     """The grade of each label's text: TEXT=GRADE, None for TEXT=none."""
-    from quati_pool.config import NO_GRADE
+    from quati_pool.project.config import NO_GRADE
 
     return {
         text: None if grade == NO_GRADE else _grade(grade, "--grade")
@@ -194,7 +194,7 @@ def _columns(name: str, named: Collection[str], options: Sequence[str]) -> dict[
 
 
 def _scale(text: str) -> dict[int, str]:
-    from quati_pool.config import scale_of
+    from quati_pool.project.config import scale_of
 
     grades = [_grade(part.strip(), "--scale") for part in text.split(",")]
     if len(set(grades)) < 2:

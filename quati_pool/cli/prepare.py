@@ -44,24 +44,24 @@ def prepare(
         _list(how)
         return
     if explain is not None:
-        from quati_pool.steps.preparation.report import explained
+        from quati_pool.reporting.tables.prepare import explained
 
         show(*explained(config, explain), how)
         return
-    from quati_pool.engines.opening import open_engine
-    from quati_pool.steps.preparation import report
-    from quati_pool.steps.preparation.prepare import prepare as step
+    from quati_pool.commands.prepare.prepare import prepare as step
+    from quati_pool.processes.opening import open_engine
+    from quati_pool.reporting.tables import prepare
 
     check_address(engine, address)
     with ConsoleListener() as listener:
         result = step(config, lambda: open_engine(engine.value, workers, address), listener)
-        report.write(result, listener)
-    show(report.tables(result), report.as_data(result), how)
+        prepare.write(result, listener)
+    show(prepare.tables(result), prepare.as_data(result), how)
 
 
 def _list(how: Format) -> None:
-    from quati_pool.render.tables import Column, Table
-    from quati_pool.steps.listing import preparation_steps
+    from quati_pool.commands.components import preparation_steps
+    from quati_pool.reporting.formats.tables import Column, Table
 
     found = preparation_steps()
     names = Table(

@@ -10,11 +10,11 @@ import typer
 
 from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import Format, FormatOption, show
-from quati_pool.render.tables import Column, Table
-from quati_pool.yaml_entry import with_entry
+from quati_pool.files.yaml_entry import with_entry
+from quati_pool.reporting.formats.tables import Column, Table
 
 if TYPE_CHECKING:
-    from quati_pool.steps.prompts import PromptListing
+    from quati_pool.commands.prompts import PromptListing
 
 
 def register(app: typer.Typer) -> None:
@@ -39,7 +39,7 @@ def prompts(context: typer.Context, config: ConfigOption = Path("pool.yaml"), ho
             if source is not None and source.name != "DEFAULT":
                 raise typer.BadParameter(f"put options after {context.invoked_subcommand}", context)
         return
-    from quati_pool.steps.prompts import list_prompts
+    from quati_pool.commands.prompts import list_prompts
 
     found = list_prompts(config.parent)
     table = Table(
@@ -86,7 +86,7 @@ def show_messages(
     how: FormatOption = Format.table,
 ) -> None:
     """Print the exact messages that a prompt makes of a query and a passage; checks the prompt's file."""
-    from quati_pool.steps.prompts import show_prompt
+    from quati_pool.commands.prompts import show_prompt
 
     prompt, messages = show_prompt(name, config.parent, query, passage, narrative)
     if narrative is not None and not prompt.uses_narrative:
@@ -138,7 +138,7 @@ def import_files(
     """Turn prompt files that others released into a prompt that sends the very same messages: those of the Quati
     authors (initial_prompt_*.json, examples_*.json, config.json), or one of castorini/umbrela (qrel_*.txt, *.yaml).
     """
-    from quati_pool.steps.prompts import NewJudge, authors_judge, import_prompt, read_released
+    from quati_pool.commands.prompts import NewJudge, authors_judge, import_prompt, read_released
 
     if not with_settings and (judge is not None or model is not None):
         raise typer.BadParameter("--judge and --model go with --with-settings")

@@ -30,7 +30,7 @@ def list_questions(
     config: ConfigOption = Path("pool.yaml"), database: DatabaseOption = None, how: FormatOption = Format.table
 ) -> None:
     """List all questions with their state, author and query_id, and count them by theme, scope and type."""
-    from quati_pool.steps.annotation.questions_report import as_data, report, tables
+    from quati_pool.reporting.tables.questions import as_data, report, tables
 
     found = report(config, database)
     show(tables(found), as_data(found), how)
@@ -51,7 +51,7 @@ def export(
     the passage it was written from (source_doc_id) too. Refused where FILE holds other queries, unless
     --merge keeps them.
     """
-    from quati_pool.steps.annotation.question_files import export_questions
+    from quati_pool.commands.annotate.question_files import export_questions
 
     with ConsoleListener() as listener:
         made = export_questions(config, output, merge=merge, database=database, listener=listener)

@@ -11,7 +11,7 @@ import typer
 
 from quati_pool.cli.console import Format, FormatOption, show
 from quati_pool.cli.label_options import GradeOption, grades_of
-from quati_pool.render.tables import Column, Table
+from quati_pool.reporting.formats.tables import Column, Table
 
 if TYPE_CHECKING:
     from quati_pool.files.validation import ValidationReport
@@ -52,7 +52,7 @@ def validate(
     query ids, rows of runs, models, devices, packages, prompts; corpora are read as far as their first passage, and
     nothing is built, downloaded or written. Warnings do not fail a file.
     """
-    from quati_pool.steps.validate import validate as step
+    from quati_pool.commands.validate.validate import validate as step
 
     options: dict[str, Any] = {
         "limit": limit,

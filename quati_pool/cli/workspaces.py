@@ -29,7 +29,7 @@ def init(
     """Make a workspace: a folder with a commented pool.yaml, or prepare.yaml."""
     if paper and pages:
         raise typer.BadParameter("--paper has a prepare.yaml of its own; drop one of them", param_hint="--pages")
-    from quati_pool.steps import init as step
+    from quati_pool.commands import init as step
 
     path = (step.init_pages(folder) if pages else step.init(folder, paper=paper))[-1]
     if pages:
@@ -48,8 +48,8 @@ def demo(
     how: FormatOption = Format.table,
 ) -> None:
     """Build the bundled sample collection, offline: systems, pool, a judge's grades, agreement, leaderboard."""
-    from quati_pool.steps.demo import as_data, tables
-    from quati_pool.steps.demo import demo as step
+    from quati_pool.commands.demo import as_data, tables
+    from quati_pool.commands.demo import demo as step
 
     with ConsoleListener() as listener:
         made = step(folder, listener)

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.joined import Joined, Judgements, Rows
+from quati_pool.evaluation.judged_runs import Joined, Judgements, Rows
 from quati_pool.stats.ratio import ratio
 
 Values = npt.NDArray[np.float64]

@@ -9,8 +9,8 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
-from quati_pool.config import MEASURES
 from quati_pool.errors import ConfigError
+from quati_pool.project.config import MEASURES
 from quati_pool.records import MAX_GRADE
 from quati_pool.registry import nearest
 

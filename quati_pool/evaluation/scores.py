@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.joined import Joined, Judgements, Rows
+from quati_pool.evaluation.judged_runs import Joined, Judgements, Rows
 from quati_pool.evaluation.measures import deepest, load_ir_measures, provider, resolve
 from quati_pool.files.problems import quoted
 from quati_pool.records import MAX_GRADE, Int

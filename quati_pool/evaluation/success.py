@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.joined import Joined
+from quati_pool.evaluation.judged_runs import Joined
 from quati_pool.records import Int
 
 Values = npt.NDArray[np.float64]

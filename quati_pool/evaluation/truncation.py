@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quati_pool.evaluation.joined import Judgements
+from quati_pool.evaluation.judged_runs import Judgements
 from quati_pool.evaluation.measures import resolve
 from quati_pool.evaluation.run_facts import RunFacts
 

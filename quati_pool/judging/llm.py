@@ -20,7 +20,7 @@ from quati_pool.judging.prompts import Prompt, load_prompt
 from quati_pool.judging.verdict import Reading, Verdict, judge_choice
 from quati_pool.llm.answers import Choice, Completion, Usage
 from quati_pool.llm.budget import Budget
-from quati_pool.llm.calling import Caller, cost_of, most_of, state_of
+from quati_pool.llm.budgeted_calls import Caller, cost_of, most_of, state_of
 from quati_pool.llm.client import Client, Event
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError

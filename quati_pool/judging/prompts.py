@@ -16,7 +16,8 @@ from pydantic import AfterValidator, Field
 
 from quati_pool.bundled import bundled
 from quati_pool.errors import ConfigError, InputError
-from quati_pool.files.artefacts import digest
+from quati_pool.files.artifacts import digest
+from quati_pool.files.yaml_file import Model, Place, YamlFile
 from quati_pool.judging.verdict import Reading, read_verdict
 from quati_pool.llm.thoughts import ANY, Marks
 from quati_pool.records import State
@@ -25,7 +26,6 @@ from quati_pool.text.fencing import fenced, neutralised, sendable
 from quati_pool.text.json_objects import folded
 from quati_pool.text.prompt_parts import Line, Message, Text, asked_again, checked_template, whole
 from quati_pool.text.templates import Template
-from quati_pool.yaml_file import Model, Place, YamlFile
 
 USER_VARIABLES = {"query", "passage", "narrative"}
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from quati_pool.files.artefacts import file_digest
+from quati_pool.files.artifacts import file_digest
 from quati_pool.files.qrels import read_judgements
 from quati_pool.judging import base
 from quati_pool.judging.verdict import Verdict

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quati_pool.config import GRADES
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.columns import required_grade
 from quati_pool.files.formats import TableFormat
 from quati_pool.files.problems import RowError
 from quati_pool.files.tables import Field, read_table
+from quati_pool.files.yaml_file import YamlFile
 from quati_pool.judging.released import Released, Settings, read_text
+from quati_pool.project.config import GRADES
 from quati_pool.text.templates import Template, braces_doubled
-from quati_pool.yaml_file import YamlFile
 
 UMBRELA_FILES = ("qrel_*.txt", "qrel_*.yaml", "qrel_*.yml")
 

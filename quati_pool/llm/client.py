@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from quati_pool.llm.answers import Completion, Usage, read_completion, withheld
-from quati_pool.llm.dialect import Dialect, Output
 from quati_pool.llm.embeddings import EmbeddingRequest, Embeddings, read_embeddings
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError, FatalError, Fault, ServerDown, Stopped, remedy
@@ -23,6 +22,7 @@ from quati_pool.llm.limits import Limits, Slots
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.retries import Retry, again
 from quati_pool.llm.secrets import Secrets, filled
+from quati_pool.llm.server_capabilities import Dialect, Output
 from quati_pool.llm.thoughts import split
 
 if TYPE_CHECKING:

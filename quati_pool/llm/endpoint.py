@@ -8,9 +8,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, field_validator
 
+from quati_pool.files.yaml_file import Model
 from quati_pool.llm.faults import FatalError, one_line
 from quati_pool.llm.secrets import OWNERS, REMEDY, filled, literal_key
-from quati_pool.yaml_file import Model
 
 OPENAI = "https://api.openai.com/v1"
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from quati_pool.yaml_file import Model
+from quati_pool.files.yaml_file import Model
 
 # A pace of 61 seconds a minute's worth, and one second of catching up, keep every 60 seconds within the limit.
 _MINUTE = 61.0

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
+from quati_pool.files.yaml_file import Model
 from quati_pool.llm.secrets import REMEDY, literal_key
-from quati_pool.yaml_file import Model
 
 # o1, o3-mini, o4-mini, gpt-5, gpt-5-mini, openai/gpt-5.1, …; gpt-5-chat-latest is an ordinary model.
 _REASONING = re.compile(r"(?:^|/)(?:o\d+|gpt-(?:[5-9]|\d\d)(?:\.\d+)?)(?:$|-(?!chat))")

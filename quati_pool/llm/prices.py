@@ -12,8 +12,8 @@ from typing import Annotated
 from pydantic import Field
 
 from quati_pool.errors import InputError
+from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.llm.answers import Usage
-from quati_pool.yaml_file import Model, YamlFile
 
 BUNDLED = Path(__file__).with_name("prices.yaml")
 

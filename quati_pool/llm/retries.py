@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import Field
 
+from quati_pool.files.yaml_file import Model
 from quati_pool.llm.faults import Fault
-from quati_pool.yaml_file import Model
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState

@@ -18,9 +18,9 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from quati_pool.files.yaml_file import Model
 from quati_pool.preparation.batch import Batch
 from quati_pool.records import Int
-from quati_pool.yaml_file import Model
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int16]

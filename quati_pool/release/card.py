@@ -17,8 +17,8 @@ import yaml
 
 from quati_pool.records import State
 from quati_pool.release.state import Labelled, Release
-from quati_pool.render.characters import one_line, possible
-from quati_pool.render.tables import Cell, Column, Table, escape_markdown, to_markdown
+from quati_pool.reporting.formats.tables import Cell, Column, Table, escape_markdown, to_markdown
+from quati_pool.text.characters import one_line, possible
 
 _LICENSES = {
     "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.errors import InputError
-from quati_pool.files.artefacts import file_digest
+from quati_pool.files.artifacts import file_digest
 from quati_pool.files.problems import quoted
 from quati_pool.release.errors import ReleaseError
 from quati_pool.release.output import Output

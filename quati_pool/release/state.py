@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from quati_pool.config import ReleaseConfig
+from quati_pool.project.config import ReleaseConfig
 from quati_pool.records import Qrels, Query
 
 

@@ -23,8 +23,8 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.engines.base import Engine
-from quati_pool.files.artefacts import Counts, digest, file_digest
+from quati_pool.files.artifacts import Counts, digest, file_digest
+from quati_pool.processes.base import Engine
 from quati_pool.records import Query, Run
 from quati_pool.retrieval.planning import Estimate, Work
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artefacts import sync
+from quati_pool.files.artifacts import sync
 
 Array = npt.NDArray[Any]
 _JOURNAL = "shards.jsonl"

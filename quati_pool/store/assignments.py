@@ -13,11 +13,11 @@ from sqlalchemy.exc import IntegrityError
 
 from quati_pool.records import State
 from quati_pool.store import statements
-from quati_pool.store.appending import write
 from quati_pool.store.bulk import insert_rows
 from quati_pool.store.clock import database_now
 from quati_pool.store.database import Store
 from quati_pool.store.errors import ConflictError, StoreError
+from quati_pool.store.label_writer import write
 from quati_pool.store.queues import rebuild, recount
 from quati_pool.store.records import (
     Design,

@@ -22,14 +22,14 @@ from sqlalchemy import Connection, Engine, Row, delete, func, select, update
 from quati_pool.records import State
 from quati_pool.store import batches as batching
 from quati_pool.store import engine as engines
-from quati_pool.store.appending import write
 from quati_pool.store.columns import json_text
+from quati_pool.store.database_url import Place, locate
 from quati_pool.store.engine import insert_where_new, one_state
+from quati_pool.store.error_messages import explained
 from quati_pool.store.errors import StoreError
-from quati_pool.store.faults import explained
+from quati_pool.store.label_resolution import STATUS, resolved
+from quati_pool.store.label_writer import write
 from quati_pool.store.locks import held
-from quati_pool.store.opening import make_ready, ready
-from quati_pool.store.place import Place, locate
 from quati_pool.store.records import (
     COUNTING,
     Attempt,
@@ -44,7 +44,6 @@ from quati_pool.store.records import (
     Phase,
     Usage,
 )
-from quati_pool.store.resolution import STATUS, resolved
 from quati_pool.store.rows import (
     KEY,
     QUERY,
@@ -57,7 +56,8 @@ from quati_pool.store.rows import (
     record_batch,
 )
 from quati_pool.store.schema import attempts, batches, designs, labels, versions
-from quati_pool.store.using import attempts_of, total
+from quati_pool.store.upgrade import make_ready, ready
+from quati_pool.store.usage import attempts_of, total
 
 _IDS_A_STATEMENT = 500
 _ROWS = 20_000  # held at a time while many are read

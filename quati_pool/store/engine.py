@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, Table, create_engine, event
 
 from quati_pool.errors import MissingExtraError
 from quati_pool.store.columns import json_text
-from quati_pool.store.place import Place
+from quati_pool.store.database_url import Place
 
 _WAIT = 60  # seconds for another writer
 _WRITES = "quati_pool_writes"

@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, text
 
-from quati_pool.files.artefacts import locked
-from quati_pool.store.faults import explained
-from quati_pool.store.place import Place
+from quati_pool.files.artifacts import locked
+from quati_pool.store.database_url import Place
+from quati_pool.store.error_messages import explained
 
 _POLL = 0.2  # seconds
 

@@ -14,8 +14,8 @@ from sqlalchemy import Select, Text, cast, select
 from sqlalchemy.engine import RowMapping
 
 from quati_pool.records import ID, State
+from quati_pool.store.label_resolution import STATUS
 from quati_pool.store.records import Attempt, CurrentLabel, Label, Phase
-from quati_pool.store.resolution import STATUS
 from quati_pool.store.schema import labels
 
 RESOLVING = (

@@ -8,9 +8,9 @@ from typing import Annotated
 from pydantic import AfterValidator
 
 from quati_pool.files.problems import surrogate_problem
+from quati_pool.files.yaml_file import Place, YamlFile
 from quati_pool.text.fencing import sendable
 from quati_pool.text.templates import Template
-from quati_pool.yaml_file import Place, YamlFile
 
 Message = dict[str, str]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.annotate.session import Desk
 from tests.annotator_app.opened import as_person
 
 

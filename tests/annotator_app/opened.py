@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import annotator_app
 from annotator_app import context, grading
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.annotate.session import Desk
 from tests.patience import PATIENCE
 
 SCRIPT = Path(annotator_app.__file__).with_name("script") / "run.py"

@@ -11,14 +11,15 @@ from streamlit.testing.v1 import AppTest
 
 from annotator_app import context
 from annotator_app.grading import Grading
-from quati_pool.steps.annotation import work
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.annotation.errors import SignedOutError
+from quati_pool.commands.annotate import grading as grading_command
+from quati_pool.commands.annotate.errors import SignedOutError
+from quati_pool.commands.annotate.grading import Answer, Item, Outcome
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.store.errors import StoreError
 from tests.annotator_app.opened import as_person, press, shown
-from tests.render.hostile import HOSTILE
-from tests.steps.annotation.people_at_work import assigned, collection, labels, token
-from tests.steps.judged import pair
+from tests.commands.annotate.people_at_work import assigned, collection, labels, token
+from tests.commands.judged import pair
+from tests.reporting.hostile import HOSTILE
 
 GRADES = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
 
@@ -38,13 +39,13 @@ def state(app: AppTest) -> Grading:
     return found
 
 
-def item(app: AppTest) -> work.Item:
+def item(app: AppTest) -> Item:
     found = state(app).item
     assert found is not None
     return found
 
 
-def stored(desk: Desk, at: work.Item, name: str = "ana") -> list[tuple[Any, ...]]:
+def stored(desk: Desk, at: Item, name: str = "ana") -> list[tuple[Any, ...]]:
     return [(label.status.value, label.relevance, label.phase) for label in labels(desk, name, at.query_id, at.doc_id)]
 
 
@@ -195,9 +196,9 @@ def test_an_answer_that_cannot_be_stored_stays_and_is_sent_again_as_the_same(
 ) -> None:
     first = item(app)
     sent: list[str] = []
-    real = work.submit
+    real = grading_command.submit
 
-    def gone(desk: Desk, token: str, item: work.Item, answer: work.Answer) -> work.Outcome:
+    def gone(desk: Desk, token: str, item: Item, answer: Answer) -> Outcome:
         sent.append(answer.nonce)
         if len(sent) == 2:
             # Stored, and the answer to it lost on the way.
@@ -206,7 +207,7 @@ def test_an_answer_that_cannot_be_stored_stays_and_is_sent_again_as_the_same(
             raise StoreError("the connection is gone")
         return real(desk, token, item, answer)
 
-    monkeypatch.setattr(work, "submit", gone)
+    monkeypatch.setattr(grading_command, "submit", gone)
     press(app, "Highly relevant")
     assert "Your choice: 2 Highly relevant" in shown(app)
     assert "not stored yet" in shown(app)

@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 
 from annotator_app.context import COOKIE
 from annotator_app.downloads import address, routes
-from quati_pool.steps.annotation import downloads
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.annotate import downloads
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.store.errors import StoreError
-from tests.steps.annotation.disputes import Tokens, disputed, told
+from tests.commands.annotate.disputes import Tokens, disputed, told
 
 Here = tuple[Desk, Tokens, TestClient]
 

@@ -15,10 +15,10 @@ from starlette.middleware import Middleware
 from annotator_app import sign_in
 from annotator_app.context import COOKIE
 from annotator_app.gate import Gate
-from quati_pool.steps.annotation import access
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.annotation.errors import WrongCodeError
-from tests.steps.annotation.people_at_work import collection, token
+from quati_pool.commands.annotate import access
+from quati_pool.commands.annotate.errors import WrongCodeError
+from quati_pool.commands.annotate.session import Desk
+from tests.commands.annotate.people_at_work import collection, token
 
 # More than the threads that Starlette has for everybody, which are 40.
 FLOOD = 60

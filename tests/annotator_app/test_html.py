@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from annotator_app import html
 from quati_pool.annotation.highlight import Span
-from tests.render.hostile import HOSTILE
+from tests.reporting.hostile import HOSTILE
 
 
 class Reading(HTMLParser):

@@ -11,18 +11,18 @@ from streamlit.testing.v1.element_tree import TextArea
 
 from annotator_app import context, words
 from quati_pool.annotation.codes import token_sha
-from quati_pool.annotation.patterns import Finding
+from quati_pool.annotation.quality_control import Finding
+from quati_pool.commands.annotate import dashboard as boards
+from quati_pool.commands.annotate import reviewing
+from quati_pool.commands.annotate.dashboard import dashboard
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.records import State
-from quati_pool.steps.annotation import dashboard as boards
-from quati_pool.steps.annotation import reviewing
-from quati_pool.steps.annotation.dashboard import dashboard
-from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.errors import StoreError
 from quati_pool.store.records import Attempt
 from tests.annotator_app.opened import shown
+from tests.commands.annotate.disputes import Tokens, disputed, told
+from tests.commands.annotate.people_at_work import labels
 from tests.patience import PATIENCE
-from tests.steps.annotation.disputes import Tokens, disputed, told
-from tests.steps.annotation.people_at_work import labels
 
 Here = tuple[Desk, Tokens]
 PAGES = ("review", "dashboard")

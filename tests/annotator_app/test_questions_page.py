@@ -9,10 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from annotator_app import context
-from quati_pool.steps.annotation import questions
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.annotate import questions
+from quati_pool.commands.annotate.session import Desk
+from tests.commands.annotate.writers import DRAFT, accepted, nonce, proposed, seen, sign_in, workspace
 from tests.patience import PATIENCE
-from tests.steps.annotation.writers import DRAFT, accepted, nonce, proposed, seen, sign_in, workspace
 
 Visit = Callable[[str], AppTest]
 

@@ -10,13 +10,14 @@ from streamlit.testing.v1 import AppTest
 
 from annotator_app import context
 from annotator_app.grading import Grading
-from quati_pool.steps.agree import agree
-from quati_pool.steps.annotation import work
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.agree import agree
+from quati_pool.commands.annotate import grading as grading_command
+from quati_pool.commands.annotate.grading import Item
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.store.errors import StoreError
 from tests.annotator_app.opened import as_person, press, shown
-from tests.steps.annotation.people_at_work import labels, token
-from tests.steps.annotation.revealing import revealing
+from tests.commands.annotate.people_at_work import labels, token
+from tests.commands.annotate.revealing import revealing
 
 GRADES = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
 
@@ -29,14 +30,14 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield opened
 
 
-def item(app: AppTest) -> work.Item:
+def item(app: AppTest) -> Item:
     grading = app.session_state["grading"]
     assert isinstance(grading, Grading)
     assert grading.item is not None
     return grading.item
 
 
-def stored(desk: Desk, at: work.Item) -> list[tuple[str, int | None, str]]:
+def stored(desk: Desk, at: Item) -> list[tuple[str, int | None, str]]:
     return [(label.status.value, label.relevance, label.phase) for label in labels(desk, "ana", at.query_id, at.doc_id)]
 
 
@@ -91,16 +92,16 @@ def test_a_second_grade_that_cannot_be_stored_waits_on_the_page(
 ) -> None:
     at = item(app)
     press(app, "Relevant")
-    second_label = work.second_label
+    second_label = grading_command.second_label
 
     def gone(*_: object) -> int:
         raise StoreError("the database is gone")
 
-    monkeypatch.setattr(work, "second_label", gone)
+    monkeypatch.setattr(grading_command, "second_label", gone)
     press(app, "Highly relevant")
     assert "Your choice: 2 Highly relevant" in shown(app)
     assert stored(desk, at) == [("ok", 1, "blind")]
-    monkeypatch.setattr(work, "second_label", second_label)
+    monkeypatch.setattr(grading_command, "second_label", second_label)
     grading = app.session_state["grading"]
     assert grading.retry()
     assert stored(desk, at) == [("ok", 1, "blind"), ("ok", 2, "revealed")]

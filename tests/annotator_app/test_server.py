@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 import pytest
 
 from annotator_app.context import COOKIE
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.annotate.session import Desk
 from tests.browser.served import Served, code_for, served
+from tests.commands.annotate.people_at_work import collection
 from tests.patience import PATIENCE
-from tests.steps.annotation.people_at_work import collection
 
 pytestmark = pytest.mark.slow
 

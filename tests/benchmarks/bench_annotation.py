@@ -32,17 +32,17 @@ from typing import Any
 
 from sqlalchemy import func, select, tuple_, update
 
-from quati_pool.steps.annotation import dashboard
-from quati_pool.steps.annotation.apart import apart
-from quati_pool.steps.annotation.assign import AssignOptions, assign
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.annotation.serving import warm
-from quati_pool.steps.annotation.work import next_item, progress, submit
+from quati_pool.commands.annotate import dashboard
+from quati_pool.commands.annotate.assign import AssignOptions, assign
+from quati_pool.commands.annotate.dashboard_process import apart
+from quati_pool.commands.annotate.grading import next_item, progress, submit
+from quati_pool.commands.annotate.preflight import warm
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.store.bulk import insert_rows
 from quati_pool.store.records import content_sha
 from quati_pool.store.schema import assignments, labels, selections
-from tests.steps.annotation.people_at_work import answer, collection, token
-from tests.steps.judged import pair
+from tests.commands.annotate.people_at_work import answer, collection, token
+from tests.commands.judged import pair
 from tests.store.cluster import Cluster
 
 DOCS = 100

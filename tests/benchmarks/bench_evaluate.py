@@ -19,7 +19,7 @@ import pandas as pd
 import pytrec_eval
 
 from quati_pool.evaluation.bounds import ndcg_bounds
-from quati_pool.evaluation.joined import Joined, Judgements
+from quati_pool.evaluation.judged_runs import Joined, Judgements
 from quati_pool.evaluation.leaderboard import leaderboard
 from quati_pool.evaluation.measures import DEFAULTS
 from quati_pool.evaluation.reusability import hole_rates

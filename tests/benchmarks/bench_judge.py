@@ -23,15 +23,15 @@ from pathlib import Path
 
 from openai import AsyncOpenAI, DefaultAioHttpClient
 
-from quati_pool.config import load_config
 from quati_pool.files.pools import read_pool
 from quati_pool.judging.prompts import load_prompt
+from quati_pool.labels.labelers import Grading, judge_definition, judge_version
+from quati_pool.project.config import load_config
 from quati_pool.records import State
-from quati_pool.steps.labelers import Grading, judge_definition, judge_version
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry, Label, content_sha
+from tests.commands.judged import ID_PATTERN, pair, workspace
 from tests.llm.server import ServerProcess
-from tests.steps.judged import ID_PATTERN, pair, workspace
 
 CONCURRENCY = 64
 LATENCY = 0.05
@@ -42,8 +42,8 @@ RUN = """
 import json, re, sys, time
 began = time.perf_counter()
 from pathlib import Path
-from quati_pool.steps.judge import judge
-from quati_pool.steps.listener import Listener
+from quati_pool.commands.judge.judge import judge
+from quati_pool.project.events import Listener
 report = judge(Path(sys.argv[1]), None, Listener())
 assert report.error is None, report.error
 standing = report.pending.standing

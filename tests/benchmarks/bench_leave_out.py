@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from quati_pool.evaluation.joined import Joined
+from quati_pool.evaluation.judged_runs import Joined
 from quati_pool.evaluation.measures import DEFAULTS
 from quati_pool.evaluation.reusability import leave_one_family_out, leave_one_system_out
 from quati_pool.evaluation.scores import score

@@ -190,7 +190,9 @@ def main() -> None:
         path = make_workspace(Path(name), options.passages, SYSTEMS)
         before = planned(path)
         run("build", "-c", str(path), *[f"--only={tag}" for tag in FIRST])
-        _, idle, idle_seconds = watched("-c", "import time, quati_pool.cli.main, quati_pool.steps.build; time.sleep(1)")
+        _, idle, idle_seconds = watched(
+            "-c", "import time, quati_pool.cli.main, quati_pool.commands.build; time.sleep(1)"
+        )
         stores = Path(name) / "cache" / "corpus"
         store = sum(file.stat().st_size for file in stores.rglob("*") if file.is_file() and "meta" not in file.name)
         print(f"{options.passages:,} passages; the interpreter: {idle / 2**20:.0f} MiB, {idle_seconds:.1f} s")

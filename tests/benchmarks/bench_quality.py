@@ -21,10 +21,10 @@ from datatrove.data import Document
 from datatrove.pipeline.filters import gopher_quality_filter, gopher_repetition_filter
 
 from quati_pool.preparation.batch import Batch
-from quati_pool.preparation.quality import Quality, QualityParameters
 from quati_pool.preparation.quality_rules.characters import classes, lower_case
 from quati_pool.preparation.quality_rules.presets import RULES
 from quati_pool.preparation.quality_rules.stop_words import list_of
+from quati_pool.preparation.steps.quality import Quality, QualityParameters
 
 SYLLABLES = "ca de ri mo ta ção pe lo na men to bra si lei ro gu ra ve zes pa ís te li não cu no"
 COMMON = "os as no na se por mais foi ao como à sua ou quando muito nos já"

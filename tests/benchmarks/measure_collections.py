@@ -10,12 +10,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from quati_pool.config import load_config
+from quati_pool.commands.bench.collections import Source, write_workspace
+from quati_pool.commands.bench.retrieval import retrieve
+from quati_pool.commands.build import build
+from quati_pool.project.config import load_config
+from quati_pool.project.events import Listener
 from quati_pool.registry import BENCHMARKS
-from quati_pool.steps.benchmarks.collections import Source, write_workspace
-from quati_pool.steps.benchmarks.retrieval import retrieve
-from quati_pool.steps.build import build
-from quati_pool.steps.listener import Listener
 from tests.collections.oracle import measures
 from tests.collections.real_collections import pira, pira_english, vaswani
 

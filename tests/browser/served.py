@@ -16,7 +16,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Page
 
 from quati_pool.annotation.codes import hash_code, new_code
-from quati_pool.config import load_config
+from quati_pool.project.config import load_config
 from quati_pool.store.database import Store
 from quati_pool.store.people import People
 from quati_pool.store.records import Role

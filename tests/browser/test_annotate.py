@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.export import export_qrels
+from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.export.qrels import export_qrels
 from quati_pool.store.database import Store
 from tests.browser.pages import Record, Scheme
 from tests.browser.served import Served, code_for, enter_code, question, served, sign_in, visitor, watched
-from tests.render.hostile import HOSTILE
-from tests.steps.annotation.people_at_work import assigned, collection, text
-from tests.steps.judged import pair
+from tests.commands.annotate.people_at_work import assigned, collection, text
+from tests.commands.judged import pair
+from tests.reporting.hostile import HOSTILE
 from tests.store.cluster import Cluster, lacking
 
 pytestmark = pytest.mark.slow

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.annotate.session import Desk
 from tests.browser.pages import Scheme
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import press
 from tests.browser.test_pages import contrast
-from tests.steps.annotation.people_at_work import assigned, collection
-from tests.steps.judged import pair
+from tests.commands.annotate.people_at_work import assigned, collection
+from tests.commands.judged import pair
 
 pytestmark = pytest.mark.slow
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.records import State
-from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.people import People
 from quati_pool.store.records import Attempt
 from tests.browser.pages import Scheme
 from tests.browser.served import Served, code_for, drawn, let_in, question, served, visitor
-from tests.steps.annotation.disputes import GRADES, told
-from tests.steps.annotation.people_at_work import assigned, collection
-from tests.steps.judged import pair
+from tests.commands.annotate.disputes import GRADES, told
+from tests.commands.annotate.people_at_work import assigned, collection
+from tests.commands.judged import pair
 
 pytestmark = pytest.mark.slow
 
@@ -147,7 +147,7 @@ def test_the_dashboard_shows_agreement_and_its_links_download(browser: Browser, 
         page = record.page
         let_in(page, stage.app, stage.lia)
         page.goto(f"{stage.app.address}/dashboard")
-        # κ of ana and bia by hand, in tests/steps/annotation/test_dashboard.py: 1/3.
+        # κ of ana and bia by hand, in tests/commands/annotate/test_dashboard.py: 1/3.
         table = page.locator("table").filter(has_text="Agreement of people with each other")
         expect(table.locator("tbody tr")).to_have_count(1)
         expect(table.locator("tbody td").nth(3)).to_contain_text("0.33")

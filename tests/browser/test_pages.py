@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page
 
-from quati_pool.render.document import Details, Document, Paragraph, Section
-from quati_pool.render.figures import confusion_matrix, intervals, scatter
-from quati_pool.render.html import page
-from quati_pool.render.tables import Column, Table
+from quati_pool.reporting.figures.plots import confusion_matrix, intervals, scatter
+from quati_pool.reporting.formats.document import Details, Document, Paragraph, Section
+from quati_pool.reporting.formats.html import page
+from quati_pool.reporting.formats.tables import Column, Table
 from tests.browser.pages import Scheme, opened
-from tests.render.hostile import HOSTILE, hostile_document
+from tests.reporting.hostile import HOSTILE, hostile_document
 
 pytestmark = pytest.mark.slow
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from quati_pool.commands.annotate.question_files import export_questions
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.files.queries import read_queries
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.annotation.question_files import export_questions
 from tests.browser.served import Served, code_for, let_in, served, visitor
-from tests.steps.annotation import writers
-from tests.steps.small_collection import built
+from tests.commands.annotate import writers
+from tests.commands.small_collection import built
 
 FIRST = "Where do sailors find the old lighthouse?"
 NEAR = "Where does a sailor find an old lighthouse?"

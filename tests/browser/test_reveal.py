@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, WebSocket, expect
 
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.annotate.session import Desk
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import clean, labels, press
-from tests.steps.annotation.revealing import revealing
+from tests.commands.annotate.revealing import revealing
 
 pytestmark = pytest.mark.slow
 

@@ -45,9 +45,9 @@ def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.fixture
 def sketched(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are sketched: drawing them takes longer than all the rest."""
-    monkeypatch.setattr("quati_pool.render.figures.Drawing.render", lambda self, form: b"a sketch")
+    monkeypatch.setattr("quati_pool.reporting.figures.plots.Drawing.render", lambda self, form: b"a sketch")
     both = {"svg": b"a sketch", "png": b"a sketch"}
-    monkeypatch.setattr("quati_pool.render.figures.Drawing.render_all", lambda self: both)
+    monkeypatch.setattr("quati_pool.reporting.figures.plots.Drawing.render_all", lambda self: both)
 
 
 CORPUS = """\

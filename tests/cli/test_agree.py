@@ -22,7 +22,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from quati_pool.steps.pictures import stem
+from quati_pool.reporting.figures.pictures import stem
 from tests.agreement.rated import HA1_HA2, HA1_LLM, HA3_LLM
 from tests.cli.conftest import Cli, Done
 from tests.patience import PATIENCE

@@ -13,8 +13,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from tests.cli.conftest import Cli, cli
+from tests.commands.judged import pair, workspace
 from tests.shared_data import shared
-from tests.steps.judged import pair, workspace
 
 __all__ = ["cli"]
 

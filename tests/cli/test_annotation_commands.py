@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from quati_pool.commands.annotate.access import sign_in
+from quati_pool.commands.annotate.errors import WrongCodeError
+from quati_pool.commands.annotate.preflight import is_loopback
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.files.label_files import read_label_file
-from quati_pool.steps.annotation.access import sign_in
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.annotation.errors import WrongCodeError
-from quati_pool.steps.annotation.serving import is_loopback
 from tests.cli.conftest import Cli, Done
+from tests.commands.annotate.people_at_work import collection, pairs
+from tests.commands.small_collection import environment
 from tests.patience import PATIENCE
-from tests.steps.annotation.people_at_work import collection, pairs
-from tests.steps.small_collection import environment
 
 CODE = re.compile(r"[0-9A-Z]{4}(-[0-9A-Z]{4}){3}\n\Z")
 

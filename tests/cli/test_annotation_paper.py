@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from quati_pool.config import LabelFileConfig
+from quati_pool.commands.annotate.assessors import add
+from quati_pool.commands.annotate.import_labels import import_labels
 from quati_pool.files.label_files import read_label_file
-from quati_pool.steps.annotation.assessors import add
-from quati_pool.steps.annotation.import_labels import import_labels
-from quati_pool.steps.label_sources import LabelFiles
+from quati_pool.labels.sources import LabelFiles
+from quati_pool.project.config import LabelFileConfig
 from tests.cli.conftest import Cli
-from tests.steps.annotation import paper
+from tests.commands.annotate import paper
 
 
 @pytest.fixture(scope="module")

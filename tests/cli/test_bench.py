@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.config import load_config
-from quati_pool.files.artefacts import file_digest
-from quati_pool.steps.benchmarks.answers import Answers, Ending
+from quati_pool.commands.bench.answers import Answers, Ending
+from quati_pool.files.artifacts import file_digest
+from quati_pool.project.config import load_config
 from tests.cli.conftest import Cli
 from tests.llm.server import ServerProcess
 from tests.qa_benchmarks.pira_rows import row, write_split
@@ -100,7 +100,7 @@ def test_what_ends_the_asking_is_told_beside_the_other_rows(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, ended: Ending, status: int
 ) -> None:
     write_pool("http://127.0.0.1:9/v1")
-    monkeypatch.setattr("quati_pool.steps.benchmarks.bench.ask", lambda *_: Answers(ended=ended))
+    monkeypatch.setattr("quati_pool.commands.bench.bench.ask", lambda *_: Answers(ended=ended))
     arguments = ("bench", "pira", "mrc", "--data", pira(), "--lang", "en", "--judge", "gpt", "--systems", "models.yaml")
     done = cli(*arguments, "--format", "json")
     assert (done.status, list(rows_of(done.out))) == (status, [("human", "validation", "en", None)])

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from quati_pool.cli.main import app
+from quati_pool.commands.bench.bench import BenchOptions, bench
+from quati_pool.commands.demo import demo, tables
+from quati_pool.commands.init import init_pages
+from quati_pool.commands.prepare.prepare import prepare
 from quati_pool.errors import MissingExtraError
+from quati_pool.project.events import Listener
 from quati_pool.registry import BENCHMARKS, EXPORTS, PREPARATIONS
-from quati_pool.render.tables import to_text
+from quati_pool.reporting.formats.tables import to_text
+from quati_pool.reporting.tables.bench import tables as bench_tables
+from quati_pool.reporting.tables.prepare import tables as prepare_tables
 from quati_pool.retrieval.bm25 import Bm25
-from quati_pool.steps.benchmarks.bench import BenchOptions, bench
-from quati_pool.steps.benchmarks.report import tables as bench_tables
-from quati_pool.steps.demo import demo, tables
-from quati_pool.steps.init import init_pages
-from quati_pool.steps.listener import Listener
-from quati_pool.steps.preparation.prepare import prepare
-from quati_pool.steps.preparation.report import tables as prepare_tables
 from tests.serial_engine import SerialEngine
 from tests.shared_data import shared
 

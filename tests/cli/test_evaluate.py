@@ -17,9 +17,9 @@ import pytest
 import pytrec_eval
 from scipy import stats
 
-from quati_pool.steps.build import build
-from quati_pool.steps.judge import judge
-from quati_pool.steps.listener import Listener
+from quati_pool.commands.build import build
+from quati_pool.commands.judge.judge import judge
+from quati_pool.project.events import Listener
 from tests.cli.conftest import Cli, Done
 
 Ranking = dict[str, dict[str, float]]
@@ -632,7 +632,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (tmp_path / "pool.yaml").write_text(POOL_YAML, encoding="utf-8")
     pairs = sorted(pooled_pairs())
     write_qrels(tmp_path / "gold.qrels", by_pair({pair: place % 4 for place, pair in enumerate(pairs[:-3])}))
-    with mock.patch("quati_pool.steps.diversity_report.heat_map", return_value=Sketch()):
+    with mock.patch("quati_pool.reporting.tables.build.heat_map", return_value=Sketch()):
         build(tmp_path / "pool.yaml", Listener())
     judge(tmp_path / "pool.yaml", "gold", Listener())
     return tmp_path

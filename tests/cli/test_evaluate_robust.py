@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from quati_pool.steps.build import build
-from quati_pool.steps.listener import Listener
+from quati_pool.commands.build import build
+from quati_pool.project.events import Listener
 from tests.cli.conftest import Cli
 
 # The one relevant document of each query stands at these ranks: reciprocal ranks 1, 1/2, 1/4 and none.
@@ -33,7 +33,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / f"{run_tag}.run").write_text("".join(rows), encoding="utf-8")
     (tmp_path / "gold.qrels").write_text("".join(f"q{n} 0 good 1\n" for n in range(1, 6)), encoding="utf-8")
     (tmp_path / "queries.tsv").write_text(CLUSTERED, encoding="utf-8")
-    monkeypatch.setattr("quati_pool.render.figures.Drawing.render_all", lambda self: {"svg": b"-", "png": b"-"})
+    monkeypatch.setattr(
+        "quati_pool.reporting.figures.plots.Drawing.render_all", lambda self: {"svg": b"-", "png": b"-"}
+    )
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

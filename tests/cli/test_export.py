@@ -17,20 +17,20 @@ from unittest import mock
 import pytest
 import yaml
 
-from quati_pool.files.artefacts import lock_beside, locked, unfinished, write_file, write_folder
+from quati_pool.commands.build import build
+from quati_pool.commands.judge.judge import judge
+from quati_pool.files.artifacts import lock_beside, locked, unfinished, write_file, write_folder
+from quati_pool.project.events import Listener
 from quati_pool.registry import EXPORTS
 from quati_pool.release.manifest import verify
-from quati_pool.steps.build import build
-from quati_pool.steps.judge import judge
-from quati_pool.steps.listener import Listener
 from tests.cli.conftest import Cli, Done
+from tests.commands.small_collection import ROOT, environment
 from tests.patience import PATIENCE
 from tests.plugin_package import write_dist_info
 from tests.release.small_release import HARD_IDS, by_query, contents
 from tests.release.test_beir import loaded as loaded_by_beir
 from tests.release.test_hf import grades_of
 from tests.release.test_hf import loaded as loaded_by_datasets
-from tests.steps.small_collection import ROOT, environment
 
 QUERIES = ['"', '"d"', "a,b", "é", "e\u0301", "007", "7", '",é' * 66 + "xy"]
 """The last has 200 characters."""
@@ -82,7 +82,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked), encoding="utf-8")
     write_gold(folder, GRADES)
     configure(folder)
-    with mock.patch("quati_pool.steps.diversity_report.heat_map", return_value=Sketch()):
+    with mock.patch("quati_pool.reporting.tables.build.heat_map", return_value=Sketch()):
         build(folder / "pool.yaml", Listener())
     for name in ("lexical", "gold"):
         judge(folder / "pool.yaml", name, Listener())
@@ -353,7 +353,7 @@ def test_the_samples_published_qrels_give_the_figures_of_the_workspace(
     """Most of the sample's own grades are of pairs that no system pooled."""
     shutil.copytree(ROOT / "data" / "sample", tmp_path / "sample")
     monkeypatch.chdir(tmp_path / "sample")
-    with mock.patch("quati_pool.steps.diversity_report.heat_map", return_value=Sketch()):
+    with mock.patch("quati_pool.reporting.tables.build.heat_map", return_value=Sketch()):
         build(Path("pool.yaml"), Listener())
     assert any("are of pairs outside the pool" in line for line in said(export("bundle", "-o", "bun")))
 
@@ -490,8 +490,8 @@ def test_a_write_that_fails_is_one_line_that_names_what_could_not_be_written(
 
         return run
 
-    monkeypatch.setattr("quati_pool.steps.export.write_file", limited(write_file))
-    monkeypatch.setattr("quati_pool.steps.release.write_folder", limited(write_folder))
+    monkeypatch.setattr("quati_pool.commands.export.qrels.write_file", limited(write_file))
+    monkeypatch.setattr("quati_pool.commands.export.collection.write_folder", limited(write_folder))
     done = refused(cli("export", *arguments, "-o", "out"))
     assert "out: File too large" in done
     assert not (workspace / "out").exists()
@@ -700,8 +700,10 @@ class Driver:
 @pytest.fixture
 def driver() -> Iterator[Driver]:
     # What each fork would import again.
-    modules = "quati_pool.steps.release, quati_pool.release.beir, alembic.command, sqlalchemy.dialects.sqlite"
-    start = f"import runpy, {modules}; runpy.run_module('tests.steps.killing_driver', run_name='__main__')"
+    modules = (
+        "quati_pool.commands.export.collection, quati_pool.release.beir, alembic.command, sqlalchemy.dialects.sqlite"
+    )
+    start = f"import runpy, {modules}; runpy.run_module('tests.commands.killing_driver', run_name='__main__')"
     command = [sys.executable, "-c", start]
     with subprocess.Popen(
         command, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from quati_pool.labels import failures
 from quati_pool.records import State
-from quati_pool.steps import failures
 from quati_pool.store.failed_answers import FailedAnswer
 from tests.cli.conftest import Cli
+from tests.commands.judged import ID_PATTERN, many, pair, workspace
 from tests.llm.server import ServerProcess
-from tests.steps.judged import ID_PATTERN, many, pair, workspace
 
 LEXICAL = {"lexical": {"judge": "lexical", "language": "pt"}}
 FAKE = {"fake": {"model": "gpt-4o-mini", "prompt": "quati-pt"}}

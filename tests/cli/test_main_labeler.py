@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 import yaml
 
-from quati_pool.config import load_config
+from quati_pool.commands.evaluate import Settings, evaluate
+from quati_pool.commands.export.collection import Exported, export
+from quati_pool.commands.export.qrels import export_qrels
+from quati_pool.commands.report import report
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.labels.labelers import Grading, people_definition, people_version
+from quati_pool.labels.main_labeler import grader
+from quati_pool.project.config import load_config
+from quati_pool.project.events import Listener
 from quati_pool.release.manifest import MANIFEST
-from quati_pool.steps.evaluate import Settings, evaluate
-from quati_pool.steps.evaluate_report import as_data, board_tables
-from quati_pool.steps.export import export_qrels
-from quati_pool.steps.labelers import Grading, people_definition, people_version
-from quati_pool.steps.listener import Listener
-from quati_pool.steps.main_labeler import grader
-from quati_pool.steps.release import Exported, export
-from quati_pool.steps.report import report
+from quati_pool.reporting.tables.evaluate import as_data, board_tables
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry, content_sha
 from tests.cli.conftest import Cli

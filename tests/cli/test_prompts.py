@@ -12,10 +12,10 @@ import typer
 from typer.testing import CliRunner
 
 from quati_pool.cli import prompts
-from quati_pool.config import load_config
 from quati_pool.errors import QuatiPoolError
 from quati_pool.judging.base import Setting
 from quati_pool.judging.prompts import bundled_prompts, load_prompt
+from quati_pool.project.config import load_config
 from quati_pool.registry import JUDGES
 from tests.judging.released_files import their_messages, write_released_files
 

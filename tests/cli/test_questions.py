@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.annotate.session import Desk
 from tests.cli.conftest import Cli
-from tests.steps.annotation.writers import accepted, proposed, sign_in, workspace
+from tests.commands.annotate.writers import accepted, proposed, sign_in, workspace
 
 
 @pytest.fixture

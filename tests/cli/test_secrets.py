@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 import yaml
 
-from quati_pool.files.artefacts import digest
+from quati_pool.files.artifacts import digest
 from tests.cli.conftest import Cli
 from tests.llm.server import PROBE, ServerProcess
 

@@ -11,16 +11,16 @@ from unittest import mock
 import ir_measures
 import pytest
 
-from quati_pool.benchmarks.base import Case
 from quati_pool.cli.main import main
+from quati_pool.commands.bench.collections import Source, write_workspace
+from quati_pool.commands.bench.retrieval import Curve, Retrieved, retrieve
+from quati_pool.commands.bench.systems_file import SystemsFile
+from quati_pool.project.events import Listener
+from quati_pool.qa_benchmarks.base import Case
 from quati_pool.registry import BENCHMARKS
-from quati_pool.steps.benchmarks.collections import Source, write_workspace
-from quati_pool.steps.benchmarks.retrieval import Curve, Retrieved, retrieve
-from quati_pool.steps.benchmarks.systems_file import SystemsFile
-from quati_pool.steps.listener import Listener
 from tests.collections.oracle import measures
+from tests.commands.small_collection import sketch
 from tests.shared_data import shared
-from tests.steps.small_collection import sketch
 
 SYSTEMS = """\
 name: one
@@ -41,7 +41,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Retrieved]
     collection = task.collection(shared("pira/validation.csv").parent, CASE)
     systems = SystemsFile.read(folder / "pool.yaml")
     path = write_workspace(folder / "ws", Source("pira", benchmark), collection, systems, 0, Listener())
-    with mock.patch("quati_pool.steps.diversity_report.heat_map", sketch):
+    with mock.patch("quati_pool.reporting.tables.build.heat_map", sketch):
         return path.parent, retrieve(path, collection, task, CASE, Listener())
 
 
@@ -87,7 +87,7 @@ def test_bench_to_a_workspace_then_build_and_evaluate_end_with_six_systems_and_m
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Figures take as long as the rest.
-    monkeypatch.setattr("quati_pool.steps.diversity_report.heat_map", sketch)
+    monkeypatch.setattr("quati_pool.reporting.tables.build.heat_map", sketch)
 
     def stdout_of(*arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", ["quati-pool", *map(str, arguments)])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.steps.build import build
-from quati_pool.steps.listener import Listener
+from quati_pool.commands.build import build
+from quati_pool.project.events import Listener
 from tests.collections.oracle import measures
 from tests.collections.real_collections import pira, vaswani
 from tests.shared_data import shared

@@ -13,7 +13,7 @@ from random_runs import Rows, ranked, rows
 
 from quati_pool.errors import ConfigError
 from quati_pool.evaluation.bounds import ndcg_bounds
-from quati_pool.evaluation.joined import Joined
+from quati_pool.evaluation.judged_runs import Joined
 from quati_pool.evaluation.scores import score
 from tests.evaluation.small_qrels import Grades, nested, qrels_of, run_of, some_grades
 

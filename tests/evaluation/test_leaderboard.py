@@ -10,7 +10,7 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.joined import Joined
+from quati_pool.evaluation.judged_runs import Joined
 from quati_pool.evaluation.leaderboard import Cell, leaderboard, systems_by_condition
 from quati_pool.evaluation.scores import Scores, score
 from quati_pool.evaluation.significance import compare

@@ -13,7 +13,7 @@ from random_runs import AWKWARD, query_ids, ranked, ranks, runs
 from scipy.stats import kendalltau
 
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.joined import Joined
+from quati_pool.evaluation.judged_runs import Joined
 from quati_pool.evaluation.reusability import (
     Change,
     LeaveOut,

@@ -15,7 +15,7 @@ from ir_measures.providers.pytrec_eval_provider import PytrecEvalEvaluator
 from random_runs import Rows, ranked, rows, scores
 
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.joined import Joined, Judgements
+from quati_pool.evaluation.judged_runs import Joined, Judgements
 from quati_pool.evaluation.measures import parse_measures
 from quati_pool.evaluation.scores import Scores, score
 from quati_pool.files.qrels import read_qrels

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from random_runs import Rows, listed, ranked, rows
 
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.joined import Joined
+from quati_pool.evaluation.judged_runs import Joined
 from quati_pool.evaluation.scores import score
 from quati_pool.evaluation.success import first_relevant, random_success, success
 from quati_pool.records import Run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quati_pool.evaluation.joined import Judgements
+from quati_pool.evaluation.judged_runs import Judgements
 from quati_pool.evaluation.run_facts import RunFacts, run_facts
 from quati_pool.evaluation.truncation import Incomplete, Truncated, truncated
 from quati_pool.records import Run

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quati_pool.config import GRADES
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.label_files import detect_label_format, read_label_file
 from quati_pool.files.label_files.writing import (
@@ -25,6 +24,7 @@ from quati_pool.files.label_files.writing import (
     grade_names,
     write_labels,
 )
+from quati_pool.project.config import GRADES
 from quati_pool.records import id_problem
 
 READ_AS = {"tsv": "table", "csv": "table", "jsonl": "table"} | {

@@ -20,10 +20,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from quati_pool.commands.judge.judge import JudgeOptions, judge
 from quati_pool.files.pools import PoolPair
-from quati_pool.steps.judge import JudgeOptions, judge
-from quati_pool.steps.listener import Listener
-from tests.steps.judged import pair, workspace
+from quati_pool.project.events import Listener
+from tests.commands.judged import pair, workspace
 
 HERE = Path(__file__).parent
 KEPT = HERE / "labels-0003.db"

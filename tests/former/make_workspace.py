@@ -20,8 +20,8 @@ from typing import Any
 
 import yaml
 
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.records import State
-from quati_pool.steps.annotation.desk import Desk
 from quati_pool.store.records import Design, Entry, Label, NewSlot, Phase, Selection, content_sha
 from quati_pool.store.schema import HEAD
 from tests.llm.embedding_server import EmbeddingServer

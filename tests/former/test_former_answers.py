@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from quati_pool.steps import batch
-from quati_pool.steps.export import export_qrels
-from quati_pool.steps.judge import JudgeOptions, JudgeReport, judge
-from quati_pool.steps.judge_plan import plan
+from quati_pool.commands import batch
+from quati_pool.commands.export.qrels import export_qrels
+from quati_pool.commands.judge.judge import JudgeOptions, JudgeReport, judge
+from quati_pool.commands.judge.plan import plan
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry
 from quati_pool.store.rereading import Owner, unread
 from tests.cli.conftest import Cli, cli
+from tests.commands.judged import workspace
 from tests.former.make_answers import ANSWERS, CLEAN, KEPT, AnswerServer, judges, one, serving, two
 from tests.former.test_former_workspace import Heard
-from tests.steps.judged import workspace
 from tests.store.samples import label
 
 __all__ = ["cli"]

@@ -14,22 +14,22 @@ from typing import Any
 
 import pytest
 
-from quati_pool.config import JudgeConfig, PoolConfig, load_config
-from quati_pool.files.artefacts import digest, stale
+from quati_pool.commands.annotate.assign import AssignOptions, assign
+from quati_pool.commands.build import build
+from quati_pool.commands.judge.judge import DEFAULT
+from quati_pool.commands.judge.plan import plan
+from quati_pool.commands.prepare.pipeline_plan import chain, phases
+from quati_pool.commands.prepare.prepare import prepare
+from quati_pool.files.artifacts import digest, stale
+from quati_pool.labels.labelers import judge_version, make_judge
 from quati_pool.preparation.config import load_prepare_config
+from quati_pool.project.cache_keys import Keys, component_name, index_place, refuse_outdated, used_corpora
+from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
+from quati_pool.project.events import Listener
+from quati_pool.project.inputs import corpus_key, load_queries
+from quati_pool.project.workspace import Workspace
 from quati_pool.registry import BENCHMARKS, EXPORTS, FUSIONS, JUDGES, PREPARATIONS, RERANKERS, RETRIEVERS
-from quati_pool.steps.annotation.assign import AssignOptions, assign
-from quati_pool.steps.build import build
-from quati_pool.steps.inputs import corpus_key, load_queries
-from quati_pool.steps.judge import DEFAULT
-from quati_pool.steps.judge_plan import plan
-from quati_pool.steps.keys import Keys, component_name, index_place, refuse_outdated, used_corpora
-from quati_pool.steps.labelers import judge_version, make_judge
-from quati_pool.steps.listener import Listener
-from quati_pool.steps.preparation.chain import chain, phases
-from quati_pool.steps.preparation.prepare import prepare
 from quati_pool.store.database import Store
-from quati_pool.workspace import Workspace
 from tests.cli.conftest import Cli, cli
 from tests.serial_engine import SerialEngine
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.config import GRADES
 from quati_pool.judging.base import Pair, Setting
 from quati_pool.judging.lexical import Lexical, LexicalParameters
 from quati_pool.judging.replay import Replay, ReplayParameters
+from quati_pool.project.config import GRADES
 from quati_pool.records import State
 
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from quati_pool.commands.prompts import import_prompt, read_released
 from quati_pool.errors import QuatiPoolError
 from quati_pool.judging.prompts import Prompt, load_prompt, read_prompt
 from quati_pool.judging.quati_files import read_lenient_json
 from quati_pool.judging.verdict import read_verdict
-from quati_pool.steps.prompts import import_prompt, read_released
 from tests.judging.released_files import EXAMPLES, SYSTEM, their_messages, write_released_files
 
 

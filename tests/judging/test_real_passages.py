@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from quati_pool.commands.export.qrels import export_qrels
+from quati_pool.commands.judge.judge import JudgeOptions, judge
 from quati_pool.judging.prompts import load_prompt
+from quati_pool.project.events import Listener
 from quati_pool.records import State
-from quati_pool.steps.export import export_qrels
-from quati_pool.steps.judge import JudgeOptions, judge
-from quati_pool.steps.listener import Listener
 from quati_pool.text.fencing import recovered
+from tests.commands.judged import workspace
 from tests.shared_data import shared
-from tests.steps.judged import workspace
 
 
 def annotations() -> list[dict[str, str]]:

@@ -10,11 +10,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from quati_pool.commands.prompts import import_prompt, read_released
 from quati_pool.errors import QuatiPoolError
 from quati_pool.judging.prompts import Prompt, read_prompt
 from quati_pool.judging.verdict import read_verdict
 from quati_pool.records import State
-from quati_pool.steps.prompts import import_prompt, read_released
 from tests.judging.released_files import write_released_files
 
 # Files of their forms, with words of our own; lines end in a space, as some of theirs do.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from quati_pool.llm.answers import Usage
 from quati_pool.llm.budget import Budget
-from quati_pool.llm.calling import Called, Caller, most_of, plausible, spent_on, written
+from quati_pool.llm.budgeted_calls import Called, Caller, most_of, plausible, spent_on, written
 from quati_pool.llm.client import Client
 from quati_pool.llm.options import Options
 from quati_pool.llm.prices import Price

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from quati_pool.llm.dialect import Dialect
 from quati_pool.llm.faults import of_status
 from quati_pool.llm.options import Options, Request, is_reasoning
+from quati_pool.llm.server_capabilities import Dialect
 
 
 @pytest.mark.parametrize(

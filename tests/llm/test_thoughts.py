@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import Field
 
 from quati_pool.errors import ConfigError
+from quati_pool.files.yaml_file import Model, checked_parameters
 from quati_pool.llm.thoughts import ANY, Marks, ThoughtMarks, marks_of, split
-from quati_pool.yaml_file import Model, checked_parameters
 
 FINAL = "<|start|>assistant<|channel|>final<|message|>"
 

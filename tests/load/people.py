@@ -26,13 +26,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import select
 
+from quati_pool.commands.annotate.grading import Answer, Item, Outcome, next_item, submit
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.errors import QuatiPoolError
-from quati_pool.steps.annotation.desk import Desk
-from quati_pool.steps.annotation.work import Answer, Item, Outcome, next_item, submit
 from quati_pool.store.errors import ConflictError, StoreError
 from quati_pool.store.schema import assignments, labels
+from tests.commands.annotate.people_at_work import assigned, collection, pairs, token
 from tests.patience import PATIENCE
-from tests.steps.annotation.people_at_work import assigned, collection, pairs, token
 from tests.store.processes import ROOT
 
 T = TypeVar("T")

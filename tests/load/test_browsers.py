@@ -15,12 +15,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import create_engine, select, text
 
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.annotate.session import Desk
 from quati_pool.store.schema import HEAD, REVISION_TABLE, labels
 from tests.browser.served import code_for, question, served, sign_in, visitor
+from tests.commands.annotate.people_at_work import assigned, collection, pairs
+from tests.commands.judged import repool
 from tests.load.people import Told, at_work, workspace
-from tests.steps.annotation.people_at_work import assigned, collection, pairs
-from tests.steps.judged import repool
 from tests.store.make_revision import FOLDER
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from quati_pool.steps.annotation.desk import Desk
+from quati_pool.commands.annotate.session import Desk
 from tests.load.crash import Crashing
 from tests.load.cut import Cutting
 from tests.load.people import Told, all_at_once, at_work, workspace

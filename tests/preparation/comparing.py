@@ -10,7 +10,7 @@ import numpy as np
 
 from quati_pool.preparation.base import Bench, Comparison, Drops, Keys
 from quati_pool.preparation.batch import WHOLE, Batch
-from quati_pool.preparation.keys import KeyFiles
+from quati_pool.preparation.deduplication.comparison_arrays import KeyFiles
 
 
 def pages(texts: Sequence[str], doc_ids: Sequence[str] | None = None) -> Batch:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from quati_pool.preparation.base import Reading, Site
-from quati_pool.preparation.read import Read, ReadParameters
+from quati_pool.preparation.steps.read import Read, ReadParameters
 
 
 class Row(NamedTuple):

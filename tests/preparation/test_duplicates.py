@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from quati_pool.preparation.base import Bench
-from quati_pool.preparation.duplicates import Duplicates
+from quati_pool.preparation.steps.duplicates import Duplicates
 from tests.preparation.comparing import compared, in_process, pages, stored
 
 

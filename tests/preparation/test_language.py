@@ -13,8 +13,8 @@ from quati_pool.errors import InputError, MissingExtraError
 from quati_pool.preparation import identification
 from quati_pool.preparation.config import load_prepare_config
 from quati_pool.preparation.identification import NOTHING, identified, identified_in_windows
-from quati_pool.preparation.language import Language
 from quati_pool.preparation.language_codes import known_code, main_code
+from quati_pool.preparation.steps.language import Language
 from tests.preparation.judging import quati_passages, reasons, reasons_in_pieces, rows
 
 TEXTS = {
@@ -293,7 +293,7 @@ def hook(event, args):
     if event == "open" and isinstance(args[1], str) and set(args[1]) & set("wax+"):
         seen.append(f"open {args[0]}")
 sys.addaudithook(hook)
-from quati_pool.preparation.language import Language
+from quati_pool.preparation.steps.language import Language
 from quati_pool.preparation.batch import Batch
 import numpy as np
 step = Language(Language.Parameters.model_validate({"keep": ["pt"]}))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from quati_pool.preparation.line_breaks import LineBreaks, line_breaks
+from quati_pool.preparation.steps.line_breaks import LineBreaks, line_breaks
 from tests.preparation.judging import reasons, reasons_in_pieces, rows
 
 GOES = "too many line breaks"

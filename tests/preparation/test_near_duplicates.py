@@ -18,10 +18,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.preparation import first_of_equals, near_duplicates
 from quati_pool.preparation.base import Bench, Keys
-from quati_pool.preparation.keys import KeyFiles
-from quati_pool.preparation.near_duplicates import NearDuplicates
+from quati_pool.preparation.deduplication import first_of_equals
+from quati_pool.preparation.deduplication.comparison_arrays import KeyFiles
+from quati_pool.preparation.steps import near_duplicates
+from quati_pool.preparation.steps.near_duplicates import NearDuplicates
 from tests.preparation.comparing import compared, in_process, pages, positions, stored
 
 WORDS = [f"{stem}{ending}" for stem in ("cas", "mat", "flor", "águ", "terr") for ending in map(chr, range(97, 123))]
@@ -257,7 +258,7 @@ def test_without_datasketch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) 
 
 def test_reading_a_configuration_loads_no_heavy_package() -> None:
     code = (
-        "import sys; from quati_pool.preparation.near_duplicates import NearDuplicates as N; "
+        "import sys; from quati_pool.preparation.steps.near_duplicates import NearDuplicates as N; "
         "N(N.Parameters()); N.require(); print({'datasketch', 'scipy', 'torch'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quati_pool.errors import ConfigError, InputError
-from quati_pool.preparation import quality
+from quati_pool.files.yaml_file import YamlFile
 from quati_pool.preparation.base import Site
 from quati_pool.preparation.batch import Batch
-from quati_pool.preparation.quality import Quality, QualityParameters
 from quati_pool.preparation.quality_rules.presets import PRESETS, RULES
 from quati_pool.preparation.quality_rules.stop_words import StopWords, fault_of, languages, list_of
+from quati_pool.preparation.steps import quality
+from quati_pool.preparation.steps.quality import Quality, QualityParameters
 from quati_pool.registry import PREPARATIONS
-from quati_pool.yaml_file import YamlFile
 
 OFF = dict.fromkeys(rule.key for rule in RULES)
 REASONS = {rule.key: rule.reason for rule in RULES}

@@ -15,10 +15,10 @@ from datatrove.pipeline.filters import gopher_quality_filter, gopher_repetition_
 from datatrove.utils.text import PUNCTUATION_SET
 
 from quati_pool.preparation.batch import Batch
-from quati_pool.preparation.quality import Quality, QualityParameters
 from quati_pool.preparation.quality_rules.characters import BULLETS
 from quati_pool.preparation.quality_rules.presets import PRESETS, RULES
 from quati_pool.preparation.quality_rules.stop_words import list_of
+from quati_pool.preparation.steps.quality import Quality, QualityParameters
 from tests.preparation import plain_quality as plain
 
 PORTUGUESE = list_of("pt") or ()

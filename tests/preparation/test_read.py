@@ -14,7 +14,7 @@ import pytest
 
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.preparation.base import Reading, Site
-from quati_pool.preparation.read import Read, ReadParameters
+from quati_pool.preparation.steps.read import Read, ReadParameters
 from quati_pool.records import id_problem
 from tests.preparation.reading import jsonl, page, pages, read
 from tests.preparation.test_read_lines import zstd

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quati_pool.preparation.base import Site
-from quati_pool.preparation.read import Read, ReadParameters
 from quati_pool.preparation.reading import sharding
+from quati_pool.preparation.steps.read import Read, ReadParameters
 from tests.preparation.reading import Outcome, jsonl, page, pages, read
 
 

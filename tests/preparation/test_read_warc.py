@@ -11,7 +11,7 @@ import pytest
 
 from quati_pool.errors import MissingExtraError
 from quati_pool.preparation.base import Site
-from quati_pool.preparation.read import Read, ReadParameters
+from quati_pool.preparation.steps.read import Read, ReadParameters
 from tests.preparation.reading import read
 
 ARTICLE = (

@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from quati_pool.preparation.base import Bench, Drops, Site
 from quati_pool.preparation.batch import Batch
-from quati_pool.preparation.keys import KeyFiles
-from quati_pool.preparation.sample import Sample
+from quati_pool.preparation.deduplication.comparison_arrays import KeyFiles
+from quati_pool.preparation.steps.sample import Sample
 
 Row = tuple[str, int]
 """A page's doc_id and the index of the passage."""

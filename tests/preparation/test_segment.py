@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from quati_pool.preparation.batch import WHOLE, Batch
 from quati_pool.preparation.cutting import cuts
-from quati_pool.preparation.segment import Segment
+from quati_pool.preparation.steps.segment import Segment
 
 # Text as hostile as the web's: words, white space of all kinds, marks, letters of many scripts, joined emoji.
 ATOMS = [

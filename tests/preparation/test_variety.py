@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from quati_pool.preparation.variety import Variety, evidence
+from quati_pool.preparation.steps.variety import Variety, evidence
 from tests.preparation.judging import quati_passages, reasons, reasons_in_pieces, rows
 from tests.preparation.portuguese_sentences import BRAZIL, EITHER, PORTUGAL
 
@@ -124,7 +124,7 @@ def test_large_texts_are_judged_too() -> None:
 
 
 def test_the_list_says_nothing_twice_and_for_both_sides() -> None:
-    from quati_pool.preparation.variety import _LIST
+    from quati_pool.preparation.steps.variety import _LIST
 
     lines = [line for line in _LIST.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     forms = [form.strip() for line in lines for side in line.split("|") for form in side.split(",") if form.strip()]

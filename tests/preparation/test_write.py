@@ -20,7 +20,7 @@ from quati_pool.errors import ConfigError
 from quati_pool.files.corpus import read_passages
 from quati_pool.preparation.base import Site
 from quati_pool.preparation.batch import WHOLE, Batch
-from quati_pool.preparation.write import Write
+from quati_pool.preparation.steps.write import Write
 
 FORMATS = ["jsonl.gz", "jsonl", "parquet"]
 # Not the surrogates, which neither UTF-8 nor Arrow holds.
@@ -95,7 +95,7 @@ def test_many_rows_in_small_and_in_large_batches_give_the_same_bytes(tmp_path: P
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_long_texts_end_a_group_of_rows_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
-    monkeypatch.setattr("quati_pool.preparation.write._CHARACTERS", 100)
+    monkeypatch.setattr("quati_pool.preparation.steps.write._CHARACTERS", 100)
     batch = passages(["x" * 60] * 5)
     path = written(tmp_path, made(format=form), batch)
     (found,) = read_passages([path])

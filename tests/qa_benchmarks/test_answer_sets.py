@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quati_pool.benchmarks.answer_sets import (
+from quati_pool.qa_benchmarks.answer_sets import (
     MEASURES,
     NO_COMPLETE_ANSWER,
     NO_RIGHT_CANDIDATE,
@@ -21,7 +21,7 @@ from quati_pool.benchmarks.answer_sets import (
     measured,
     set_row,
 )
-from quati_pool.benchmarks.base import Case
+from quati_pool.qa_benchmarks.base import Case
 
 CASE = Case("validation", "en")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.benchmarks.arc import Arc
-from quati_pool.benchmarks.base import AnswerTask, Case, Exam, MissingDataError
+from quati_pool.qa_benchmarks.arc import Arc
+from quati_pool.qa_benchmarks.base import AnswerTask, Case, Exam, MissingDataError
 from tests.qa_benchmarks.small_questions import question, write_jsonl
 
 EXPECTATIONS = Arc.tasks["expectations"]

@@ -13,7 +13,11 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quati_pool.benchmarks.asking import (
+from quati_pool.bundled import bundled
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.files.artifacts import digest
+from quati_pool.judging.prompts import bundled_prompts
+from quati_pool.qa_benchmarks.asking import (
     AnswerPrompt,
     Asked,
     Form,
@@ -22,11 +26,7 @@ from quati_pool.benchmarks.asking import (
     load_answer_prompt,
     read_answer_prompt,
 )
-from quati_pool.benchmarks.romqa_exam import CandidateForm
-from quati_pool.bundled import bundled
-from quati_pool.errors import ConfigError, InputError, QuatiPoolError
-from quati_pool.files.artefacts import digest
-from quati_pool.judging.prompts import bundled_prompts
+from quati_pool.qa_benchmarks.romqa_exam import CandidateForm
 from quati_pool.text.fencing import ANSWERING_FIELDS, recovered
 
 TEXT = Form("text")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.benchmarks.pira.candidates import Answered, candidate_sets, plain
-from quati_pool.benchmarks.pira.files import read_questions
+from quati_pool.qa_benchmarks.pira.candidates import Answered, candidate_sets, plain
+from quati_pool.qa_benchmarks.pira.files import read_questions
 from tests.qa_benchmarks.plain_tf_idf import cosine, inverse_frequencies, vector
 from tests.shared_data import shared
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from quati_pool.benchmarks.base import Case, Row
-from quati_pool.benchmarks.expectations import (
+from quati_pool.qa_benchmarks.base import Case, Row
+from quati_pool.qa_benchmarks.expectations import (
     NO_CONTEXT,
     NO_OPTION,
     NO_QUESTION,
@@ -26,7 +26,7 @@ from quati_pool.benchmarks.expectations import (
     drawn_wrong,
     perturbed,
 )
-from quati_pool.benchmarks.multiple_choice import MultipleChoice, similarities
+from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, similarities
 
 CASE = Case("test", "en")
 LABELS = ("A", "B", "C", "D")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.benchmarks.base import Benchmark, Case, Task
+from quati_pool.qa_benchmarks.base import Benchmark, Case, Task
 from quati_pool.registry import BENCHMARKS
 
 CHOICE = '{"id": "q", "question": {"stem": "s", "choices": [{"text": "a", "label": "A"}]}, "answerKey": "A"}\n'

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics.pairwise import cosine_similarity
 
-from quati_pool.benchmarks import multiple_choice
-from quati_pool.benchmarks.base import Case
-from quati_pool.benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam, drawn, similarities
 from quati_pool.errors import QuatiPoolError
+from quati_pool.qa_benchmarks import multiple_choice
+from quati_pool.qa_benchmarks.base import Case
+from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam, drawn, similarities
 
 CASE = Case("test", "en")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.benchmarks.base import AnswerTask, Case, Collection, MissingDataError, RetrievalTask
-from quati_pool.benchmarks.openbookqa import OpenBookQa
+from quati_pool.qa_benchmarks.base import AnswerTask, Case, Collection, MissingDataError, RetrievalTask
+from quati_pool.qa_benchmarks.openbookqa import OpenBookQa
 from tests.qa_benchmarks.small_questions import question, write_jsonl
 
 EXPECTATIONS, CONTEXTS = OpenBookQa.tasks["expectations"], OpenBookQa.tasks["contexts"]

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.benchmarks.passages import cut
+from quati_pool.qa_benchmarks.passages import cut
 
 
 def test_a_text_is_cut_at_the_word_count_and_the_rest_is_a_passage() -> None:

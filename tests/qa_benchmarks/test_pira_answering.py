@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from quati_pool.benchmarks.base import Case, MissingDataError
-from quati_pool.benchmarks.pira.answering import ClosedAnswering, MachineReading, WordsExam, WordsQuestion
 from quati_pool.errors import ConfigError, InputError
+from quati_pool.qa_benchmarks.base import Case, MissingDataError
+from quati_pool.qa_benchmarks.pira.answering import ClosedAnswering, MachineReading, WordsExam, WordsQuestion
 from tests.qa_benchmarks.pira_rows import row, write_split
 from tests.shared_data import shared
 

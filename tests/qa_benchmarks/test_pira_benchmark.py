@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from quati_pool.benchmarks.pira.benchmark import Pira
+from quati_pool.qa_benchmarks.pira.benchmark import Pira
 from quati_pool.registry import BENCHMARKS
 from tests.shared_data import shared
 

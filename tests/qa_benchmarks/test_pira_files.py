@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.benchmarks.base import MissingDataError
-from quati_pool.benchmarks.pira.files import (
+from quati_pool.errors import InputError
+from quati_pool.qa_benchmarks.base import MissingDataError
+from quati_pool.qa_benchmarks.pira.files import (
     SOURCE,
     columns,
     find,
@@ -15,7 +16,6 @@ from quati_pool.benchmarks.pira.files import (
     require_columns,
     split_files,
 )
-from quati_pool.errors import InputError
 from tests.qa_benchmarks.pira_rows import row, write_split
 from tests.shared_data import shared
 

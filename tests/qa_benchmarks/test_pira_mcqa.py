@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.benchmarks.base import Case, MissingDataError
-from quati_pool.benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam
-from quati_pool.benchmarks.pira.multiple import LABELS, MultipleChoiceTask, PiraExpectations, read_sets, written
 from quati_pool.errors import InputError
+from quati_pool.qa_benchmarks.base import Case, MissingDataError
+from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam
+from quati_pool.qa_benchmarks.pira.multiple import LABELS, MultipleChoiceTask, PiraExpectations, read_sets, written
 from tests.qa_benchmarks.pira_rows import row, write_split
 from tests.shared_data import shared
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.benchmarks.base import Case
-from quati_pool.benchmarks.pira.retrieval import PassageRetrieval, TextRetrieval, text_id
 from quati_pool.errors import InputError
+from quati_pool.qa_benchmarks.base import Case
+from quati_pool.qa_benchmarks.pira.retrieval import PassageRetrieval, TextRetrieval, text_id
 from quati_pool.records import id_problem
 from tests.qa_benchmarks.pira_rows import row, write_split
 from tests.shared_data import shared

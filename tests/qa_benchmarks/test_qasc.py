@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from quati_pool.benchmarks.base import AnswerTask, Case, MissingDataError, RetrievalTask
-from quati_pool.benchmarks.expectations import NO_CONTEXT, NO_OPTION, ExpectationExam
-from quati_pool.benchmarks.qasc import Qasc
-from quati_pool.benchmarks.question_files import read_questions
 from quati_pool.errors import InputError
+from quati_pool.qa_benchmarks.base import AnswerTask, Case, MissingDataError, RetrievalTask
+from quati_pool.qa_benchmarks.expectations import NO_CONTEXT, NO_OPTION, ExpectationExam
+from quati_pool.qa_benchmarks.qasc import Qasc
+from quati_pool.qa_benchmarks.question_files import read_questions
 from quati_pool.records import id_problem
 from tests.qa_benchmarks.small_questions import question, write_jsonl
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from quati_pool.benchmarks.base import AnswerTask, Case, MissingDataError, RetrievalTask
-from quati_pool.benchmarks.expectations import ExpectationExam
-from quati_pool.benchmarks.race import Race, read_article
 from quati_pool.errors import InputError
+from quati_pool.qa_benchmarks.base import AnswerTask, Case, MissingDataError, RetrievalTask
+from quati_pool.qa_benchmarks.expectations import ExpectationExam
+from quati_pool.qa_benchmarks.race import Race, read_article
 from tests.qa_benchmarks.small_questions import write_article
 
 EXPECTATIONS, CONTEXTS = Race.tasks["expectations"], Race.tasks["contexts"]

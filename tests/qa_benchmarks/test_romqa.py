@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from quati_pool.benchmarks.asking import Unreadable
-from quati_pool.benchmarks.base import AnswerTask, Case, Exam, MissingDataError, RetrievalTask
-from quati_pool.benchmarks.romqa import Romqa, text_id
-from quati_pool.benchmarks.romqa_exam import EXAMPLES, AnswerSetExam
-from quati_pool.benchmarks.romqa_files import find, read
+from quati_pool.commands.bench.predictions import read_predictions
 from quati_pool.errors import ConfigError, InputError
+from quati_pool.qa_benchmarks.asking import Unreadable
+from quati_pool.qa_benchmarks.base import AnswerTask, Case, Exam, MissingDataError, RetrievalTask
+from quati_pool.qa_benchmarks.romqa import Romqa, text_id
+from quati_pool.qa_benchmarks.romqa_exam import EXAMPLES, AnswerSetExam
+from quati_pool.qa_benchmarks.romqa_files import find, read
 from quati_pool.registry import BENCHMARKS
-from quati_pool.steps.benchmarks.predictions import read_predictions
 
 Entry = dict[str, Any]
 

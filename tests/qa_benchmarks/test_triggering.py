@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from quati_pool.benchmarks.base import Case, MissingDataError, Row
-from quati_pool.benchmarks.pira.triggering import AnswerTriggering, Triggered, TriggeringExam
 from quati_pool.errors import InputError
+from quati_pool.qa_benchmarks.base import Case, MissingDataError, Row
+from quati_pool.qa_benchmarks.pira.triggering import AnswerTriggering, Triggered, TriggeringExam
 from tests.qa_benchmarks.pira_rows import row, write_split
 from tests.qa_benchmarks.plain_tf_idf import inverse_frequencies, vector, words
 from tests.shared_data import shared

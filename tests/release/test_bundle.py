@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from quati_pool.config import load_config
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.corpus import read_passages
 from quati_pool.files.pools import read_pool
 from quati_pool.files.qrels import read_qrels
 from quati_pool.files.queries import read_queries
 from quati_pool.files.runs import read_run
+from quati_pool.project.config import load_config
 from quati_pool.release.bundle import Bundle, BundleParameters
 from quati_pool.release.manifest import verify
 from quati_pool.release.settings import publishable

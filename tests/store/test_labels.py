@@ -284,7 +284,7 @@ def test_times_never_go_back_whatever_the_clock_does(store: Store, monkeypatch: 
             return datetime(2001, 1, 1, tzinfo=tz)
 
     store.append([entry("q1", "d1")])
-    monkeypatch.setattr("quati_pool.store.appending.datetime", SetBack)
+    monkeypatch.setattr("quati_pool.store.label_writer.datetime", SetBack)
     store.append([entry("q1", "d2")])
     [[first, _]], [[second, _]] = (store.history("pira", "gpt", "q1", doc_id) for doc_id in ("d1", "d2"))
     assert first.created_at is not None

@@ -19,10 +19,10 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
 
 from quati_pool.store.database import Store
+from quati_pool.store.database_url import locate
 from quati_pool.store.engine import reading
-from quati_pool.store.opening import MIGRATIONS
-from quati_pool.store.place import locate
 from quati_pool.store.schema import HEAD, REVISION_TABLE, metadata
+from quati_pool.store.upgrade import MIGRATIONS
 from tests.store.cluster import Cluster
 from tests.store.make_revision import FOLDER, fill, told
 from tests.store.processes import ROOT
@@ -156,7 +156,7 @@ def test_an_installed_package_brings_its_migrations(tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(site)
     script = """
 from pathlib import Path
-import quati_pool.store.opening as opening
+import quati_pool.store.upgrade as opening
 from quati_pool.store.database import Store
 Store.open(None, Path()).close()
 print(opening.MIGRATIONS)

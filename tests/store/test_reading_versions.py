@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
-from quati_pool.files.artefacts import digest
+from quati_pool.files.artifacts import digest
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
 from tests.store.cluster import Cluster

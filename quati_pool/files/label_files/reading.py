@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from quati_pool.config import GRADES
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.formats import data_suffix
 from quati_pool.files.label_files import doccano, label_studio, qrels, quati, table
@@ -18,6 +17,7 @@ from quati_pool.files.label_files.options import Options
 from quati_pool.files.label_files.records import Record, read_records
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import STRICT, Collected, Problems
+from quati_pool.project.config import GRADES
 from quati_pool.registry import nearest
 
 _READERS: dict[str, Callable[[Path, Options, Problems], LabelFile]] = {

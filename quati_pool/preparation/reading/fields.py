@@ -9,9 +9,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from quati_pool.errors import InputError
+from quati_pool.files.yaml_file import Model
 from quati_pool.preparation.reading.page import NOT_TEXT, Page, RefusedError, checked, excerpt
 from quati_pool.registry import nearest
-from quati_pool.yaml_file import Model
 
 HEAD = 1000
 """How many lines of a file must show that it holds what the configuration says."""

@@ -22,7 +22,7 @@ from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters, e
 from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.encoded import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded, Encoder, Matrix, require_finite
-from quati_pool.retrieval.encoders.reading import limit_tokens
+from quati_pool.retrieval.encoders.model_inputs import limit_tokens
 from quati_pool.retrieval.planning import Estimate, Work
 from quati_pool.retrieval.vector_index import vector_search
 from quati_pool.retrieval.vector_index.vector_search import IndexParameters, Vectors

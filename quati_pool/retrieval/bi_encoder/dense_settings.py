@@ -11,7 +11,7 @@ from pydantic import Field
 
 from quati_pool.errors import ConfigError
 from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.encoders.reading import Task, prompt_of
+from quati_pool.retrieval.encoders.model_inputs import Task, prompt_of
 
 # E5 (Wang et al. 2022, arXiv 2212.03533, section 4; 2024, arXiv 2402.05672) was trained with these; the
 # instruct variants were not.

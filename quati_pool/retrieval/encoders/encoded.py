@@ -17,8 +17,8 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders import models, shard_tasks
+from quati_pool.retrieval.encoders.duplicate_texts import equal_before, with_repeats
 from quati_pool.retrieval.encoders.encoding import Encoded, TextEncoder, pieces
-from quati_pool.retrieval.encoders.repeats import equal_before, with_repeats
 from quati_pool.retrieval.shards import Shards
 
 E = TypeVar("E", bound=TextEncoder)

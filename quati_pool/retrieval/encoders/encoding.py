@@ -19,9 +19,9 @@ import numpy.typing as npt
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import QuatiPoolError
 from quati_pool.records import Int
+from quati_pool.retrieval.encoders.model_inputs import Task, limit_of, reader_of
 from quati_pool.retrieval.encoders.models import quiet
-from quati_pool.retrieval.encoders.reading import Task, limit_of, reader_of
-from quati_pool.retrieval.encoders.shortening import Shortening
+from quati_pool.retrieval.encoders.text_truncation import Shortening
 
 Matrix = npt.NDArray[np.float32]
 T = TypeVar("T")

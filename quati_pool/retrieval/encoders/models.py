@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from quati_pool.errors import ConfigError, MissingExtraError, QuatiPoolError
-from quati_pool.files.artefacts import digest
+from quati_pool.files.artifacts import digest
 from quati_pool.retrieval import base
 
 if TYPE_CHECKING:

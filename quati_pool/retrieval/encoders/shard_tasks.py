@@ -24,10 +24,10 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.engines.base import Engine
-from quati_pool.engines.local import usable_cores
 from quati_pool.errors import ConfigError
-from quati_pool.files.artefacts import put_file, sync
+from quati_pool.files.artifacts import put_file, sync
+from quati_pool.processes.base import Engine
+from quati_pool.processes.local import usable_cores
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders import models

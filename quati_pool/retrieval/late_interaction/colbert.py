@@ -21,7 +21,7 @@ from quati_pool.retrieval import base, planning
 from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.encoded import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded
-from quati_pool.retrieval.encoders.reading import limit_tokens
+from quati_pool.retrieval.encoders.model_inputs import limit_tokens
 from quati_pool.retrieval.late_interaction import maxsim, token_index
 from quati_pool.retrieval.late_interaction.maxsim import hits_of, joined, maxsim_search, pair_scores
 from quati_pool.retrieval.late_interaction.token_encoder import TokenEncoder, require_dimension

@@ -10,8 +10,8 @@ import numpy as np
 from quati_pool.errors import ConfigError
 from quati_pool.records import Int, Query
 from quati_pool.retrieval.encoders.encoding import TextEncoder, require_finite
+from quati_pool.retrieval.encoders.model_inputs import limit_of, prompt_of
 from quati_pool.retrieval.encoders.models import ModelError, quiet
-from quati_pool.retrieval.encoders.reading import limit_of, prompt_of
 from quati_pool.retrieval.vector_index.vector_search import Matrix
 
 _QUERIES = 32  # encoded at a time

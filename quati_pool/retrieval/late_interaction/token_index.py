@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, Field
 
-from quati_pool.files.artefacts import sync
+from quati_pool.files.artifacts import sync
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.late_interaction.token_vectors import TokenVectors

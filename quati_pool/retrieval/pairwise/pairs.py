@@ -19,7 +19,7 @@ from pydantic import Field
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import QuatiPoolError
-from quati_pool.files.artefacts import Counts
+from quati_pool.files.artifacts import Counts
 from quati_pool.records import Query, Run
 from quati_pool.retrieval import base, planning
 from quati_pool.retrieval.encoders import models

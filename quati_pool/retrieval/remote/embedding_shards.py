@@ -18,7 +18,7 @@ from quati_pool.llm.embedding_run import Asker, Batch, BatchFailed, Embedded, Te
 from quati_pool.llm.embeddings import MOST_REQUEST_TOKENS, fitted, size
 from quati_pool.llm.prices import Price
 from quati_pool.retrieval.base import Context
-from quati_pool.retrieval.remote.arrivals import Arrivals
+from quati_pool.retrieval.remote.reorder_buffer import Arrivals
 from quati_pool.retrieval.vector_index.vector_search import Precision, Vectors, store_arrays
 
 # Texts of one batch, empty ones included, which are not asked about.

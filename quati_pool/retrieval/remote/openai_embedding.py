@@ -24,7 +24,7 @@ from pydantic import Field, model_validator
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import MissingExtraError
-from quati_pool.files.artefacts import digest
+from quati_pool.files.artifacts import digest
 from quati_pool.llm.answers import Usage
 from quati_pool.llm.client import Client, Event
 from quati_pool.llm.embeddings import (

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.retrieval.encoders.encoding import TextEncoder
-from quati_pool.retrieval.encoders.reading import Task, prompt_of
+from quati_pool.retrieval.encoders.model_inputs import Task, prompt_of
 from quati_pool.retrieval.sparse.impacts import Vectors, joined, quantised, reordered
 
 

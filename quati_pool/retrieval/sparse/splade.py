@@ -21,7 +21,7 @@ from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.encoded import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded
-from quati_pool.retrieval.encoders.reading import limit_tokens
+from quati_pool.retrieval.encoders.model_inputs import limit_tokens
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
 from quati_pool.retrieval.planning import Estimate, Work
 from quati_pool.retrieval.sparse.impact_encoder import ImpactEncoder

@@ -16,7 +16,7 @@ import numpy as np
 
 from quati_pool.records import Int
 from quati_pool.retrieval.base import Progress
-from quati_pool.retrieval.vector_index.copies import Copies
+from quati_pool.retrieval.vector_index.duplicate_vectors import Copies
 from quati_pool.retrieval.vector_index.faiss_library import load_faiss
 from quati_pool.retrieval.vector_index.index_parameters import (
     IndexParameters,

@@ -21,7 +21,7 @@ from small_stores import store
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.retrieval.encoders import encoding, shortening
+from quati_pool.retrieval.encoders import encoding, text_truncation
 from quati_pool.retrieval.encoders.encoding import Encoder, Halving, pieces, require_finite, token_batches
 from tests.tiny_models import dense as tiny
 
@@ -252,7 +252,7 @@ WORDS = st.sampled_from(
 def test_a_shortened_text_has_the_same_first_tokens(words: list[str], repeats: int) -> None:
     text = " ".join(words * repeats)
     model = short_model()
-    short = shortening.Shortening(model.tokenizer, model.max_seq_length)(text)
+    short = text_truncation.Shortening(model.tokenizer, model.max_seq_length)(text)
     assert text.startswith(short)
     tokenizer = model.tokenizer
     first, all_of_it = (tokenizer(t, truncation=True, max_length=model.max_seq_length) for t in (short, text))
@@ -276,9 +276,9 @@ def short_model() -> Any:
 def test_a_megabyte_is_shortened_before_it_is_tokenised() -> None:
     model = short_model()
     text = "the court heard the appeal " * 40_000
-    assert len(shortening.Shortening(model.tokenizer, model.max_seq_length)(text)) < 2000
+    assert len(text_truncation.Shortening(model.tokenizer, model.max_seq_length)(text)) < 2000
     # One word without an end: nothing says where its tokens would part, so it stays whole.
-    assert shortening.Shortening(model.tokenizer, model.max_seq_length)("x" * 1_000_000) == "x" * 1_000_000
+    assert text_truncation.Shortening(model.tokenizer, model.max_seq_length)("x" * 1_000_000) == "x" * 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -301,4 +301,4 @@ def test_only_tokenizers_that_split_at_spaces_are_shortened_for(splits: bool, pr
     tokenizer.normalizer = normalizers.NFKC()
     if pre_tokenizer is not None:
         tokenizer.pre_tokenizer = pre_tokenizer
-    assert shortening.splits_at_spaces(tokenizer) is splits
+    assert text_truncation.splits_at_spaces(tokenizer) is splits

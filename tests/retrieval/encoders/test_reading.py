@@ -9,7 +9,7 @@ import pytest
 from sentence_transformers import SentenceTransformer, SparseEncoder
 
 from quati_pool.errors import ConfigError
-from quati_pool.retrieval.encoders.reading import limit_of, limit_tokens, positions_of, prompt_of, reader_of
+from quati_pool.retrieval.encoders.model_inputs import limit_of, limit_tokens, positions_of, prompt_of, reader_of
 from tests.tiny_models import cross_encoder, dense, sparse
 
 

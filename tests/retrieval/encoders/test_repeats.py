@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_stores import store
 
-from quati_pool.retrieval.encoders.repeats import equal_before, with_repeats
+from quati_pool.retrieval.encoders.duplicate_texts import equal_before, with_repeats
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.vector_index.vector_search import store_arrays
 

@@ -13,9 +13,9 @@ import torch
 from small_stores import contents, store
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.engines.base import Engine, pack_call, perform, unpack_outcome
-from quati_pool.engines.opening import open_engine
 from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.processes.base import Engine, pack_call, perform, unpack_outcome
+from quati_pool.processes.opening import open_engine
 from quati_pool.retrieval.base import Context
 from quati_pool.retrieval.bi_encoder.dense import DenseParameters, DenseReranker
 from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters

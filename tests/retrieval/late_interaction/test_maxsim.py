@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_stores import by_query, contents
 
-from quati_pool.retrieval.encoders.repeats import with_repeats
+from quati_pool.retrieval.encoders.duplicate_texts import with_repeats
 from quati_pool.retrieval.late_interaction import maxsim, token_index
 from quati_pool.retrieval.late_interaction.maxsim import hits_of, maxsim_search, pair_scores
 from quati_pool.retrieval.late_interaction.token_index import TokenIndex, TokenIndexParameters, build_index

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quati_pool.retrieval.remote.arrivals import Arrivals
+from quati_pool.retrieval.remote.reorder_buffer import Arrivals
 from quati_pool.retrieval.shards import ShardError, Shards
 
 

@@ -22,15 +22,15 @@ from small_stores import by_query, store
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import InputError, QuatiPoolError
-from quati_pool.files.artefacts import Counts, digest
+from quati_pool.files.artifacts import Counts, digest
 from quati_pool.llm.embeddings import surely_fitted
 from quati_pool.llm.faults import FatalError
 from quati_pool.llm.retries import Retry
 from quati_pool.records import Query
 from quati_pool.retrieval.base import Context, Site
 from quati_pool.retrieval.planning import Work
-from quati_pool.retrieval.remote.arrivals import Arrivals
 from quati_pool.retrieval.remote.openai_embedding import OpenaiEmbedding, OpenaiEmbeddingParameters
+from quati_pool.retrieval.remote.reorder_buffer import Arrivals
 from quati_pool.retrieval.shards import Shards
 from tests.llm.embedding_server import ODD, WRONG, EmbeddingServer
 from tests.patience import PATIENCE

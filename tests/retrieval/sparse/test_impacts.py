@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from small_stores import by_query
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.retrieval.encoders.repeats import with_repeats
+from quati_pool.retrieval.encoders.duplicate_texts import with_repeats
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse import impact_search
 from quati_pool.retrieval.sparse.impact_search import invert, search_inverted

@@ -1,0 +1,110 @@
+"""Who may come in: codes become sessions, and names that cannot be a person's are refused."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+from typing import Any
+
+from quati_pool.annotation.codes import code_matches, decoy, new_token, read_code, token_sha
+from quati_pool.commands.annotate.errors import AnswerError, WrongCodeError
+from quati_pool.commands.annotate.session import Desk, Person
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.files.problems import quoted
+from quati_pool.project.config import PoolConfig
+from quati_pool.records import id_problem
+from quati_pool.store.people import LONGEST_NAME
+from quati_pool.store.records import ADJUDICATED
+
+SESSION_SECONDS = 14 * 24 * 3600
+"""How long a session lasts: a fortnight's work without typing the code again."""
+
+_LONGEST_ADDRESS = 100
+
+PREFERENCES: dict[str, frozenset[Any]] = {
+    "language": frozenset({"pt", "en", "es"}),
+    "highlight": frozenset({True, False}),
+}
+"""What people may set for themselves, and to what."""
+
+
+def sign_in(desk: Desk, typed_code: str, address: str) -> tuple[str, Person]:
+    """A new session's token, and whose it is.
+
+    ``address`` is where the request came from: wrong codes slow down both it and the code's handle. Raises
+    WrongCodeError for a code that is nobody's or revoked, and for any code typed before the wait is over.
+    """
+    code = read_code(typed_code)
+    subjects = [f"address {address[:_LONGEST_ADDRESS]}"]
+    if code is not None:
+        subjects.append(f"handle {code.handle}")
+    # Counted before it is checked: many guesses at once get no further than one after the other.
+    wait = desk.people.attempt(subjects)
+    if wait > 0:
+        raise WrongCodeError(wait)
+    assessor = None if code is None else desk.people.by_handle(code.handle)
+    # A handle that is nobody's takes as long to refuse as one that is somebody's.
+    right = code_matches("" if code is None else code.text, decoy() if assessor is None else assessor.code_hash)
+    if assessor is None or not right:
+        raise WrongCodeError(desk.people.wait(subjects))
+    desk.people.forget(subjects)
+    token = new_token()
+    desk.people.open_session(assessor.name, token_sha(token), SESSION_SECONDS)
+    return token, desk.person(token)
+
+
+def sign_out(desk: Desk, token: str | None) -> None:
+    """Ends a session; does nothing where there is none."""
+    if token:
+        desk.people.end_session(token_sha(token))
+
+
+def set_preference(desk: Desk, token: str | None, key: str, value: Any) -> None:
+    """Keeps one of the person's own settings (``PREFERENCES``); None goes back to the usual one.
+
+    Raises SignedOutError, and AnswerError for a setting or a value that there is not.
+    """
+    person = desk.person(token)
+    if key not in PREFERENCES:
+        raise AnswerError(f"there is no setting {str(key)[:40]!r}; choose one of {', '.join(PREFERENCES)}")
+    if value is not None and not (isinstance(value, (str, bool)) and value in PREFERENCES[key]):
+        allowed = ", ".join(sorted(map(str, PREFERENCES[key])))
+        raise AnswerError(f"{key} cannot be {str(value)[:40]!r}; choose one of {allowed}")
+    desk.people.set(person.name, key, value)
+
+
+def refuse_alike(name: str, known: Iterable[str]) -> None:
+    """Raises QuatiPoolError for a name that differs from a known one only in case."""
+    alike = next((one for one in known if one != name and one.casefold() == name.casefold()), None)
+    if alike is not None:
+        raise QuatiPoolError(f"the name {quoted(name)} is too much like {alike}, who is there; choose another")
+
+
+def check_name(config: PoolConfig, name: str) -> str:
+    """A person's name as it is kept, in Unicode's composed form: their labels stand under it, and files of
+    their labels are called by it.
+
+    Raises ConfigError for a name that is no word of 1 to 64 characters, that could be taken for a path or,
+    in a command, for more than a name (ana,bia; NAME=FILE), or that is a judge's, a label file's or
+    ``adjudicated``, whatever its case.
+    """
+    name = unicodedata.normalize("NFC", name)
+    shown = name[:LONGEST_NAME].encode("unicode_escape").decode() if not name.isprintable() else name[:LONGEST_NAME]
+    problem = id_problem(name)
+    if problem is None and not name.isprintable():
+        problem = "holds characters that cannot be seen"
+    if problem is None and len(name) > LONGEST_NAME:
+        problem = f"has {len(name)} characters, more than {LONGEST_NAME}"
+    if problem is None and (name.startswith((".", "-")) or "/" in name or "\\" in name):
+        problem = "reads like a path or an option"
+    if problem is None and set(name) & set(",=#"):
+        problem = "holds one of , = # that commands part names by"
+    if problem is not None:
+        raise ConfigError(f"the name '{shown}' {problem}; choose one word, such as ana")
+    reserved = {ADJUDICATED: "is what leads' decisions are kept under"}
+    reserved |= dict.fromkeys(config.labels.files, "is a label file of pool.yaml")
+    reserved |= dict.fromkeys(config.judges, "is a judge of pool.yaml")
+    for taken, why in reserved.items():
+        if unicodedata.normalize("NFC", taken).casefold() == name.casefold():
+            raise ConfigError(f"the name '{shown}' cannot be a person's: {taken} {why}; choose another")
+    return name

@@ -1,0 +1,223 @@
+"""The pairs that people labelled, and what everybody says of them: all that the lead's pages read.
+
+A judge's hundred thousand labels stay where they are, and the pool's texts come from the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from quati_pool.commands.annotate.annotation_pair import Ids, counting_shas, shown_pair
+from quati_pool.commands.annotate.pool_view import Frame
+from quati_pool.commands.annotate.session import Desk
+from quati_pool.errors import ConfigError, InputError
+from quati_pool.judging.base import Pair
+from quati_pool.labels.labelers import Graded, Grading, Labeler, StoredLabeler, people_version
+from quati_pool.project.config import PeopleConfig, PoolConfig
+from quati_pool.store.database import Store
+from quati_pool.store.label_queries import beside_people, extent, peoples_labels
+from quati_pool.store.label_resolution import resolved
+from quati_pool.store.records import ADJUDICATED, CurrentLabel
+from quati_pool.store.records import Labeler as KnownLabeler
+from quati_pool.store.rows import KEY
+
+
+class Opinion(NamedTuple):
+    """A labeler of the store and the label that counts of a pair."""
+
+    labeler: StoredLabeler
+    label: CurrentLabel
+
+
+class Told(NamedTuple):
+    """People's labels as far as they go: by labeler_id, a lead's decisions among them, and pair, all that may
+    count, and of those the one that does. ``last`` and ``total`` are the store's ``Extent``."""
+
+    last: int
+    total: int
+    rows: Mapping[str, Mapping[Ids, Sequence[CurrentLabel]]]
+    counting: Mapping[str, Mapping[Ids, CurrentLabel]]
+
+
+class PeoplesPairs(Grading):
+    """A collection's labelers over those of the pool's pairs that a person labelled as they are shown now.
+
+    To be made and used within snapshots of one state of the labels: what it read once it does not read again.
+    From ``earlier``, one of the same frame and narratives, it takes over what people said until then, and what
+    is known of the texts.
+    """
+
+    def __init__(
+        self,
+        config: PoolConfig,
+        store: Store,
+        frame: Frame,
+        narratives: Mapping[str, str],
+        earlier: PeoplesPairs | None = None,
+    ) -> None:
+        super().__init__(config, store)
+        self.frame = frame
+        self.narratives = narratives
+        self._version = people_version(config)
+        self._pairs: dict[Ids, Pair | None] = {} if earlier is None else earlier._pairs
+        self._shas: dict[Ids, frozenset[str]] = {} if earlier is None else earlier._shas
+        self._rows: dict[tuple[str, str], Mapping[Ids, Sequence[CurrentLabel]]] = {}
+        self.told: Told = self._read(None if earlier is None else earlier.told)
+
+    def _read(self, earlier: Told | None) -> Told:
+        at = extent(self.store, self.config.name, 0 if earlier is None else earlier.last)
+        if earlier is not None and at.total == earlier.total:
+            return earlier
+        if earlier is None or earlier.total + at.newer != at.total:
+            # Whoever took an earlier seq may have committed later.
+            earlier = Told(0, 0, {}, {})
+        rows, counting = {**earlier.rows}, {**earlier.counting}
+        for name, new in peoples_labels(self.store, self.config.name, self._version, earlier.last).items():
+            labeler = _Person(self, name, "assessor", self._version)
+            theirs, counts = {**rows.get(name, {})}, {**counting.get(name, {})}
+            for ids, some in _by_pair(new).items():
+                theirs[ids] = resolved([*theirs.get(ids, ()), *some], KEY)
+                pair = self.pair(*ids)
+                of_now = labeler.counting(pair, theirs[ids]) if pair else []
+                if of_now:
+                    counts[ids] = of_now[-1]
+            rows[name], counting[name] = theirs, counts
+        return Told(at.last, at.total, rows, counting)
+
+    @cached_property
+    def _stored(self) -> list[KnownLabeler]:
+        return super().stored()
+
+    def stored(self) -> list[KnownLabeler]:
+        return self._stored
+
+    def _stored_labeler(self, name: str) -> StoredLabeler | None:
+        found = super()._stored_labeler(name)
+        if found is None:
+            return None
+        return _Person(self, found.name, found.kind, found.version, fenced=found.fenced, reading=found.reading)
+
+    @cached_property
+    def unlabelled(self) -> dict[Ids, Graded]:
+        """What whoever has no label of a pair says of it."""
+        return {ids: Graded(*ids, None, None) for ids in self.opinions}
+
+    @cached_property
+    def judges(self) -> tuple[list[Labeler], dict[str, str]]:
+        """All others: judges, consensuses and label files; and why one of them cannot be read."""
+        panels = {name for name, judge in self.config.judges.items() if isinstance(judge, PeopleConfig)}
+        people = {ADJUDICATED, *panels, *(person.name for person in self.people())}
+        found, problems = [], {}
+        for name in self.names:
+            if name not in people:
+                try:
+                    found.append(self.labeler(name))
+                except (ConfigError, InputError) as error:
+                    problems[name] = str(error)
+        return found, problems
+
+    @cached_property
+    def opinions(self) -> dict[Ids, list[Opinion]]:
+        """What each person says of each pair, in the pool's order; people by name."""
+        found: dict[Ids, list[Opinion]] = {}
+        for person in self.people():
+            for ids, label in self.told.counting.get(person.name, {}).items():
+                found.setdefault(ids, []).append(Opinion(person, label))
+        return {ids: found[ids] for ids in self._in_order(found)}
+
+    @cached_property
+    def history(self) -> dict[str, int]:
+        """How many of each person's labels are of pairs that the pool has no more, or has other texts of."""
+        return {
+            name: sum(map(len, self.told.rows.get(name, {}).values())) - len(self.told.counting.get(name, {}))
+            for name in (person.name for person in self.people())
+        }
+
+    def pair(self, query_id: str, doc_id: str) -> Pair | None:
+        """A pair as people are shown it now; None where the pool has it no more."""
+        ids = (query_id, doc_id)
+        if ids not in self._pairs:
+            self._pairs[ids] = shown_pair(self.frame, self.narratives, query_id, doc_id)
+        return self._pairs[ids]
+
+    def shas(self, pair: Pair) -> frozenset[str]:
+        """The pair's ``counting_shas``."""
+        ids = (pair.query_id, pair.doc_id)
+        if ids not in self._shas:
+            self._shas[ids] = counting_shas(pair)
+        return self._shas[ids]
+
+    def pairs(self) -> Iterator[list[Pair]]:
+        """All of them in one piece."""
+        opinions = self.opinions
+        if opinions:
+            yield [pair for ids in opinions if (pair := self.pair(*ids)) is not None]
+
+    def current(self, name: str, kind: str, version: str, query_ids: Sequence[str]) -> list[CurrentLabel]:
+        wanted = set(query_ids)
+        return [row for ids, rows in self.rows(name, version).items() if ids[0] in wanted for row in rows]
+
+    def rows(self, name: str, version: str) -> Mapping[Ids, Sequence[CurrentLabel]]:
+        """A labeler's labels that may count, by pair."""
+        if version == self._version:
+            return self.told.rows.get(name, {})
+        key = name, version
+        if key not in self._rows:
+            people = dict.fromkeys((person.name for person in self.people()), self._version)
+            self._rows[key] = _by_pair(beside_people(self.store, self.config.name, name, version, people))
+        return self._rows[key]
+
+    def _in_order(self, pairs: Iterable[Ids]) -> list[Ids]:
+        by_query: dict[str, set[str]] = {}
+        for query_id, doc_id in pairs:
+            by_query.setdefault(query_id, set()).add(doc_id)
+        order = sorted(by_query, key=lambda query_id: self.frame.query(query_id).start)
+        return [
+            (query_id, doc_id)
+            for query_id in order
+            for doc_id in self.frame.doc_ids(query_id)
+            if doc_id in by_query[query_id]
+        ]
+
+
+class _Person(StoredLabeler):
+    """Whom only the store knows: one of many, most of whom have no label of most pairs."""
+
+    grading: PeoplesPairs
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        rows = self.grading.rows(self.name, self.version)
+        unlabelled = self.grading.unlabelled
+        return [
+            self._graded(pair, rows[ids]) if ids in rows else unlabelled[ids]
+            for pair, ids in ((pair, (pair.query_id, pair.doc_id)) for pair in pairs)
+        ]
+
+    def _is_current(self, row: CurrentLabel, pair: Pair) -> bool:
+        return row.content_sha in self.grading.shas(pair) or super()._is_current(row, pair)
+
+
+def _by_pair(rows: Iterable[CurrentLabel]) -> dict[Ids, list[CurrentLabel]]:
+    found: dict[Ids, list[CurrentLabel]] = {}
+    for row in rows:
+        found.setdefault((row.query_id, row.doc_id), []).append(row)
+    return found
+
+
+_last_read: WeakKeyDictionary[Desk, PeoplesPairs] = WeakKeyDictionary()
+
+
+def peoples_pairs(desk: Desk) -> PeoplesPairs:
+    """The desk's, within a snapshot: as long as no label is added, and pool and narratives stay, what was read
+    before is read no more."""
+    frame, narratives = desk.frame, desk.narratives
+    held = _last_read.get(desk)
+    earlier = held if held is not None and held.frame is frame and held.narratives == narratives else None
+    made = PeoplesPairs(desk.config, desk.store, frame, narratives, earlier)
+    if earlier is not None and made.told is earlier.told:
+        return earlier
+    _last_read[desk] = made
+    return made

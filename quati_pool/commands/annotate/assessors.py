@@ -1,0 +1,137 @@
+"""``quati-pool assessors``: who there is, and who has an access code."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from quati_pool.annotation.codes import hash_code, new_code
+from quati_pool.commands.annotate.access import check_name, refuse_alike
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.problems import quoted
+from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.registry import nearest
+from quati_pool.reporting.formats.tables import Cell, Column, Table
+from quati_pool.store.assignments import Assignments
+from quati_pool.store.database import Store
+from quati_pool.store.listing import last_seen
+from quati_pool.store.people import NO_CODE, People
+from quati_pool.store.records import Role
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Somebody who has or had a code, or whose labels were imported; ``labels`` counts the pairs that they have
+    graded, or said they cannot judge. ``last_seen`` is None for anyone who never signed in, ``revoked`` for
+    anyone whose code is good and those who ``never_had`` one. Times are in UTC."""
+
+    name: str
+    role: Role
+    since: datetime
+    last_seen: datetime | None
+    labels: int
+    revoked: datetime | None
+    never_had: bool
+
+
+@contextmanager
+def _people(config_path: Path, database: str | None) -> Iterator[tuple[PoolConfig, Store, People]]:
+    config = load_config(config_path)
+    with Store.open(database or config.labels.url, config.folder) as store:
+        yield config, store, People(store, config.name)
+
+
+def add(config_path: Path, name: str, role: Role, database: str | None = None) -> str:
+    """Gives somebody a code, which is returned and nowhere kept; whose code was revoked gets a new one.
+
+    Raises QuatiPoolError for a name that cannot be one, or that has a code.
+    """
+    with _people(config_path, database) as (config, _, people):
+        name = check_name(config, name)
+        there = people.all()
+        refuse_alike(name, [one.name for one in there])
+        code = new_code({one.handle for one in there})
+        people.add(name, role, code.handle, hash_code(code.text))
+    return code.text
+
+
+def revoke(config_path: Path, name: str, database: str | None = None, *, release: bool = False) -> int:
+    """Takes somebody's code back; their sessions end, their labels stay. With ``release`` the pairs that were
+    given to them for good go to whoever comes; how many these were.
+
+    Raises QuatiPoolError where nobody of this name has a code.
+    """
+    name = unicodedata.normalize("NFC", name)
+    with _people(config_path, database) as (config, store, people):
+        if not people.revoke(name) and not (release and people.named(name)):
+            known = [one.name for one in people.all() if one.revoked_at is None]
+            raise QuatiPoolError(f"nobody called {quoted(name)} has a code; {nearest(name, known)}")
+        return Assignments(store, config.name).release(name) if release else 0
+
+
+def listed(config_path: Path, database: str | None = None) -> list[Listed]:
+    """Everybody who ever had a code or whose labels were imported, by name."""
+    with _people(config_path, database) as (config, store, people):
+        seen = last_seen(store, config.name)
+        labels: Counter[str] = Counter()
+        for row in Assignments(store, config.name).progress():
+            if row.holder is not None:
+                labels[row.holder] += row.done
+        return [
+            Listed(
+                one.name,
+                one.role,
+                one.created_at,
+                seen.get(one.name),
+                labels[one.name],
+                None if one.code_hash == NO_CODE else one.revoked_at,
+                one.code_hash == NO_CODE,
+            )
+            for one in people.all()
+        ]
+
+
+def table(people: list[Listed]) -> Table:
+    columns = [Column(name) for name in ("Name", "Role", "Since", "Last seen", "Labels", "Revoked")]
+    rows: list[list[Cell]] = [
+        [
+            one.name,
+            one.role,
+            _told(one.since),
+            _told(one.last_seen),
+            one.labels,
+            "never had a code" if one.never_had else _told(one.revoked),
+        ]
+        for one in people
+    ]
+    return Table("People", columns, rows, "" if people else "Nobody is there yet.")
+
+
+def as_data(people: list[Listed]) -> dict[str, Any]:
+    def when(time: datetime | None) -> str | None:
+        return None if time is None else time.isoformat(timespec="seconds")
+
+    return {
+        "people": [
+            {
+                "name": one.name,
+                "role": one.role,
+                "since": when(one.since),
+                "last_seen": when(one.last_seen),
+                "labels": one.labels,
+                "revoked": when(one.revoked),
+                "code": not one.never_had and one.revoked is None,
+            }
+            for one in people
+        ]
+    }
+
+
+def _told(time: datetime | None) -> str:
+    return "" if time is None else time.strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,328 @@
+"""How far everybody is and how well they agree so far: computed beside the annotators' work, never in it.
+
+At most one at a time is made of a desk, by a thread over one state of the store (of the server's desk by another
+process: ``apart``); a page is handed what was made last, with the time of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from statistics import median
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from quati_pool.agreement.overall import Overall, overall
+from quati_pool.agreement.pairwise import PairAgreement, pairwise
+from quati_pool.agreement.ratings import Ratings
+from quati_pool.annotation.quality_control import Finding, suspicious
+from quati_pool.annotation.quality_control import Graded as GradedByPerson
+from quati_pool.commands.agree import side_by_side
+from quati_pool.commands.annotate.annotated_pairs import PeoplesPairs, peoples_pairs
+from quati_pool.commands.annotate.pool_view import Frame
+from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.export.qrels import qrels_of
+from quati_pool.errors import QuatiPoolError
+from quati_pool.labels.sources import NEVER_ASKED, Gathered, LabelSource, from_store
+from quati_pool.records import State
+from quati_pool.store.records import ADJUDICATED
+from quati_pool.store.records import QueryProgress as StoredProgress
+
+DRAWS = 500
+"""Resamples of the dashboard's intervals, a quarter of those of ``quati-pool agree``."""
+
+FRESH = 20.0
+"""Seconds for which a dashboard is shown again rather than made anew."""
+
+
+class PersonProgress(NamedTuple):
+    """A person's slots, of which ``skipped`` are among the open; labels that count: grades and "cannot judge";
+    ``history`` those of pairs gone from the pool or changed since; the median of active seconds, and of how
+    many labels."""
+
+    name: str
+    role: str | None
+    open: int
+    done: int
+    skipped: int
+    graded: int
+    cannot: int
+    history: int
+    seconds: float | None
+    timed: int
+
+
+class QueryProgress(NamedTuple):
+    """A query's slots, of all people; ``free`` are those of the open that nobody holds."""
+
+    query_id: str
+    query: str
+    open: int
+    done: int
+    skipped: int
+    free: int
+    labels: int
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """What ``quati-pool agree`` says of people with each other (``pairs`` and ``overall`` of two people or more)
+    and with each judge (``judged``) but the panels that they are members of, over the pairs that people
+    labelled, but for binarized grades. ``why`` says
+    what is lacking where there are none; ``problems`` why a judge is left out."""
+
+    pairs: tuple[PairAgreement, ...]
+    judged: tuple[PairAgreement, ...]
+    overall: Overall | None
+    why: str | None
+    problems: Mapping[str, str]
+    draws: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Dashboard:
+    """The state of the annotation at ``made_at`` (UTC), computed in ``seconds``."""
+
+    made_at: datetime
+    seconds: float
+    people: tuple[PersonProgress, ...]
+    queries: tuple[QueryProgress, ...]
+    agreement: Agreement
+    findings: tuple[Finding, ...]
+    decisions: int
+    exports: tuple[str, ...]
+    """Who has grades to export, people first."""
+
+
+class Latest(NamedTuple):
+    """The last dashboard, None before the first; whether a newer one is being made; and why the last try
+    failed, None where it did not."""
+
+    dashboard: Dashboard | None
+    running: bool
+    problem: str | None
+
+
+def dashboard(desk: Desk, token: str | None, wait: float = 0.0, *, anew: bool = False) -> Latest:
+    """What was computed last; begins a new computation where that is older than FRESH seconds, or ``anew`` is
+    asked for, unless one is under way. Waits at most ``wait`` seconds for it.
+
+    Raises SignedOutError, and ForbiddenError for whoever is no lead.
+    """
+    desk.person(token, "lead")
+    return _keeper(desk).latest(desk, wait, anew)
+
+
+class _Keeper:
+    """One desk's last dashboard, and the thread that makes the next."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._made: Dashboard | None = None
+        self._problem: str | None = None
+        self._at = float("-inf")
+
+    def latest(self, desk: Desk, wait: float, anew: bool) -> Latest:
+        with self._lock:
+            if self._thread is None and (anew or time.monotonic() - self._at > FRESH):
+                self._thread = threading.Thread(target=self._run, args=(desk,), name="dashboard", daemon=True)
+                self._thread.start()
+            thread = self._thread
+        if thread is not None and wait > 0:
+            thread.join(wait)
+        with self._lock:
+            return Latest(self._made, self._thread is not None, self._problem)
+
+    def _run(self, desk: Desk) -> None:
+        made, problem = None, None
+        try:
+            made = (_makers.get(desk) or compute)(desk)
+        except QuatiPoolError as error:
+            problem = str(error)
+        except Exception as error:
+            logging.getLogger(__name__).exception("the dashboard failed")
+            problem = f"the dashboard failed ({type(error).__name__}); what went wrong is in the server's log"
+        with self._lock:
+            self._made, self._problem = made or self._made, problem
+            self._at, self._thread = time.monotonic(), None
+
+
+_makers: WeakKeyDictionary[Desk, Callable[[Desk], Dashboard]] = WeakKeyDictionary()
+
+
+def make_with(desk: Desk, make: Callable[[Desk], Dashboard] | None) -> None:
+    """Has the desk's dashboards made by another function than ``compute``; None: by that again."""
+    if make is None:
+        _makers.pop(desk, None)
+    else:
+        _makers[desk] = make
+
+
+_keepers: WeakKeyDictionary[Desk, _Keeper] = WeakKeyDictionary()
+_keepers_lock = threading.Lock()
+
+
+def _keeper(desk: Desk) -> _Keeper:
+    with _keepers_lock:
+        return _keepers.setdefault(desk, _Keeper())
+
+
+def compute(desk: Desk) -> Dashboard:
+    """A dashboard of one state of the store, made here and now; whose business it is, ``dashboard`` checks."""
+    began, made_at = time.perf_counter(), datetime.now(UTC)
+    with desk.store.snapshot():
+        pairs = peoples_pairs(desk)
+        persons = _peoples_sources(pairs)
+        others, problems = from_store(pairs, without=[person.name for person in pairs.people()])
+        sources = [*persons, *others]
+        # People first, a lead's decisions after them, then judges: not by who wrote last.
+        sources.sort(key=lambda source: (source.kind != "assessor", source.name == ADJUDICATED, source.name))
+        slots = desk.assignments.progress()
+        adjudicated = [source for source in sources if source.name == ADJUDICATED]
+        agreement = _agreement(pairs, [source for source in sources if source.name != ADJUDICATED], problems)
+        people = _people(desk, pairs, slots)
+        queries = _queries(desk, pairs, slots)
+    return Dashboard(
+        made_at,
+        time.perf_counter() - began,
+        people,
+        queries,
+        agreement,
+        tuple(suspicious(_by_person(pairs))),
+        sum(len(source.qrels) for source in adjudicated),
+        tuple(source.name for source in sources),
+    )
+
+
+def _peoples_sources(pairs: PeoplesPairs) -> list[LabelSource]:
+    """People with their grades, of the pairs that each labelled: most have no label of most pairs."""
+    grades: defaultdict[str, list[tuple[str, str, int]]] = defaultdict(list)
+    lacking: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for ids, opinions in pairs.opinions.items():
+        for person, label in opinions:
+            if label.relevance is None:
+                lacking[person.name][label.status.value] += 1
+            else:
+                grades[person.name].append((*ids, label.relevance))
+    found = []
+    for person in pairs.people():
+        name, theirs = person.name, grades[person.name]
+        if theirs:
+            lacking[name][NEVER_ASKED] = len(pairs.opinions) - len(theirs) - lacking[name].total()
+            found.append(LabelSource(name, person.kind, qrels_of(theirs), person.version, None, +lacking[name]))
+    return found
+
+
+def _agreement(pairs: PeoplesPairs, sources: list[LabelSource], problems: Mapping[str, str]) -> Agreement:
+    """By the functions of ``quati-pool agree``; of people together as where only they are named, for a judge's
+    grades are no part of people's agreement."""
+    seed = pairs.config.seed
+    people = [source for source in sources if source.kind == "assessor"]
+    found: list[PairAgreement] = []
+    together, why = None, None
+    try:
+        # Judges with each other are left to agree: here they are read where people labelled, and nowhere else.
+        compared = pairwise(_ratings(pairs, sources), DRAWS, seed, binarized=False)
+        found = [pair for pair in compared if pair.n and not pair.shared_members]
+        together = overall(_ratings(pairs, people), DRAWS, seed)
+    except QuatiPoolError as error:
+        why = str(error)
+    names = {source.name for source in people}
+    among, judged = (tuple(pair for pair in found if len({pair.a, pair.b} & names) == wanted) for wanted in (2, 1))
+    return Agreement(among, judged, together, why, problems, DRAWS, seed)
+
+
+def _ratings(pairs: PeoplesPairs, sources: list[LabelSource]) -> Ratings:
+    return side_by_side(Gathered(pairs.config, pairs.config.grades, True, sources, [], {}, "query_id and doc_id", {}))
+
+
+def _people(desk: Desk, pairs: PeoplesPairs, slots: Sequence[StoredProgress]) -> tuple[PersonProgress, ...]:
+    roles = {one.name: None if one.revoked_at else one.role for one in desk.people.all()}
+    held: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for slot in slots:
+        if slot.holder is not None:
+            held[slot.holder].update({"open": slot.open, "done": slot.done, "skipped": slot.skipped})
+    told: defaultdict[str, Counter[State]] = defaultdict(Counter)
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    for opinions in pairs.opinions.values():
+        for opinion in opinions:
+            name, label = opinion.labeler.name, opinion.label
+            told[name][label.status] += 1
+            spent = label.extra.get("active_seconds")
+            if label.status in (State.ok, State.unsure) and isinstance(spent, (int, float)):
+                seconds[name].append(float(spent))
+    current = [name for name, role in roles.items() if role is not None]
+    made = []
+    for name in sorted({*current, *held, *pairs.history}):
+        slots_of, said, spent_by = held[name], told[name], seconds[name]
+        made.append(
+            PersonProgress(
+                name,
+                roles.get(name),
+                slots_of["open"],
+                slots_of["done"],
+                slots_of["skipped"],
+                said[State.ok],
+                said[State.unsure],
+                pairs.history.get(name, 0),
+                median(spent_by) if spent_by else None,
+                len(spent_by),
+            )
+        )
+    return tuple(made)
+
+
+def _queries(desk: Desk, pairs: PeoplesPairs, slots: Sequence[StoredProgress]) -> tuple[QueryProgress, ...]:
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for slot in slots:
+        free = slot.open if slot.holder is None else 0
+        counts[slot.query_id].update({"open": slot.open, "done": slot.done, "skipped": slot.skipped, "free": free})
+    for (query_id, _), opinions in pairs.opinions.items():
+        counts[query_id]["labels"] += sum(opinion.label.status in (State.ok, State.unsure) for opinion in opinions)
+    return tuple(
+        QueryProgress(
+            query_id,
+            _query(desk.frame, query_id),
+            *(counts[query_id][name] for name in ("open", "done", "skipped", "free", "labels")),
+        )
+        for query_id in sorted(counts)
+    )
+
+
+def _query(frame: Frame, query_id: str) -> str:
+    """A query's text; empty where the pool has it no more."""
+    rows = frame.query(query_id)
+    return str(frame.table["query"][rows.start].as_py()) if rows.stop > rows.start else ""
+
+
+def _by_person(pairs: PeoplesPairs) -> GradedByPerson:
+    """People's grades in the order in which they were given."""
+    rows = []
+    for ids, opinions in pairs.opinions.items():
+        pair = pairs.pair(*ids)
+        for opinion in opinions:
+            label = opinion.label
+            if pair is not None and label.relevance is not None:
+                spent = label.extra.get("active_seconds")
+                took = float(spent) if isinstance(spent, (int, float)) else math.nan
+                rows.append((label.seq, opinion.labeler.name, *ids, label.relevance, took, len(pair.text)))
+    rows.sort()
+    _, names, query_ids, doc_ids, grades, seconds, characters = zip(*rows, strict=True) if rows else [()] * 7
+    return GradedByPerson(
+        names,
+        query_ids,
+        doc_ids,
+        np.array(grades, dtype=np.int64),
+        np.array(seconds, dtype=np.float64),
+        np.array(characters, dtype=np.int64),
+    )

@@ -1,0 +1,74 @@
+"""What a lead takes out of the app: one labeler's grades as qrels, or labels in the format of another tool.
+
+Made while people are still grading, so pairs without a grade are left out and counted, as with
+``quati-pool export qrels --allow-missing``; nothing is ever written as a 0.
+"""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from quati_pool.commands.annotate.annotated_pairs import peoples_pairs
+from quati_pool.commands.annotate.errors import AnswerError
+from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.export.labels import label_rows
+from quati_pool.commands.export.qrels import as_qrels, nothing_graded
+from quati_pool.files.label_files.writing import WRITTEN_FORMATS, file_name, write_labels
+from quati_pool.files.qrels import write_qrels
+from quati_pool.labels.labelers import Grading, Labeler
+from quati_pool.registry import nearest
+
+KINDS = ("qrels", *WRITTEN_FORMATS)
+"""What there is to take: TREC qrels, and the formats of labels."""
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file's name and bytes; ``left_out`` pairs of the pool have no grade, or no label, in it."""
+
+    filename: str
+    content: bytes
+    left_out: int
+
+
+def exported(desk: Desk, token: str | None, kind: str, labeler: str) -> Download:
+    """One labeler's grades of the pool's pairs, in the pool's order.
+
+    Raises SignedOutError, ForbiddenError for whoever is no lead, AnswerError for a kind that there is not,
+    ConfigError for an unknown labeler, QuatiPoolError where there is nothing to export.
+    """
+    desk.person(token, "lead")
+    if kind not in KINDS:
+        raise AnswerError(f"there is no export {kind[:40]!r}; {nearest(kind, KINDS)}")
+    with desk.store.snapshot():
+        grading: Grading = peoples_pairs(desk)
+        reader = grading.labeler(labeler)
+        if reader.kind != "assessor":
+            # A judge has grades where no person looked.
+            grading = Grading(desk.config, desk.store)
+            reader = grading.labeler(labeler)
+        return _qrels(desk, grading, reader) if kind == "qrels" else _labels(desk, grading, reader, kind)
+
+
+def _qrels(desk: Desk, grading: Grading, reader: Labeler) -> Download:
+    graded = (graded for chunk in grading.pairs() for graded in reader.graded(chunk))
+    kept = [one for one in graded if one.relevance is not None]
+    if not kept:
+        raise nothing_graded(reader.name, reader.kind)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "download.qrels"
+        write_qrels(as_qrels(kept), path)
+        content = path.read_bytes()
+    return Download(f"{reader.name}.qrels", content, len(desk.frame) - len(kept))
+
+
+def _labels(desk: Desk, grading: Grading, reader: Labeler, kind: str) -> Download:
+    rows = list(label_rows(grading, reader))
+    if not rows:
+        raise nothing_graded(reader.name, reader.kind)
+    stream = io.BytesIO()
+    write_labels(rows, kind, stream, desk.config.grades, reader.name)
+    return Download(file_name(reader.name, kind), stream.getvalue(), len(desk.frame) - len(rows))

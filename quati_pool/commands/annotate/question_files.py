@@ -1,0 +1,171 @@
+"""Accepted questions as a file of queries: a new one, or the rows that an existing one lacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.files.artifacts import clear_partials, digest, file_digest, locked_output, write_file
+from quati_pool.files.formats import data_suffix
+from quati_pool.files.lines import output, read_bytes
+from quati_pool.files.problems import quoted
+from quati_pool.files.queries import read_queries
+from quati_pool.project.config import PoolConfig, QueriesConfig, load_config
+from quati_pool.project.events import Listener
+from quati_pool.records import Query
+from quati_pool.store.database import Store
+from quati_pool.store.questions import Questions
+from quati_pool.store.records import Question, QuestionEvent
+
+FORMS = ("tsv", "jsonl")
+
+_PLAIN = ("query_id", "query")
+# What JSONL holds of a question, and a table where its header has the column. A doc_id beside a query_id would
+# make labels of it, or a run.
+_COLUMNS = ("query_id", "query", "narrative", "theme", "scope", "type", "source_doc_id")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file of queries and how many it holds: ``added`` of them are new, ``narratives`` are in the store
+    and not in the file."""
+
+    path: Path
+    queries: int
+    added: int
+    narratives: int
+
+
+def accepted(questions: Sequence[Question]) -> list[QuestionEvent]:
+    """The events that gave them their query_ids, in the order of these."""
+    found = [question.last for question in questions if question.last.action == "accepted"]
+    return sorted(found, key=lambda question: (len(str(question.query_id)), str(question.query_id)))
+
+
+def export_questions(
+    config_path: Path, path: Path, *, merge: bool = False, database: str | None = None, listener: Listener | None = None
+) -> Exported:
+    """Writes the accepted questions to ``path``, TSV or JSONL by its suffix, ``.gz`` too.
+
+    ``merge`` keeps every row of the file that is there and appends the questions that it lacks. Raises
+    QuatiPoolError, and writes nothing, where no question is accepted, where the file holds other queries and
+    ``merge`` is not asked for, and where it has another text under one of the query_ids.
+    """
+    config = load_config(config_path)
+    form = _form(path)
+    with Store.open(database or config.labels.url, config.folder) as store:
+        questions = accepted(Questions(store, config.name).current())
+    if not questions:
+        raise QuatiPoolError(
+            f"{config.name}: no question is accepted yet; write and accept some: run quati-pool annotate"
+        )
+    with locked_output(path, (listener or Listener()).say):
+        clear_partials(path)
+        there = _there(config, path)
+        texts = {query.query_id: query.query for query in there}
+        if not merge:
+            _refuse_loss(path, texts, questions)
+        new = _lacking(path, texts, questions)
+        data = _appended(config, path, form, new) if merge and there else as_bytes(questions, form)
+
+        def fill(partial: Path) -> dict[str, int]:
+            with output(partial) as stream:
+                stream.write(data)
+            return {"queries": len(questions) + len(texts.keys() - {question.query_id for question in questions})}
+
+        key = {"collection": config.name, "questions": digest([[one.query_id, one.seq] for one in questions])}
+        counts = write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
+    lost = sum(question.narrative is not None for question in new) if form == "tsv" else 0
+    return Exported(path, counts["queries"], len(new), lost)
+
+
+def as_bytes(questions: Sequence[QuestionEvent], form: str) -> bytes:
+    """Rows of query_id <tab> query, or JSON objects with all that is known of a question."""
+    return "".join(_row(question, form, _PLAIN) for question in questions).encode()
+
+
+def queries_there(config: PoolConfig) -> list[Query]:
+    """All queries of the collection's file, also those that pool.yaml does not choose; none where there is no
+    file yet. Raises InputError for one that cannot be read."""
+    return _there(config, config.folder / config.queries.path)
+
+
+def _there(config: PoolConfig, path: Path) -> list[Query]:
+    if not path.exists() or (path.is_file() and not path.stat().st_size):
+        return []
+    settings = _settings(config, path)
+    return read_queries(path, settings.query_id, settings.query, settings.narrative, settings.cluster_id)
+
+
+def _settings(config: PoolConfig, path: Path) -> QueriesConfig:
+    """How the file names its columns: pool.yaml tells it of its own."""
+    same = path.resolve() == (config.folder / config.queries.path).resolve()
+    return config.queries if same else QueriesConfig(path=str(path))
+
+
+def _form(path: Path) -> str:
+    if not path.name or path.is_dir():
+        raise QuatiPoolError(f"{path} is a folder; name a file with -o")
+    form = data_suffix(path).removeprefix(".")
+    if form not in FORMS:
+        raise QuatiPoolError(f"{path.name}: questions are written as .tsv or .jsonl (.gz too); end the name so")
+    return form
+
+
+def _refuse_loss(path: Path, texts: dict[str, str], questions: Sequence[QuestionEvent]) -> None:
+    ours = {question.query_id for question in questions}
+    others = [query_id for query_id in texts if query_id not in ours]
+    if others:
+        raise QuatiPoolError(
+            f"{path} holds {len(others):,} queries that are not among the accepted questions, such as "
+            f"{quoted(others[0])}; keep them with --merge, or name another file"
+        )
+
+
+def _lacking(path: Path, texts: dict[str, str], questions: Sequence[QuestionEvent]) -> list[QuestionEvent]:
+    """The questions that a file does not hold yet.
+
+    Raises QuatiPoolError where it has another text under the same id: labels may hang on either.
+    """
+    for question in questions:
+        text = texts.get(str(question.query_id))
+        if text is not None and text != question.query:
+            raise QuatiPoolError(
+                f"{path} has another text under query_id {quoted(str(question.query_id))}: {quoted(text)}; "
+                "give that one another id, or name another file"
+            )
+    return [question for question in questions if question.query_id not in texts]
+
+
+def _appended(config: PoolConfig, path: Path, form: str, new: Sequence[QuestionEvent]) -> bytes:
+    """The file's own bytes and a row for each new question under the file's own columns."""
+    data = read_bytes(path)
+    if data and not data.endswith(b"\n"):
+        data += b"\n"
+    settings = _settings(config, path)
+    if isinstance(settings.query, list):
+        raise InputError(path, None, "joins several fields to a query; name another file")
+    named = {
+        "query_id": settings.query_id,
+        "query": settings.query or "query",
+        "narrative": settings.narrative,
+    }
+    if form == "jsonl":
+        return data + "".join(_row(question, form, _COLUMNS, named) for question in new).encode()
+    first = next(line for line in data.decode().replace("\r\n", "\n").split("\n") if line).split("\t")
+    header = {named["query_id"], named["query"]} <= set(first)
+    fields = {name: field for field, name in {**{name: name for name in _COLUMNS}, **named}.items()}
+    columns = [fields.get(name, "") for name in first] if header else _PLAIN
+    return data + "".join(_row(question, form, columns) for question in new).encode()
+
+
+def _row(question: QuestionEvent, form: str, columns: Sequence[str], named: dict[str, str] | None = None) -> str:
+    values = {name: getattr(question, name.removeprefix("source_")) for name in _COLUMNS}
+    if form == "jsonl":
+        record = {(named or {}).get(name, name): value for name, value in values.items()}
+        return json.dumps(record, ensure_ascii=False) + "\n"
+    # A narrative may have several lines, which a table cannot hold.
+    return "\t".join(" ".join((values.get(name) or "").split()) for name in columns) + "\n"

@@ -1,0 +1,131 @@
+"""What a question must be: its words, where it belongs, and what is said of it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.project.config import PoolConfig
+
+QUERY_CHARACTERS = 500
+NARRATIVE_CHARACTERS = 10_000
+COMMENT_CHARACTERS = 2_000
+
+AXES = ("theme", "scope", "type")
+
+OURS = {
+    "theme": (
+        "geography", "history", "politics", "economy", "health",
+        "education", "science", "environment", "culture", "sports", "daily life",
+    ),
+    "scope": ("local", "national", "global"),
+    "type": ("fact", "definition", "explanation", "procedure", "comparison", "opinion"),
+}  # fmt: skip
+"""The taxonomy where pool.yaml has none. That questions are written by theme, scope and type is the Quati
+paper's (arXiv 2404.06976); the values are ours."""
+
+# What changes the order in which text is shown: a question must read as what it says.
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+
+
+class Similar(NamedTuple):
+    """A question that resembles another, from 0 to 1; ``exact`` where it has the same words. Those of the
+    queries file have no author and no question_id."""
+
+    query: str
+    similarity: float
+    exact: bool
+    author: str | None
+    question_id: int | None
+    query_id: str | None
+
+
+class QuestionError(QuatiPoolError):
+    """A question or a decision that is refused; nothing was written. ``reason`` names the rule in one word,
+    for a page that says it in another language; ``similar`` are the questions it repeats."""
+
+    def __init__(self, reason: str, message: str, similar: Sequence[Similar] = ()) -> None:
+        self.reason = reason
+        self.similar = tuple(similar)
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question as its author gives it; ``doc_id`` is the passage it was written from."""
+
+    query: str
+    theme: str
+    scope: str
+    type: str
+    narrative: str | None = None
+    doc_id: str | None = None
+
+
+def taxonomy(config: PoolConfig) -> dict[str, list[str]]:
+    """The values of theme, scope and type that authors choose from: pool.yaml's, or else ours."""
+    given = config.annotation.taxonomy
+    return {axis: list(getattr(given, axis) or OURS[axis]) for axis in AXES}
+
+
+def one_line(text: str) -> str:
+    """A question as it is stored: composed characters, single blanks, none at its ends.
+
+    Raises QuestionError for an empty one, a long one, and one with line breaks or control characters.
+    """
+    text = unicodedata.normalize("NFC", text).strip(" ")
+    if _unprintable(text):
+        raise QuestionError(
+            "control", "a question is one line without control characters; type it anew, or paste it as plain text"
+        )
+    text = " ".join(text.split())
+    if not any(character.isalnum() for character in text):
+        raise QuestionError("empty", "a question needs words; type it")
+    if len(text) > QUERY_CHARACTERS:
+        raise QuestionError(
+            "long",
+            f"a question has at most {QUERY_CHARACTERS} characters, not {len(text):,}; tell the rest as narrative",
+        )
+    return text
+
+
+def _unprintable(text: str, but: str = "") -> bool:
+    """Whether text holds line breaks, controls, half characters or turned text, ``but`` those named."""
+    return bool(_TURNING.search(text)) or any(
+        unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text if character not in but
+    )
+
+
+def _prose(text: str | None, limit: int, what: str) -> str | None:
+    """Text of several lines, None where there is none."""
+    text = unicodedata.normalize("NFC", (text or "").replace("\r\n", "\n")).strip()
+    if _unprintable(text, but="\n\t"):
+        raise QuestionError(
+            f"{what}_control", f"the {what} holds control characters; type it anew, or paste it as plain text"
+        )
+    if len(text) > limit:
+        raise QuestionError(
+            f"{what}_long", f"the {what} has at most {limit:,} characters, not {len(text):,}; shorten it"
+        )
+    return text or None
+
+
+def comment_of(text: str | None) -> str | None:
+    return _prose(text, COMMENT_CHARACTERS, "comment")
+
+
+def checked(config: PoolConfig, draft: Draft) -> Draft:
+    values = taxonomy(config)
+    for dimension in AXES:
+        value = getattr(draft, dimension)
+        if value not in values[dimension]:
+            raise QuestionError(
+                dimension,
+                f"{value!r} is no {dimension} of this collection; choose one of {', '.join(values[dimension])}",
+            )
+    narrative = _prose(draft.narrative, NARRATIVE_CHARACTERS, "narrative")
+    return replace(draft, query=one_line(draft.query), narrative=narrative)

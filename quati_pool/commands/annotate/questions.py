@@ -1,0 +1,342 @@
+"""Questions that people write for the collection: proposed by one, accepted or sent back by another.
+
+Every event is kept. One process at a time writes, so that what is checked still holds when it is written:
+no query_id is given twice, and nobody decides on a text other than the one they saw.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from quati_pool.annotation.questions import Filed, similar_questions
+from quati_pool.annotation.questions import coverage as table
+from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError
+from quati_pool.commands.annotate.question_files import FORMS, accepted, as_bytes, queries_there
+from quati_pool.commands.annotate.question_passages import Passage, passage, text_of
+from quati_pool.commands.annotate.question_rules import Draft, QuestionError, Similar, checked, comment_of, taxonomy
+from quati_pool.commands.annotate.session import Desk, Person, Rereading
+from quati_pool.project.config import PoolConfig
+from quati_pool.records import Query
+from quati_pool.store.records import Question, QuestionAction, QuestionEvent
+
+_SETTING = "question_passage"
+_QUERY_ID = re.compile(r"q([0-9]{1,9})")
+
+
+class Cell(NamedTuple):
+    """How many questions of a theme, scope and type wait for a decision, and how many are accepted."""
+
+    theme: str
+    scope: str
+    type: str
+    proposed: int
+    accepted: int
+
+
+class Covered(NamedTuple):
+    """Every combination of the taxonomy, in its order; ``outside`` counts the questions of none of them,
+    such as those written before the taxonomy was changed."""
+
+    cells: tuple[Cell, ...]
+    outside: int
+
+
+class Standing(NamedTuple):
+    """A question as one person may deal with it: ``may`` are the actions open to them."""
+
+    question: Question
+    state: str
+    may: frozenset[str]
+
+
+def listed(desk: Desk, token: str | None) -> list[Standing]:
+    """All questions, those with the newest event first."""
+    person = desk.person(token)
+    found = [
+        Standing(question, state_of(question), _open_to(person, question)) for question in desk.questions.current()
+    ]
+    return sorted(found, key=lambda one: -(one.question.last.seq or 0))
+
+
+def events(desk: Desk, token: str | None, question_id: int) -> list[QuestionEvent]:
+    """All that happened to a question, oldest first."""
+    desk.person(token)
+    return desk.questions.events(question_id)
+
+
+def state_of(question: Question) -> str:
+    """``proposed``, also after a revision, ``accepted``, ``sent_back`` or ``withdrawn``."""
+    return "proposed" if question.last.action == "revised" else question.last.action
+
+
+def propose(desk: Desk, token: str | None, draft: Draft, nonce: str, *, confirmed: bool = False) -> int:
+    """Stores a new question and returns its question_id.
+
+    Raises QuestionError for one that breaks a rule, and where the same question is there already unless
+    ``confirmed`` says that the author knows. Sent twice with one nonce it is stored once.
+    """
+    person = desk.person(token)
+    draft = checked(desk.config, draft)
+    if draft.doc_id is not None and text_of(desk.config, draft.doc_id) is None:
+        raise QuestionError("passage", "there is no such passage in the corpus any more; take another one")
+    with _writing(desk):
+        equal = [one for one in _similar(desk, draft.query, None) if one.exact]
+        for question_id in (one.question_id for one in equal if one.question_id is not None):
+            if _sent(desk, person, question_id, nonce, "proposed"):
+                return question_id
+        _refuse_repeated(equal, confirmed)
+        return desk.questions.add_event(_event(person, "proposed", draft, nonce))
+
+
+def revise(
+    desk: Desk,
+    token: str | None,
+    question_id: int,
+    seen: int,
+    draft: Draft,
+    nonce: str,
+    *,
+    comment: str | None = None,
+    confirmed: bool = False,
+) -> None:
+    """Proposes another text of an author's own question, from the same passage; ``seen`` is the seq of the
+    event they saw it by."""
+    person = desk.person(token)
+    draft = checked(desk.config, draft)
+    comment = comment_of(comment)
+    with _writing(desk):
+        if not _sent(desk, person, question_id, nonce, "revised"):
+            question = _allowed(desk, person, question_id, seen, "revised")
+            _refuse_repeated([one for one in _similar(desk, draft.query, question_id) if one.exact], confirmed)
+            event = _event(person, "revised", replace(draft, doc_id=question.last.doc_id), nonce)
+            desk.questions.add_event(replace(event, question_id=question_id, comment=comment), after=seen)
+
+
+def accept(desk: Desk, token: str | None, question_id: int, seen: int, nonce: str, comment: str | None = None) -> str:
+    """Takes another person's question into the collection and returns the query_id it has from now on."""
+    person = desk.person(token)
+    comment = comment_of(comment)
+    with _writing(desk):
+        sent = _sent(desk, person, question_id, nonce, "accepted")
+        if sent is not None:
+            return str(sent.query_id)
+        _allowed(desk, person, question_id, seen, "accepted")
+        query_id = _next_query_id(desk)
+        _add(desk, person, question_id, seen, nonce, "accepted", comment, query_id)
+        return query_id
+
+
+def send_back(desk: Desk, token: str | None, question_id: int, seen: int, nonce: str, comment: str) -> None:
+    """Gives another person's question back to its author, with what is to be changed."""
+    person = desk.person(token)
+    told = comment_of(comment)
+    if told is None:
+        raise QuestionError("no_comment", "a question goes back with a comment; say what is to be changed")
+    _decide(desk, person, question_id, seen, nonce, "sent_back", told)
+
+
+def withdraw(
+    desk: Desk, token: str | None, question_id: int, seen: int, nonce: str, comment: str | None = None
+) -> None:
+    """Takes a question out: its author as long as it is not accepted, a lead at any time. Its query_id is not
+    given again."""
+    person = desk.person(token)
+    _decide(desk, person, question_id, seen, nonce, "withdrawn", comment_of(comment))
+
+
+def similar(desk: Desk, token: str | None, query: str, besides: int | None = None) -> list[Similar]:
+    """The questions that resemble ``query``, the nearest first: people's own (``besides`` one) but those
+    withdrawn, and those of the queries file."""
+    desk.person(token)
+    return _similar(desk, query, besides)
+
+
+def coverage(desk: Desk, token: str | None) -> Covered:
+    """How many questions are proposed and accepted of each theme, scope and type."""
+    desk.person(token)
+    return covered(desk.config, desk.questions.current())
+
+
+def sampled_passage(desk: Desk, token: str | None, *, another: bool = False) -> Passage:
+    """The passage that a person is at in their own sequence, or from now on the next one.
+
+    Raises NoPassagesError where the corpus has not been read yet.
+    """
+    person = desk.person(token)
+    count = person.settings.get(_SETTING)
+    count = count if isinstance(count, int) and count >= 0 else 0
+    if another:
+        count += 1
+    found = passage(desk.config, person.name, count)
+    if another:
+        desk.people.set(person.name, _SETTING, count)
+    return found
+
+
+def questions_file(desk: Desk, token: str | None, form: str) -> tuple[str, bytes]:
+    """The accepted questions for a lead to download: the file's name and its bytes.
+
+    Raises AnswerError for a ``form`` that is neither tsv nor jsonl.
+    """
+    desk.person(token, role="lead")
+    if form not in FORMS:
+        raise AnswerError(f"there is no export {form[:40]!r} of questions; ask for one of {', '.join(FORMS)}")
+    return f"queries.{form}", as_bytes(accepted(desk.questions.current()), form)
+
+
+def _open_to(person: Person, question: Question) -> frozenset[str]:
+    """What a person may do with a question now."""
+    state, own = state_of(question), question.author == person.name
+    may = set()
+    if state == "proposed" and not own:
+        may |= {"accepted", "sent_back"}
+    if own and (state in ("proposed", "sent_back") or (state == "withdrawn" and question.last.query_id is None)):
+        may.add("revised")
+    if (own and state in ("proposed", "sent_back")) or (person.role == "lead" and state != "withdrawn"):
+        may.add("withdrawn")
+    return frozenset(may)
+
+
+def _allowed(desk: Desk, person: Person, question_id: int, seen: int, action: str) -> Question:
+    """The question that a person saw. Raises QuestionError or ForbiddenError where a person may not do this to it."""
+    question = next((one for one in desk.questions.current() if one.question_id == question_id), None)
+    if question is None:
+        raise QuestionError("gone", "there is no such question; reload the page")
+    if action in ("accepted", "sent_back") and question.author == person.name:
+        raise ForbiddenError("nobody decides on their own question; ask a second person")
+    if action == "revised" and question.author != person.name:
+        raise ForbiddenError("only its author revises a question; send it back with a comment")
+    if question.last.seq != seen:
+        raise QuestionError("changed", "the question was changed meanwhile; read it again")
+    if action not in _open_to(person, question):
+        raise ForbiddenError(f"a question that is {state_of(question)} cannot be {action} by you; reload the page")
+    return question
+
+
+def _decide(
+    desk: Desk, person: Person, question_id: int, seen: int, nonce: str, action: QuestionAction, comment: str | None
+) -> None:
+    with _writing(desk):
+        if not _sent(desk, person, question_id, nonce, action):
+            _allowed(desk, person, question_id, seen, action)
+            _add(desk, person, question_id, seen, nonce, action, comment)
+
+
+def _add(
+    desk: Desk,
+    person: Person,
+    question_id: int,
+    seen: int,
+    nonce: str,
+    action: QuestionAction,
+    comment: str | None,
+    query_id: str | None = None,
+) -> None:
+    event = QuestionEvent(
+        by=person.name, action=action, question_id=question_id, query_id=query_id, comment=comment, nonce=nonce
+    )
+    desk.questions.add_event(event, after=seen)
+
+
+def _event(person: Person, action: QuestionAction, draft: Draft, nonce: str) -> QuestionEvent:
+    return QuestionEvent(
+        by=person.name,
+        action=action,
+        query=draft.query,
+        narrative=draft.narrative,
+        theme=draft.theme,
+        scope=draft.scope,
+        type=draft.type,
+        doc_id=draft.doc_id,
+        nonce=nonce,
+    )
+
+
+def _sent(desk: Desk, person: Person, question_id: int, nonce: str, action: QuestionAction) -> QuestionEvent | None:
+    """The person's event that was stored under this nonce: the same form, sent twice."""
+    found = (event for event in desk.questions.events(question_id) if event.nonce == nonce)
+    return next((event for event in found if (event.by, event.action) == (person.name, action)), None)
+
+
+def _refuse_repeated(equal: Sequence[Similar], confirmed: bool) -> None:
+    if equal and not confirmed:
+        raise QuestionError(
+            "repeated", "the same question is there already; change it, or confirm that you want it twice", equal
+        )
+
+
+@contextmanager
+def _writing(desk: Desk) -> Iterator[None]:
+    with desk.store.lock(f"questions of {desk.config.name}", lambda _: None):
+        yield
+
+
+# What there is
+
+
+def covered(config: PoolConfig, questions: Sequence[Question]) -> Covered:
+    """The coverage of a taxonomy by the questions that are proposed (revised ones too) and accepted."""
+    filed: dict[str, list[Filed]] = {"proposed": [], "accepted": []}
+    for question in questions:
+        if (state := state_of(question)) in filed:
+            filed[state].append(Filed(question.last.theme, question.last.scope, question.last.type))
+    waiting, standing = (table(taxonomy(config), of_state) for of_state in filed.values())
+    cells = zip(waiting.cells, standing.cells, strict=True)
+    return Covered(
+        tuple(Cell(one.theme, one.scope, one.type, one.questions, other.questions) for one, other in cells),
+        waiting.outside + standing.outside,
+    )
+
+
+def _similar(desk: Desk, query: str, besides: int | None) -> list[Similar]:
+    others: list[tuple[str, str | None, int | None, str | None]] = []
+    exported = set()
+    for question_id, author, last in desk.questions.current():
+        if last.action != "withdrawn":
+            exported.add((last.query_id, last.query))
+            if question_id != besides:
+                others.append((str(last.query), author, question_id, last.query_id))
+    for one in _filed(desk):
+        # An accepted question may have been exported to the file.
+        if (one.query_id, one.query) not in exported:
+            others.append((one.query, None, None, one.query_id))
+    found = similar_questions(query, [text for text, *_ in others], language(desk.config))
+    return [Similar(others[one.place][0], one.similarity, one.exact, *others[one.place][1:]) for one in found]
+
+
+def language(config: PoolConfig) -> str | None:
+    """The language by whose stems questions are compared: that of the first system that names one, else the
+    first of ``release.languages``."""
+    named = (getattr(getattr(system, "parameters", None), "language", None) for system in config.systems.values())
+    return next(filter(None, named), None) or next(iter(config.release.languages), None)
+
+
+def _next_query_id(desk: Desk) -> str:
+    """q0001, q0002, …: above all that were given, also to questions withdrawn since, and none of the file's."""
+    given = {str(one.last.query_id) for one in desk.questions.current() if one.last.query_id}
+    taken = {query.query_id for query in _filed(desk)}
+    numbers = [int(found[1]) for query_id in given if (found := _QUERY_ID.fullmatch(query_id))]
+    number = max(numbers, default=0) + 1
+    while (query_id := f"q{number:04}") in taken:
+        number += 1
+    return query_id
+
+
+def _filed(desk: Desk) -> list[Query]:
+    """The queries of the collection's file, read anew when it has changed."""
+    path = desk.config.folder / desk.config.queries.path
+    return _files.setdefault(desk, Rereading(path, partial(_queries, desk.config))).get() or []
+
+
+def _queries(config: PoolConfig, _: Path) -> list[Query]:
+    return queries_there(config)
+
+
+_files: WeakKeyDictionary[Desk, Rereading[list[Query]]] = WeakKeyDictionary()

@@ -1,0 +1,244 @@
+"""What people work at: the collection's pool, scale and guidelines, and the store, opened once for many
+threads. Whoever asks for anything shows a token first."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from quati_pool.annotation.codes import token_sha
+from quati_pool.commands.annotate.annotation_pair import shown_pair
+from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
+from quati_pool.commands.annotate.pool_view import CurrentFrame, Frame
+from quati_pool.commands.annotate.similar_passages import Twins
+from quati_pool.errors import ConfigError, InputError
+from quati_pool.files.lines import read_bytes
+from quati_pool.judging.base import Pair
+from quati_pool.judging.llm import LlmParameters
+from quati_pool.judging.prompts import Example, Prompt, load_prompt
+from quati_pool.labels.labelers import Grading, Labeler, people_definition, people_version
+from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
+from quati_pool.project.inputs import load_queries
+from quati_pool.store.assignments import Assignments
+from quati_pool.store.database import Store
+from quati_pool.store.people import People
+from quati_pool.store.questions import Questions
+from quati_pool.store.records import Role
+
+T = TypeVar("T")
+
+# No guidelines of this length were written to be read; a wrong path leads to a corpus sooner.
+_LONGEST_GUIDELINES = 1_000_000
+
+
+@dataclass(frozen=True)
+class GradeMeaning:
+    """A grade as people see it; ``meaning`` and ``example`` are None where no prompt gives them."""
+
+    grade: int
+    name: str
+    meaning: str | None = None
+    example: Example | None = None
+
+
+@dataclass(frozen=True)
+class Guidelines:
+    """The guidelines' Markdown, and the SHA-256 of it."""
+
+    text: str
+    sha: str
+
+
+@dataclass(frozen=True)
+class Person:
+    """Whoever is signed in; ``language`` is the one they picked, or else the collection's, or None."""
+
+    name: str
+    role: Role
+    language: str | None
+    settings: Mapping[str, Any]
+
+
+class Desk:
+    """An open collection, to be used in a ``with`` statement, by as many threads as like."""
+
+    def __init__(self, config: PoolConfig, store: Store, say: Callable[[str], None] = lambda _: None) -> None:
+        self.config = config
+        self.store = store
+        self.people = People(store, config.name)
+        self.assignments = Assignments(store, config.name)
+        self.questions = Questions(store, config.name)
+        self.prompt = _prompt(config)
+        self.scale = _scale(config, self.prompt)
+        self.version = people_version(config)
+        self.twins = Twins()
+        self._frame = CurrentFrame(config, say)
+        queries = config.folder / config.queries.path
+        self._narratives: Rereading[dict[str, str]] = Rereading(queries, lambda _: _narratives(config))
+        guidelines = config.annotation.guidelines
+        self._guidelines = None if guidelines is None else Rereading(config.folder / guidelines, _read_guidelines)
+
+    @classmethod
+    def open(cls, config_path: Path, database: str | None = None, say: Callable[[str], None] = lambda _: None) -> Desk:
+        """Opens a workspace's desk, with its store at ``database`` or where ``pool.yaml`` says.
+
+        Raises QuatiPoolError where pool.yaml, the prompt, the guidelines or the judge to reveal are at
+        fault, where the prompt has another scale than the collection, and where the store cannot be opened.
+        The pool need not be there yet: ``frame`` raises where it is missing.
+        """
+        config = load_config(config_path)
+        store = Store.open(database or config.labels.url, config.folder)
+        try:
+            desk = cls(config, store, say)
+            desk.guidelines  # noqa: B018  # a fault in it is told at once
+            desk.revealed  # noqa: B018
+            store.register(desk.version, "assessor", people_definition(config))
+        except BaseException:
+            store.close()
+            raise
+        return desk
+
+    def close(self) -> None:
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def frame(self) -> Frame:
+        """The pool as it is now. Raises InputError where there is none."""
+        return self._frame.get()
+
+    @property
+    def narratives(self) -> Mapping[str, str]:
+        """The narratives in the queries' file as it is now, by query_id; nothing where it is not there."""
+        return self._narratives.get() or {}
+
+    def pair(self, query_id: str, doc_id: str) -> Pair | None:
+        """A pair as people are shown it now; None where the pool does not have it. Raises as ``frame`` does."""
+        return shown_pair(self.frame, self.narratives, query_id, doc_id)
+
+    @property
+    def guidelines(self) -> Guidelines | None:
+        """The guidelines as they are now. Raises InputError where pool.yaml names a file that cannot be read."""
+        if self._guidelines is None:
+            return None
+        found = self._guidelines.get()
+        if found is None:
+            raise InputError(
+                self.config.folder / str(self.config.annotation.guidelines),
+                None,
+                "there is no such file; write it, or drop annotation.guidelines",
+            )
+        return found
+
+    @cached_property
+    def grading(self) -> Grading:
+        """The collection's labelers over this store."""
+        return Grading(self.config, self.store)
+
+    @cached_property
+    def revealed(self) -> Labeler | None:
+        """Who is revealed after a person's own label."""
+        reveal = self.config.annotation.reveal
+        return None if reveal is None else self.grading.labeler(reveal)
+
+    @property
+    def lease(self) -> float:
+        """Seconds that a pair stays with whom it was given to."""
+        return self.config.annotation.lease * 60
+
+    def person(self, token: str | None, role: Role | None = None) -> Person:
+        """Who shows this token. A lead may do what an assessor may.
+
+        Raises SignedOutError where the token opens no session now, ForbiddenError where ``role`` is "lead"
+        and the person is none.
+        """
+        session = self.people.session(token_sha(token)) if token else None
+        if session is None:
+            raise SignedOutError
+        if role == "lead" and session.role != "lead":
+            raise ForbiddenError(f"{session.name} is no lead of {self.config.name}; ask one to do this")
+        language = session.settings.get("language", self.config.annotation.language)
+        return Person(session.name, session.role, language, session.settings)
+
+
+class Rereading(Generic[T]):
+    """What is made of a file, made anew when the file has changed; None while there is none."""
+
+    def __init__(self, path: Path, read: Callable[[Path], T]) -> None:
+        self._path = path
+        self._read = read
+        self._lock = threading.Lock()
+        self._held: tuple[tuple[int, int], T] | None = None
+
+    def get(self) -> T | None:
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            return None
+        state = (status.st_size, status.st_mtime_ns)
+        held = self._held
+        if held is not None and held[0] == state:
+            return held[1]
+        with self._lock:
+            if self._held is None or self._held[0] != state:
+                self._held = (state, self._read(self._path))
+            return self._held[1]
+
+
+def _prompt(config: PoolConfig) -> Prompt | None:
+    """The prompt whose scale people see."""
+    name = config.annotation.prompt
+    if name is None:
+        single = [judge for judge in config.judges.values() if isinstance(judge, JudgeConfig)]
+        asking = [judge.parameters for judge in single if isinstance(judge.parameters, LlmParameters)]
+        if not asking:
+            return None
+        name = asking[0].prompt
+    prompt = load_prompt(name, config.folder)
+    if sorted(prompt.scale) != sorted(config.grades):
+        has, wants = (", ".join(map(str, sorted(scale))) for scale in (prompt.scale, config.grades))
+        raise ConfigError(
+            f"{config.path}: annotation.prompt: {prompt.id} explains the grades {has}, and grades: has {wants}; "
+            "name a prompt of the same scale"
+        )
+    return prompt
+
+
+def _scale(config: PoolConfig, prompt: Prompt | None) -> list[GradeMeaning]:
+    if prompt is None:
+        return [GradeMeaning(grade, config.grades[grade]) for grade in sorted(config.grades)]
+    return [
+        GradeMeaning(grade, config.grades[grade], prompt.scale[grade].strip(), prompt.example_of(grade))
+        for grade in sorted(config.grades)
+    ]
+
+
+def _narratives(config: PoolConfig) -> dict[str, str]:
+    return {query.query_id: query.narrative for query in load_queries(config).queries if query.narrative}
+
+
+def _read_guidelines(path: Path) -> Guidelines:
+    if path.is_dir():
+        raise InputError(path, None, "is a folder; expected a Markdown file")
+    if path.stat().st_size > _LONGEST_GUIDELINES:
+        raise InputError(path, None, "is longer than a megabyte; expected guidelines for people, in Markdown")
+    data = read_bytes(path)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(path, line, "is not UTF-8; save it as UTF-8") from None
+    return Guidelines(text, hashlib.sha256(text.encode()).hexdigest())

@@ -1,0 +1,112 @@
+"""``quati-pool assign --training``: pairs of known grade, which people do first and are told about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from quati_pool.commands.annotate.session import Desk
+from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.files.formats import data_suffix
+from quati_pool.files.label_files.grades import Grader
+from quati_pool.files.label_files.records import read_records
+from quati_pool.files.problems import RowError, check_id, quoted
+from quati_pool.files.tables import Field, read_table
+from quati_pool.project.events import Listener
+from quati_pool.store.listing import slots as all_slots
+
+_FIELDS = ("query_id", "doc_id", "relevance", "explanation")
+
+
+@dataclass(frozen=True)
+class TrainingReport:
+    """How many pairs the file has, how many of them are new or changed, and how many there are in all;
+    ``assigned`` of the file's are given out for grading too, though people are told their grade."""
+
+    pairs: int
+    added: int
+    total: int
+    assigned: int = 0
+
+
+def add_training(
+    config_path: Path,
+    path: Path,
+    *,
+    by: str = "assign",
+    dry_run: bool = False,
+    database: str | None = None,
+    listener: Listener | None = None,
+) -> TrainingReport:
+    """Adds a file's pairs (TSV, CSV or JSON lines: query_id, doc_id, relevance, explanation) to the training; a
+    pair that is there already takes the file's grade and explanation.
+
+    Raises InputError, and adds nothing, for a pair that is not in the pool or stands there twice, a grade off
+    the scale, and a pair without an explanation.
+    """
+    listener = listener or Listener()
+    with (
+        Desk.open(config_path, database, listener.say) as desk,
+        desk.store.lock(f"{desk.config.name} assign", listener.say),
+    ):
+        given: dict[tuple[str, str], tuple[int, str]] = {}
+        grader = Grader(desk.config.grades)
+        for line, query_id, doc_id, relevance, explanation in _rows(path):
+            pair = (query_id, doc_id)
+            try:
+                grade = grader.grade(relevance)
+            except RowError as fault:
+                raise InputError(path, line, str(fault)) from None
+            if grade is None or grade not in desk.config.grades:
+                scale = ", ".join(map(str, sorted(desk.config.grades)))
+                told = "there is no grade" if grade is None else f"the grade {grade} is not of the scale"
+                raise InputError(path, line, f"{told}; give one of {scale}")
+            if not explanation.strip():
+                raise InputError(path, line, "explains nothing; say why the pair has its grade")
+            if pair not in desk.frame:
+                raise InputError(
+                    path, line, f"{quoted(query_id)} {quoted(doc_id)} is not in the pool; take a pair that is"
+                )
+            if pair in given:
+                raise InputError(path, line, f"{quoted(query_id)} {quoted(doc_id)} stands there twice; keep one")
+            given[pair] = (grade, explanation)
+        if not given:
+            raise InputError(path, None, f"holds no pairs; expected rows of {', '.join(_FIELDS)}")
+        there = {(one.query_id, one.doc_id): (one.relevance, one.explanation) for one in desk.assignments.training()}
+        new = {pair: told for pair, told in given.items() if there.get(pair) != told}
+        if not dry_run:
+            for (query_id, doc_id), (grade, explanation) in new.items():
+                desk.assignments.add_training(query_id, doc_id, grade, explanation, by)
+        slots = {(slot.query_id, slot.doc_id) for slot in all_slots(desk.store, desk.config.name)}
+        return TrainingReport(len(given), len(new), len(there.keys() | given.keys()), len(given.keys() & slots))
+
+
+def _rows(path: Path) -> Iterator[tuple[int, str, str, object, str]]:
+    suffix = data_suffix(path)
+    if suffix in (".jsonl", ".ndjson", ".json"):
+        for line, record in read_records(path):
+            missing = [name for name in _FIELDS if name not in record]
+            if missing:
+                raise InputError(path, line, f"no field {missing[0]!r}; expected {', '.join(_FIELDS)}")
+            query_id, doc_id, relevance, explanation = (record[name] for name in _FIELDS)
+            for name, value in (("query_id", query_id), ("doc_id", doc_id), ("explanation", explanation)):
+                if not isinstance(value, str):
+                    raise InputError(path, line, f"{name} is no string; write it in quotes")
+                try:
+                    value.encode()
+                    if name != "explanation":
+                        check_id(name, value)
+                except UnicodeEncodeError:
+                    raise InputError(path, line, f"{name} holds half a surrogate pair; write it whole") from None
+                except RowError as fault:
+                    raise InputError(path, line, str(fault)) from None
+            yield line, str(query_id), str(doc_id), relevance, str(explanation)
+    elif suffix in (".tsv", ".csv"):
+        fields = [Field(name, name) for name in _FIELDS]
+        for line, (query_id, doc_id, relevance, explanation) in read_table(
+            path, "csv" if suffix == ".csv" else "tsv", fields, headerless=suffix == ".tsv"
+        ):
+            yield line, query_id, doc_id, relevance, explanation
+    else:
+        raise QuatiPoolError(f"{path}: training is read from .tsv, .csv and .jsonl; end its name so")

@@ -1,0 +1,324 @@
+"""``quati-pool bench``: the cases of a benchmark's task, each with its systems, programs, predictions and models."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from quati_pool.commands.bench.answers import Answerer, ask, chosen_answerer
+from quati_pool.commands.bench.collections import Source, write_workspace
+from quati_pool.commands.bench.predictions import read_predictions
+from quati_pool.commands.bench.provenance import Inputs
+from quati_pool.commands.bench.retrieval import Curve, retrieve
+from quati_pool.commands.bench.systems_file import SystemsFile
+from quati_pool.commands.llm_runs import budget_spent, check_budget
+from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.files.artifacts import file_digest
+from quati_pool.project.events import Listener
+from quati_pool.qa_benchmarks.base import (
+    AnswerTask,
+    Benchmark,
+    Case,
+    Collection,
+    Exam,
+    ReadingTask,
+    RetrievalTask,
+    Row,
+    Task,
+)
+from quati_pool.registry import BENCHMARKS, nearest
+
+# Where a judge is looked for, unless --systems names a file.
+_CONFIG = Path("pool.yaml")
+
+# What other benchmarks call the same.
+_SPLITS = {"dev": "validation", "val": "validation"}
+
+
+@dataclass(frozen=True)
+class BenchOptions:
+    """Which cases to take, and who answers.
+
+    ``systems``: a pool.yaml whose systems search, and whose judges ``judge`` names. ``over``: the systems whose
+    best passages a model reads. ``to``: the workspace to write a retrieval task's collection into. ``folder``:
+    where runs, answers and reports are kept.
+    """
+
+    folder: Path
+    splits: Sequence[str] = ()
+    languages: Sequence[str] = ()
+    settings: Sequence[str] = ()
+    systems: Path | None = None
+    judge: str | None = None
+    predictions: Sequence[tuple[str, Path]] = ()
+    over: Sequence[str] = ()
+    to: Path | None = None
+    seed: int = 0
+    budget: float | None = None
+
+
+@dataclass(eq=False)
+class BenchResult:
+    """The rows of all cases. ``workspaces``: the collections that were written, with ``to`` instead of rows;
+    ``files``: what exams keep, by name; ``inputs``: the hash of each file that was read, by its path in the data
+    folder, or by the option that named it; ``models``: the model of the judge; ``error``: what ended the asking
+    before every question was answered, and ``interrupted`` whether that was Ctrl-C."""
+
+    benchmark: type[Benchmark]
+    task: Task
+    data: Path
+    options: BenchOptions
+    rows: list[Row] = field(default_factory=list)
+    curves: list[Curve] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    workspaces: list[Path] = field(default_factory=list)
+    files: dict[str, bytes] = field(default_factory=dict)
+    inputs: dict[str, str] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
+    error: QuatiPoolError | None = None
+    interrupted: bool = False
+
+    def note(self, *lines: str) -> None:
+        """Keeps each line once."""
+        self.notes += [line for line in dict.fromkeys(lines) if line not in self.notes]
+
+
+def bench(
+    name: str,
+    task_name: str,
+    data: Path,
+    options: BenchOptions,
+    listener: Listener,
+    stop: threading.Event | None = None,
+) -> BenchResult:
+    """Runs every case that the folder ``data`` holds and ``options`` ask for.
+
+    Raises QuatiPoolError where there is none, or where an option does not fit the task.
+    """
+    benchmark = BENCHMARKS.get(name)
+    if task_name not in benchmark.tasks:
+        raise ConfigError(f"{name} has no task {task_name!r}; {nearest(task_name, benchmark.tasks)}")
+    task = benchmark.tasks[task_name]
+    _refuse_misfits(name, task, options)
+    if not data.is_dir():
+        raise ConfigError(f"{data} is no folder; name with --data the one that holds the files of {benchmark.source}")
+    config = options.systems or _CONFIG
+    if (options.systems or options.judge) and not config.is_file():
+        raise ConfigError(f"{config} is no file; name the pool.yaml of the systems and judges by --systems")
+    cases = _chosen(task.cases(data), options)
+    result = BenchResult(benchmark, task, data, options)
+    answerer = chosen_answerer(config, options.judge) if options.judge else None
+    if answerer is not None:
+        result.models[answerer.name] = answerer.parameters.model
+    work = _Work(result, answerer, listener, stop, Inputs(data))
+    if isinstance(task, RetrievalTask):
+        systems = SystemsFile.read(options.systems) if options.systems else None
+        if options.to is not None:
+            written = _first_settings(cases, options)
+            work.write(task, written, options.to, systems)
+            for case in cases:
+                if case not in written:
+                    result.note(f"{' '.join(case)} is not written: name it with --setting {case.setting}")
+        else:
+            for case in cases:
+                work.search(task, case, systems)
+    elif isinstance(task, AnswerTask):
+        predicted = _predicted(cases, options)
+        for case in cases:
+            work.examine(task.exam(data, case, options.seed), options.predictions if case == predicted else ())
+        if not result.rows and result.error is None:
+            result.note(f"no program answers {name} {task_name}: name a model by --judge, or answers by --predictions")
+    # Last: who reads a file says better what is wrong with it.
+    result.inputs = _inputs(work.inputs, task, cases, options)
+    return result
+
+
+def _inputs(read: Inputs, task: Task, cases: Sequence[Case], options: BenchOptions) -> dict[str, str]:
+    """The hashes of all files that are read."""
+    for case in cases:
+        read.add(task.files(read.data, case))
+    given = {f"--predictions {name}": path for name, path in options.predictions}
+    if options.systems is not None or options.judge is not None:
+        given["--systems"] = options.systems or _CONFIG
+    return {**read.named(), **{option: file_digest(path) for option, path in given.items()}}
+
+
+def place(task: Task, case: Case) -> str:
+    """The folder's name of one case."""
+    return "-".join(filter(None, (task.name, *case)))
+
+
+def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
+    retrieval = isinstance(task, RetrievalTask)
+    reads = isinstance(task, ReadingTask)
+    asks = reads or isinstance(task, AnswerTask)
+    misfits = {
+        "--to": options.to is not None and not retrieval,
+        "--judge": options.judge is not None and not asks,
+        "--budget": options.budget is not None and options.judge is None,
+        "--over": bool(options.over) and not (reads and options.judge),
+        "--predictions": bool(options.predictions) and retrieval,
+        "--systems": options.systems is not None and not retrieval and options.judge is None,
+    }
+    for option, misfit in misfits.items():
+        if misfit:
+            raise ConfigError(f"{option} means nothing to {name} {task.name} as it is asked for; drop it")
+    check_budget(options.budget)
+    if options.to is not None and options.judge is not None:
+        raise ConfigError("--to writes a collection and asks nobody; drop --judge, or --to")
+
+
+def _chosen(cases: Sequence[Case], options: BenchOptions) -> list[Case]:
+    """The cases that the options leave, in their order. Raises ConfigError for a value that no case has."""
+    chosen = list(cases)
+    for option, place_, wanted in (
+        ("--split", 0, [_SPLITS.get(split, split) for split in options.splits]),
+        ("--lang", 1, list(options.languages)),
+        ("--setting", 2, list(options.settings)),
+    ):
+        there = list(dict.fromkeys(case[place_] for case in cases))
+        for value in wanted:
+            if value not in there:
+                found = ", ".join(value for value in there if value) or "only one, without a name"
+                raise ConfigError(f"{option} {value}: the folder holds no such case; there is: {found}")
+        if wanted:
+            chosen = [case for case in chosen if case[place_] in wanted]
+    if not chosen:
+        all_cases = "; ".join(" ".join(filter(None, case)) for case in cases)
+        raise ConfigError(f"no case is all that was asked for; there are: {all_cases}")
+    return chosen
+
+
+def _first_settings(cases: Sequence[Case], options: BenchOptions) -> list[Case]:
+    """One case for each split and language, its first setting, unless settings were named."""
+    if options.settings:
+        return list(cases)
+    first: dict[tuple[str, str], Case] = {}
+    for case in cases:
+        first.setdefault(case[:2], case)
+    return list(first.values())
+
+
+def _predicted(cases: Sequence[Case], options: BenchOptions) -> Case | None:
+    """The one case that predictions answer."""
+    if not options.predictions:
+        return None
+    among = _first_settings(cases, options)
+    if len(among) > 1:
+        there = "; ".join(" ".join(filter(None, case)) for case in among)
+        raise ConfigError(
+            f"--predictions answer one case, and there are {there}; name one by --split, --lang, --setting"
+        )
+    return among[0]
+
+
+@dataclass
+class _Work:
+    """What all cases of one command share."""
+
+    result: BenchResult
+    answerer: Answerer | None
+    listener: Listener
+    stop: threading.Event | None
+    inputs: Inputs
+    spent: float = 0.0
+
+    def write(self, task: RetrievalTask, cases: Sequence[Case], to: Path, systems: SystemsFile | None) -> None:
+        """Each case's collection as a workspace of the user's: one in the folder ``to``, several in folders in it."""
+        for case in cases:
+            folder = to if len(cases) == 1 else to / "-".join(filter(None, case))
+            _, written = self._workspace(folder, task, case, systems, keep=True)
+            self.result.workspaces.append(written)
+
+    def _workspace(
+        self, folder: Path, task: RetrievalTask, case: Case, systems: SystemsFile | None, *, keep: bool
+    ) -> tuple[Collection, Path]:
+        """A case's collection, and the pool.yaml of its workspace."""
+        result, data = self.result, self.inputs.data
+        collection = task.collection(data, case)
+        result.note(*collection.notes)
+        files = self.inputs.add(task.files(data, case))
+        source = Source(f"{result.benchmark.name}-{place(task, case)}", result.benchmark, files)
+        config = write_workspace(folder, source, collection, systems, result.options.seed, self.listener, keep=keep)
+        return collection, config
+
+    def search(self, task: RetrievalTask, case: Case, systems: SystemsFile | None) -> None:
+        """The rows of every system of one collection, and of a model that reads what they find."""
+        result, options = self.result, self.result.options
+        folder = options.folder / "collections" / place(task, case)
+        collection, config = self._workspace(folder, task, case, systems, keep=False)
+        asks = isinstance(task, ReadingTask) and self.answerer is not None
+        found = retrieve(config, collection, task, case, self.listener, options.over if asks else None)
+        result.rows += found.rows
+        result.note(*found.notes)
+        if found.curve is not None:
+            result.curves.append(found.curve)
+        if not isinstance(task, ReadingTask):
+            return
+        for run_tag, passages in found.passages.items():
+            for k in task.readers:
+                exam = task.reading(result.data, case, k, {query: texts[:k] for query, texts in passages.items()})
+                result.note(*(f"{run_tag}@{k}, {note}" for note in exam.notes))
+                self._ask(exam, f"{options.judge} over {run_tag}@{k}")
+
+    def examine(self, exam: Exam, predictions: Sequence[tuple[str, Path]]) -> None:
+        """The rows of programs, predictions and the model on one case."""
+        result = self.result
+        result.note(*exam.notes)
+        programs = exam.programs()
+        for system, answers in programs.items():
+            result.rows += exam.rows(system, answers)
+        for system, path in predictions:
+            if system in programs or system == result.options.judge:
+                raise ConfigError(f"--predictions {system}: another row is called so; give the file as NAME=FILE")
+            answers, missing = read_predictions(path, exam)
+            if missing:
+                lacking = f"{len(missing):,} of {len(exam.ids):,} questions"
+                result.note(f"{system}: {lacking} have no prediction in {path.name} and count as empty")
+            result.rows += exam.rows(system, answers)
+        if self.answerer is not None and exam.for_models:
+            self._ask(exam, str(result.options.judge))
+        result.rows += exam.extra_rows()
+        result.files.update(exam.files())
+
+    def _ask(self, exam: Exam, system: str) -> None:
+        """The row of the model, where it has been asked everything."""
+        result, options = self.result, self.result.options
+        if self.answerer is None or result.error is not None:
+            return
+        journal = options.folder / "answers" / f"{options.judge}.jsonl"
+        left = None if options.budget is None else options.budget - self.spent
+        answers = ask(exam, self.answerer, journal, self.listener, left, self.stop)
+        self.spent += answers.spent
+        if not isinstance(answers.error, (QuatiPoolError, OSError, type(None))):
+            raise answers.error  # a fault of ours
+        done = len(answers.values) + len(answers.failed)
+        if answers.ended is not None or answers.error is not None or done < len(exam.ids):
+            ended = {"interrupted": "stopped"}
+            if options.budget is not None:
+                ended["budget"] = budget_spent(options.budget, self.spent, answers.needed, "question")
+            why = answers.error or ended.get(answers.ended or "", "it is not known why")
+            result.interrupted = answers.ended == "interrupted"
+            result.error = QuatiPoolError(
+                f"{options.judge} was asked {done:,} of {len(exam.ids):,} questions of "
+                f"{' '.join(filter(None, exam.case))} ({why}); run the same command again: what is answered is kept"
+            )
+            result.note(str(result.error))
+            return
+        result.note(*_failures(system, exam, answers.failed))
+        result.rows += exam.rows(system, answers.values)
+
+
+def _failures(system: str, exam: Exam, failed: Mapping[str, str]) -> list[str]:
+    """How many questions have no answer, by why, with the first few."""
+    if not failed:
+        return []
+    states = Counter(why.partition(":")[0] for why in failed.values()).most_common()
+    counts = ", ".join(f"{count:,} {state}" for state, count in states)
+    shown = "; ".join(f"{question_id}: {why}" for question_id, why in list(failed.items())[:3])
+    more = "; …" if len(failed) > 3 else ""
+    lacking = f"{len(failed):,} of {len(exam.ids):,} questions have no answer"
+    return [f"{system}, {' '.join(filter(None, exam.case))}: {lacking}: {counts} ({shown}{more})"]

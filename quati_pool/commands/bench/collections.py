@@ -1,0 +1,267 @@
+"""A benchmark's collection as a workspace, which ``build``, ``judge``, ``annotate`` and ``evaluate`` take like any."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quati_pool import __version__
+from quati_pool.commands.bench.systems_file import POOL_DEPTH, RUN_DEPTH, SystemsFile, default_systems
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artifacts import file_digest, locked, put_file
+from quati_pool.files.problems import id_error
+from quati_pool.project.events import Listener
+from quati_pool.project.workspace import Workspace
+from quati_pool.qa_benchmarks.base import Benchmark, Collection
+from quati_pool.records import id_problem
+
+# Written first: by it a folder is known as one of ours, whatever else was written before a command was killed.
+_MARK = "benchmark.json"
+_PROMPTS = ("en", "es", "pt")
+# JSON can bring it in, and UTF-8 cannot hold it.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+_TEMPLATE = """\
+# {name}: a collection of a benchmark, written by  quati-pool bench. Edit what you like: see  quati-pool init.
+name: {quoted}
+seed: {seed}                       # of every draw and fit
+
+corpus: {{path: corpus.jsonl}}
+queries: {{path: queries.jsonl}}{clusters}
+
+systems:                      # the key is the run_tag; quati-pool retrievers lists what there is
+{systems}
+run_depth: {run_depth}                # documents kept per query and run
+pool: {{depth: {pool_depth}}}             # of each system
+
+judges:                       # quati-pool judge NAME; quati-pool prompts lists the prompts
+  lexical: {{judge: lexical, language: {language}}}          # term overlap: free, offline, the floor
+  # gpt-4o: {{model: gpt-4o-2024-11-20, prompt: quati-{prompt}}}   # the key in OPENAI_API_KEY
+
+labels:
+  files:                      # the benchmark's own judgements: above 0 is relevant, what is not there is unjudged
+    gold: {{path: gold.qrels}}
+
+measures: [nDCG@10, Success@1, Success@5, Success@10, R@100, RR@10]   # ir_measures; the first ranks systems
+
+release:                      # what exports say of the collection
+{release}
+"""
+
+
+class Source(NamedTuple):
+    """What a collection is called, the benchmark that it is of, and the hash of each file that it was made from."""
+
+    name: str
+    benchmark: type[Benchmark]
+    files: Mapping[str, str] = {}
+
+
+def write_workspace(
+    folder: Path,
+    source: Source,
+    collection: Collection,
+    systems: SystemsFile | None,
+    seed: int,
+    listener: Listener,
+    *,
+    keep: bool = False,
+) -> Path:
+    """Writes corpus, queries, qrels and pool.yaml of a collection into ``folder``; gives the path of pool.yaml.
+
+    What is there with the same content stays untouched. With ``keep`` the workspace is the user's: whatever was
+    edited there stays too, and a folder with another collection is refused. Without, files that differ are
+    written anew, but for texts, queries or judgements that somebody may have labelled.
+
+    Raises QuatiPoolError for a folder that holds anything else, and for a collection that cannot be one.
+    """
+    name = source.name
+    _check(name, collection)
+    files: dict[str, Callable[[], Iterable[str]]] = {
+        "corpus.jsonl": lambda: _passages(collection),
+        "queries.jsonl": lambda: _queries(collection),
+        "gold.qrels": lambda: _judgements(collection),
+    }
+    digests = {file: _digest(lines()) for file, lines in files.items()}
+    counts = {
+        "passages": len(collection.passages),
+        "queries": len(collection.queries),
+        "judgements": len(collection.qrels),
+    }
+    mark = {"collection": name, "language": collection.language, **counts, "sha256": digests}
+    _refuse_folder(folder, mark, keep)
+    with locked(Workspace(folder).lock("collection"), listener.say, str(folder)):
+        _refuse_folder(folder, mark, keep)
+        if not _is_marked(folder, mark):
+            whole = {**mark, "tool": f"quati-pool {__version__}", "made_from": dict(source.files)}
+            _write(folder / _MARK, [json.dumps(whole, indent=1, ensure_ascii=False) + "\n"])
+        for (file, lines), count in zip(files.items(), counts.items(), strict=True):
+            _settle(folder / file, digests[file], lines, keep, listener, f"{count[1]:,} {count[0]}")
+        settings = folder / "pool.yaml"
+        block, without = (systems.block(), None) if systems else default_systems(collection.language)
+        text = _settings(source, collection, systems, block, seed)
+        if _settle(settings, _digest([text]), lambda: [text], keep, listener) and without:
+            listener.say(without)
+    return settings
+
+
+def _settle(
+    path: Path,
+    digest: str,
+    lines: Callable[[], Iterable[str]],
+    keep: bool,
+    listener: Listener,
+    size: str = "",
+) -> bool:
+    """Leaves the file with its content at ``path``, or as it is where its user edited it; whether it was written."""
+    there = path.exists()
+    if there and file_digest(path) == digest:
+        return False
+    if there and keep:
+        listener.say(f"{path.name}: kept as it is, which is not what would be written; delete it to have it anew")
+        return False
+    _write(path, lines())
+    listener.say(f"{path.name}: {'written anew' if there else 'written'}{size and f', {size}'}")
+    return True
+
+
+def _refuse_folder(folder: Path, mark: dict[str, Any], keep: bool) -> None:
+    """Raises QuatiPoolError for a folder whose files are not ours to write."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise QuatiPoolError(f"{folder} is a file; name a folder")
+    found = _read_mark(folder)
+    if found is None:
+        # Nothing but what an interrupted command leaves.
+        others = {path.name for path in folder.iterdir()} - {"cache", f".partial-{_MARK}"}
+        if others:
+            what = "is not empty and holds no collection of a benchmark"
+            raise QuatiPoolError(f"{folder} {what}; name another folder")
+    elif keep and not _is_marked(folder, mark):
+        was = found.get("collection")
+        told = "the same collection of other files" if was == mark["collection"] else f"another collection ({was})"
+        raise QuatiPoolError(f"{folder} holds {told}, which stays as it is; name another folder")
+    elif not keep and (folder / "labels.db").exists():
+        for file, digest in mark["sha256"].items():
+            if (folder / file).exists() and file_digest(folder / file) != digest:
+                raise QuatiPoolError(
+                    f"{folder / file} is of another collection than the data has now, and {folder / 'labels.db'} "
+                    "may hold labels of it; move that folder away, or name another with -o"
+                )
+
+
+def _is_marked(folder: Path, mark: dict[str, Any]) -> bool:
+    """Whether the folder holds just this collection, whatever made it."""
+    found = _read_mark(folder) or {}
+    return {key: found.get(key) for key in mark} == mark
+
+
+def _read_mark(folder: Path) -> dict[str, Any] | None:
+    """What the folder says it holds; empty where that cannot be read, None where it says nothing."""
+    try:
+        found = json.loads((folder / _MARK).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _check(name: str, collection: Collection) -> None:
+    """Raises QuatiPoolError for a collection that would be no workspace."""
+    for what, rows in (
+        ("passages", collection.passages),
+        ("queries", collection.queries),
+        ("judgements", collection.qrels),
+    ):
+        if not rows:
+            raise QuatiPoolError(f"{name}: there are no {what}; check the files of the benchmark")
+    for column, ids in (
+        ("doc_id", [doc_id for doc_id, _ in collection.passages]),
+        ("query_id", [topic.query_id for topic in collection.queries]),
+    ):
+        seen: set[str] = set()
+        for value in ids:
+            problem = id_problem(value)
+            if problem is None and value.startswith("#"):
+                problem = "begins with '#', which marks a comment in TREC files"
+            if problem is not None:
+                raise QuatiPoolError(f"{name}: {id_error(column, value, problem)}")
+            if value in seen:
+                raise QuatiPoolError(f"{name}: {column} {value!r} occurs twice; expected each once")
+            seen.add(value)
+    pairs = {(query_id, doc_id) for query_id, doc_id, _ in collection.qrels}
+    if len(pairs) < len(collection.qrels):
+        raise QuatiPoolError(f"{name}: {len(collection.qrels) - len(pairs)} pairs are judged twice; expected each once")
+    strangers = {query_id for query_id, _ in pairs} - {topic.query_id for topic in collection.queries}
+    if strangers:
+        raise QuatiPoolError(f"{name}: judges the query {min(strangers)!r}, which is none of its queries; drop it")
+
+
+def _settings(source: Source, collection: Collection, given: SystemsFile | None, systems: str, seed: int) -> str:
+    name, benchmark, _ = source
+    release = {
+        "title": f"{benchmark.title}, {name}",
+        "languages": [collection.language],
+        "license": benchmark.license,
+        "citation": benchmark.citation,
+        "url": benchmark.source,
+    }
+    clusters = any(topic.cluster_id for topic in collection.queries)
+    return _TEMPLATE.format(
+        name=name,
+        quoted=json.dumps(name, ensure_ascii=False),
+        seed=seed,
+        clusters="      # cluster_id: related questions; quati-pool evaluate --robust" if clusters else "",
+        systems=systems,
+        run_depth=given.run_depth if given else RUN_DEPTH,
+        pool_depth=given.pool_depth if given else POOL_DEPTH,
+        language=collection.language,
+        prompt=collection.language if collection.language in _PROMPTS else "en",
+        # A JSON value is a YAML value too.
+        release="\n".join(f"  {key}: {json.dumps(value, ensure_ascii=False)}" for key, value in release.items()),
+    )
+
+
+def _passages(collection: Collection) -> Iterator[str]:
+    for doc_id, text in collection.passages:
+        yield _line({"doc_id": doc_id, "text": text})
+
+
+def _queries(collection: Collection) -> Iterator[str]:
+    for topic in collection.queries:
+        cluster = {"cluster_id": topic.cluster_id} if topic.cluster_id else {}
+        yield _line({"query_id": topic.query_id, "query": topic.query, **cluster})
+
+
+def _judgements(collection: Collection) -> Iterator[str]:
+    for query_id, doc_id, relevance in collection.qrels:
+        yield f"{query_id} 0 {doc_id} {relevance}\n"
+
+
+def _line(record: dict[str, str]) -> str:
+    """A JSON line, in which half a surrogate pair becomes U+FFFD."""
+    return _SURROGATE.sub("\ufffd", json.dumps(record, ensure_ascii=False)) + "\n"
+
+
+def _digest(lines: Iterable[str]) -> str:
+    found = hashlib.sha256()
+    for line in lines:
+        found.update(line.encode())
+    return found.hexdigest()
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    """A file that is there whole or not at all."""
+
+    def fill(partial: Path) -> None:
+        with partial.open("w", encoding="utf-8", newline="\n") as file:
+            file.writelines(lines)
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    put_file(path, fill)

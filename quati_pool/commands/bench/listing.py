@@ -1,0 +1,114 @@
+"""What benchmarks there are: their tasks, license, citation, and where their files are released."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quati_pool.errors import ConfigError
+from quati_pool.qa_benchmarks.base import RetrievalTask, Task
+from quati_pool.registry import BENCHMARKS
+from quati_pool.reporting.formats.tables import Column, Table
+
+
+@dataclass(frozen=True)
+class TaskListing:
+    """One task; ``kind`` is ``retrieval`` or ``answering``; ``settings`` are told in words."""
+
+    name: str
+    kind: str
+    summary: str
+    settings: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class BenchmarkListing:
+    """One benchmark; ``problem`` says why it cannot be listed, None where it can."""
+
+    name: str
+    title: str = ""
+    summary: str = ""
+    license: str = ""
+    citation: str = ""
+    source: str = ""
+    tasks: tuple[TaskListing, ...] = ()
+    problem: str | None = None
+
+
+def benchmarks(name: str | None = None) -> list[BenchmarkListing]:
+    """Every benchmark, a broken plug-in with its error; or the one of this name.
+
+    Raises ConfigError where there is none of that name, or where it cannot be loaded.
+    """
+    if name is not None:
+        BENCHMARKS.get(name)
+        return [_listing(name)]
+    return [_listing(known) for known in BENCHMARKS.names()]
+
+
+def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
+    """What the benchmarks are, their tasks with their settings, and where the files come from; no table is empty."""
+    made = [
+        Table(
+            "Benchmarks",
+            [Column("Name"), Column("Title"), Column("What it is")],
+            [[one.name, one.title, one.problem or one.summary] for one in found],
+        ),
+        Table(
+            "Tasks",
+            [Column("Benchmark"), Column("Task"), Column("Kind"), Column("What it is")],
+            [[one.name, task.name, task.kind, task.summary] for one in found for task in one.tasks],
+            "Run one with: quati-pool bench BENCHMARK TASK --data FOLDER",
+        ),
+        Table(
+            "Settings",
+            [Column("Benchmark"), Column("Task"), Column("Setting"), Column("What it is")],
+            [
+                [one.name, task.name, setting, words]
+                for one in found
+                for task in one.tasks
+                for setting, words in task.settings.items()
+            ],
+            "All of them are run where the folder holds what they need, or those that --setting names.",
+        ),
+        Table(
+            "Files",
+            [Column("Benchmark"), Column("About"), Column("What is said of it")],
+            [
+                [one.name, about, words]
+                for one in found
+                if one.problem is None
+                for about, words in (("released at", one.source), ("license", one.license), ("cite", one.citation))
+            ],
+        ),
+    ]
+    return [table for table in made if table.rows]
+
+
+def as_data(found: Sequence[BenchmarkListing]) -> dict[str, Any]:
+    """The JSON object of ``bench list``."""
+    return {"benchmarks": [dataclasses.asdict(one) for one in found]}
+
+
+def _kind(task: Task) -> str:
+    return "retrieval" if isinstance(task, RetrievalTask) else "answering"
+
+
+def _listing(name: str) -> BenchmarkListing:
+    try:
+        benchmark = BENCHMARKS.get(name)
+    except ConfigError as error:
+        return BenchmarkListing(name, problem=str(error))
+    try:
+        tasks = tuple(
+            TaskListing(known, _kind(task), str(task.summary), dict(task.settings()))
+            for known, task in benchmark.tasks.items()
+        )
+        title, summary = str(benchmark.title), str(benchmark.summary)
+        license_, citation, source = str(benchmark.license), str(benchmark.citation), str(benchmark.source)
+        return BenchmarkListing(name, title, summary, license_, citation, source, tasks)
+    except Exception as error:  # a plug-in's own, which must not hide the others
+        problem = f"cannot be listed ({type(error).__name__}: {error}); mend or uninstall its package"
+        return BenchmarkListing(name, problem=problem)

@@ -1,0 +1,120 @@
+"""``quati-pool export labels``: what one labeler said of the pool's pairs, in the format of another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from quati_pool.commands.export.qrels import nothing_graded
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, write_file
+from quati_pool.files.label_files.writing import (
+    JudgesAnswer,
+    LabelRow,
+    Written,
+    file_name,
+    format_of_name,
+    write_labels,
+)
+from quati_pool.files.lines import output
+from quati_pool.judging.base import Pair
+from quati_pool.labels.labelers import Graded, Grading, Labeler, StoredLabeler
+from quati_pool.labels.rereading import thoughts_behind
+from quati_pool.project.config import load_config
+from quati_pool.project.events import Listener
+from quati_pool.project.workspace import Workspace
+from quati_pool.records import State
+from quati_pool.store.database import Store
+from quati_pool.store.label_queries import rationales_of
+from quati_pool.store.records import CurrentLabel
+from quati_pool.text.fencing import sendable
+
+
+@dataclass(frozen=True)
+class ExportedLabels:
+    """What was written; ``left_out`` pairs of the pool have no label by this labeler yet."""
+
+    path: Path
+    labels: int
+    graded: int
+    left_out: int
+
+
+def export_labels(
+    config_path: Path,
+    labeler: str,
+    label_format: str | None = None,
+    path: Path | None = None,
+    *,
+    database: str | None = None,
+    pool: Path | None = None,
+    listener: Listener | None = None,
+) -> ExportedLabels:
+    """Writes a labeler's labels of the pool's pairs, in the pool's order: grades, and pairs that a person could
+    not judge. ``path`` is written as it is named, packed if it ends in .gz; ``exports/LABELER.tsv`` and so on
+    where it is None. The format is that of the path's suffix where none is given, or TSV.
+
+    Raises QuatiPoolError, and writes nothing, where there is no such labeler or format, no label, or where the
+    format cannot hold them or is not that of the suffix.
+    """
+    label_format = format_of_name(path or Path(), label_format)
+    config = load_config(config_path)
+    with Store.open(database or config.labels.url, config.folder) as store, store.snapshot():
+        grading = Grading(config, store, pool)
+        reader = grading.labeler(labeler)
+        rows = list(label_rows(grading, reader))
+        source = grading.pool
+    if not rows:
+        raise nothing_graded(labeler, reader.kind)
+    path = path or Workspace(config.folder).export(file_name(labeler, label_format))
+    if not path.name or path.is_dir():
+        raise QuatiPoolError(f"{path} is a folder; name a file with -o")
+    written = Written(0, 0)
+
+    def fill(partial: Path) -> dict[str, int]:
+        nonlocal written
+        with output(partial) as stream:
+            written = write_labels(rows, label_format, stream, config.grades, labeler)
+        return {"labels": written.labels, "graded": written.graded}
+
+    key = {"labeler": labeler, "version": reader.version, "format": label_format, "pool": file_digest(source)}
+    with locked_output(path, (listener or Listener()).say):
+        clear_partials(path)
+        write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
+    return ExportedLabels(path, written.labels, written.graded, sum(map(len, grading.pairs())) - written.labels)
+
+
+def label_rows(grading: Grading, reader: Labeler) -> Iterator[LabelRow]:
+    """A labeler's labels that say something, in the pool's order; of a person with what the person noted, of a judge
+    with all that came with its grades."""
+    for chunk in grading.pairs():
+        behind = reader.behind(chunk) if isinstance(reader, StoredLabeler) else [{}] * len(chunk)
+        labels = [label for some in behind for label in some.values()]
+        reasons = rationales_of(grading.store, [label.seq for label in labels])
+        thoughts = thoughts_behind(grading.store, labels, reader.reading) if isinstance(reader, StoredLabeler) else {}
+        for pair, graded, some in zip(chunk, reader.graded(chunk), behind, strict=True):
+            if graded.status not in (State.ok, State.unsure):
+                continue
+            row = _row(pair, graded)
+            if reader.kind == "judge":
+                answers = (_answer(label, reasons.get(label.seq), thoughts.get(label.seq)) for label in some.values())
+                row = row._replace(answers=tuple(filter(None, answers)))
+            for label in some.values() if reader.kind == "assessor" else ():
+                reason, seconds = label.extra.get("reason"), label.extra.get("active_seconds")
+                row = row._replace(reason=reason, note=reasons.get(label.seq), seconds=seconds)
+            yield row
+
+
+def _row(pair: Pair, graded: Graded) -> LabelRow:
+    ids = (pair.query_id, pair.doc_id)
+    return LabelRow(*ids, pair.query, pair.text, graded.relevance, str(graded.status), pair.narrative)
+
+
+def _answer(label: CurrentLabel, rationale: str | None, thoughts: str | None) -> JudgesAnswer | None:
+    if label.relevance is None:
+        return None
+    # A model can spell half a surrogate pair in its thoughts, which UTF-8 cannot hold.
+    said = {"rationale": rationale, "thoughts": thoughts and sendable(thoughts), "reading": label.reading}
+    known = {name: value for name, value in said.items() if value is not None}
+    return JudgesAnswer(label.sample, label.relevance, {**label.extra, **known})

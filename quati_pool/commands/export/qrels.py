@@ -1,0 +1,186 @@
+"""``quati-pool export qrels``: one labeler's grades as TREC qrels, or a refusal that names what is missing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, write_file
+from quati_pool.files.problems import quoted
+from quati_pool.files.qrels import write_qrels
+from quati_pool.labels.coverage import Standing
+from quati_pool.labels.labelers import FileLabeler, Graded, Grading, Labeler, nobody
+from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler
+from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.events import Listener
+from quati_pool.project.inputs import load_queries
+from quati_pool.project.workspace import Workspace
+from quati_pool.records import Ids, Qrels, State, code_ids, id_problem
+from quati_pool.release.checks import BY_ID
+from quati_pool.store.database import Store
+
+# Pairs that a refusal names.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Export:
+    """What was written, and what is not in it; ``outside`` of the grades are of pairs that the pool lacks."""
+
+    path: Path
+    standing: Standing
+    outside: int = 0
+    main: MainLabeler | None = None
+    """The main labeler, whose grades these are where nobody was named."""
+
+
+def export_qrels(
+    config_path: Path,
+    labeler: str | None = None,
+    path: Path | None = None,
+    *,
+    allow_missing: bool = False,
+    pool: Path | None = None,
+    listener: Listener | None = None,
+) -> Export:
+    """Writes the grades of the pool's pairs, in the pool's order, then those that a label file has of other
+    pairs (``beyond``); of the main labeler where none is named; to ``qrels/<labeler>.qrels`` where no path is
+    given.
+
+    Raises QuatiPoolError, and writes nothing, where several could be the main labeler; while a pair of the pool has
+    no grade yet, having failed, been put off, taken back or never asked about, unless ``allow_missing`` leaves such
+    pairs out, and where a pair outside the pool has no known query or no id; pairs that a person found impossible to
+    judge, or on which a panel has no majority, are always left out.
+    """
+    config = load_config(config_path)
+    with Store.open(config.labels.url, config.folder) as store:
+        grading = Grading(config, store, pool)
+        main = None
+        if labeler is None:
+            main = _main(grading)
+            labeler = main.required()
+        reader = grading.labeler(labeler)
+        standing = Standing()
+        kept: list[Graded] = []
+        for chunk in grading.pairs():
+            for graded in reader.graded(chunk):
+                standing.add(graded)
+                if graded.relevance is not None:
+                    kept.append(graded)
+        source = grading.pool
+    if not allow_missing:
+        refuse_missing(labeler, reader.kind, standing)
+    more = beyond(reader, kept)
+    if not kept and not more:
+        raise nothing_graded(labeler, reader.kind)
+    if more:
+        _refuse_strangers(config, labeler, more)
+    qrels = as_qrels([*kept, *more])
+
+    def fill(partial: Path) -> dict[str, int]:
+        write_qrels(qrels, partial)
+        return {"pairs": len(qrels), "outside_pool": len(more), "left_out": standing.pairs - len(kept)}
+
+    key = {"labeler": labeler, "version": reader.version, "pool": file_digest(source)}
+    path = path or Workspace(config.folder).qrels(labeler)
+    if not path.name or path.is_dir():
+        raise QuatiPoolError(f"{path} is a folder; name a file with -o")
+    with locked_output(path, (listener or Listener()).say):
+        clear_partials(path)
+        write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
+    return Export(path, standing, len(more), main)
+
+
+def _main(grading: Grading) -> MainLabeler:
+    """The main one of all who graded anything; raises ConfigError where nobody did."""
+    labelers = [grading.labeler(name) for name in grading.names]
+    counts: Counter[str] = Counter()
+    for chunk in grading.pairs():
+        for labeler in labelers:
+            counts[labeler.name] += sum(graded.relevance is not None for graded in labeler.graded(chunk))
+    for labeler in labelers:
+        if isinstance(labeler, FileLabeler):
+            counts[labeler.name] = len(labeler.grades)
+    if not counts.total():
+        raise nobody(grading.config)
+    return main_labeler([candidate(labeler, counts[labeler.name]) for labeler in labelers])
+
+
+def beyond(labeler: Labeler, pooled: Iterable[Graded]) -> list[Graded]:
+    """A label file's grades of pairs that are not among ``pooled``, by query_id, then doc_id: agreement and
+    evaluation are computed over them too. All other labelers have grades of the pool's pairs alone."""
+    if not isinstance(labeler, FileLabeler):
+        return []
+    inside = {(graded.query_id, graded.doc_id) for graded in pooled}
+    found = sorted((pair, grade) for pair, grade in labeler.grades.items() if pair not in inside)
+    return [Graded(query_id, doc_id, State.ok, grade) for (query_id, doc_id), grade in found]
+
+
+def _refuse_strangers(config: PoolConfig, labeler: str, graded: Sequence[Graded]) -> None:
+    """Raises QuatiPoolError for a pair outside the pool of an unknown query, where the queries' file is there
+    to tell, or with a text for an id."""
+    there = (config.folder / config.queries.path).exists()
+    known = {query.query_id for query in load_queries(config).queries} if there else None
+    for one in graded:
+        if known is not None and one.query_id not in known:
+            raise QuatiPoolError(
+                f"{labeler} grades query_id {quoted(one.query_id)}, which is not among the queries; add it to the "
+                "queries' file, or drop its grades"
+            )
+        problem = id_problem(one.doc_id)
+        if problem:
+            raise QuatiPoolError(f"{labeler} grades doc_id {quoted(one.doc_id)}, which {problem}; {BY_ID}")
+
+
+def outside(labeler: Labeler, standing: Standing) -> int:
+    """How many grades of a label file are of pairs outside the pool, over which ``standing`` counts."""
+    return len(labeler.grades) - sum(standing.grades.values()) if isinstance(labeler, FileLabeler) else 0
+
+
+def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:
+    remedies = {"file": "check that its file names the collection's ids", "assessor": "run: quati-pool annotate"}
+    remedy = remedies.get(kind, f"run: quati-pool judge {labeler}")
+    return QuatiPoolError(f"{labeler} has graded no pair of the pool; {remedy}")
+
+
+def refuse_missing(labeler: str, kind: str, standing: Standing) -> None:
+    """Raises QuatiPoolError where a pair has no grade yet (``Standing.pending``): as qrels it would be lost."""
+    if not standing.pending:
+        return
+    again = f"run: quati-pool judge {labeler}, or " if kind == "judge" else ""
+    raise QuatiPoolError(
+        f"{standing.pending:,} of {standing.pairs:,} pairs have no grade by {labeler} ({_reasons(standing)}): "
+        f"{_named(standing)}; {again}leave them out, unjudged, with --allow-missing"
+    )
+
+
+def as_qrels(graded: Sequence[Graded]) -> Qrels:
+    """The pairs that have a grade, in their order."""
+    return qrels_of([(one.query_id, one.doc_id, one.relevance) for one in graded if one.relevance is not None])
+
+
+def qrels_of(rows: Sequence[tuple[str, str, int]]) -> Qrels:
+    """Rows of query_id, doc_id and grade, in their order."""
+    query_ids, doc_ids, grades = zip(*rows, strict=True) if rows else ((), (), ())
+    queries, (query,) = code_ids([Ids(query_ids).values])
+    docs, (doc,) = code_ids([Ids(doc_ids).values])
+    return Qrels(queries, docs, query, doc, np.array(grades, dtype=np.int64))
+
+
+def _reasons(standing: Standing) -> str:
+    final = (State.ok, State.unsure, State.no_text)
+    counts = [f"{count:,} {state}" for state, count in standing.states.items() if state not in final]
+    return ", ".join([*counts, *([f"{standing.unasked:,} never asked"] if standing.unasked else [])])
+
+
+def _named(standing: Standing) -> str:
+    shown = [
+        f"{graded.query_id} {graded.doc_id} ({graded.status or 'never asked'})" for graded in standing.lacking[:_NAMED]
+    ]
+    more = standing.pending - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more (quati-pool labels --missing lists them)" if more else "")

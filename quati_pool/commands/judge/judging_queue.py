@@ -1,0 +1,437 @@
+"""Which pairs a judge has still to grade, and what its answers become in the store.
+
+Finished pairs are passed over; a passage that stands twice under one query is asked about once; and a
+grade that this judge has given to the same texts before, in any collection of the store, is shared.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from quati_pool.commands.judge.content_hashes import KEYS, NONE, grades, shown_blocks
+from quati_pool.files.artifacts import digest
+from quati_pool.files.pools import PooledPair, pick_pool_rows
+from quati_pool.judging.base import Judge, Pair
+from quati_pool.judging.llm import Answer, LlmJudge, Task, Try
+from quati_pool.judging.verdict import Verdict
+from quati_pool.labels.coverage import Standing
+from quati_pool.labels.labelers import SHOWN_CHARACTERS, Graded, Grading, chunks, joined
+from quati_pool.labels.rereading import Key, details_after, read_tries
+from quati_pool.project.workspace import Workspace
+from quati_pool.records import State
+from quati_pool.store.records import Attempt, CurrentLabel, Entry, Label, content_sha
+from quati_pool.store.rereading import stored_tries
+
+# Raised when the same pool and judge are shown otherwise.
+_SHOWN_FORMAT = 2
+
+Samples = dict[int, tuple[State, int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A pair that is being asked about: as it is shown, the hash of that, at which character its passage
+    was cut (None where it is whole), and what is known of it."""
+
+    pair: Pair
+    content: str
+    cut: int | None
+    samples: Samples
+    missing: tuple[int, ...]
+
+
+class Pending:
+    """One judge's work on one pool. ``tasks`` runs in one thread and ``landed`` in another."""
+
+    def __init__(
+        self,
+        grading: Grading,
+        name: str,
+        judge: Judge,
+        version: str,
+        samples: int,
+        aggregate: str,
+        say: Callable[[str], None],
+        *,
+        dry: bool = False,
+        read_otherwise: Mapping[Key, tuple[State, int | None]] | None = None,
+    ) -> None:
+        """With ``dry`` nothing is written; ``read_otherwise`` has what labels will say once they are read again."""
+        self.grading = grading
+        self.name = name
+        self.judge = judge
+        self.version = version
+        self.reading = judge.reading.version if isinstance(judge, LlmJudge) else None
+        self.samples = samples
+        self._wanted = range(1, samples + 1)
+        self.aggregate = aggregate
+        self.standing = Standing()
+        self.asked = 0
+        self.shared = 0
+        self.truncated = 0
+        self.in_batches = 0
+        self.without_text = 0
+        self.with_tokens = 0
+        """Pairs that have a grade from before tokens of chat templates were neutralised in them."""
+        self.left = 0
+        """Pairs that should have been asked about and were not when ``close`` was called."""
+        self._closing = False
+        self._dry = dry
+        self._read_otherwise = read_otherwise or {}
+        self._open: dict[tuple[str, str], _Open] = {}
+        self._twins: dict[tuple[str, str], list[_Open]] = {}
+        self._lock = threading.RLock()
+        self._batched = self._in_open_batches()
+        self._narratives = grading.narratives if self._shows_narratives() else {}
+        workspace = Workspace(grading.config.folder)
+        key = {
+            "format": _SHOWN_FORMAT,
+            "pool": workspace.input_digest(grading.pool),
+            "narratives": digest(dict(self._narratives)),
+            "max_passage_tokens": judge.parameters.max_passage_tokens if isinstance(judge, LlmJudge) else None,
+            "fenced": isinstance(judge, LlmJudge) and judge.prompt.fenced,
+        }
+        self.total, self._blocks = shown_blocks(workspace, grading.pool, key, self._content, say)
+        rows = groupby(pick_pool_rows(grading.pool, self._unfinished()), lambda pair: pair.query_id)
+        self._chunks = chunks((list(pairs) for _, pairs in rows), self._narratives)
+
+    def pooled(self, keys: Collection[Key]) -> set[Key]:
+        """Those of some samples of pairs that are wanted of pairs as the pool has them now; instead of ``tasks``."""
+        wanted = {key[:3] for key in keys}
+        contents = pa.array({content for *_, content in wanted}, pa.string())
+        found = set()
+        for block in self._blocks:
+            some = block.filter(pc.and_(block.column("has_text"), pc.is_in(block.column("content_sha"), contents)))
+            found |= wanted.intersection(zip(*(some.column(name).to_pylist() for name in KEYS), strict=True))
+        return {key for key in keys if key[:3] in found and key[3] in self._wanted}
+
+    def _shows_narratives(self) -> bool:
+        return isinstance(self.judge, LlmJudge) and self.judge.prompt.uses_narrative
+
+    def _content(self, pair: PooledPair) -> str:
+        shown, _ = self._shown(Pair(*pair, self._narratives.get(pair.query_id)))
+        return content_sha(shown.query, shown.text, shown.narrative)
+
+    def _shown(self, pair: Pair) -> tuple[Pair, int | None]:
+        """The pair as the judge sees it, and how many characters of its passage, where it is cut."""
+        return self.judge.shown(pair) if isinstance(self.judge, LlmJudge) else (pair, None)
+
+    def _unfinished(self) -> Iterator[int]:
+        """The lines of the pool whose pairs lack a grade; the others are counted on the way."""
+        collection, version = self.grading.config.name, self.version
+        for block in self._blocks:
+            query_ids = block.column("query_id").unique().to_pylist()
+            labels = self.grading.store.table(collection, self.name, version, query_ids=query_ids)
+            if self.judge.by_content:
+                block = self._pass_without_text(block, labels)
+            found = grades(block, labels, self.samples)
+            self._correct(block, found)
+            lacking = (found == NONE).any(axis=1)
+            finished = block.filter(pa.array(~lacking))
+            with self._lock:
+                if self.samples == 1:
+                    self.standing.add_ok(found[~lacking, 0])
+                else:
+                    for row, given in zip(finished.to_pylist(), found[~lacking].tolist(), strict=True):
+                        told = {sample: (State.ok, grade) for sample, grade in enumerate(given, 1)}
+                        self._add(row["query_id"], row["doc_id"], told)
+            lines = block.column("line").to_numpy()[lacking].tolist()
+            if self._closing:
+                self._pass_over(block.filter(pa.array(lacking)), labels)
+            else:
+                yield from lines
+
+    def _pass_without_text(self, block: pa.RecordBatch, labels: pa.Table) -> pa.RecordBatch:
+        """The pairs that have a passage's text; the others get a label that says so, and are asked nowhere."""
+        without = block.filter(pc.invert(block.column("has_text"))).to_pylist()
+        if not without:
+            return block
+        known = labels.filter(pc.equal(labels["status"], State.no_text.value))
+        there = set(zip(*(known[name].to_pylist() for name in ("query_id", "doc_id", "content_sha")), strict=True))
+        entries = []
+        with self._lock:
+            for row in without:
+                ids = (row["query_id"], row["doc_id"])
+                self.without_text += 1
+                self.standing.add(Graded(*ids, State.no_text, None))
+                if (*ids, row["content_sha"]) not in there:
+                    entries.append(Entry(label=self._label(*ids, row["content_sha"], status=State.no_text)))
+        if entries and not self._dry:
+            self.grading.store.append(entries)
+        return block.filter(block.column("has_text"))
+
+    def _correct(self, block: pa.RecordBatch, found: npt.NDArray[np.int64]) -> None:
+        """Puts what labels will say once they are read again into their grades."""
+        if not self._read_otherwise:
+            return
+        for place, row in enumerate(block.to_pylist()):
+            for sample in self._wanted:
+                key = (row["query_id"], row["doc_id"], row["content_sha"], sample)
+                if key in self._read_otherwise:
+                    grade = self._read_otherwise[key][1]
+                    found[place, sample - 1] = NONE if grade is None else grade
+
+    def _pass_over(self, block: pa.RecordBatch, labels: pa.Table) -> None:
+        """Counts pairs that will not be asked about as they stand."""
+        known: dict[tuple[str, str, str], Samples] = {}
+        for row in labels.select(["query_id", "doc_id", "content_sha", "sample", "status", "relevance"]).to_pylist():
+            samples = known.setdefault((row["query_id"], row["doc_id"], row["content_sha"]), {})
+            samples[row["sample"]] = (State(row["status"]), row["relevance"])
+        with self._lock:
+            self.left += len(block)
+            for row in block.to_pylist():
+                key = (row["query_id"], row["doc_id"], row["content_sha"])
+                self._add(row["query_id"], row["doc_id"], known.get(key, {}))
+
+    def _in_open_batches(self) -> set[tuple[str, str, int]]:
+        store = self.grading.store
+        return {
+            (request.query_id, request.content_sha, request.sample)
+            for batch in store.batches(self.grading.config.name, self.name, open_only=True)
+            if batch.version == self.version
+            for request in store.batch_requests(batch.key)
+            if not request.collected
+        }
+
+    def tasks(self) -> Iterator[list[Task]]:
+        """What is to be asked, chunk by chunk; an empty chunk for pairs that are all finished."""
+        for chunk in self._chunks:
+            yield self._chunk(chunk)
+
+    def close(self) -> None:
+        """Counts the pairs that were not asked in the end, those of unread chunks too."""
+        self._closing = True
+        for _ in self.tasks():
+            pass
+        with self._lock:
+            self.left += len(self._open)
+            for item in self._open.values():
+                self._count(item)
+            self._open.clear()
+            self._twins.clear()
+
+    def _chunk(self, chunk: Sequence[Pair]) -> list[Task]:
+        store, collection = self.grading.store, self.grading.config.name
+        query_ids = list(dict.fromkeys(pair.query_id for pair in chunk))
+        known: dict[tuple[str, str], list[CurrentLabel]] = {}
+        for row in store.current(collection, self.name, self.version, query_ids):
+            known.setdefault((row.query_id, row.doc_id), []).append(row)
+        wanting = []
+        with self._lock:
+            for pair in chunk:
+                item = self._look(pair, known.get((pair.query_id, pair.doc_id), ()))
+                if item.missing and not self._closing:
+                    wanting.append(item)
+                else:
+                    self.left += bool(item.missing)
+                    self._count(item)
+        if not wanting:
+            return []
+        twins: dict[tuple[str, str, str], list[_Open]] = {}
+        for item in self._share(wanting) if self.judge.by_content else wanting:
+            apart = "" if self.judge.by_content else item.pair.doc_id
+            twins.setdefault((item.pair.query_id, item.content, apart), []).append(item)
+        tasks = []
+        with self._lock:
+            for (query_id, content, _), items in twins.items():
+                # What one twin lacks all lack: a committed grade was shared above.
+                waiting = {s for s in items[0].missing if (query_id, content, s) in self._batched}
+                missing = tuple(sample for sample in items[0].missing if sample not in waiting)
+                self.in_batches += len(items) if waiting else 0
+                if not missing:
+                    for item in items:
+                        self._count(item)
+                    continue
+                tasks.append(Task(items[0].pair, missing))
+                if self._dry:
+                    self.shared += len(items) - 1
+                    for item in items:
+                        self._count(item)
+                    continue
+                for item in items:
+                    self._open[item.pair.query_id, item.pair.doc_id] = item
+                self._twins[items[0].pair.query_id, items[0].pair.doc_id] = items[1:]
+        return tasks
+
+    def _look(self, pair: Pair, rows: Sequence[CurrentLabel]) -> _Open:
+        """The pair as it is shown to the judge, and which samples of it are still missing."""
+        shown, cut = self._shown(pair)
+        content = content_sha(shown.query, shown.text, shown.narrative)
+        samples: Samples = {row.sample: (row.status, row.relevance) for row in rows if row.content_sha == content}
+        for sample in self._wanted if self._read_otherwise else ():
+            key = (pair.query_id, pair.doc_id, content, sample)
+            if key in self._read_otherwise:
+                samples[sample] = self._read_otherwise[key]
+        missing = tuple([s for s in self._wanted if s not in samples or samples[s][0] is not State.ok])
+        if missing and (shown.query, shown.text, shown.narrative) != (pair.query, pair.text[:cut], pair.narrative):
+            self.with_tokens += self._graded_with_tokens(pair._replace(text=pair.text[:cut]), rows)
+        return _Open(shown, content, cut, samples, missing)
+
+    def _graded_with_tokens(self, pair: Pair, rows: Sequence[CurrentLabel]) -> bool:
+        narrative = pair.narrative if self._shows_narratives() else None
+        former = content_sha(pair.query, pair.text, narrative)
+        return any(row.status is State.ok and row.content_sha == former for row in rows)
+
+    def _share(self, wanting: Sequence[_Open]) -> list[_Open]:
+        """Takes the grades that the same texts have already; what remains to be asked is returned."""
+        found = self._shareable(list({item.content for item in wanting}))
+        entries, remaining = [], []
+        for item in wanting:
+            here = {sample: found[item.content, sample] for sample in item.missing if (item.content, sample) in found}
+            for sample, origin in here.items():
+                item.samples[sample] = (State.ok, origin.relevance)
+                details = {name: value for name, value in origin.extra.items() if name != SHOWN_CHARACTERS}
+                label = self._label_of(item, sample, State.ok, origin.relevance, details)
+                entries.append(Entry(label=replace(label, shared_from=origin.origin)))
+            missing = tuple(sample for sample in item.missing if sample not in here)
+            if missing:
+                remaining.append(replace(item, missing=missing))
+            else:
+                self.shared += 1
+                self._count(item)
+        if entries and not self._dry:
+            self.grading.store.append(entries)
+        return remaining
+
+    def _shareable(self, contents: Sequence[str]) -> dict[tuple[str, int], CurrentLabel]:
+        """The grades of these texts by (content_sha, sample), as the judge reads answers now: those of another
+        collection may have been read otherwise."""
+        found = self.grading.store.shareable(self.version, contents)
+        if not isinstance(self.judge, LlmJudge):
+            return found
+        otherwise = {key: label for key, label in found.items() if label.reading != self.reading}
+        tries = stored_tries(self.grading.store, {label.origin for label in otherwise.values()})
+        for key, label in otherwise.items():
+            verdict = read_tries(tries[label.origin], self.judge.reading) if label.origin in tries else None
+            if verdict is None or verdict.status is not State.ok:
+                del found[key]
+            else:
+                found[key] = label._replace(relevance=verdict.relevance, extra=details_after(label, verdict))
+        return found
+
+    def twins(self, task: Task) -> list[str]:
+        """The doc_ids of the pairs that take over a task's grades."""
+        return [item.pair.doc_id for item in self._twins[task.pair.query_id, task.pair.doc_id]]
+
+    def shown(self, task: Task) -> tuple[str, int | None]:
+        """The hash of what a task's labels are about, and how many characters of the passage that is,
+        where it was cut."""
+        item = self._open[task.pair.query_id, task.pair.doc_id]
+        return item.content, item.cut
+
+    def entries(self, task: Task, answers: Sequence[Answer], endpoint: str | None = None) -> list[Entry]:
+        """What a task's answers are in the store: labels with their attempts, shared with its twins."""
+        item = self._open[task.pair.query_id, task.pair.doc_id]
+        twins = self._twins[task.pair.query_id, task.pair.doc_id]
+        entries = []
+        for answer in answers:
+            verdict = answer.verdict
+            said = (answer.sample, verdict.status, verdict.relevance, answer.details)
+            label = self._label_of(item, *said, verdict.rationale or verdict.problem)
+            attempts = tuple(attempt_of(number, made, endpoint) for number, made in enumerate(answer.tries, 1))
+            sharers = tuple(self._label_of(twin, *said) for twin in twins)
+            entries.append(Entry(label=label, attempts=attempts, sharers=sharers))
+        return entries
+
+    def landed(self, task: Task, answers: Sequence[Answer]) -> None:
+        """Counts a task's pairs once its answers are committed."""
+        with self._lock:
+            key = (task.pair.query_id, task.pair.doc_id)
+            twins = self._twins.pop(key, [])
+            self.asked += 1
+            self.shared += len(twins)
+            self.truncated += self._open[key].cut is not None
+            for item in (self._open[key], *twins):
+                for answer in answers:
+                    item.samples[answer.sample] = (answer.verdict.status, answer.verdict.relevance)
+                del self._open[item.pair.query_id, item.pair.doc_id]
+                self._count(item)
+
+    def _count(self, item: _Open) -> None:
+        with self._lock:
+            self._add(item.pair.query_id, item.pair.doc_id, item.samples)
+
+    def _add(self, query_id: str, doc_id: str, samples: Samples) -> None:
+        self.standing.add(joined(query_id, doc_id, samples, self.samples, self.aggregate))
+
+    def _label_of(
+        self,
+        item: _Open,
+        sample: int,
+        status: State,
+        relevance: int | None,
+        details: Mapping[str, Any],
+        rationale: str | None = None,
+    ) -> Label:
+        """A label of the item; the rationale of a shared grade stays with the label it is shared from."""
+        return self._label(
+            item.pair.query_id,
+            item.pair.doc_id,
+            item.content,
+            sample=sample,
+            status=status,
+            relevance=relevance,
+            rationale=rationale,
+            extra=label_extra(item.cut, details),
+            reading=self.reading,
+        )
+
+    def _label(self, query_id: str, doc_id: str, content: str, **said: Any) -> Label:
+        return Label(
+            collection=self.grading.config.name,
+            labeler_id=self.name,
+            kind="judge",
+            version=self.version,
+            query_id=query_id,
+            doc_id=doc_id,
+            content_sha=content,
+            **said,
+        )
+
+
+def label_extra(cut: int | None, details: Mapping[str, Any]) -> dict[str, Any]:
+    """What a label records besides: how many characters of its passage were shown, where it was cut, and what came
+    with the grade."""
+    return dict(details) if cut is None else {SHOWN_CHARACTERS: cut, **details}
+
+
+def program_answer(verdict: Verdict) -> list[Answer]:
+    """A program's verdict as the answer to its one sample; it made no call."""
+    return [Answer(1, verdict, ())]
+
+
+def attempt_of(number: int, made: Try, endpoint: str | None) -> Attempt:
+    """A call and what came of it, as the store keeps it."""
+    completion, choice, usage, fault = made.completion, made.choice, made.usage, made.fault
+    # What a call with several choices took is told with its first.
+    source = completion if completion and choice is completion.choices[0] else fault
+    return Attempt(
+        number=number,
+        status=made.verdict.status,
+        answer=(choice.text if choice.text is not None else choice.refusal) if choice else None,
+        problem=made.verdict.problem,
+        finish_reason=choice.finish_reason if choice else None,
+        output=completion.output if completion else None,
+        model=completion.model if completion else None,
+        endpoint=endpoint,
+        response_id=completion.response_id if completion else None,
+        fingerprint=completion.fingerprint if completion else None,
+        input_tokens=usage.input if usage else None,
+        cached_tokens=usage.cached if usage else None,
+        output_tokens=usage.output if usage else None,
+        reasoning_tokens=usage.reasoning if usage else None,
+        cost=made.cost,
+        seconds=source.seconds if source else None,
+        retries=source.retries if source else 0,
+        extra={"notes": list(made.notes)} if made.notes else {},
+        thoughts=choice.thoughts if choice else None,
+    )

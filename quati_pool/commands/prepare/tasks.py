@@ -1,0 +1,299 @@
+"""What a worker does: one phase of one shard, or one written file. Each ends in a folder or file that is renamed
+into place, and does nothing where that is there already."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from quati_pool.commands.prepare.dropped import Before, Dropped
+from quati_pool.commands.prepare.pipeline_plan import Link, Phase, chain, phases, steps_key
+from quati_pool.commands.prepare.rows import Rows, RowWriter, save_left
+from quati_pool.commands.prepare.step_counts import Count, Example, example_order, tally_drops
+from quati_pool.errors import InputError
+from quati_pool.files.artifacts import file_digest, naming, stale, sync, write_file
+from quati_pool.preparation.base import KEPT, Comparison, Cutter, Filter, Reading, Shard, Sink, Source
+from quati_pool.preparation.batch import Batch
+from quati_pool.preparation.config import PrepareConfig
+from quati_pool.preparation.deduplication.comparison_arrays import KeyFiles
+from quati_pool.records import Int
+
+META = "meta.json"
+DROPPED = "dropped.jsonl"
+KEYS = "keys"
+_TICK_SECONDS = 0.5
+
+
+class ShardTask(NamedTuple):
+    """Phase ``phase`` of shard ``number``, into ``folder``; ``before`` is None for the first phase, ``steps`` the key
+    of all steps."""
+
+    config: PrepareConfig
+    steps: str
+    phase: int
+    number: int
+    shard: Shard
+    folder: Path
+    before: Before | None
+
+
+class WriteTask(NamedTuple):
+    """A file of rows: of each shard from which to before which of those left. A file of the key ``former`` holds the
+    same."""
+
+    config: PrepareConfig
+    steps: str
+    place: int
+    stretches: tuple[tuple[Rows, int, int], ...]
+    path: Path
+    key: dict[str, Any]
+    former: dict[str, Any]
+    provenance: dict[str, Any]
+
+
+_made: dict[tuple[Path, str], list[Link]] = {}
+
+
+def _links(config: PrepareConfig, steps: str) -> list[Link]:
+    """The steps, made once a process: some load models. Raises InputError where they are not those of that key."""
+    known = config.path, steps
+    if known not in _made:
+        _made.clear()
+        links = chain(config)
+        if steps_key(links) != steps:
+            raise InputError(config.path, None, "a list that it names was changed meanwhile; run the command again")
+        _made[known] = links
+    return _made[known]
+
+
+def run_shard(task: ShardTask) -> None:
+    """Makes the folder of a shard's phase. Raises QuatiPoolError as the steps do."""
+    if task.folder.exists():
+        return
+    links = _links(task.config, task.steps)
+    phase = phases(links, [])[task.phase]
+    partial = task.folder.with_name(f".partial-{task.folder.name}-{os.getpid()}")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        with naming(task.folder):
+            _ShardWork(task, phase, links[0], partial).run()
+            for file in sorted(partial.rglob("*")):
+                sync(file)
+            sync(partial)
+        try:
+            os.rename(partial, task.folder)
+        except OSError:
+            # Whoever else made it made the same.
+            if not task.folder.exists():
+                raise
+        sync(task.folder.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        tick_file(task.folder).unlink(missing_ok=True)
+
+
+def tick_file(folder: Path) -> Path:
+    """Where a running task tells how many bytes it has read."""
+    return folder.with_name(f".tick-{folder.name}")
+
+
+class _ShardWork:
+    def __init__(self, task: ShardTask, phase: Phase, source: Link, folder: Path) -> None:
+        self._task = task
+        self._phase = phase
+        self._source = source
+        self._folder = folder
+        self._counts: dict[str, Count] = {}
+        self._notes: list[str] = []
+        self._ticked = 0.0
+
+    def run(self) -> None:
+        end = self._phase.end
+        links = [link for link in self._phase.links if not isinstance(link.step, Source)]
+        left: list[Int] = []
+        rows = 0
+        with ExitStack() as stack:
+            writer = stack.enter_context(RowWriter(self._folder)) if self._phase.rewrites else None
+            keys = stack.enter_context(KeyFiles(self._folder / KEYS)) if isinstance(end.step, Comparison) else None
+            for start, positions in self._incoming():
+                batch, positions = self._through(links, start, positions)
+                if not len(batch):
+                    continue
+                rows += len(batch)
+                if writer:
+                    writer.append(batch)
+                else:
+                    left.append(positions)
+                if isinstance(end.step, Comparison) and keys:
+                    keys.append(self._timed(end, lambda step=end.step, batch=batch: step.keys(batch)))
+                else:
+                    count = self._count(end)
+                    count.enter(batch)
+                    count.leave(batch)
+        if not self._phase.rewrites:
+            save_left(self._folder, left)
+        meta = {
+            "rows": rows,
+            "inputs": self._inputs(),
+            "notes": self._notes,
+            "counts": {label: count.data() for label, count in self._counts.items()},
+        }
+        (self._folder / META).write_text(json.dumps(meta, ensure_ascii=False), encoding="utf-8")
+
+    def _count(self, link: Link | Before) -> Count:
+        return self._counts.setdefault(link.label, Count())
+
+    def _timed(self, link: Link, work: Any) -> Any:
+        start = time.perf_counter()
+        made = work()
+        self._count(link).seconds += time.perf_counter() - start
+        return made
+
+    def _place(self, batch: Batch, row: int) -> str:
+        return f"{self._task.shard.parts[int(batch.file[row])].path}:{int(batch.line[row])}"
+
+    def _incoming(self) -> Iterator[tuple[Batch, Int]]:
+        """The rows with their numbers in the folder that holds them: pages as they are read, or what the phase
+        before left, less what its comparison drops."""
+        if self._task.before is None:
+            yield from self._read()
+        else:
+            yield from self._stored(self._task.before)
+
+    def _read(self) -> Iterator[tuple[Batch, Int]]:
+        step = self._source.step
+        assert isinstance(step, Source)
+        count = self._count(self._source)
+        parts = self._task.shard.parts
+
+        def refuse(reason: int, file: int, line: int, excerpt: str) -> None:
+            count.rows_in += 1
+            count.pages_in += 1
+            place = f"{parts[file].path}:{line}"
+            count.drop(step.reasons[reason - 1], Example(example_order(place), "", "", place, "", excerpt[:1000]))
+
+        reading = Reading(refuse, self._tick, self._notes)
+        rows = 0
+        pages = step.pages(self._task.shard, reading)
+        while True:
+            batch = self._timed(self._source, lambda: next(pages, None))
+            if batch is None:
+                return
+            count.enter(batch)
+            count.leave(batch)
+            yield batch, np.arange(rows, rows + len(batch))
+            rows += len(batch)
+
+    def _stored(self, before: Before) -> Iterator[tuple[Batch, Int]]:
+        rows = before.rows(self._task.folder.name)
+        stored = rows.positions()
+        drops = Dropped(before, before.drops, self._task.number) if before.drops else None
+        done = 0
+        with ExitStack() as stack:
+            record = (
+                stack.enter_context((self._folder / DROPPED).open("w", encoding="utf-8"))
+                if drops is not None and drops.compared
+                else None
+            )
+            for batch in rows.batches():
+                here = np.arange(done, done + len(batch))
+                positions = here if stored is None else np.asarray(stored[done : done + len(batch)])
+                done += len(batch)
+                if drops is not None:
+                    batch, positions = self._dropped(before, drops, batch, positions, here, record)
+                yield batch, positions
+
+    def _dropped(
+        self, before: Before, drops: Dropped, batch: Batch, positions: Int, numbers: Int, record: Any
+    ) -> tuple[Batch, Int]:
+        """The rows that the comparison of the phase before left, told as the step it was."""
+        count = self._count(before)
+        count.enter(batch)
+        codes = drops.codes(numbers)
+        start = int(numbers[0]) if len(numbers) else 0
+        tally_drops(
+            count,
+            batch,
+            codes,
+            before.reasons,
+            lambda row: self._place(batch, row),
+            lambda row: drops.detail(start + row),
+        )
+        if record is not None:
+            for row in np.flatnonzero(codes).tolist():
+                told = {"step": before.label, "doc_id": batch.ids[row], "place": self._place(batch, row)}
+                line = {**told, "reason": before.reasons[codes[row] - 1], **drops.kept(start + row)}
+                record.write(json.dumps(line, ensure_ascii=False) + "\n")
+        kept = codes == 0
+        if not kept.all():
+            batch, positions = batch.take(kept), positions[kept]
+        count.leave(batch)
+        return batch, positions
+
+    def _through(self, links: Sequence[Link], batch: Batch, positions: Int) -> tuple[Batch, Int]:
+        for link in links:
+            step = link.step
+            count = self._count(link)
+            count.enter(batch)
+            came = batch
+            if isinstance(step, Cutter):
+                batch, verdicts = self._timed(link, lambda step=step, batch=batch: step.cut(batch))
+                positions = np.arange(len(batch))
+            elif isinstance(step, Filter):
+                verdicts = self._timed(link, lambda step=step, batch=batch: step.judge(batch))
+                batch = step.learned(batch)
+                kept = verdicts.codes == KEPT
+                if not kept.all():
+                    batch, positions = batch.take(kept), positions[kept]
+            else:
+                raise AssertionError(f"{link.label} neither judges nor cuts")
+            tally_drops(
+                count,
+                came,
+                verdicts.codes,
+                step.reasons,
+                lambda row, came=came: self._place(came, row),
+                verdicts.detail,
+            )
+            count.leave(batch)
+        return batch, positions
+
+    def _inputs(self) -> dict[str, str]:
+        """The hashes of the files that begin in this shard."""
+        if self._task.before is not None:
+            return {}
+        folder = self._task.config.folder
+        return {part.path: file_digest(folder / part.path) for part in self._task.shard.parts if not part.start}
+
+    def _tick(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._ticked >= _TICK_SECONDS:
+            self._ticked = now
+            tick_file(self._task.folder).write_text(str(done))
+
+
+def write_rows(task: WriteTask) -> None:
+    """Writes one file of a Sink with its sidecar, unless it is there as it should be."""
+    link = _links(task.config, task.steps)[task.place]
+    step = link.step
+    assert isinstance(step, Sink)
+
+    def batches() -> Iterator[Batch]:
+        for rows, start, stop in task.stretches:
+            yield from rows.batches(start, stop)
+
+    def fill(path: Path) -> dict[str, int]:
+        step.write(path, batches())
+        return {"rows": sum(stop - start for _, start, stop in task.stretches)}
+
+    if stale(task.path, task.key) is not None and stale(task.path, task.former) is not None:
+        write_file(task.path, task.key, task.provenance, fill)

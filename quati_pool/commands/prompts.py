@@ -1,0 +1,165 @@
+"""``quati-pool prompts``: what prompts there are, what they send, and the import of what others released."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quati_pool.bundled import bundled
+from quati_pool.errors import InputError, QuatiPoolError
+from quati_pool.files.artifacts import put_file
+from quati_pool.files.yaml_entry import with_entry
+from quati_pool.files.yaml_file import YamlFile
+from quati_pool.judging.prompts import Prompt, load_prompt, prompt_files, read_prompt
+from quati_pool.judging.quati_files import CONFIG, EXAMPLES, INITIAL_PROMPT, find_quati_files, read_quati_files
+from quati_pool.judging.released import Released
+from quati_pool.judging.umbrela_files import UMBRELA_FILES, find_umbrela_file, read_umbrela_file
+from quati_pool.project.config import load_config
+from quati_pool.text.prompt_parts import Message
+
+
+@dataclass(frozen=True)
+class PromptListing:
+    """A prompt file, ``bundled`` where it comes with quati-pool; ``prompt`` is None where ``problem`` says
+    what is wrong with it."""
+
+    id: str
+    path: Path
+    bundled: bool
+    prompt: Prompt | None
+    problem: str | None
+
+
+def list_prompts(folder: Path) -> list[PromptListing]:
+    """The prompts that come with quati-pool and those of the workspace ``folder``; a faulty one hides no other."""
+    return [_listing(name, path) for name, path in prompt_files(folder).items()]
+
+
+def _listing(name: str, path: Path) -> PromptListing:
+    ours = path.parent == bundled("prompts")
+    try:
+        return PromptListing(name, path, ours, read_prompt(path), None)
+    except QuatiPoolError as error:
+        return PromptListing(name, path, ours, None, str(error))
+
+
+def show_prompt(
+    name: str, folder: Path, query: str, passage: str, narrative: str | None = None
+) -> tuple[Prompt, list[Message]]:
+    """A prompt and the exact messages that it makes of one pair.
+
+    Raises ConfigError where there is no such prompt, InputError where its file is at fault.
+    """
+    prompt = load_prompt(name, folder)
+    return prompt, prompt.messages(query, passage, narrative)
+
+
+def read_released(paths: Sequence[Path], language: str | None = None, examples: Path | None = None) -> Released:
+    """The prompt and request that released files hold: the Quati authors' (.json) or a prompt file of umbrela
+    (.txt, .yaml); files of one of the two, or a folder with them. ``examples`` fills umbrela's ``{examples}``.
+
+    Raises QuatiPoolError where that is not what ``paths`` are, or a file is missing or not what it should be.
+    """
+    kinds = {kind for path in paths for kind in _kinds(path)}
+    if len(kinds) != 1:
+        what = "holds both" if kinds else "holds neither"
+        raise QuatiPoolError(
+            f"{', '.join(map(str, paths))}: {what} the Quati files (initial_prompt_*.json, config.json) "
+            f"{'and' if kinds else 'nor'} prompts of umbrela (qrel_*.txt, qrel_*.yaml); name the files of one"
+        )
+    if kinds == {"umbrela"}:
+        return read_umbrela_file(find_umbrela_file(paths), examples, language or "en")
+    if examples is not None:
+        raise QuatiPoolError("the Quati files bring their own examples; drop --examples")
+    return read_quati_files(find_quati_files(paths), language or "pt")
+
+
+def _kinds(path: Path) -> set[str]:
+    """Whose files ``path`` is, or holds."""
+    if not path.is_dir():
+        return {"quati" if path.suffix == ".json" else "umbrela"}
+    patterns = {INITIAL_PROMPT: "quati", EXAMPLES: "quati", CONFIG: "quati", **dict.fromkeys(UMBRELA_FILES, "umbrela")}
+    return {kind for pattern, kind in patterns.items() if any(path.glob(pattern))}
+
+
+@dataclass(frozen=True)
+class NewJudge:
+    """A judge to be added to a ``pool.yaml``."""
+
+    config: Path
+    name: str
+    entry: Mapping[str, Any]
+
+
+def authors_judge(released: Released, prompt: Path, folder: Path, model: str | None = None) -> dict[str, Any]:
+    """The entry of a judge of the workspace ``folder`` that makes the authors' request with ``prompt``, to their
+    model where None is given."""
+    own = prompt.suffix == ".yaml" and prompt.resolve().parent == (folder / "prompts").resolve()
+    name = prompt.stem if own else Path(os.path.relpath(prompt, folder)).as_posix()
+    model = model or released.model
+    return {"model": model, "prompt": name, **released.settings(model).parameters}
+
+
+def import_prompt(released: Released, out: Path, judge: NewJudge | None = None) -> Prompt:
+    """Writes a released prompt to ``out``, a YAML file named as the prompt shall be, and adds ``judge`` to its
+    ``pool.yaml``.
+
+    Raises QuatiPoolError, with nothing written, where ``out`` or the judge is there already, or where what comes
+    of the files is no prompt.
+    """
+    if out.suffix not in (".yaml", ".yml"):
+        raise QuatiPoolError(f"{out}: is no name for a prompt; end it in .yaml")
+    if out.exists():
+        raise QuatiPoolError(f"{out} is there already; move it away, or choose another name")
+    grown = judge and _with_judge(judge)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    # Read back before it gets its place: what cannot be used is not left behind.
+    with tempfile.TemporaryDirectory(prefix=".partial-", dir=out.parent) as folder:
+        partial = Path(folder, out.name)
+        partial.write_text(released.yaml(out.stem), encoding="utf-8", newline="")
+        try:
+            read_prompt(partial)
+        except InputError as error:
+            raise QuatiPoolError(f"{released.source}: make no prompt ({error.message})") from None
+        os.replace(partial, out)
+    if judge and grown:
+        _replace(judge.config.resolve(), grown)
+    return read_prompt(out)
+
+
+def _with_judge(judge: NewJudge) -> bytes:
+    """The ``pool.yaml`` with the judge in it, checked, and otherwise byte for byte as it was.
+
+    Raises QuatiPoolError where it cannot be read, has a judge of the name, or has no place for one.
+    """
+    path = judge.config
+    if judge.name in load_config(path).judges:
+        raise YamlFile(path).error(("judges", judge.name), "is there already; choose another name with --judge")
+    mark = "\ufeff" if path.read_bytes().startswith(codecs.BOM_UTF8) else ""
+    text = path.read_bytes().decode("utf-8-sig")
+    try:
+        grown = (mark + with_entry(text, "judges", judge.name, judge.entry)).encode()
+    except ValueError as error:
+        raise QuatiPoolError(f"{path}: {error}; import without --judge, and paste the entry that it prints") from None
+    with tempfile.TemporaryDirectory() as folder:
+        partial = Path(folder, path.name)
+        partial.write_bytes(grown)
+        try:
+            load_config(partial)
+        except InputError as error:
+            raise QuatiPoolError(f"{path}: the judge cannot be added ({error.message})") from None
+    return grown
+
+
+def _replace(path: Path, content: bytes) -> None:
+    def fill(partial: Path) -> None:
+        partial.write_bytes(content)
+        shutil.copymode(path, partial)
+
+    put_file(path, fill)

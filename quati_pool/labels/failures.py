@@ -1,0 +1,69 @@
+"""What ``judge``, ``batch collect`` and ``labels`` say of answers that are no grade."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from quati_pool.llm.thoughts import ANY, Marks, apart
+from quati_pool.records import FAILURES, State
+from quati_pool.store.failed_answers import FailedAnswer
+from quati_pool.text.characters import one_line
+
+# Characters of an answer that are shown.
+_SHOWN = 200
+
+
+def summary(judge: str, what: str, total: int, states: Mapping[State, int], unasked: int = 0) -> str | None:
+    """``fake: 465 of 467 pairs graded; 2 unparsed``; None where no answer failed. ``what`` is the noun of
+    ``total``, of which ``unasked`` were not asked about."""
+    failed = [f"{states[state]:,} {state.value}" for state in State if state in FAILURES and states.get(state)]
+    if not failed:
+        return None
+    others = [f"{states[State.no_text]:,} without text"] if states.get(State.no_text) else []
+    others += [f"{unasked:,} never asked"] if unasked else []
+    return f"{judge}: {states.get(State.ok, 0):,} of {total:,} {what} graded; {', '.join([*failed, *others])}"
+
+
+def example(judge: str, failed: FailedAnswer, written: Path | None = None) -> str:
+    """One answer in a line, and how to see all of them: in the file that was ``written``, or by a command."""
+    what = f"{failed.query_id} {failed.doc_id}, {failed.status.value}{_why(failed)}: {shown(failed)}"
+    return f"such as {what}; all of them: {written or f'quati-pool labels {judge} --missing'}"
+
+
+def _why(failed: FailedAnswer) -> str:
+    return f" ({one_line(failed.problem)})" if failed.problem else ""
+
+
+def without_thoughts(failed: FailedAnswer, marks: Sequence[Marks] = ANY) -> FailedAnswer:
+    """The same with all that the model thought apart from what it said; ``marks`` are those of its judge."""
+    answer, thoughts = apart(failed.answer, failed.thoughts, marks)
+    return replace(failed, answer=answer, thoughts=thoughts)
+
+
+def shown(failed: FailedAnswer) -> str:
+    """What a model said, for a terminal: quoted, on one line, with what cannot be seen escaped, and shortened."""
+    if not failed.answer and failed.thoughts:
+        return "no answer, only thoughts"
+    return "no answer" if failed.answer is None else _quoted(failed.answer)
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
+
+
+def as_data(failed: FailedAnswer | None) -> dict[str, Any] | None:
+    """``answer`` and ``thoughts`` are quoted and shortened."""
+    if failed is None:
+        return None
+    return {
+        "query_id": failed.query_id,
+        "doc_id": failed.doc_id,
+        "state": failed.status.value,
+        "problem": failed.problem,
+        "answer": None if failed.answer is None else _quoted(failed.answer),
+        "thoughts": None if failed.thoughts is None else _quoted(failed.thoughts),
+        "notes": list(failed.notes),
+    }

@@ -1,0 +1,108 @@
+"""Label files as commands read them: on the scale in use, and whether people gave them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from quati_pool.agreement.pool_join import UnmatchedRow, join_to_pool, lacks_ids
+from quati_pool.errors import InputError
+from quati_pool.files.artifacts import unfinished
+from quati_pool.files.label_files import LabelFile, read_label_file
+from quati_pool.files.label_files.label_file import KEYS
+from quati_pool.files.pools import read_pool_rows
+from quati_pool.project.config import GRADES, LabelFileConfig, PoolConfig
+from quati_pool.project.workspace import Workspace
+
+# Characters of a text in the list of rows that are joined to no pair.
+_SHOWN = 100
+
+
+def read_label_source(name: str, folder: Path, settings: LabelFileConfig, scale: Mapping[int, str] | None) -> LabelFile:
+    """Reads the file of the labeler ``name``; its path is relative to ``folder``.
+
+    Raises InputError where it cannot be read, or holds a grade that is not of ``scale``; None allows any.
+    """
+    read = read_label_file(
+        folder / settings.path,
+        settings.format,
+        columns=settings.columns,
+        grades=scale or GRADES,
+        names=settings.grades,
+        annotator=settings.annotator,
+    )
+    found = None if scale is None else off_scale(read, scale)
+    if found is not None:
+        raise InputError(read.path, found.line, f"{name}: {found.problem}; {found.remedy}")
+    return read
+
+
+class OffScale(NamedTuple):
+    """What is not of a scale: the first line with such a grade, what to say, and what to do."""
+
+    line: int
+    problem: str
+    remedy: str
+
+
+def off_scale(read: LabelFile, scale: Collection[int]) -> OffScale | None:
+    """The grades of a file that are not of ``scale``; None where all are."""
+    counts = Counter(read.relevance)
+    off = sorted(grade for grade in counts if grade is not None and grade not in scale)
+    if not off:
+        return None
+    place = next(place for place, grade in enumerate(read.relevance) if grade in off)
+    labels = sum(counts[grade] for grade in off)
+    return OffScale(
+        read.lines[place],
+        f"the grade {read.relevance[place]} is not of the scale {', '.join(map(str, sorted(scale)))} "
+        f"(off it: {', '.join(map(str, off))}, in {labels:,} of {len(read):,} labels)",
+        f"name the whole scale with --scale (grades: in pool.yaml), or say what is no grade: --grade {off[-1]}=none",
+    )
+
+
+def kind_of(settings: LabelFileConfig, read: LabelFile) -> str:
+    """``assessor`` for labels that people gave: said so, or in the format of an annotation tool; else ``file``,
+    for nothing says who or what gave them."""
+    return "assessor" if settings.person or read.by_people else "file"
+
+
+def join_files(
+    files: Mapping[str, LabelFile], queries: Mapping[str, str], config: PoolConfig | None, pool: Path | None = None
+) -> tuple[dict[str, LabelFile], list[UnmatchedRow]]:
+    """The same files, those without ids joined to the pairs of ``pool``, or else of the workspace's pool where
+    there is one, and the rows that are joined to no pair; see ``pool_join``."""
+    built = Workspace(config.folder).pool if config is not None else None
+    path = pool or (built if built is not None and unfinished(built) is None else None)
+    if path is None or not any(map(lacks_ids, files.values())):
+        return dict(files), []
+    return join_to_pool(files, (pair for _, pair in read_pool_rows(path)), queries)
+
+
+def need_pool(files: Iterable[LabelFile], queries: Mapping[str, str]) -> bool:
+    """Whether some files have ids, others only texts, and nothing among them says which texts have which ids."""
+    files = list(files)
+
+    def apart(identity: str, text: str) -> bool:
+        having = [file for file in files if getattr(file, identity) is not None]
+        return 0 < len(having) < len(files) and all(getattr(file, text) is None for file in having)
+
+    return (apart("query_id", "query") and not queries) or apart("doc_id", "text")
+
+
+def unmatched_data(rows: Iterable[UnmatchedRow]) -> list[dict[str, Any]]:
+    """Rows that are joined to no pair, for JSON; of texts the first hundred characters."""
+    return [
+        {
+            "labeler": row.labeler,
+            "file": str(row.path),
+            "line": row.line,
+            **{key: value[:_SHOWN] for key in KEYS if (value := getattr(row, key))},
+            "relevance": row.relevance,
+            "reason": row.reason,
+            "candidates": [list(pair) for pair in row.candidates],
+        }
+        for row in rows
+    ]

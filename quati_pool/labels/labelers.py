@@ -1,0 +1,433 @@
+"""Who grades a collection, and what grade each pair of the pool has by them now.
+
+A judge of ``pool.yaml`` is read under the identity it has there, people under that of the annotation; any
+other labeler of the store under its latest version; a consensus is computed from its members. Older versions,
+and labels of texts that have changed since, are history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from quati_pool.agreement.matching import match
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.files.artifacts import digest, file_digest, unfinished
+from quati_pool.files.pools import PooledPair, read_pool
+from quati_pool.judging.aggregation import METHODS
+from quati_pool.judging.base import Judge, Pair, Program, Setting
+from quati_pool.judging.llm import LlmJudge, as_fenced
+from quati_pool.judging.prompts import reading_of
+from quati_pool.judging.verdict import Reading
+from quati_pool.labels.label_files import kind_of, read_label_source
+from quati_pool.project.config import ConsensusConfig, JudgeConfig, PeopleConfig, PoolConfig
+from quati_pool.project.inputs import load_queries
+from quati_pool.project.workspace import Workspace
+from quati_pool.records import FAILURES, State
+from quati_pool.registry import JUDGES, nearest
+from quati_pool.store.database import Store
+from quati_pool.store.people import People
+from quati_pool.store.records import ADJUDICATED, COUNTING, CurrentLabel, Phase, content_sha
+from quati_pool.store.records import Labeler as KnownLabeler
+
+# Pairs whose labels are looked up at a time.
+_CHUNK = 512
+SHOWN_CHARACTERS = "shown_characters"
+
+
+@dataclass(frozen=True, slots=True)
+class Graded:
+    """What a labeler says of a pair; ``status`` is None where it was never asked. ``samples`` are the
+    grades that ``relevance`` was made of, where there are several."""
+
+    query_id: str
+    doc_id: str
+    status: State | None
+    relevance: int | None
+    samples: tuple[int, ...] = ()
+    cut: bool = False
+    """Whether a passage longer than the judge was shown was graded."""
+    revealed: bool = False
+    """Whether it is a person's second label, given in sight of a judge's grade."""
+
+
+class Labeler(Protocol):
+    """Reads one labeler's grades; ``version`` is None where there are no labels of one version."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def version(self) -> str | None: ...
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        """One for each pair, in their order."""
+
+
+def chunks(blocks: Iterable[list[PooledPair]], narratives: Mapping[str, str | None]) -> Iterator[list[Pair]]:
+    """Some hundred pairs at a time, never parting the pairs of a query."""
+    chunk: list[Pair] = []
+    for block in blocks:
+        narrative = narratives.get(block[0].query_id)
+        chunk.extend(Pair(*pair, narrative) for pair in block)
+        if len(chunk) >= _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+class Grading:
+    """A collection's pool and labelers, over an open store; with ``revealed`` a person's second label, given
+    in sight of a judge's grade, counts where there is one."""
+
+    def __init__(self, config: PoolConfig, store: Store, pool: Path | None = None, *, revealed: bool = False) -> None:
+        self.config = config
+        self.store = store
+        self.revealed = revealed
+        self._pool = pool
+
+    @cached_property
+    def pool(self) -> Path:
+        """The pool to grade: another than the workspace's where one was named."""
+        return self._pool or workspace_pool(self.config)
+
+    @cached_property
+    def narratives(self) -> Mapping[str, str | None]:
+        """What the queries' file says of each query_id; nothing where that file is not there."""
+        path = self.config.folder / self.config.queries.path
+        if not path.exists():
+            return {}
+        return {query.query_id: query.narrative or None for query in load_queries(self.config).queries}
+
+    @property
+    def names(self) -> list[str]:
+        """Everybody who may have graded: the judges and label files of ``pool.yaml``, then whom the store knows."""
+        stored = (found.labeler_id for found in self.stored())
+        return list(dict.fromkeys([*self.config.judges, *self.config.labels.files, *stored]))
+
+    def stored(self) -> list[KnownLabeler]:
+        """Whom the store knows, each under every version, the one that wrote last first."""
+        return self.store.labelers(self.config.name)
+
+    def pairs(self) -> Iterator[list[Pair]]:
+        return chunks(read_pool(self.pool), self.narratives)
+
+    def current(self, name: str, kind: str, version: str, query_ids: Sequence[str]) -> list[CurrentLabel]:
+        """What a labeler of the store says of the pairs of some queries, in every phase that counts."""
+        return self.store.current(self.config.name, name, version, query_ids, self.phases(kind))
+
+    def phases(self, kind: str) -> tuple[Phase, ...]:
+        return (*COUNTING, "revealed") if self.revealed and kind == "assessor" else COUNTING
+
+    def judge(self, name: str) -> tuple[JudgeConfig, Judge]:
+        """A judge of ``pool.yaml`` by name.
+
+        Raises ConfigError where there is none of this name, or where it is a consensus.
+        """
+        judges = self.config.judges
+        settings = judges.get(name)
+        if settings is None:
+            there = nearest(name, judges) if judges else "add one under judges:, such as  lexical: {judge: lexical}"
+            raise ConfigError(f"{self.config.path}: there is no judge {name!r}; {there}")
+        if isinstance(settings, ConsensusConfig):
+            members = ", ".join(settings.consensus)
+            raise ConfigError(f"{name} is computed from {members} whenever it is read; run these judges instead")
+        if isinstance(settings, PeopleConfig):
+            raise ConfigError(f"{name} is computed from people's labels whenever it is read; run: quati-pool annotate")
+        return settings, make_judge(self.config, settings)
+
+    def labeler(self, name: str) -> Labeler:
+        """A labeler by name, of ``pool.yaml`` or of the store.
+
+        Raises ConfigError where neither knows it.
+        """
+        if name in self.config.labels.files:
+            return file_labeler(self.config, name)
+        settings = self.config.judges.get(name)
+        if isinstance(settings, ConsensusConfig):
+            return Consensus(name, [self.labeler(member) for member in settings.consensus], settings.method)
+        if isinstance(settings, PeopleConfig):
+            return Panel(name, self.people(), self._stored_labeler(ADJUDICATED), settings.people)
+        if isinstance(settings, JudgeConfig):
+            made = make_judge(self.config, settings)
+            version = judge_version(settings, made)
+            known = StoredLabeler(self, name, "judge", version, settings.samples, settings.aggregate, narrative=False)
+            if not isinstance(made, LlmJudge):
+                return known
+            prompt = made.prompt
+            return replace(known, narrative=prompt.uses_narrative, fenced=prompt.fenced, reading=made.reading)
+        found = self._stored_labeler(name)
+        if found is None and People(self.store, self.config.name).named(name) is not None:
+            raise ConfigError(f"{name} has graded nothing yet; run: quati-pool annotate")
+        if found is None:
+            raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, self.names)}")
+        return found
+
+    def people(self) -> list[StoredLabeler]:
+        """Whoever labelled with their own eyes, by name; not the leads' decisions, nor people of label files."""
+        declared = {*self.config.judges, *self.config.labels.files, ADJUDICATED}
+        named = {found.labeler_id for found in self.stored() if found.kind == "assessor"}
+        made = [self._stored_labeler(name) for name in sorted(named - declared)]
+        return [person for person in made if person is not None]
+
+    def _stored_labeler(self, name: str) -> StoredLabeler | None:
+        """Whom only the store knows; None where it does not."""
+        found = next((found for found in self.stored() if found.labeler_id == name), None)
+        if found is None:
+            return None
+        if found.kind == "assessor":
+            return StoredLabeler(self, name, found.kind, people_version(self.config))
+        prompt = (self.store.definition(found.version) or {}).get("prompt")
+        if not isinstance(prompt, Mapping) or not prompt.keys() >= {"answer", "grades", "fenced"}:
+            return StoredLabeler(self, name, found.kind, found.version)
+        return StoredLabeler(
+            self, name, found.kind, found.version, fenced=bool(prompt["fenced"]), reading=reading_of(prompt)
+        )
+
+
+@dataclass(frozen=True)
+class StoredLabeler:
+    """A judge or a person, whose labels are in the store.
+
+    ``aggregate`` is None where nothing says how several samples of a pair become one grade,
+    ``narrative`` says whether the labeler sees it, None where that is not known, and ``fenced`` whether texts are
+    shown to it without tokens of chat templates. ``reading`` is how a model's answers are read, as far as that is
+    known; None where no model was asked.
+    """
+
+    grading: Grading
+    name: str
+    kind: str
+    version: str
+    samples: int = 1
+    aggregate: str | None = None
+    narrative: bool | None = None
+    fenced: bool = False
+    reading: Reading | None = None
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        return [self._graded(pair, rows) for pair, rows in self._rows(pairs)]
+
+    def behind(self, pairs: Sequence[Pair]) -> list[dict[int, CurrentLabel]]:
+        """For each pair, in their order, the labels that its grade is made of, by sample."""
+        wanted = range(1, self.samples + 1)
+        counting = [{row.sample: row for row in self.counting(pair, rows)} for pair, rows in self._rows(pairs)]
+        return [{sample: labels[sample] for sample in wanted if sample in labels} for labels in counting]
+
+    def _rows(self, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, Sequence[CurrentLabel]]]:
+        query_ids = list(dict.fromkeys(pair.query_id for pair in pairs))
+        by_pair: dict[tuple[str, str], list[CurrentLabel]] = {}
+        for row in self.grading.current(self.name, self.kind, self.version, query_ids):
+            by_pair.setdefault((row.query_id, row.doc_id), []).append(row)
+        return ((pair, by_pair.get((pair.query_id, pair.doc_id), ())) for pair in pairs)
+
+    def _graded(self, pair: Pair, rows: Sequence[CurrentLabel]) -> Graded:
+        current = {}
+        cut = revealed = False
+        for row in self.counting(pair, rows):
+            if self.aggregate is None and row.sample > 1:
+                raise ConfigError(
+                    f"{self.name} has several samples a pair, and nothing says how they become one grade; "
+                    "declare it under judges: in pool.yaml with samples: and aggregate:"
+                )
+            current[row.sample] = (row.status, row.relevance)
+            cut = cut or SHOWN_CHARACTERS in row.extra
+            revealed = row.phase == "revealed"
+        graded = joined(pair.query_id, pair.doc_id, current, self.samples, self.aggregate or "mean")
+        return replace(graded, cut=cut, revealed=revealed) if cut or revealed else graded
+
+    def counting(self, pair: Pair, rows: Sequence[CurrentLabel]) -> list[CurrentLabel]:
+        """Of a pair's labels those given for the texts that it has now; of each sample the last one counts."""
+        # A second label counts once it says something, and a blind one that is newer replaces it again.
+        spoken = (row for row in rows if row.phase != "revealed" or row.status in (State.ok, State.unsure))
+        return [row for row in sorted(spoken, key=_precedence) if self._is_current(row, pair)]
+
+    def _is_current(self, row: CurrentLabel, pair: Pair) -> bool:
+        """Whether a label was given for the texts that the pair has now, as its labeler was shown them."""
+        pair = pair._replace(text=pair.text[: row.extra.get(SHOWN_CHARACTERS)])
+        if self.fenced:
+            pair = as_fenced(pair)
+        shown = []
+        if self.narrative is not True or pair.narrative is None:
+            shown.append(content_sha(pair.query, pair.text))
+        if self.narrative is not False and pair.narrative is not None:
+            shown.append(content_sha(pair.query, pair.text, pair.narrative))
+        return row.content_sha in shown
+
+
+@dataclass(frozen=True)
+class FileLabeler:
+    """Whoever gave the labels of a file that ``pool.yaml`` names."""
+
+    name: str
+    kind: str
+    version: str
+    grades: Mapping[tuple[str, str], int]
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        found = [(pair, self.grades.get((pair.query_id, pair.doc_id))) for pair in pairs]
+        return [Graded(pair.query_id, pair.doc_id, None if grade is None else State.ok, grade) for pair, grade in found]
+
+
+def file_labeler(config: PoolConfig, name: str) -> FileLabeler:
+    """Raises InputError where the file cannot be read, or holds a grade off the scale."""
+    settings = config.labels.files[name]
+    read = read_label_source(name, config.folder, settings, config.grades)
+    path = config.folder / config.queries.path
+    queries = {query.query_id: query.query for query in load_queries(config).queries} if path.exists() else None
+    qrels = match({name: read}, queries).qrels[name]
+    query_ids, doc_ids = qrels.queries.decode(qrels.query).to_pylist(), qrels.docs.decode(qrels.doc).to_pylist()
+    grades = dict(zip(zip(query_ids, doc_ids, strict=True), qrels.relevance.tolist(), strict=True))
+    return FileLabeler(name, kind_of(settings, read), file_digest(read.path), grades)
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """One grade of several labelers'; a pair that one of them has no grade for has none here."""
+
+    name: str
+    members: Sequence[Labeler]
+    method: str
+    kind: str = "consensus"
+    version: str | None = None
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        columns = [member.graded(pairs) for member in self.members]
+        return [self._graded(pair, row) for pair, row in zip(pairs, zip(*columns, strict=True), strict=True)]
+
+    def _graded(self, pair: Pair, row: Sequence[Graded]) -> Graded:
+        lacking = next((graded for graded in row if graded.status is not State.ok), None)
+        if lacking is not None:
+            return Graded(pair.query_id, pair.doc_id, lacking.status, None)
+        grades = tuple(graded.relevance for graded in row if graded.relevance is not None)
+        relevance = METHODS[self.method](grades)
+        # Without a majority the panel has spoken, and gives no grade.
+        status = State.unsure if relevance is None else State.ok
+        return Graded(pair.query_id, pair.doc_id, status, relevance, grades)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One grade of each pair by the people who labelled it: the leads' decision, where there is one, comes first."""
+
+    name: str
+    members: Sequence[StoredLabeler]
+    decisions: StoredLabeler | None
+    method: str
+    kind: str = "consensus"
+    version: str | None = None
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        columns = [member.graded(pairs) for member in self.members]
+        decided = self.decisions.graded(pairs) if self.decisions else [None] * len(pairs)
+        return [self._graded(pair, decided[at], [column[at] for column in columns]) for at, pair in enumerate(pairs)]
+
+    def _graded(self, pair: Pair, decision: Graded | None, row: Sequence[Graded]) -> Graded:
+        if decision is not None and decision.status in (State.ok, State.unsure):
+            return decision
+        grades = tuple(graded.relevance for graded in row if graded.relevance is not None)
+        if not grades:
+            # What is closest to a grade says most: somebody could not judge it, put it off, took it back.
+            told = [state for state in _SPOKEN if any(graded.status is state for graded in row)]
+            return Graded(pair.query_id, pair.doc_id, told[0] if told else None, None)
+        relevance = METHODS[self.method](grades)
+        status = State.unsure if relevance is None else State.ok
+        return Graded(pair.query_id, pair.doc_id, status, relevance, grades if len(grades) > 1 else ())
+
+
+_SPOKEN = (State.unsure, State.skipped, State.retracted)
+
+
+def joined(
+    query_id: str, doc_id: str, samples: Mapping[int, tuple[State, int | None]], wanted: int, method: str
+) -> Graded:
+    """A pair's standing from its samples by number: a grade once all that are wanted have one."""
+    if wanted == 1:
+        return Graded(query_id, doc_id, *samples.get(1, (None, None)))
+    told = [samples.get(sample) for sample in range(1, wanted + 1)]
+    lacking = [entry[0] for entry in told if entry is not None and entry[0] is not State.ok]
+    if lacking:
+        return Graded(query_id, doc_id, lacking[0], None)
+    grades = tuple(entry[1] for entry in told if entry is not None and entry[1] is not None)
+    if len(grades) < wanted:
+        return Graded(query_id, doc_id, None, None)
+    return Graded(query_id, doc_id, State.ok, METHODS[method](grades), grades)
+
+
+def _precedence(row: CurrentLabel) -> tuple[bool, int]:
+    """A failure never replaces an ok, else the later label counts, over passages cut differently too."""
+    return row.status not in FAILURES, row.answer
+
+
+def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
+    """Raises QuatiPoolError where the judge cannot work as it is set."""
+    component = JUDGES.get(settings.judge)
+    component.require()
+    try:
+        judge: Judge = component(settings.parameters, Setting(config.folder, config.grades))
+    except QuatiPoolError:
+        raise
+    except Exception as error:  # a plug-in's own
+        raise broken_judge(settings.judge, error) from error
+    if isinstance(judge, Program) and settings.samples > 1:
+        raise ConfigError(f"{settings.judge} always grades a pair alike; drop samples: {settings.samples} of it")
+    if isinstance(judge, LlmJudge) and settings.samples > 1 and judge.always_alike:
+        raise ConfigError(
+            f"samples: {settings.samples} of {judge.parameters.model} at temperature 0 would be alike; "
+            "set a temperature: above 0, or leave samples: out"
+        )
+    if not isinstance(judge, (Program, LlmJudge)):
+        raise ConfigError(f"the judge {settings.judge} is neither a Program nor an LlmJudge; mend its package")
+    return judge
+
+
+def broken_judge(name: str, error: Exception) -> ConfigError:
+    """What a user reads of a judge whose code fails."""
+    return ConfigError(f"the judge {name} failed ({type(error).__name__}: {error}); mend or uninstall its package")
+
+
+def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:
+    """All that decides a judge's grades."""
+    try:
+        return {"judge": JUDGES.identity(settings.judge), **judge.identity()}
+    except QuatiPoolError:
+        raise
+    except Exception as error:  # a plug-in's own
+        raise broken_judge(settings.judge, error) from error
+
+
+def judge_version(settings: JudgeConfig, judge: Judge) -> str:
+    """The hash of that, under which its labels are kept."""
+    return digest(judge_definition(settings, judge))
+
+
+def people_definition(config: PoolConfig) -> dict[str, Any]:
+    """What a person's grade is given under. Neither the guidelines' bytes nor the prompt whose meanings people
+    see are part of it, which stand with each label: a corrected comma, or a judge added to ``pool.yaml``, must
+    not make history of everybody's grades. ``annotation.version`` is raised for what does."""
+    return {"annotation": 1, "version": config.annotation.version, "grades": sorted(config.grades)}
+
+
+def people_version(config: PoolConfig) -> str:
+    """The hash of that, under which people's labels are kept."""
+    return digest(people_definition(config))
+
+
+def nobody(config: PoolConfig) -> ConfigError:
+    return ConfigError(f"{config.path}: nobody has graded anything yet; add judges: and run: quati-pool judge")
+
+
+def workspace_pool(config: PoolConfig) -> Path:
+    """The pool that ``build`` made; InputError where it is not there or not whole."""
+    path = Workspace(config.folder).pool
+    problem = unfinished(path)
+    if problem:
+        raise InputError(path, None, f"{problem}; run: quati-pool build -c {config.path}")
+    return path

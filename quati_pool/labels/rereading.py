@@ -1,0 +1,222 @@
+"""A judge's stored answers read by the rules of today, without asking for anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quati_pool.judging.verdict import Reading, Verdict, judge_choice
+from quati_pool.labels.labelers import SHOWN_CHARACTERS
+from quati_pool.llm.thoughts import ANY, apart
+from quati_pool.project.events import Listener
+from quati_pool.records import State
+from quati_pool.store.database import Store
+from quati_pool.store.label_resolution import resolved
+from quati_pool.store.records import CurrentLabel, Entry, Label
+from quati_pool.store.rereading import OwnedLabel, Owner, StoredTry, followers, stored_tries, unread
+from quati_pool.store.rows import KEY
+from quati_pool.text.pluralize import counted
+
+Key = tuple[str, str, str, int]
+"""query_id, doc_id, content_sha and sample."""
+
+
+@dataclass
+class Rereading:
+    """What became of the grades when the answers were read again, a pair's samples each for themselves.
+
+    ``changed`` has what the labels say now that say something else; ``doubtful`` has what the answers that are now in
+    doubt and may be asked for again have cost in US dollars, None where that is not known.
+    """
+
+    as_before: int = 0
+    in_doubt: int = 0
+    graded: int = 0
+    another_grade: int = 0
+    doubtful: dict[Key, float | None] = field(default_factory=dict)
+    changed: dict[Key, tuple[State, int | None]] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        return self.as_before + self.in_doubt + self.graded + self.another_grade
+
+    @property
+    def to_ask(self) -> int:
+        return len(self.doubtful)
+
+    @property
+    def cost(self) -> float:
+        """Of those answers whose cost is known."""
+        return sum(cost for cost in self.doubtful.values() if cost is not None)
+
+    @property
+    def unknown_cost(self) -> int:
+        return sum(cost is None for cost in self.doubtful.values())
+
+    def as_data(self) -> dict[str, Any]:
+        return {
+            "answers": self.total,
+            "as_before": self.as_before,
+            "in_doubt": self.in_doubt,
+            "graded": self.graded,
+            "another_grade": self.another_grade,
+            "to_ask": self.to_ask,
+            "cost": None if self.unknown_cost else self.cost,
+        }
+
+    def words(self, judge: str) -> str:
+        """One line; what asking again takes is given by what the answers in doubt took."""
+        parts = [
+            f"{self.as_before:,} as before",
+            f"{self.in_doubt:,} now in doubt",
+            f"{self.graded:,} now graded",
+            *([f"{self.another_grade:,} with another grade"] if self.another_grade else []),
+        ]
+        read = counted(self.total, "stored answer was", "stored answers were")
+        line = f"{judge}: {read} read by newer rules: {', '.join(parts)}"
+        if not self.to_ask:
+            return line
+        dollars = f"US$ {self.cost:.2f}" if self.cost >= 0.01 or not self.cost else f"US$ {self.cost:.4f}"
+        they = "it" if self.to_ask == 1 else "they"
+        if self.unknown_cost == self.to_ask:
+            known = f"what {they} cost is not known"
+        else:
+            known = f"{they} cost {dollars}"
+            known += f", and of {self.unknown_cost:,} the cost is not known" if self.unknown_cost else ""
+        return f"{line}; asking again takes {counted(self.to_ask, 'call', 'calls')} at least ({known})"
+
+
+def read_again(
+    store: Store, owner: Owner, version: str, reading: Reading, listener: Listener, *, write: bool = True
+) -> Rereading:
+    """Reads the answers that a judge gave to ``version``'s questions and that were not read by ``reading`` yet.
+
+    Every answer gets a label with what it says now; those that share it in other collections follow. Interrupted at
+    any point and run again it goes on; a second time it finds nothing. With ``write`` False nothing is stored.
+    """
+    outcome = Rereading()
+    sharing: Mapping[int, Sequence[OwnedLabel]] | None = None
+    for part in unread(store, owner, version, reading.version):
+        if sharing is None:
+            sharing = followers(store, owner, version, reading.version)
+        tries = stored_tries(store, {one.label.origin for one in part.waiting})
+        verdicts = {origin: read_tries(made, reading) for origin, made in tries.items()}
+        new = [
+            _read(one, verdicts[one.label.origin], version, reading)
+            for one in part.waiting
+            if one.label.origin in verdicts
+        ]
+        following = [
+            _read(other, verdicts[one.label.origin], version, reading)
+            for one in part.waiting
+            if one.label.origin in verdicts and one.label.shared_from is None
+            for other in sharing.get(one.label.origin, ())
+        ]
+        _count(outcome, [one.label for one in part.labels], new, tries)
+        if write and new:
+            store.append([Entry(label=label) for label in (*new, *following)])
+        listener.progress(f"{owner.labeler_id}: reading stored answers", part.done, part.queries)
+    return outcome
+
+
+def read_tries(tries: Sequence[StoredTry], reading: Reading) -> Verdict:
+    """What an answer says by ``reading``: the verdict of its last attempt that gives a grade, or else of its last."""
+    return _deciding(tries, reading)[1]
+
+
+def _deciding(tries: Sequence[StoredTry], reading: Reading) -> tuple[StoredTry, Verdict]:
+    read = [(made, _read_try(made, reading)) for made in tries]
+    return next((one for one in reversed(read) if one[1].status is State.ok), read[-1])
+
+
+def thoughts_behind(store: Store, labels: Sequence[CurrentLabel], reading: Reading | None) -> dict[int, str]:
+    """What a model thought before the answers that these labels are of, by the labels' seqs; ``reading`` is the
+    judge's, None where it is not known."""
+    stored = stored_tries(store, {label.origin for label in labels})
+    marks = ANY if reading is None else reading.thoughts
+    found = {}
+    for label in labels:
+        tries = stored.get(label.origin)
+        if not tries:
+            continue
+        if label.rereads is not None and reading is not None and label.reading == reading.version:
+            made = _deciding(tries, reading)[0]
+        else:
+            made = next((one for one in reversed(tries) if one.status is State.ok), tries[-1])
+        _, thoughts = apart(made.answer, made.thoughts, marks)
+        if thoughts is not None:
+            found[label.seq] = thoughts
+    return found
+
+
+def details_after(former: CurrentLabel, verdict: Verdict) -> dict[str, Any]:
+    """What a label records (``extra``) once its answer says ``verdict``: what came with another grade is dropped, as
+    log-probabilities are not kept."""
+    same = verdict.relevance == former.relevance
+    details = {name: value for name, value in former.extra.items() if same or name == SHOWN_CHARACTERS}
+    details.pop("aspects", None)
+    return {**details, "aspects": dict(verdict.aspects)} if verdict.aspects else details
+
+
+def _read_try(made: StoredTry, reading: Reading) -> Verdict:
+    # What these attempts hold as their answer is the words of a refusal, or nothing.
+    if made.status in (State.refused, State.failed):
+        return Verdict(made.status, problem=made.problem)
+    return judge_choice(made.answer, None, made.finish_reason, reading)
+
+
+def _read(one: OwnedLabel, verdict: Verdict, version: str, reading: Reading) -> Label:
+    former = one.label
+    return Label(
+        collection=one.owner.collection,
+        labeler_id=one.owner.labeler_id,
+        kind="judge",
+        version=version,
+        query_id=former.query_id,
+        doc_id=former.doc_id,
+        content_sha=former.content_sha,
+        phase=former.phase,
+        sample=former.sample,
+        status=verdict.status,
+        relevance=verdict.relevance,
+        rationale=verdict.rationale or verdict.problem,
+        shared_from=former.shared_from,
+        extra=details_after(former, verdict),
+        reading=reading.version,
+        rereads=former.answer,
+    )
+
+
+def _count(
+    outcome: Rereading, labels: Sequence[CurrentLabel], new: Sequence[Label], tries: Mapping[int, Sequence[StoredTry]]
+) -> None:
+    """Compares what counted with what counts now, for each pair and sample."""
+    after = resolved([*labels, *map(_current, new)], KEY)
+    now = {KEY(row): row for row in after}
+    touched = {label.rereads for label in new}
+    for before in resolved(labels, KEY):
+        row = now[KEY(before)]
+        if before.answer not in touched and row.answer not in touched:
+            continue
+        if (before.status is State.ok, before.relevance) == (row.status is State.ok, row.relevance):
+            outcome.as_before += 1
+            continue
+        key = (row.query_id, row.doc_id, row.content_sha, row.sample)
+        outcome.changed[key] = (row.status, row.relevance)
+        if row.status is not State.ok:
+            outcome.in_doubt += 1
+            made = tries.get(row.origin)
+            if row.shared_from is None and made:
+                outcome.doubtful[key] = made[-1].cost
+        elif before.status is not State.ok:
+            outcome.graded += 1
+        else:
+            outcome.another_grade += 1
+
+
+def _current(label: Label) -> CurrentLabel:
+    return CurrentLabel(
+        label.query_id, label.doc_id, label.content_sha, label.phase, label.sample, -1, label.status, label.relevance,
+        label.shared_from, label.rereads, label.reading, label.extra,
+    )  # fmt: skip

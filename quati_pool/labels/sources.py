@@ -1,0 +1,351 @@
+"""Whose grades a command reads: labelers of the workspace, label files, or both."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quati_pool.agreement.matching import Duplicate, match
+from quati_pool.agreement.pool_join import UnmatchedRow, lacks_ids
+from quati_pool.errors import ConfigError, InputError
+from quati_pool.files.artifacts import file_digest
+from quati_pool.files.label_files import LabelFile
+from quati_pool.files.label_files.shared_ids import SharedIds
+from quati_pool.files.pools import read_pool
+from quati_pool.files.queries import read_queries
+from quati_pool.labels.label_files import join_files, kind_of, need_pool, off_scale, read_label_source
+from quati_pool.labels.main_labeler import Candidate, Grader, MainLabeler, main_labeler
+from quati_pool.project.config import GRADES, LabelFileConfig, PoolConfig, load_config
+from quati_pool.project.inputs import load_queries
+from quati_pool.records import Qrels
+from quati_pool.registry import nearest
+
+# The store is imported where it is read: half a second, and 30 MB, that label files do without.
+if TYPE_CHECKING:
+    from quati_pool.labels.labelers import Graded, Grading, Labeler
+    from quati_pool.store.database import Store
+
+NEVER_ASKED = "never asked"
+NO_LABEL, SET_ASIDE = "no label", "set to none"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSource:
+    """A labeler with its grades. ``lacking`` counts the pairs it has no grade for, by state; ``origin``
+    is its file as it was named, None where its labels are in the store or computed from it; ``revealed``
+    counts the grades that were given in sight of a judge's. ``members`` are the labelers from whose grades
+    a derived labeler's follow (``steps.derived``), and ``grader`` says who gave them (``steps.main_labeler``)."""
+
+    name: str
+    kind: str
+    qrels: Qrels
+    version: str | None
+    origin: Path | None = None
+    lacking: Mapping[str, int] = field(default_factory=dict)
+    revealed: int = 0
+    members: frozenset[str] = frozenset()
+    grader: Grader = "file"
+
+    @property
+    def ungraded(self) -> int:
+        return sum(self.lacking.values())
+
+
+@dataclass(frozen=True)
+class LabelFiles:
+    """Label files by labeler, as a command's options name them, and how to read them: ``scale`` holds the
+    grades in use, ``queries`` a file that gives query texts their ids."""
+
+    files: Mapping[str, LabelFileConfig] = field(default_factory=dict)
+    queries: Path | None = None
+    scale: Mapping[int, str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """All labelers of a command, in order. ``scale`` is that which was declared, or else all grades that
+    occur; ``queries`` are the texts of query_ids where known; ``matched_by`` says by what pairs were told
+    equal, as "query_id and doc_id"; ``problems`` why a labeler was left out."""
+
+    config: PoolConfig | None
+    scale: Mapping[int, str]
+    declared: bool
+    sources: list[LabelSource]
+    duplicates: list[Duplicate]
+    queries: Mapping[str, str]
+    matched_by: str
+    problems: Mapping[str, str]
+    revealed: bool = False
+    """Whether people's second labels were asked for."""
+    named: tuple[str, ...] = ()
+    """The labelers of the workspace that were asked for by name."""
+    pool: Path | None = None
+    """Another pool than the workspace's, where one was named."""
+    warnings: Sequence[str] = ()
+    """What looks odd in label files without being wrong."""
+    unmatched: Sequence[UnmatchedRow] = ()
+    """Rows of files without ids whose texts are those of no pair of the pool, or of several."""
+
+    @property
+    def versions(self) -> dict[str, str | None]:
+        """What each labeler's grades come from: a judge's version, a file's SHA-256."""
+        return {source.name: source.version for source in self.sources}
+
+    @property
+    def main(self) -> MainLabeler | None:
+        """The labeler that comes first where all of a workspace's are read; None where those wanted were named."""
+        if self.config is None or self.named or not self.sources:
+            return None
+        return main_labeler([Candidate(one.name, one.grader, len(one.qrels), one.members) for one in self.sources])
+
+    @property
+    def people(self) -> list[str]:
+        """The labelers that are persons; a lead's decisions, which follow from others' labels, are none."""
+        return [source.name for source in self.sources if source.kind == "assessor" and not source.members]
+
+
+def workspace_for(config_path: Path, names: Sequence[str], given: LabelFiles) -> PoolConfig | None:
+    """The workspace whose labelers are meant: None where label files are given and nobody is named."""
+    return load_config(config_path) if names or not given.files else None
+
+
+def gather(
+    config: PoolConfig | None,
+    names: Sequence[str],
+    given: LabelFiles,
+    people: Sequence[str] = (),
+    *,
+    pool: Path | None = None,
+    store: Store | None = None,
+    any_grade: bool = False,
+    revealed: bool = False,
+    home: PoolConfig | None = None,
+    nearby: Path | None = None,
+) -> Gathered:
+    """Reads the label files of ``given`` and, with a ``config``, the workspace's labelers: those of
+    ``names``, or all. ``people`` are further labelers that are persons; with ``any_grade`` files set the
+    scale where neither options nor a workspace do. ``store`` is the workspace's, where it is open already.
+    With ``revealed`` a person's second label in the store, given in sight of a judge's grade, counts.
+
+    Files without ids are joined to the pairs of ``pool``, or of the workspace's, which is ``config`` or else
+    ``home``; that of the pool.yaml ``nearby``, if there is one, where nothing else says what they are about.
+
+    Raises ConfigError for a name that is not there, InputError for a file that cannot be read or holds a
+    grade off the scale.
+    """
+    names = list(dict.fromkeys(names))
+    fixed = given.scale or (config.grades if config else None if any_grade else GRADES)
+    files = {name: (Path(), settings) for name, settings in given.files.items()}
+    problems: dict[str, str] = {}
+    queries: dict[str, str] = {}
+    stored: list[LabelSource] = []
+    if config is not None:
+        for name in names:
+            if name in files:
+                raise ConfigError(f"{name} is given with --labels and named too; name it once")
+        declared = {
+            name: (config.folder, settings)
+            for name, settings in config.labels.files.items()
+            if name in names or not names
+        }
+        files = {**declared, **files}
+        wanted = [name for name in names if name not in declared]
+        if wanted or not names:
+            from quati_pool.labels.labelers import Grading
+
+            with _one_state(config, store) as opened:
+                stored, problems = from_store(Grading(config, opened, pool, revealed=revealed), wanted)
+        stored = [_apart(source, given.files) for source in stored]
+        if files:
+            queries = _queries(config)
+    if given.queries is not None:
+        queries = {query.query_id: query.query for query in read_queries(given.queries)}
+    ids = SharedIds()
+    read = {
+        name: ids.hold(read_label_source(name, folder, settings, fixed)) for name, (folder, settings) in files.items()
+    }
+    home = config or home
+    if home is None and pool is None and nearby is not None and nearby.exists() and need_pool(read.values(), queries):
+        home = load_config(nearby)
+    if home is not None and home is not config and not queries and any(map(lacks_ids, read.values())):
+        queries = _queries(home)
+    read, unmatched = join_files(read, queries, home, pool)
+    matched = match(read, queries or None)
+    scale = fixed if fixed is not None else _scale_of(matched.qrels.values())
+    filed = [
+        LabelSource(
+            name,
+            kind_of(settings, read[name]),
+            matched.qrels[name],
+            file_digest(read[name].path),
+            Path(settings.path),
+            _lacking(read[name], matched.ungraded[name]),
+            grader="people" if kind_of(settings, read[name]) == "assessor" else "file",
+        )
+        for name, (_, settings) in files.items()
+    ]
+    sources = [*filed, *stored]
+    if names:
+        # Those named, in their order, then the files: the first is the reference of what compares.
+        sources.sort(key=lambda source: names.index(source.name) if source.name in names else len(names))
+    for person in people:
+        if person not in {source.name for source in sources}:
+            known = [source.name for source in sources]
+            raise ConfigError(f"--person {person}: no such labeler here; {nearest(person, known)}")
+    sources = [
+        replace(source, kind="assessor", grader="people") if source.name in people else source for source in sources
+    ]
+    return Gathered(
+        config,
+        scale,
+        fixed is not None,
+        sources,
+        matched.duplicates,
+        queries or matched.query_names,
+        f"{matched.matched_by} and {matched.passages_by}",
+        problems,
+        revealed,
+        tuple(names),
+        pool,
+        [] if fixed is not None else [warning for one in read.values() for warning in _unusual(one)],
+        unmatched,
+    )
+
+
+def _lacking(read: LabelFile, ungraded: int) -> dict[str, int]:
+    """Why pairs of a file have no grade, as far as that is known: where some rows have no label and the labels of
+    others are no grade, not which of them a pair has."""
+    if not ungraded:
+        return {}
+    rows = sum(relevance is None for relevance in read.relevance) if read.set_aside else 0
+    reason = NO_LABEL if not read.set_aside else SET_ASIDE if rows == read.set_aside else f"{NO_LABEL} or {SET_ASIDE}"
+    return {reason: ungraded}
+
+
+def _unusual(read: LabelFile) -> list[str]:
+    """A warning of grades that the default scale has not, where nobody declared one: they count as they are."""
+    found = off_scale(read, GRADES)
+    if found is None:
+        return []
+    return [f"{read.path}:{found.line}: {found.problem}, and counts as it is; {found.remedy}"]
+
+
+def _apart(source: LabelSource, files: Collection[str]) -> LabelSource:
+    """A file of the command line is independent of the workspace's labeler of the same name."""
+    return replace(
+        source, members=frozenset(f"pool.yaml's {name}" if name in files else name for name in source.members)
+    )
+
+
+def coverage(gathered: Gathered) -> dict[str, tuple[int, int]]:
+    """By labeler, of how many pairs of the pool it has a grade, and how many there are; without files that were
+    named on the command line, and those of a workspace whose pool is not built."""
+    config = gathered.config
+    if config is None:
+        return {}
+    stored = [source for source in gathered.sources if source.origin is None]
+    found = {source.name: (len(source.qrels), len(source.qrels) + source.ungraded) for source in stored}
+    filed = {one.name: set(_pairs_of(one.qrels)) for one in gathered.sources if one.name in config.labels.files}
+    if not filed:
+        return found
+    try:
+        from quati_pool.labels.labelers import workspace_pool
+
+        path = gathered.pool or workspace_pool(config)
+    except InputError:
+        return found
+    pairs = [(pair.query_id, pair.doc_id) for block in read_pool(path) for pair in block]
+    return found | {name: (sum(pair in graded for pair in pairs), len(pairs)) for name, graded in filed.items()}
+
+
+def shared_members(a: LabelSource, b: LabelSource) -> tuple[str, ...]:
+    """Whose grades are in both labelers', by name, as a member's are in its panel's."""
+    return tuple(sorted((a.members or {a.name}) & (b.members or {b.name})))
+
+
+def _pairs_of(qrels: Qrels) -> Iterator[tuple[str, str]]:
+    query_ids, doc_ids = qrels.queries.decode(qrels.query), qrels.docs.decode(qrels.doc)
+    return zip(query_ids.to_pylist(), doc_ids.to_pylist(), strict=True)
+
+
+def _queries(config: PoolConfig) -> dict[str, str]:
+    """The texts of the workspace's queries by id; none where there is no file of them."""
+    there = (config.folder / config.queries.path).exists()
+    return {query.query_id: query.query for query in load_queries(config).queries} if there else {}
+
+
+@contextmanager
+def _one_state(config: PoolConfig, store: Store | None) -> Iterator[Store]:
+    """A store in one state of it: that which is open, in the state of whoever opened it, or one opened here."""
+    from quati_pool.store.database import Store
+
+    if store is not None:
+        yield store
+    else:
+        with Store.open(config.labels.url, config.folder) as opened, opened.snapshot():
+            yield opened
+
+
+def _scale_of(qrels: Iterable[Qrels]) -> dict[int, str]:
+    """All grades that occur, and 0."""
+    grades = np.unique(np.concatenate([[0], *(one.relevance for one in qrels)]))
+    return {int(grade): GRADES.get(int(grade), str(grade)) for grade in grades}
+
+
+def from_store(
+    grading: Grading, names: Sequence[str] = (), without: Collection[str] = ()
+) -> tuple[list[LabelSource], dict[str, str]]:
+    """The grades of the pool's pairs by judges, assessors and panels: those named, which must be there, or
+    all that graded anything, but those of ``without``; and why a labeler was left out."""
+    from quati_pool.commands.export.qrels import as_qrels, nothing_graded
+    from quati_pool.labels.derived import members
+    from quati_pool.labels.main_labeler import grader
+
+    labelers: list[Labeler] = []
+    problems = {}
+    left_out = {*grading.config.labels.files, *without}
+    for name in names or [name for name in grading.names if name not in left_out]:
+        try:
+            labelers.append(grading.labeler(name))
+        except (ConfigError, InputError) as error:
+            if names:
+                raise
+            problems[name] = str(error)
+    columns = {labeler.name: _Column() for labeler in labelers}
+    if labelers:
+        for chunk in grading.pairs():
+            for labeler in labelers:
+                columns[labeler.name].add(labeler.graded(chunk))
+    found = []
+    for labeler in labelers:
+        column = columns[labeler.name]
+        if not column.graded and names:
+            raise nothing_graded(labeler.name, labeler.kind)
+        if column.graded:
+            qrels = as_qrels(column.graded)
+            told = (labeler.name, labeler.kind, qrels, labeler.version, None, column.lacking, column.revealed)
+            found.append(LabelSource(*told, members(labeler), grader(labeler)))
+    return found, problems
+
+
+class _Column:
+    """One labeler's grades of the pool, as they come in."""
+
+    def __init__(self) -> None:
+        self.graded: list[Graded] = []
+        self.lacking: Counter[str] = Counter()
+        self.revealed = 0
+
+    def add(self, some: Sequence[Graded]) -> None:
+        for one in some:
+            if one.relevance is None:
+                self.lacking[NEVER_ASKED if one.status is None else one.status.value] += 1
+            else:
+                self.graded.append(one)
+                self.revealed += one.revealed

@@ -1,0 +1,148 @@
+"""Rows with equal keys, wherever they lie: each but the first of them, and that first one.
+
+The keys stay on disk. The range of a key's first column is cut in parts of about two million rows, and a task
+takes one part out of all shards, so that its memory (some 50 bytes a row) does not grow with the corpus. A task
+reads the first column of every row to find its own: 20 million rows are ten tasks that read 160 MB each. What
+a task finds is a file in the folder of the bench, and is not done again when a killed command is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.preparation.base import Array, Bench
+from quati_pool.preparation.deduplication import part_files
+from quati_pool.preparation.deduplication.comparison_arrays import read_keys
+from quati_pool.records import Int
+
+PART_ROWS = 2_000_000
+"""About how many rows a task takes."""
+
+_READ_ROWS = 1 << 20
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Equals(NamedTuple):
+    """Rows that equal an earlier one, ascending, and the first that they equal; columns of shape (n,)."""
+
+    shard: Int
+    row: Int
+    kept_shard: Int
+    kept_row: Int
+
+
+class _Part(NamedTuple):
+    """What one task does: the rows whose first column lies in the ``number``-th of ``parts`` equal ranges."""
+
+    shards: tuple[Path, ...]
+    names: tuple[str, ...]
+    number: int
+    parts: int
+    file: Path
+
+
+def equal_rows(
+    shards: Sequence[Path],
+    rows: Sequence[int],
+    bench: Bench,
+    names: Sequence[str] = ("hi", "lo"),
+    label: str = "equal",
+) -> Equals:
+    """The rows whose keys an earlier row has, in the order of shards and rows.
+
+    Two rows are equal where all the columns ``names`` of their keys are, each of shape (n,); a row of zeros alone
+    equals none. The first column must be a hash of 64 bits, so that its ranges are about equally full. ``label``
+    tells searches in one bench apart.
+    """
+    total = sum(rows)
+    parts = part_count(total)
+    tasks = [
+        _Part(tuple(shards), tuple(names), number, parts, bench.folder / f"{label}-{number}-of-{parts}.npy")
+        for number in range(parts)
+    ]
+    bench.run(_search, [task for task in tasks if not task.file.exists()])
+    pairs = np.concatenate([np.load(task.file) for task in tasks])
+    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+    return Equals(*located(pairs[:, 0], rows), *located(pairs[:, 1], rows))
+
+
+def part_count(rows: int) -> int:
+    """In how many parts so many rows are searched."""
+    return max(1, -(-rows // PART_ROWS))
+
+
+def located(positions: Int, rows: Sequence[int]) -> tuple[Int, Int]:
+    """Shard and row of positions, which count the rows of all shards from 0."""
+    starts = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
+    shard = np.searchsorted(starts, positions, side="right") - 1
+    return shard.astype(np.int64), positions - starts[shard]
+
+
+def part_of(shards: Sequence[Path], names: Sequence[str], number: int, parts: int) -> tuple[list[Array], Int]:
+    """The columns of the rows of one part, and their positions, ascending.
+
+    Shards are opened one after the other: thousands of them at once would exhaust the open files of a process.
+    """
+    columns: list[list[Array]] = [[np.empty(0, dtype=np.uint64)] for _ in names]
+    positions = [np.empty(0, dtype=np.int64)]
+    start = 0
+    for keys, count in _blocks(shards, names):
+        first = keys[0]
+        mine = (((first >> np.uint64(32)) * np.uint64(parts)) >> np.uint64(32)) == np.uint64(number)
+        places = np.flatnonzero(mine)
+        some = np.any([key[places] != 0 for key in keys], axis=0)
+        places = places[some]
+        for column, key in zip(columns, keys, strict=True):
+            column.append(key[places])
+        positions.append(places + start)
+        start += count
+    return [np.concatenate(column) for column in columns], np.concatenate(positions)
+
+
+def _blocks(shards: Sequence[Path], names: Sequence[str]) -> Iterator[tuple[list[Array], int]]:
+    for shard in shards:
+        keys = read_keys(shard, names)
+        if not keys:
+            continue
+        count = len(keys[names[0]])
+        for start in range(0, count, _READ_ROWS):
+            block = [np.asarray(keys[name][start : start + _READ_ROWS]) for name in names]
+            yield block, len(block[0])
+
+
+def _search(task: _Part) -> None:
+    columns, positions = part_of(task.shards, task.names, task.number, task.parts)
+    for column in range(len(columns)):
+        # Most rows are alone with their first column already, and need not be sorted by the others.
+        order = np.lexsort(columns[column::-1])
+        shared = _in_runs([key[order] for key in columns[: column + 1]])
+        rows = np.sort(order[shared])
+        columns = [key[rows] for key in columns]
+        positions = positions[rows]
+    order = np.lexsort(columns[::-1])
+    found = positions[order]
+    begins = starts_of_runs([key[order] for key in columns])
+    firsts = np.maximum.accumulate(np.where(begins, np.arange(len(found)), 0))
+    part_files.save(task.file, np.stack([found[~begins], found[firsts[~begins]]], axis=1))
+
+
+def starts_of_runs(columns: Sequence[Array]) -> Mask:
+    """Whether each row of sorted columns differs from the one before; shape (n,)."""
+    begins = np.zeros(len(columns[0]), dtype=np.bool_)
+    begins[:1] = True
+    for column in columns:
+        begins[1:] |= column[1:] != column[:-1]
+    return begins
+
+
+def _in_runs(columns: Sequence[Array]) -> Mask:
+    """Whether each row of sorted columns equals the one before or after."""
+    begins = starts_of_runs(columns)
+    alone: Mask = begins & np.append(begins[1:], True)
+    return ~alone

@@ -1,0 +1,185 @@
+"""Workers that are processes of this machine.
+
+Each is a fresh interpreter (never a fork, which breaks the threads of pyarrow and torch) with pipes of its
+own, so that it is known which task a worker took with it when it died. Workers end by themselves when the
+driver does, however that ended. Nothing that they print is shown; of a worker that died its last line is told.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+
+from quati_pool.processes.base import (
+    DEATHS,
+    IDLE_SECONDS,
+    A,
+    Engine,
+    R,
+    check_workers,
+    has_failed,
+    lost,
+    pack_call,
+    stopped,
+    unpack_outcome,
+)
+from quati_pool.processes.child import Child, ChildEnded
+from quati_pool.processes.worker import serve
+
+
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class LocalEngine(Engine):
+    """``workers`` processes; by default as many as there are usable cores."""
+
+    def __init__(self, workers: int | None = None) -> None:
+        check_workers(workers)
+        self.workers = workers or usable_cores()
+        self._free: deque[Child] = deque()
+        self._running: list[_Work] = []
+
+    def run(
+        self,
+        function: Callable[[A], R],
+        tasks: Sequence[A],
+        name: Callable[[A], str],
+        idle: Callable[[], None] = lambda: None,
+    ) -> Iterator[tuple[int, R]]:
+        work = _Work(lambda place: pack_call(function, tasks[place]), len(tasks), self._free)
+        self._running.append(work)
+        try:
+            work.start(min(self.workers, len(tasks)))
+            for _ in tasks:
+                place, outcome = work.next_outcome(idle)
+                if isinstance(outcome, ChildEnded):
+                    raise lost(name(tasks[place]), str(outcome))
+                if isinstance(outcome, BaseException):
+                    raise outcome
+                yield place, unpack_outcome(outcome)
+        finally:
+            work.stop()
+            self._running.remove(work)
+
+    def close(self) -> None:
+        for work in self._running:
+            work.stop()
+        while self._free:
+            self._free.pop().close()
+
+
+class _Work:
+    """The tasks of one ``run``, by their places, and the threads of the driver that lead workers through them."""
+
+    def __init__(self, call: Callable[[int], bytes], tasks: int, free: deque[Child]) -> None:
+        self._call = call
+        self._waiting = deque(range(tasks))
+        self._free = free
+        self._deaths: Counter[int] = Counter()
+        self._busy: set[Child] = set()
+        self._stopped = False
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._outcomes: queue.SimpleQueue[tuple[int, bytes | BaseException]] = queue.SimpleQueue()
+        self._idle_at = time.monotonic() + IDLE_SECONDS
+
+    def start(self, workers: int) -> None:
+        for _ in range(workers):
+            thread = threading.Thread(target=self._lead, daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def next_outcome(self, idle: Callable[[], None]) -> tuple[int, bytes | BaseException]:
+        while True:
+            try:
+                return self._outcomes.get(timeout=max(0.0, self._idle_at - time.monotonic()))
+            except queue.Empty:
+                idle()
+                self._idle_at = time.monotonic() + IDLE_SECONDS
+
+    def stop(self) -> None:
+        """No further task is begun, and workers in the middle of one are killed."""
+        with self._lock:
+            self._stopped = True
+            for worker in self._busy:
+                worker.kill()
+        for thread in self._threads:
+            thread.join()
+        self._outcomes.put((0, stopped()))
+
+    def _lead(self) -> None:
+        """Gives a worker one task after the other, and another worker where that one died."""
+        worker: Child | None = None
+        while (place := self._next_place()) is not None:
+            try:
+                worker = worker or self._free_worker() or Child(serve)
+                outcome = self._done(worker, place)
+            except ChildEnded as death:
+                worker = None
+                self._note_death(place, death)
+            except BaseException as error:
+                if worker:
+                    # Half a message may be in its pipes, as where memory ran out here.
+                    worker.kill()
+                    worker.close()
+                    worker = None
+                self._begin_no_more()
+                self._outcomes.put((place, error))
+            else:
+                if has_failed(outcome):
+                    self._begin_no_more()
+                self._outcomes.put((place, outcome))
+        if worker:
+            self._free.append(worker)
+
+    def _begin_no_more(self) -> None:
+        with self._lock:
+            self._stopped = True
+
+    def _next_place(self) -> int | None:
+        with self._lock:
+            return None if self._stopped or not self._waiting else self._waiting.popleft()
+
+    def _free_worker(self) -> Child | None:
+        while True:
+            try:
+                worker = self._free.popleft()
+            except IndexError:
+                return None
+            if worker.alive:
+                return worker
+            worker.close()
+
+    def _done(self, worker: Child, place: int) -> bytes:
+        call = self._call(place)
+        with self._lock:
+            if self._stopped:
+                worker.kill()
+            self._busy.add(worker)
+        try:
+            worker.send(call)
+            return worker.receive()
+        except ChildEnded:
+            worker.close()
+            raise
+        finally:
+            with self._lock:
+                self._busy.remove(worker)
+
+    def _note_death(self, place: int, death: ChildEnded) -> None:
+        """The task is begun again after all others: where memory was short, it then shares it with fewer."""
+        with self._lock:
+            self._deaths[place] += 1
+            if self._deaths[place] < DEATHS:
+                self._waiting.append(place)
+                return
+            self._stopped = True
+        self._outcomes.put((place, death))

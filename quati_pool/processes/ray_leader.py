@@ -1,0 +1,168 @@
+"""The process that speaks with Ray for ``RayEngine``.
+
+Ray takes a process over: it prints, sets signal handlers and environment variables, allows one cluster, and
+ends the process where its own parts fail. So it gets one of its own. This one ends, and with it all that it
+started, when its messages end.
+
+Messages are (number, call) to begin a task and (number, None) to stop it; answers (number, outcome) or
+(number, Lost). The first message holds the settings, and the first answer is the number of
+the cluster's CPUs or the fault.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from quati_pool.processes.child import receive, send
+
+_STORE_BYTES = 100_000_000
+_LONGEST_FOLDER = 40
+"""Ray makes sockets below its folder, whose whole paths may have 107 bytes."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """``environment`` is for the workers of a cluster that is there already; those of our own inherit it."""
+
+    address: str | None
+    workers: int | None
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A task that has no outcome: why, and whether it may be begun ``again``."""
+
+    how: str
+    again: bool
+
+
+def serve(messages: BinaryIO, answers: BinaryIO) -> None:
+    """Hands tasks to Ray until ``messages`` ends."""
+    settings: Settings = pickle.loads(receive(messages))
+    folder = None if settings.address else _folder()
+    try:
+        try:
+            ray: Any = import_module("ray")
+            _connect(ray, settings, folder)
+            cpus = ray.cluster_resources().get("CPU", 0)
+        except Exception as error:
+            send(answers, pickle.dumps(_line(error)))
+            return
+        send(answers, pickle.dumps(int(cpus)))
+        _Tasks(ray, answers).lead(messages)
+        ray.shutdown()
+    finally:
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder() -> Path:
+    parent = tempfile.gettempdir()
+    if len(parent) > _LONGEST_FOLDER and Path("/tmp").is_dir():
+        parent = "/tmp"
+    return Path(tempfile.mkdtemp(prefix="quati-ray-", dir=parent))
+
+
+def _connect(ray: Any, settings: Settings, folder: Path | None) -> None:
+    if folder is None:
+        ray.init(
+            settings.address,
+            logging_level="ERROR",
+            log_to_driver=False,
+            runtime_env={"env_vars": dict(settings.environment)} if settings.environment else None,
+        )
+        return
+    ray.init(
+        "local",
+        num_cpus=settings.workers,
+        object_store_memory=_STORE_BYTES,
+        include_dashboard=False,
+        logging_level="ERROR",
+        log_to_driver=False,
+        _temp_dir=str(folder),
+    )
+
+
+class _Tasks:
+    """The tasks that Ray is at."""
+
+    def __init__(self, ray: Any, answers: BinaryIO) -> None:
+        self._ray = ray
+        self._answers = answers
+        self._lock = threading.Lock()
+        self._running: dict[int, Any] = {}
+        # Deaths are counted by the engine.
+        self._begin = ray.remote(num_cpus=1, max_retries=0)(_carried())
+
+    def lead(self, messages: BinaryIO) -> None:
+        with contextlib.suppress(EOFError):
+            while True:
+                number, call = pickle.loads(receive(messages))
+                if call is None:
+                    self._stop(number)
+                else:
+                    self._start(number, call)
+        for number in list(self._running):
+            self._stop(number)
+
+    def _start(self, number: int, call: bytes) -> None:
+        task = self._begin.remote(sys.path, call)
+        with self._lock:
+            self._running[number] = task
+        task.future().add_done_callback(lambda future: self._answer(number, future))
+
+    def _stop(self, number: int) -> None:
+        with self._lock:
+            task = self._running.get(number)
+        if task is not None:
+            self._ray.cancel(task, force=True)
+
+    def _answer(self, number: int, future: Future[bytes]) -> None:
+        error = future.exception()
+        answer = future.result() if error is None else self._lost(error)
+        with self._lock, contextlib.suppress(BrokenPipeError):
+            del self._running[number]
+            send(self._answers, pickle.dumps((number, answer)))
+
+    def _lost(self, error: BaseException) -> Lost:
+        # What a task raises is its outcome; so this befell the worker before.
+        if isinstance(error, self._ray.exceptions.RayTaskError):
+            return Lost(
+                f"a worker of the cluster fails ({_line(error.cause)}): install this quati-pool on all nodes", False
+            )
+        if isinstance(error, self._ray.exceptions.RuntimeEnvSetupError):
+            return Lost(f"a worker of the cluster cannot be set up ({_line(error)}): mend that and run it again", False)
+        return Lost(f"Ray says {_line(error)}", True)
+
+
+def _line(error: BaseException) -> str:
+    """An error in one line: its first sentence."""
+    first = next((line for line in str(error).splitlines() if line.strip()), "")
+    return f"{type(error).__name__}: {first.strip().partition('. ')[0]}"
+
+
+def _carried() -> Callable[[list[str], bytes], bytes]:
+    """What a worker does with a task, as a function that travels whole: to find this package, a worker needs
+    the driver's path first."""
+
+    def begin(path: list[str], call: bytes) -> bytes:
+        import sys
+
+        sys.path.extend(folder for folder in path if folder not in sys.path)
+        from quati_pool.processes.base import perform
+
+        return perform(call)
+
+    return begin

@@ -1,0 +1,69 @@
+"""Where a workspace keeps long work: vectors of a corpus, scores of many pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quati_pool.corpus.store import CorpusStore
+from quati_pool.files.artifacts import Counts, digest, stale
+from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.inputs import Corpus
+from quati_pool.project.workspace import Workspace
+from quati_pool.retrieval.base import Context
+from quati_pool.retrieval.shards import Shards
+
+
+@dataclass
+class BuildContext(Context):
+    """The context of a build: long work lies in the workspace's cache. ``forced``: what is finished is made
+    anew, unless it was paid for."""
+
+    maker: Maker = field(kw_only=True)
+    corpora: Sequence[Corpus] = field(kw_only=True)
+    forced: bool = field(default=False, kw_only=True)
+
+    def grow(
+        self,
+        corpus: CorpusStore,
+        name: str,
+        key: Mapping[str, Any],
+        fill: Callable[[Path], Counts],
+        *,
+        unit: str = "passages",
+        paid: bool = False,
+    ) -> Path:
+        path, whole = self._kept_at(corpus, name, key)
+        listener, outer = self.maker.listener, self.progress
+
+        def go_on(folder: Path) -> Counts:
+            done = Shards(folder)
+            if done.passages:
+                listener.say(f"encoding {path.name}: goes on after {done.passages:,} {unit} in {done.shards:,} shards")
+            self.progress = lambda done, total: listener.progress(f"encoding {name}: {unit}", done, total)
+            try:
+                return fill(folder)
+            finally:
+                self.progress = outer
+
+        force = self.forced and not paid
+        self.maker.ensure(f"encoding {path.name}", path, whole, go_on, growing=True, force=force)
+        return path
+
+    def grown(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
+        path, whole = self._kept_at(corpus, name, key)
+        return path if stale(path, whole) is None else None
+
+    def _kept_at(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
+        fingerprint = next(known.fingerprint for known in self.corpora if known.store is corpus)
+        return growing_place(self.maker.workspace, name, fingerprint, key)
+
+
+def growing_place(
+    workspace: Workspace, name: str, fingerprint: str, key: Mapping[str, Any]
+) -> tuple[Path, dict[str, Any]]:
+    """Where long work on the corpus of this fingerprint lies, and the whole key under which it is kept."""
+    whole = {"name": name, "corpus": fingerprint, **key}
+    return workspace.growing(name, digest(whole)), whole

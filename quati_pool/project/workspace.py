@@ -1,0 +1,119 @@
+"""Every path of a workspace, named once, and what is known of the files in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from quati_pool.errors import InputError
+from quati_pool.files.artifacts import file_digest
+
+
+class Workspace:
+    """The folder of a ``pool.yaml``; what the tool makes lies beside it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def made(self, path: Path) -> bool:
+        """Whether a path is of what the tool makes, which no pattern for inputs means."""
+        parts = Path(os.path.relpath(path, self.folder)).parts
+        return parts[0] in ("runs", "qrels", "reports", "exports", "cache") or parts == (self.pool.name,)
+
+    def run(self, run_tag: str) -> Path:
+        return self.folder / "runs" / f"{run_tag}.trec.gz"
+
+    @property
+    def pool(self) -> Path:
+        return self.folder / "pool.jsonl.gz"
+
+    def qrels(self, labeler: str) -> Path:
+        return self.folder / "qrels" / f"{labeler}.qrels"
+
+    def report(self, name: str) -> Path:
+        return self.folder / "reports" / name
+
+    def export(self, format_name: str) -> Path:
+        return self.folder / "exports" / format_name
+
+    def corpus(self, fingerprint: str) -> Path:
+        return self.folder / "cache" / "corpus" / fingerprint[:16]
+
+    def index(self, engine: str, fingerprint: str) -> Path:
+        return self.folder / "cache" / "indexes" / f"{engine}-{fingerprint[:16]}"
+
+    def growing(self, engine: str, fingerprint: str) -> Path:
+        """Vectors of a corpus and other long work, which an interrupted build goes on with."""
+        return self.folder / "cache" / "encodings" / f"{engine}-{fingerprint[:16]}"
+
+    def candidates(self, run_tag: str) -> Path:
+        """A run deeper than ``run_depth``, for a reranker or a fusion."""
+        return self.folder / "cache" / "candidates" / f"{run_tag}.trec.gz"
+
+    def shown(self, fingerprint: str) -> Path:
+        """What a judge is shown of each pair of a pool, as hashes."""
+        return self.folder / "cache" / "shown" / f"{fingerprint[:16]}.arrow"
+
+    def frame(self, fingerprint: str) -> Path:
+        """The pairs of a pool as people are shown them."""
+        return self.folder / "cache" / "frames" / f"{fingerprint[:16]}.arrow"
+
+    @property
+    def batches(self) -> Path:
+        """Where the files of batches wait to be sent."""
+        return self.folder / "cache" / "batches"
+
+    def lock(self, name: str) -> Path:
+        return self.folder / "cache" / "locks" / f"{name}.lock"
+
+    def input_digest(self, path: Path) -> str:
+        """The SHA-256 of an input file, remembered by its size and modification time.
+
+        A file changed within the last two seconds is hashed anew next time: it could change again
+        without its time changing.
+        """
+        memory = self.folder / "cache" / "hashes.json"
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            raise InputError(path, None, "there is no such file; check the path") from None
+        if path.is_dir():
+            raise InputError(path, None, "is a folder; expected a file, or a glob such as folder/*.jsonl")
+        name = os.path.relpath(path, self.folder)
+        entry = _read(memory).get(name)
+        if isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]:
+            return str(entry[2])
+        digest = self._hashed(path)
+        if time.time_ns() - status.st_mtime_ns > 2_000_000_000:
+            self._remember(memory, name, [status.st_size, status.st_mtime_ns, digest])
+        return digest
+
+    def _hashed(self, path: Path) -> str:
+        return file_digest(path)
+
+    def _remember(self, memory: Path, name: str, entry: list[Any]) -> None:
+        lock = self.lock(memory.stem)
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(lock):
+            known = {**_read(memory), name: entry}
+            partial = memory.with_name(f".partial-{memory.name}")
+            try:
+                partial.write_text(json.dumps(known, indent=1), encoding="utf-8")
+                os.replace(partial, memory)
+            except BaseException:
+                partial.unlink(missing_ok=True)
+                raise
+
+
+def _read(memory: Path) -> dict[str, Any]:
+    """What the file remembers; nothing where it is missing or damaged."""
+    try:
+        known = json.loads(memory.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}

@@ -1,0 +1,190 @@
+"""Sets of answers against sets of right answers, as RoMQA measures them.
+
+Two golds: the right ones among a question's candidates, against all answers; and the complete answers, against
+the first k answers. Zhong, Shi, Yih, Zettlemoyer, "RoMQA: A Benchmark for Robust, Multi-evidence, Multi-answer
+Question Answering", Findings of EMNLP 2022, arXiv 2210.14353, and the evaluation script released with it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.files.problems import quoted
+from quati_pool.qa_benchmarks.base import Case, Row
+from quati_pool.stats.clusters import cluster_minima, cluster_sizes
+
+Values = npt.NDArray[np.float64]
+
+CUTOFFS: tuple[int | None, ...] = (1, 10, 100, None)
+"""Over how many of the first answers the complete gold is measured; None: all."""
+
+_PARTS = ("F1", "precision", "recall", "accuracy")
+_MEANS_WITHOUT_EMPTY = ("F1", "precision", "recall")
+
+NONE_ANSWERED = "no question was answered"
+NO_RIGHT_CANDIDATE = "no question that was answered has a right candidate"
+NO_COMPLETE_ANSWER = "no question that was answered has a complete answer with a name"
+
+
+def _names() -> tuple[str, ...]:
+    complete = [
+        f"P@{k}" if k and part == "precision" else f"complete {part}" + (f"@{k}" if k else "")
+        for k in CUTOFFS
+        for part in _PARTS
+    ]
+    return (*_PARTS, *complete)
+
+
+MEASURES = _names()
+"""Every measure without its cluster minimum, which is ``cluster_min <measure>``."""
+
+
+class Key(NamedTuple):
+    """A question's cluster and its right answers: those among its candidates, and all."""
+
+    cluster_id: str
+    candidates: frozenset[str]
+    complete: frozenset[str]
+
+
+class Parts(NamedTuple):
+    """Agreement of two sets, each from 0 to 1."""
+
+    f1: float
+    precision: float
+    recall: float
+    accuracy: float
+
+
+def compared(answers: Iterable[str], gold: frozenset[str]) -> Parts:
+    """Precision |P∩G| / max(1, |P|), recall |P∩G| / max(1, |G|), their harmonic mean (0 where both are 0), and
+    accuracy: 1 where the sets are the same, two empty ones too, whose other figures are 0."""
+    given = frozenset(answers)
+    common = len(given & gold)
+    precision, recall = common / max(1, len(given)), common / max(1, len(gold))
+    f1 = 2 * precision * recall / (precision + recall) if common else 0.0
+    return Parts(f1, precision, recall, float(given == gold))
+
+
+def distinct(value: Any) -> tuple[str, ...]:
+    """A list of texts, best first, each once. Raises ValueError for anything else."""
+    if not isinstance(value, (list, tuple)):
+        written = quoted(json.dumps(value, ensure_ascii=False))
+        raise ValueError(f"the answer is {written}, no list; expected a list of texts, best first")
+    for place, text in enumerate(value, 1):
+        if not isinstance(text, str):
+            raise ValueError(f"answer {place} of the list is {quoted(str(text))}, no text; expected a list of texts")
+    return tuple(dict.fromkeys(value))
+
+
+def _columns(answers: Sequence[str], key: Key) -> list[float]:
+    """The measures of one question in the order of MEASURES, from 0 to 1."""
+    found = [*compared(answers, key.candidates)]
+    for k in CUTOFFS:
+        found += compared(answers[:k], key.complete)
+    return found
+
+
+def _best(key: Key) -> list[float]:
+    """What the best possible answers would reach: each gold in full, cut at k where it is longer."""
+    found = [*compared(key.candidates, key.candidates)]
+    for k in CUTOFFS:
+        found += compared(sorted(key.complete)[:k], key.complete)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Means over questions and over the minima of their clusters, in percent."""
+
+    measures: Mapping[str, float | None]
+    undefined: Mapping[str, str]
+    clusters: int
+    single: int
+    """How many clusters have one question."""
+
+
+def measured(answers: Sequence[Sequence[str]], keys: Sequence[Key]) -> Measured:
+    """All MEASURES and their cluster minima (the worst question of each cluster, averaged over clusters), in
+    percent; the released script gives shares from 0 to 1.
+
+    As that script does, the means of F1, precision and recall leave out the questions whose gold is empty or
+    holds the empty text alone; the mean accuracy and all minima keep them. Against an empty gold F1, precision
+    and recall are 0.
+    """
+    return _over([_columns(given, key) for given, key in zip(answers, keys, strict=True)], keys)
+
+
+def _over(columns: Sequence[Sequence[float]], keys: Sequence[Key]) -> Measured:
+    if not keys:
+        names = [name for measure in MEASURES for name in (measure, f"cluster_min {measure}")]
+        return Measured(dict.fromkeys(names), dict.fromkeys(names, NONE_ANSWERED), 0, 0)
+    values: Values = 100 * np.array(columns, dtype=np.float64).T
+    codes: dict[str, int] = {}
+    clusters = np.array([codes.setdefault(key.cluster_id, len(codes)) for key in keys], dtype=np.int64)
+    minima, sizes = cluster_minima(values, clusters), cluster_sizes(clusters)
+    held = {
+        True: np.array([not _empty(key.candidates) for key in keys]),
+        False: np.array([not _empty(key.complete) for key in keys]),
+    }
+    measures: dict[str, float | None] = {}
+    undefined: dict[str, str] = {}
+    for place, name in enumerate(MEASURES):
+        of_candidates = place < len(_PARTS)
+        kept = held[of_candidates] if _PARTS[place % len(_PARTS)] in _MEANS_WITHOUT_EMPTY else np.ones(len(keys), bool)
+        measures[name] = _mean(values[place, kept]) if kept.any() else None
+        measures[f"cluster_min {name}"] = _mean(minima[place])
+        if not kept.any():
+            undefined[name] = NO_RIGHT_CANDIDATE if of_candidates else NO_COMPLETE_ANSWER
+    return Measured(measures, undefined, len(sizes), int((sizes == 1).sum()))
+
+
+def _mean(values: Values) -> float:
+    """The same to the last bit in whatever order the questions stand."""
+    return math.fsum(values) / len(values)
+
+
+def _empty(gold: frozenset[str]) -> bool:
+    return not gold or gold == {""}
+
+
+def set_row(
+    system: str, case: Case, keys: Mapping[str, Key], answers: Mapping[str, Sequence[str]], first: Sequence[str]
+) -> Row:
+    """The row of one system over the questions it answered, in percent; ``first`` names the measures that come
+    first, the others follow in the order of MEASURES, each before its cluster minimum.
+
+    ``bounds`` say what each measure would be over all questions with the unanswered ones wrong in everything,
+    and with them as right as the first k answers can be.
+    """
+    answered = [question_id for question_id in keys if question_id in answers]
+    absent = [key for question_id, key in keys.items() if question_id not in answers]
+    known = [keys[question_id] for question_id in answered]
+    columns = [_columns(answers[question_id], keys[question_id]) for question_id in answered]
+    found = _over(columns, known)
+    names = dict.fromkeys([*first, *found.measures])
+    bounds = {}
+    if absent:
+        low = _over([*columns, *([0.0] * len(MEASURES) for _ in absent)], [*known, *absent]).measures
+        high = _over([*columns, *map(_best, absent)], [*known, *absent]).measures
+        for name in names:
+            ends = low[name], high[name]
+            if ends[0] is not None and ends[1] is not None:
+                bounds[name] = (ends[0], ends[1])
+    return Row(
+        system,
+        case,
+        len(answered),
+        {name: found.measures[name] for name in names},
+        found.undefined,
+        len(absent),
+        bounds,
+        extra={"clusters": found.clusters, "single_query_clusters": found.single},
+    )

@@ -1,0 +1,326 @@
+"""What multiple-choice answerers should do on questions that were made easier, or cannot be answered.
+
+Shah, Gupta and Roth, What do we expect from Multiple-choice QA Systems?, Findings of EMNLP 2020
+(arXiv 2011.10647): monotonicity (no worse where a wrong option is made even less likely), sanity (poor
+where the input is trivially insufficient), reading (poor without the texts that hold the answer).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.qa_benchmarks.base import AnswerTask, Case, Row
+from quati_pool.qa_benchmarks.loaders import CaseLoader, LoaderTask
+from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam, accuracy_row, drawn
+from quati_pool.stats.bootstrap import DRAWS, interval, multiplicities, summable
+from quati_pool.text.pluralize import counted
+
+Values = npt.NDArray[np.float64]
+
+ORIGINAL = "original"
+PERTURBED = "perturbed-incorrect-option"
+NO_OPTION = "no-option"
+NO_QUESTION = "no-question"
+NO_CONTEXT = "no-context"
+
+NOT_BELOW = "not below original"
+NOT_ABOVE = "not above chance"
+
+COPIES = 10
+"""How often the question stands in the context of the option that it replaces."""
+FEW = 30
+"""With fewer questions a percentile interval is rough, and the row says so."""
+
+# Means over resamples carry rounding errors; a difference below this is none.
+_DIGITS = 9
+
+
+class Setting(NamedTuple):
+    """A perturbation, the expectation it tests, and which way accuracy should go."""
+
+    name: str
+    expectation: str
+    expected: str
+
+
+SETTINGS = (
+    Setting(PERTURBED, "monotonicity", NOT_BELOW),
+    Setting(NO_OPTION, "sanity", NOT_ABOVE),
+    Setting(NO_QUESTION, "sanity", NOT_ABOVE),
+    Setting(NO_CONTEXT, "reading", NOT_ABOVE),
+)
+EXPECTATIONS = ("monotonicity", "sanity", "reading")
+
+
+def perturbed(question: MultipleChoice, setting: str, seed: int) -> MultipleChoice | None:
+    """The question in one setting, under the id ``<id>#<setting>`` (the original keeps its own); None where
+    the setting does not apply to it.
+
+    - ``perturbed-incorrect-option``: one wrong option, drawn by seed and id, becomes the question, and its
+      own context ten copies of the question; a context that the options share stays as it is.
+    - ``no-option``: all options empty, their contexts kept. Only where each option has a context of its own:
+      with a shared one nothing would tell the options apart.
+    - ``no-question``: the question empty.
+    - ``no-context``: all contexts empty. Only where there are contexts.
+    """
+    if setting == ORIGINAL:
+        return question
+    read = any(context.strip() for context in question.contexts)
+    id_ = f"{question.id}#{setting}"
+    if setting == PERTURBED and question.gold is not None and question.question.strip():
+        wrong = question.labels.index(drawn_wrong(question, seed))
+        options = _with(question.options, wrong, question.question)
+        contexts = question.contexts
+        if question.own_contexts:
+            contexts = _with(contexts, wrong, " ".join([question.question] * COPIES))
+        return replace(question, id=id_, options=options, contexts=contexts)
+    if setting == NO_OPTION and question.own_contexts and read:
+        return replace(question, id=id_, options=("",) * len(question.options))
+    if setting == NO_QUESTION and question.question.strip():
+        return replace(question, id=id_, question="")
+    if setting == NO_CONTEXT and read:
+        return replace(question, id=id_, contexts=("",) * len(question.contexts))
+    return None
+
+
+def drawn_wrong(question: MultipleChoice, seed: int) -> str:
+    """The label of the wrong option that ``perturbed-incorrect-option`` replaces."""
+    return drawn([label for label in question.labels if label != question.gold], seed, PERTURBED, question.id)
+
+
+class ExpectationExam(MultipleChoiceExam):
+    """The questions of one case in every setting that applies to them, for any answerer: an answer is a
+    label, by question and setting (``<id>`` and ``<id>#<setting>``).
+
+    The pick of ``random`` is drawn by that id, so each setting has a draw of its own; ``tf-idf`` has the term
+    weights of the original questions in every setting, and decides equal cosines as it does for the original.
+    Questions without a key are left out.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        questions: Sequence[MultipleChoice],
+        seed: int,
+        *,
+        notes: Sequence[str] = (),
+    ) -> None:
+        keyed = [question for question in questions if question.gold is not None]
+        self._seed_of_draws = seed
+        self._settings: dict[str, list[tuple[MultipleChoice, MultipleChoice]]] = {
+            name: [(one, made) for one in keyed if (made := perturbed(one, name, seed)) is not None]
+            for name in (ORIGINAL, *(setting.name for setting in SETTINGS))
+        }
+        asked = [made for pairs in self._settings.values() for _, made in pairs]
+        originals = {made.id: one.id for pairs in self._settings.values() for one, made in pairs}
+        told = [*notes, *_unkeyed(case, len(questions) - len(keyed)), *_inapplicable(case, keyed, self._settings)]
+        super().__init__(case, asked, seed, fitted_on=keyed, originals=originals, notes=told)
+
+    def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
+        """One row a setting that applies, ``original`` first: accuracy and chance in percent.
+
+        ``difference`` is in percentage points, from the original over the questions answered in both, or
+        from chance over those answered; ``interval`` is its paired 95 % percentile bootstrap interval over
+        questions (2,000 draws by seed). ``verdict``: ``fails`` where the whole interval lies on the side
+        that is not expected, ``holds`` where none of it does, else ``undecided``; ``undefined`` where there
+        is nothing to compare. The row of ``original`` has under ``expectations`` the verdict on each of the
+        three: it fails with one of its settings, holds (or is undefined) with all, and is else undecided.
+        """
+        first = self._row(system, ORIGINAL, answers)
+        rows = [self._compared(system, setting, answers) for setting in SETTINGS if self._settings[setting.name]]
+        extra = {**_NOTHING_EXPECTED, "expectations": _verdicts(rows)}
+        return [replace(first, extra=extra), *rows]
+
+    def files(self) -> Mapping[str, bytes]:
+        """For each question its settings and the label of the option that was replaced: what is needed to
+        make the same inputs for another answerer, whose predictions name ``<id>#<setting>``."""
+        settings: dict[str, list[str]] = {}
+        for name, pairs in self._settings.items():
+            for question, _ in pairs:
+                settings.setdefault(question.id, []).append(name)
+        lines = []
+        for question, _ in self._settings[ORIGINAL]:
+            line: dict[str, Any] = {"id": question.id, "settings": settings[question.id]}
+            if PERTURBED in settings[question.id]:
+                line["perturbed_option"] = drawn_wrong(question, self._seed_of_draws)
+            lines.append(json.dumps(line) + "\n")
+        name = "-".join(["expectations", *filter(None, self.case)])
+        return {f"{name}.jsonl": "".join(lines).encode()}
+
+    def _row(self, system: str, setting: str, answers: Mapping[str, Any]) -> Row:
+        name = f"{self.case.setting}/{setting}" if self.case.setting else setting
+        questions = [made for _, made in self._settings[setting]]
+        return accuracy_row(system, self.case._replace(setting=name), questions, answers)
+
+    def _compared(self, system: str, setting: Setting, answers: Mapping[str, Any]) -> Row:
+        row = self._row(system, setting.name, answers)
+        pairs = [(one, made) for one, made in self._settings[setting.name] if made.id in answers]
+        pairs.sort(key=lambda pair: pair[1].id)  # the draws are of places: the file's order must not move them
+        if setting.expected == NOT_BELOW:
+            pairs = [(one, made) for one, made in pairs if one.id in answers]
+            over = "original"
+        else:
+            over = "chance"
+        differences = np.array(
+            [
+                (answers[made.id] == one.gold) - (answers[one.id] == one.gold if over == "original" else one.chance)
+                for one, made in pairs
+            ],
+            dtype=np.float64,
+        )
+        given = any(answers[made.id] != self.EMPTY for _, made in pairs)
+        found = compare(differences, self._seed_of_draws) if given else _nothing(pairs, over)
+        extra = {
+            "expectation": setting.expectation,
+            "expected": setting.expected,
+            "difference": found.difference,
+            "interval": None if found.low is None or found.high is None else [found.low, found.high],
+            "verdict": found.verdict(setting.expected),
+        }
+        undefined = dict(row.undefined)
+        if found.reason:
+            undefined["difference" if found.difference is None else "interval"] = found.reason
+        notes = (f"fewer than {FEW} questions: the interval is rough",) if 1 < len(pairs) < FEW else ()
+        return replace(row, extra=extra, undefined=undefined, notes=notes)
+
+
+_NOTHING_EXPECTED = {"expectation": None, "expected": None, "difference": None, "interval": None, "verdict": None}
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A mean difference in percentage points and its interval; ``reason`` says why one is undefined."""
+
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str = ""
+
+    def verdict(self, expected: str) -> str:
+        """``fails``, ``holds``, ``undecided`` or ``undefined``, as ``ExpectationExam.rows`` says."""
+        if self.low is None or self.high is None:
+            return "undefined"
+        below, above = (self.low, self.high) if expected == NOT_BELOW else (-self.high, -self.low)
+        if above < 0:
+            return "fails"
+        return "holds" if below >= 0 else "undecided"
+
+
+def compare(differences: Values, seed: int) -> Compared:
+    """The mean of ``differences``, shape (questions,), in percentage points with its 95 % percentile
+    interval over resampled questions (Efron and Tibshirani 1993, chapter 13)."""
+    count = len(differences)
+    mean = _points(float(np.mean(differences)))
+    if count < 2:
+        return Compared(mean, reason="one question alone shows no spread")
+    resampled = summable(differences)
+    means = np.concatenate([block @ resampled for block in multiplicities(count, DRAWS, seed)]) / count
+    found = interval(means)
+    assert found.low is not None
+    assert found.high is not None
+    return Compared(mean, _points(found.low), _points(found.high))
+
+
+def _points(share: float) -> float:
+    return round(100 * share, _DIGITS) + 0.0  # no -0.0
+
+
+def _nothing(pairs: Sequence[object], over: str) -> Compared:
+    if pairs:
+        return Compared(None, reason="every answer is empty")
+    answered = "answered both here and in the original" if over == "original" else "answered"
+    return Compared(None, reason=f"no question was {answered}")
+
+
+def _verdicts(rows: Sequence[Row]) -> dict[str, str]:
+    """For each expectation the verdict over its settings."""
+    made = {}
+    for expectation in EXPECTATIONS:
+        found = [row.extra["verdict"] for row in rows if row.extra["expectation"] == expectation]
+        if not found:
+            made[expectation] = "does not apply"
+        elif "fails" in found:
+            made[expectation] = "fails"
+        else:
+            made[expectation] = found[0] if len(set(found)) == 1 else "undecided"
+    return made
+
+
+def _named(case: Case) -> str:
+    return " ".join(filter(None, [case.split, case.setting]))
+
+
+def _unkeyed(case: Case, count: int) -> list[str]:
+    if not count:
+        return []
+    return [f"{_named(case)}: {counted(count, 'question', 'questions')} without a released answer left out"]
+
+
+def _inapplicable(
+    case: Case,
+    questions: Sequence[MultipleChoice],
+    settings: Mapping[str, Sequence[tuple[MultipleChoice, MultipleChoice]]],
+) -> list[str]:
+    """Which settings do not apply to all questions, and why."""
+    made = []
+    shared = sum(len(question.contexts) == 1 for question in questions)
+    reasons = {
+        NO_OPTION: "it needs a context of its own for each option" + (", and here they share one" if shared else ""),
+        NO_QUESTION: "the question is empty",
+        PERTURBED: "the question is empty",
+        NO_CONTEXT: "there is no context",
+    }
+    for name, reason in reasons.items():
+        absent = len(questions) - len(settings[name])
+        if absent:
+            which = "any question" if absent == len(questions) else f"{absent:,} of {len(questions):,} questions"
+            made.append(f"{_named(case)}: {name} does not apply to {which} ({reason})")
+    if shared:
+        made.append(
+            f"{_named(case)}: {PERTURBED} replaces the option alone where the options share one context, which stays"
+        )
+    return made
+
+
+def _with(texts: Sequence[str], place: int, text: str) -> tuple[str, ...]:
+    return (*texts[:place], text, *texts[place + 1 :])
+
+
+class Loaded(NamedTuple):
+    """The questions of one case, and what a reader of the results should know about the files."""
+
+    questions: Sequence[MultipleChoice]
+    notes: Iterable[str] = ()
+
+
+class Loader(CaseLoader, Protocol):
+    """What reads a benchmark's released questions; its cases are those with released answers."""
+
+    def load(self, data: Path, case: Case) -> Loaded:
+        """The questions of one case."""
+
+
+class Expectations(LoaderTask[Loader], AnswerTask):
+    """The three expectations, over the questions that ``loader`` reads.
+
+    A row's setting is the perturbation, behind the case's own setting where it has one:
+    ``challenge/no-question``.
+    """
+
+    name = "expectations"
+    summary = (
+        "monotonicity, sanity and reading: accuracy on questions with a wrong option made less likely, "
+        "and without options, question or contexts"
+    )
+
+    def exam(self, data: Path, case: Case, seed: int) -> ExpectationExam:
+        """The case's questions in every setting."""
+        loaded = self._loader.load(data, case)
+        return ExpectationExam(case, loaded.questions, seed, notes=tuple(loaded.notes))

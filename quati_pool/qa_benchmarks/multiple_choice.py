@@ -1,0 +1,263 @@
+"""Multiple choice: questions with labelled options, what programs pick, what a model is asked, accuracy."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.problems import quoted
+from quati_pool.qa_benchmarks.asking import Asked, Form, listed, load_answer_prompt
+from quati_pool.qa_benchmarks.base import Case, Exam, Row
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Values = npt.NDArray[np.float64]
+
+NO_KEY = "none of its questions has a released answer"
+NONE_ANSWERED = "no question was answered"
+
+# Options compared at a time: a RACE article of 300 words makes 40 MB of 16,384 rows.
+_BLOCK = 16_384
+# Cosines that differ by less are equal: the order in which a product is summed moves the last digits.
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class MultipleChoice:
+    """One question; ``labels`` name its options as the file does, ``gold`` is the right one's (None where
+    it is not released).
+
+    ``contexts`` is empty (no context), one text (shared by the options) or one text for each option.
+    Raises ValueError (what is wrong; what was expected) where these do not fit together.
+    """
+
+    id: str
+    question: str
+    options: tuple[str, ...]
+    labels: tuple[str, ...]
+    gold: str | None
+    contexts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        count = len(self.options)
+        if count < 2:
+            raise ValueError(f"has {count or 'no'} option{'s' * (count != 1)}; expected two or more")
+        if len(self.labels) != count:
+            raise ValueError(f"has {len(self.labels)} labels for {count} options; expected one for each")
+        twice = sorted({label for label in self.labels if self.labels.count(label) > 1})
+        if twice:
+            raise ValueError(f"has two options labelled {quoted(twice[0])}; expected a label for each")
+        if self.gold is not None and self.gold not in self.labels:
+            raise ValueError(f"has the answer {quoted(self.gold)}; expected one of {', '.join(self.labels)}")
+        if len(self.contexts) not in (0, 1, count):
+            given = len(self.contexts)
+            raise ValueError(f"has {given} contexts for {count} options; expected none, one, or one for each")
+
+    @property
+    def own_contexts(self) -> bool:
+        """Whether each option has a context of its own."""
+        return len(self.contexts) > 1
+
+    @property
+    def chance(self) -> float:
+        """The share of right answers that guessing has."""
+        return 1 / len(self.options)
+
+
+class MultipleChoiceExam(Exam):
+    """Multiple-choice questions of one case. An answer is a label; the empty string is no option's.
+
+    Programs: ``random`` picks by a hash of seed, id and label, so a question's pick depends on no other
+    question and on no order. ``tf-idf`` picks the option whose words are nearest to its context: the TF-IDF
+    cosine of question and option together with the option's context (or the shared one); where no context
+    holds text, of option and question. Each distinct text of ``fitted_on`` (default: these questions) is
+    one document of the frequencies. Equal cosines, all of them zero included, are decided by the lowest
+    hash of id and label, which favours no position; the id is that of ``originals`` (by a question's id that of
+    the question it was made of) where it has one. The prompt is in the case's language.
+    """
+
+    EMPTY: ClassVar[Any] = ""
+
+    def __init__(
+        self,
+        case: Case,
+        questions: Sequence[MultipleChoice],
+        seed: int,
+        *,
+        fitted_on: Sequence[MultipleChoice] | None = None,
+        originals: Mapping[str, str] | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.case = case
+        self.questions = questions
+        self.notes = notes
+        self.by_id: Mapping[str, MultipleChoice] = {question.id: question for question in questions}
+        if len(self.by_id) < len(questions):
+            counts = Counter(question.id for question in questions)
+            raise QuatiPoolError(f"two questions have the id {quoted(counts.most_common(1)[0][0])}; rename one of them")
+        self.ids = tuple(self.by_id)
+        self._seed = seed
+        self._fitted_on = questions if fitted_on is None else fitted_on
+        self._originals = originals or {}
+
+    def programs(self) -> Mapping[str, Mapping[str, str]]:
+        """The answers of ``random`` and ``tf-idf``."""
+        return {"random": self._random(), "tf-idf": self._tf_idf()}
+
+    def asked(self, question_id: str) -> Asked:
+        """The question, its options by label and its context, through the prompt ``choose-<language>``."""
+        question = self.by_id[question_id]
+        options = listed(question.options, question.labels)
+        fields = {"question": question.question, "text": _text(question), "options": options}
+        return load_answer_prompt(f"choose-{self.case.language}").asked(fields, Form("choice", question.labels))
+
+    def prediction(self, question_id: str, value: Any) -> str:
+        """A label of the question's options, or an empty string, which is no answer and counts as wrong."""
+        labels = self.by_id[question_id].labels
+        if not isinstance(value, str):
+            written = json.dumps(value, ensure_ascii=False)
+            raise ValueError(f"is {quoted(written)}, no string; expected one of {', '.join(labels)} in quotes")
+        label = value.strip()
+        if label and label not in labels:
+            raise ValueError(f"is {quoted(label)}; expected one of {', '.join(labels)}")
+        return label
+
+    def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
+        """Accuracy and ``chance`` (the mean of 1 / options), in percent, over the questions that have an
+        answer and a key."""
+        return [accuracy_row(system, self.case, self.questions, answers)]
+
+    def _random(self) -> dict[str, str]:
+        return {question.id: drawn(question.labels, self._seed, question.id) for question in self.questions}
+
+    def _tf_idf(self) -> dict[str, str]:
+        similar = similarities(self.questions, self._fitted_on)
+        return {
+            one.id: _nearest(one, cosines, self._originals.get(one.id, one.id))
+            for one, cosines in zip(self.questions, similar, strict=True)
+        }
+
+
+def accuracy_row(
+    system: str,
+    case: Case,
+    questions: Sequence[MultipleChoice],
+    answers: Mapping[str, Any],
+    extra: Mapping[str, Any] | None = None,
+) -> Row:
+    """Accuracy and chance of the questions with a key, in percent; ``answers`` holds labels by id."""
+    keyed = [question for question in questions if question.gold is not None]
+    answered = [question for question in keyed if question.id in answers]
+    right = sum(answers[question.id] == question.gold for question in answered)
+    absent = len(keyed) - len(answered)
+    extra = extra or {}
+    if not answered:
+        why = NONE_ANSWERED if keyed else NO_KEY
+        undefined = {"accuracy": why, "chance": why}
+        bounds = {"accuracy": (0.0, 100.0)} if keyed else {}
+        return Row(system, case, 0, dict.fromkeys(undefined), undefined, absent, bounds, extra=extra)
+    measures = {
+        "accuracy": 100 * right / len(answered),
+        "chance": 100 * math.fsum(question.chance for question in answered) / len(answered),
+    }
+    bounds = {"accuracy": (100 * right / len(keyed), 100 * (right + absent) / len(keyed))} if absent else {}
+    return Row(system, case, len(answered), measures, unanswered=absent, bounds=bounds, extra=extra)
+
+
+def similarities(questions: Sequence[MultipleChoice], fitted_on: Sequence[MultipleChoice]) -> Iterator[Values]:
+    """For each question the TF-IDF cosines of its options, shape (options,): of question and option with
+    the option's context, or where no context holds text of option and question. Term weights are
+    tf · (ln((1 + N) / (1 + df)) + 1), N being the distinct texts of ``fitted_on`` (Pedregosa et al.,
+    JMLR 12, 2011, scikit-learn's smoothed form); any run of letters and digits is a term, lower-cased.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    texts = dict.fromkeys(text for question in fitted_on for text in _texts(question) if text)
+    vectorizer = TfidfVectorizer(token_pattern=r"(?u)\w+")
+    try:
+        vectorizer.fit(texts)
+    except ValueError:  # not one word in all the texts
+        for question in questions:
+            yield np.zeros(len(question.options))
+        return
+    for block in _blocks(questions):
+        left, right, places = _pairs(block)
+        cosine = _cosines(vectorizer.transform(left), vectorizer.transform(right), places)
+        yield from np.split(cosine, np.cumsum([len(question.options) for question in block])[:-1])
+
+
+def _cosines(left: csr_matrix, right: csr_matrix, places: list[int]) -> Values:
+    product = left.multiply(right[places])
+    cosines: Values = np.asarray(product.sum(axis=1)).ravel()
+    return cosines
+
+
+def _pairs(questions: Sequence[MultipleChoice]) -> tuple[list[str], list[str], list[int]]:
+    """Of each option the words that stand for it, all distinct texts compared with, and which is whose."""
+    left: list[str] = []
+    right: dict[str, int] = {}
+    places: list[int] = []
+    for question in questions:
+        in_context = any(context.strip() for context in question.contexts)
+        contexts = question.contexts if in_context else (question.question,)
+        if len(contexts) == 1:
+            contexts *= len(question.options)
+        for option, context in zip(question.options, contexts, strict=True):
+            left.append(f"{question.question} {option}" if in_context else option)
+            places.append(right.setdefault(context, len(right)))
+    return left, list(right), places
+
+
+def _blocks(questions: Sequence[MultipleChoice]) -> Iterator[list[MultipleChoice]]:
+    block: list[MultipleChoice] = []
+    options = 0
+    for question in questions:
+        block.append(question)
+        options += len(question.options)
+        if options >= _BLOCK:
+            yield block
+            block, options = [], 0
+    if block:
+        yield block
+
+
+def _texts(question: MultipleChoice) -> Iterator[str]:
+    yield question.question
+    yield from question.options
+    yield from question.contexts
+
+
+def _nearest(question: MultipleChoice, cosines: Values, id_: str) -> str:
+    best = np.round(cosines, _DIGITS)
+    tied = [label for label, value in zip(question.labels, best, strict=True) if value == best.max()]
+    return drawn(tied, id_)
+
+
+def drawn(labels: Sequence[str], *of: object) -> str:
+    """The label with the lowest hash of ``of`` and itself: each label is as likely as the others, and what
+    is drawn depends neither on their order nor on another draw."""
+    prefix = hashlib.blake2b(json.dumps(of).encode(), digest_size=16)
+
+    def hashed(label: str) -> bytes:
+        made = prefix.copy()
+        made.update(label.encode("utf-8", "surrogatepass"))
+        return made.digest()
+
+    return min(labels, key=hashed)
+
+
+def _text(question: MultipleChoice) -> str:
+    """The context as a model reads it: the shared text, or each option's own behind its label."""
+    if not any(context.strip() for context in question.contexts):
+        return ""
+    return listed(question.contexts, question.labels) if question.own_contexts else question.contexts[0]

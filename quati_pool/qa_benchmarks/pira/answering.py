@@ -1,0 +1,159 @@
+"""Pirá's answering in words: without a text (cgqa) and over the question's own text (mrc).
+
+What is measured is the answer's agreement with the original one of the file, in the question's language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from math import fsum
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from quati_pool.qa_benchmarks.asking import AnswerPrompt, Asked, Form, listed, load_answer_prompt
+from quati_pool.qa_benchmarks.base import AnswerTask, Case, Exam, Row
+from quati_pool.qa_benchmarks.pira.files import ANSWER, released
+from quati_pool.qa_benchmarks.pira.routes import Route, case_rows, cases_of, route_of
+from quati_pool.qa_benchmarks.token_overlap import exact_match, token_f1, tokens
+
+ENGLISH_TEXT = "english-text"
+
+
+class WordsQuestion(NamedTuple):
+    """A question to be answered in words, over ``texts`` where there are any; ``expected`` is its answer and
+    ``human`` what a second person answered, empty where nobody did."""
+
+    question_id: str
+    question: str
+    expected: str
+    texts: tuple[str, ...] = ()
+    human: str = ""
+
+
+class WordsExam(Exam):
+    """Answers in words, measured by token F1 and exact match, in percent.
+
+    A question whose expected answer has no word cannot be measured: it is left out, and ``notes`` count it.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        questions: Sequence[WordsQuestion],
+        notes: Sequence[str] = (),
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.case = case
+        self._questions = {one.question_id: one for one in questions if tokens(one.expected)}
+        self.ids = list(self._questions)
+        self.dropped = {one.question_id for one in questions} - set(self.ids)
+        self.notes = [*notes, *_dropped_note(case, len(self.dropped), len(questions))]
+        self._extra = extra or {}
+
+    @cached_property
+    def _prompt(self) -> AnswerPrompt:
+        return load_answer_prompt(f"answer-{self.case.language}")
+
+    def programs(self) -> Mapping[str, Mapping[str, str]]:
+        human = {question_id: one.human for question_id, one in self._questions.items() if one.human}
+        return {"human": human} if human else {}
+
+    def asked(self, question_id: str) -> Asked:
+        one = self._questions[question_id]
+        return self._prompt.asked({"question": one.question, "text": _shown(one.texts)}, Form(kind="text"))
+
+    def prediction(self, question_id: str, value: Any) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f"its answer is {_kind(value)}; expected a string")
+        return value
+
+    def rows(self, system: str, answers: Mapping[str, str]) -> list[Row]:
+        pairs = [(answers[name], one.expected) for name, one in self._questions.items() if name in answers]
+        totals = {
+            "F1": fsum(token_f1(answer, expected) for answer, expected in pairs),
+            "EM": 100.0 * sum(exact_match(answer, expected) for answer, expected in pairs),
+        }
+        every, unanswered = len(self.ids), len(self.ids) - len(pairs)
+        bounds = {
+            name: (total / every, (total + 100.0 * unanswered) / every) for name, total in totals.items() if unanswered
+        }
+        measures = {name: total / len(pairs) if pairs else None for name, total in totals.items()}
+        undefined = {} if pairs else dict.fromkeys(totals, "no question has an answer")
+        return [Row(system, self.case, len(pairs), measures, undefined, unanswered, bounds, extra=self._extra)]
+
+
+def _dropped_note(case: Case, dropped: int, total: int) -> list[str]:
+    if not dropped:
+        return []
+    which = " ".join(filter(None, case))
+    return [f"{which}: {dropped:,} of {total:,} questions have no expected answer in the file and are left out"]
+
+
+def _shown(texts: Sequence[str]) -> str:
+    """One text as it is, several numbered."""
+    return texts[0] if len(texts) == 1 else listed(texts)
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object"}
+    return kinds.get(type(value), type(value).__name__)
+
+
+class _Answering(AnswerTask):
+    """Both tasks: they differ in what is read and in whose answers there are beside a model's."""
+
+    routes: ClassVar[tuple[Route, ...]]
+    has_human: ClassVar[bool] = False
+
+    def cases(self, data: Path) -> list[Case]:
+        return cases_of(data, self.routes, [(ANSWER[route.language],) for route in self.routes])
+
+    def files(self, data: Path, case: Case) -> list[Path]:
+        return [released(data, f"{case.split}.csv")]
+
+    def exam(self, data: Path, case: Case, seed: int) -> WordsExam:
+        """The split's questions, but for those that are empty or, where texts are read, without one."""
+        route = route_of(self.routes, case)
+        language = route.language
+        rows, notes = case_rows(data, case, route, ANSWER[language])
+        return WordsExam(
+            case,
+            [
+                WordsQuestion(
+                    row.query_id,
+                    route.question(row),
+                    row.answer[language],
+                    () if route.text is None else (row.text[route.text],),
+                    row.validated[language] if self.has_human else "",
+                )
+                for row in rows
+            ],
+            notes,
+        )
+
+
+class ClosedAnswering(_Answering):
+    """Closed generative QA: the question alone."""
+
+    name = "cgqa"
+    summary = "answers in words, without a text; token F1 and exact match"
+    routes = (Route("en", "", None), Route("pt", "", None))
+
+
+class MachineReading(_Answering):
+    """Machine reading: the question with its own text; in Portuguese also over the English text (Table 10).
+
+    ``human`` are the answers of the people who validated the questions.
+    """
+
+    name = "mrc"
+    summary = "answers in words, over the question's own text; token F1 and exact match"
+    routes = (Route("en", "", "en"), Route("pt", "", "pt"), Route("pt", ENGLISH_TEXT, "en"))
+    has_human = True
+
+    def settings(self) -> Mapping[str, str]:
+        """That of Table 10."""
+        return {ENGLISH_TEXT: "the Portuguese question over the English text"}

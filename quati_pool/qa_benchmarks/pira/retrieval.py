@@ -1,0 +1,202 @@
+"""Pirá's retrieval: each question's own text among all texts (ir), and its passages among all passages (oqa).
+
+Searching in Portuguese has two routes: over texts translated to Portuguese, and over the English texts with
+questions translated to English.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from quati_pool.qa_benchmarks.base import SPLITS, Case, Collection, ReadingTask, RetrievalTask, Topic
+from quati_pool.qa_benchmarks.passages import cut
+from quati_pool.qa_benchmarks.pira.answering import WordsExam, WordsQuestion
+from quati_pool.qa_benchmarks.pira.files import (
+    ANSWER,
+    TEXT,
+    PiraQuestion,
+    has_columns,
+    read_questions,
+    split_files,
+)
+from quati_pool.qa_benchmarks.pira.routes import Route, case_rows, cases_of, route_of
+from quati_pool.text.pluralize import counted
+
+PASSAGE_WORDS = 100
+TRANSLATED_TEXTS, TRANSLATED_QUESTIONS = "translated-texts", "translated-questions"
+ROUTES = (
+    Route("en", "", "en"),
+    Route("pt", TRANSLATED_TEXTS, "pt"),
+    Route("pt", TRANSLATED_QUESTIONS, "en", translated=True),
+)
+
+
+def text_id(text: str) -> str:
+    """The doc_id of a text: of its content alone, so that no file, order or split changes it."""
+    return "text-" + hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class _Searched:
+    """A split's questions and the distinct texts (by id) of all files, in one language."""
+
+    questions: Sequence[PiraQuestion]
+    texts: Mapping[str, str]
+    notes: Sequence[str]
+
+
+class _Retrieval(RetrievalTask):
+    curve = True
+
+    def settings(self) -> Mapping[str, str]:
+        """The two routes of Portuguese."""
+        return {
+            TRANSLATED_TEXTS: "Portuguese questions, texts translated to Portuguese",
+            TRANSLATED_QUESTIONS: "Portuguese questions translated to English, English texts",
+        }
+
+    def cases(self, data: Path) -> list[Case]:
+        return cases_of(data, ROUTES)
+
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """Those of all splits, as the corpus is of their texts."""
+        return list(split_files(data).values())
+
+    def _searched(self, data: Path, case: Case) -> _Searched:
+        """A question without a text, or a text without a question, is left out of the questions and told."""
+        route = route_of(ROUTES, case)
+        language = route.text or ""
+        questions, left_out = case_rows(data, case, route)
+        texts: dict[str, str] = {}
+        every: list[PiraQuestion] = []
+        without = []
+        files = split_files(data)
+        for path in files.values():
+            if not has_columns(path, TEXT[language]):
+                without.append(path.name)
+                continue
+            rows = read_questions(path)
+            every += rows
+            for row in rows:
+                if row.text[language]:
+                    texts.setdefault(text_id(row.text[language]), row.text[language])
+        used = [path.name for path in files.values() if path.name not in without]
+        notes = [
+            _corpus_note(language, len(texts), used),
+            *(f"{name} has no column {TEXT[language]}: its texts are not in the corpus" for name in without),
+            *_sharing_notes(every),
+            *left_out,
+        ]
+        return _Searched(questions, texts, notes)
+
+
+def _corpus_note(language: str, count: int, used: Sequence[str]) -> str:
+    note = f"corpus ({language}): the {count:,} distinct texts of {', '.join(used)}"
+    absent = [f"{split}.csv" for split in SPLITS if f"{split}.csv" not in used]
+    if not absent:
+        return note
+    return f"{note}; the paper's is of all three files, so without {' and '.join(absent)} finding is easier here"
+
+
+def _sharing_notes(rows: Sequence[PiraQuestion]) -> list[str]:
+    """Whether questions share a text in one language and not in the other."""
+    pairs = {(row.text["en"], row.text["pt"]) for row in rows if row.text["en"] and row.text["pt"]}
+    english, portuguese = Counter(pair[0] for pair in pairs), Counter(pair[1] for pair in pairs)
+    several = [sum(count > 1 for count in texts.values()) for texts in (english, portuguese)]
+    differ = "the two corpora differ"
+    notes = []
+    if several[0]:
+        texts_have = counted(several[0], "English text has", "English texts have")
+        notes.append(f"{texts_have} more than one Portuguese translation: {differ}")
+    if several[1]:
+        texts_translate = counted(several[1], "Portuguese text translates", "Portuguese texts translate")
+        notes.append(f"{texts_translate} more than one English text: {differ}")
+    return notes
+
+
+class TextRetrieval(_Retrieval):
+    """The corpus is of distinct supporting texts, compared without the white space around them; a question's
+    own text is relevant (1)."""
+
+    name = "ir"
+    summary = "finds a question's own text among all texts; success@k and nDCG@10"
+
+    def collection(self, data: Path, case: Case) -> Collection:
+        route, searched = route_of(ROUTES, case), self._searched(data, case)
+        language = route.text or ""
+        return Collection(
+            passages=list(searched.texts.items()),
+            queries=[Topic(row.query_id, route.question(row)) for row in searched.questions],
+            qrels=[(row.query_id, text_id(row.text[language]), 1) for row in searched.questions],
+            language=language,
+            notes=searched.notes,
+        )
+
+
+class PassageRetrieval(_Retrieval, ReadingTask):
+    """The texts cut into passages of 100 words; every passage of a question's own text is relevant (1).
+
+    The cut is at the word count exactly. The paper's preprocessor respects sentence ends, so its passages
+    are not the same ones.
+    """
+
+    name = "oqa"
+    summary = "finds the 100-word passages of a question's own text, and answers over the best of them"
+    readers = (5, 10, 15)
+
+    def collection(self, data: Path, case: Case) -> Collection:
+        route, searched = route_of(ROUTES, case), self._searched(data, case)
+        language = route.text or ""
+        passages: list[tuple[str, str]] = []
+        units: dict[str, str] = {}
+        of_text: dict[str, list[str]] = {}
+        for unit, text in searched.texts.items():
+            for number, passage in enumerate(cut(text, PASSAGE_WORDS), 1):
+                doc_id = f"{unit}-{number}"
+                passages.append((doc_id, passage))
+                units[doc_id] = unit
+                of_text.setdefault(unit, []).append(doc_id)
+        return Collection(
+            passages=passages,
+            queries=[Topic(row.query_id, route.question(row)) for row in searched.questions],
+            qrels=[
+                (row.query_id, doc_id, 1)
+                for row in searched.questions
+                for doc_id in of_text[text_id(row.text[language])]
+            ],
+            language=language,
+            units=units,
+            notes=[
+                *searched.notes,
+                f"passages ({language}): {len(passages):,} of {PASSAGE_WORDS} words, cut at the word count;"
+                " the paper's cut respects sentence ends, so its passages differ",
+            ],
+        )
+
+    def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> WordsExam:
+        """The split's questions, each in its own language over the texts of its best ``k`` of ``passages`` (by
+        query_id, best first), numbered; fewer where a system found fewer. Answers are expected in the question's
+        language, over English passages too."""
+        language = case.language
+        route = route_of(ROUTES, case)
+        asked = Route(language, case.setting, route.text)
+        rows, notes = case_rows(data, case, asked, ANSWER[language])
+        questions = [
+            WordsQuestion(
+                row.query_id,
+                asked.question(row),
+                row.answer[language],
+                tuple(passages.get(row.query_id, ())[:k]),
+            )
+            for row in rows
+        ]
+        bare = sum(not one.texts for one in questions)
+        which = " ".join(filter(None, case))
+        if bare:
+            found = counted(bare, "question is", "questions are")
+            notes.append(f"{which}: {found} asked without a passage, as no passage was found")
+        return WordsExam(case, questions, notes, {"k": k})

@@ -1,0 +1,106 @@
+"""In which languages a case asks and reads, and the columns that it needs for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from quati_pool.errors import ConfigError, InputError
+from quati_pool.qa_benchmarks.base import Case
+from quati_pool.qa_benchmarks.pira.files import (
+    QUESTION,
+    RELEASED,
+    TEXT,
+    TRANSLATED_QUESTION,
+    PiraQuestion,
+    columns,
+    missing,
+    read_questions,
+    require_columns,
+    split_files,
+)
+
+
+class Route(NamedTuple):
+    """``text`` is the language of the supporting texts, None where none is read; ``translated`` says that the
+    Portuguese questions are searched with in English."""
+
+    language: str
+    setting: str
+    text: str | None
+    translated: bool = False
+
+    @property
+    def question_column(self) -> str:
+        return TRANSLATED_QUESTION if self.translated else QUESTION[self.language]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What a file must hold."""
+        return (self.question_column, *(() if self.text is None else (TEXT[self.text],)))
+
+    def question(self, row: PiraQuestion) -> str:
+        return row.translated_question if self.translated else row.question[self.language]
+
+    def complete(self, row: PiraQuestion) -> bool:
+        """Whether the row has all that the route reads."""
+        return bool(self.question(row) and (self.text is None or row.text[self.text]))
+
+
+def cases_of(data: Path, routes: Sequence[Route], further: Sequence[Sequence[str]] = ()) -> list[Case]:
+    """A case for each split and route whose columns its file has; ``further`` are more columns of each route.
+
+    Raises MissingDataError where the folder holds no split, InputError naming a column where no file has those
+    of any route.
+    """
+    needed = [
+        (route, (*route.columns, *more)) for route, more in zip(routes, further or [()] * len(routes), strict=True)
+    ]
+    files = split_files(data)
+    present = {split: set(columns(path)) for split, path in files.items()}
+    cases = [
+        Case(split, route.language, route.setting)
+        for split in files
+        for route, names in needed
+        if present[split].issuperset(names)
+    ]
+    if not cases:
+        require_columns(next(iter(files.values())), *needed[0][1])
+    return cases
+
+
+def route_of(routes: Sequence[Route], case: Case) -> Route:
+    """The route of a case; ConfigError where the task has none."""
+    for route in routes:
+        if (route.language, route.setting) == (case.language, case.setting):
+            return route
+    known = "; ".join(" ".join(filter(None, route[:2])) for route in routes)
+    raise ConfigError(f"Pirá has no case {' '.join(filter(None, case[1:]))!r} of this task; there are: {known}")
+
+
+def case_rows(data: Path, case: Case, route: Route, *present: str) -> tuple[list[PiraQuestion], list[str]]:
+    """The rows of the split's file that ``complete_rows`` leaves, and its notes; MissingDataError where the file
+    is not there, and whatever ``read_questions`` raises."""
+    path = split_files(data).get(case.split)
+    if path is None:
+        raise missing(data, f"{case.split}.csv")
+    return complete_rows(path, read_questions(path, *route.columns, *present), route, case)
+
+
+def complete_rows(
+    path: Path, rows: Sequence[PiraQuestion], route: Route, case: Case
+) -> tuple[list[PiraQuestion], list[str]]:
+    """The rows that have a question and the text it is asked about, and a note on those left out.
+
+    Raises InputError where none has.
+    """
+    kept = [row for row in rows if route.complete(row)]
+    what = "question" if route.text is None else "question or text"
+    if not kept:
+        raise InputError(path, None, f"the {what} of every row is empty; copy it again from {RELEASED}")
+    if len(kept) == len(rows):
+        return kept, []
+    which = " ".join(filter(None, case))
+    left_out = f"{len(rows) - len(kept):,} of {len(rows):,} questions are left out"
+    return kept, [f"{which}: {left_out}, their {what} is empty in {path.name}"]

@@ -1,0 +1,260 @@
+"""RoMQA: questions with sets of answers, in clusters of related ones, whose worst question says how robust a system is.
+
+``closed`` chooses among a question's candidates, ``gold`` the same with the evidence of each, ``open`` lists
+answers, ``evidence`` finds the evidence of answers among that of all candidates. Figures of answers are in percent
+(the released script gives shares from 0 to 1):
+
+- ``F1``, ``precision``, ``recall``, ``accuracy`` of all answers against the candidates that are right;
+- ``P@k``, ``complete F1@k``, ``complete recall@k``, ``complete accuracy@k`` of the first k = 1, 10, 100 answers
+  against the complete answers, and ``complete F1``, ``complete precision`` … of all; P@k is precision, divided by
+  the answers given where these are fewer than k;
+- ``cluster_min <measure>`` of each: the lowest of a cluster's questions, averaged over the clusters.
+
+Answers match by the exact name (its canonical Wikidata label); aliases are not accepted, as in the released script.
+Zhong, Shi, Yih, Zettlemoyer, Findings of EMNLP 2022, arXiv 2210.14353.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from quati_pool.errors import InputError
+from quati_pool.files.problems import quoted
+from quati_pool.qa_benchmarks.base import (
+    SPLITS,
+    AnswerTask,
+    Benchmark,
+    Case,
+    Collection,
+    Exam,
+    RetrievalTask,
+    Task,
+    Topic,
+)
+from quati_pool.qa_benchmarks.romqa_exam import (
+    EXAMPLES,
+    FEW_SHOT,
+    LONGEST_DESCRIPTION,
+    LONGEST_TEXT,
+    AnswerSetExam,
+    Shown,
+    drawn,
+)
+from quati_pool.qa_benchmarks.romqa_files import SOURCE, Found, Question, find, gives_retrieved, missing, read
+from quati_pool.records import id_problem
+from quati_pool.text.pluralize import counted
+
+RETRIEVED = "retrieved"
+
+# The measures that a table shows; the others follow.
+_CLOSED_FIRST = (
+    *("F1", "cluster_min F1", "precision", "recall", "accuracy", "cluster_min accuracy"),
+    *("P@10", "cluster_min P@10"),
+)
+_OPEN_FIRST = (
+    *("P@1", "P@10", "cluster_min P@10", "P@100", "complete F1", "cluster_min complete F1"),
+    *("complete recall", "complete accuracy"),
+)
+
+
+class _AnswerSets(AnswerTask):
+    """Answering the questions of one kind of file, with or without examples from its training file."""
+
+    kinds: ClassVar[tuple[str, ...]]
+    """Where its files are; a split's file of the first kind that has it is taken."""
+    first: ClassVar[tuple[str, ...]]
+    shown: ClassVar[Shown]
+
+    def cases(self, data: Path) -> list[Case]:
+        files = self._files(data)
+        return [
+            Case(split, "en", setting)
+            for split, path in files.answered.items()
+            for setting in self._settings(split, path, files)
+        ]
+
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """The split's and, in the few-shot setting, that of the examples."""
+        answered = self._files(data).answered
+        return [answered[case.split], *([answered["train"]] if case.setting == FEW_SHOT else [])]
+
+    def exam(self, data: Path, case: Case, seed: int) -> Exam:
+        files = self._files(data)
+        path = files.answered[case.split]
+        shown = self._shown(case.setting)
+        questions = read(path, evidence=shown.evidence, retrieved=shown.retrieved)
+        if not any(question.complete for question in questions):
+            raise InputError(path, None, "no question has a complete answer; expected some under complete_answer")
+        notes = [f"{other.name} has no answers, and so no rows" for other in files.unanswered.values()]
+        if "train" not in files.answered:
+            notes.append("without a training file there are no few-shot rows: examples never come from another split")
+        if case.setting == "" and not shown.candidates:
+            notes.append("predict-all gives the candidates, which a system in the open setting does not see")
+        examples: list[Question] = []
+        if case.setting == FEW_SHOT:
+            train = files.answered["train"]
+            examples = drawn(read(train, evidence=shown.evidence), questions, shown, seed)
+            ids = ", ".join(quoted(example.id) for example in examples) or "none"
+            notes.append(
+                f"{case.split}: a few-shot model is shown these questions of {train.name} (seed {seed}): {ids}"
+            )
+        cut = shown.cut(questions)
+        if cut:
+            limits = f"descriptions after {LONGEST_DESCRIPTION} characters, other texts after {LONGEST_TEXT:,}"
+            longer = counted(cut, "text is", "texts are")
+            notes.append(f"{case.split}: {longer} longer than a model is shown ({limits})")
+        return AnswerSetExam(case, questions, shown, self.first, examples, notes)
+
+    def settings(self) -> Mapping[str, str]:
+        """How a model is asked beside zero-shot."""
+        return {FEW_SHOT: f"a model is shown {EXAMPLES} questions of the training file first"}
+
+    def _files(self, data: Path) -> Found:
+        return _first_of(data, self.kinds)
+
+    def _settings(self, split: str, path: Path, files: Found) -> list[str]:
+        return ["", FEW_SHOT] if split != "train" and "train" in files.answered else [""]
+
+    def _shown(self, setting: str) -> Shown:
+        return self.shown
+
+
+class ClosedTask(_AnswerSets):
+    """Closed files, or gold ones for the splits that have none."""
+
+    name = "closed"
+    summary = "chooses the answers among a question's candidates; set F1 and the worst question of each cluster"
+    kinds = ("closed", "gold")
+    first = _CLOSED_FIRST
+    shown = Shown(candidates=True)
+
+
+class GoldTask(_AnswerSets):
+    """The bound of what retrieval could give: each candidate's own evidence is there to read."""
+
+    name = "gold"
+    summary = "chooses among candidates that come with their evidence; as closed"
+    kinds = ("gold",)
+    first = _CLOSED_FIRST
+    shown = Shown(candidates=True, evidence=True)
+
+
+class OpenTask(_AnswerSets):
+    """The question alone; in the setting ``retrieved`` with the texts that the file gives for it."""
+
+    name = "open"
+    summary = "lists the answers, best first; precision of the first k and the worst question of each cluster"
+    kinds = ("open",)
+    first = _OPEN_FIRST
+    shown = Shown(candidates=False)
+
+    def settings(self) -> Mapping[str, str]:
+        """Those of all, and the texts that the file gives."""
+        return {**super().settings(), RETRIEVED: "a model reads the texts that the file gives for the question"}
+
+    def _settings(self, split: str, path: Path, files: Found) -> list[str]:
+        return super()._settings(split, path, files) + ([RETRIEVED] if gives_retrieved(path) else [])
+
+    def _shown(self, setting: str) -> Shown:
+        return Shown(candidates=False, retrieved=setting == RETRIEVED)
+
+
+class EvidenceTask(RetrievalTask):
+    """The corpus is of the distinct evidence texts of all candidates in all gold files with answers; a question's
+    relevant texts (1) are those of its right candidates. The others of its candidates are unjudged: a text that is
+    evidence of a wrong one may still bear on the question."""
+
+    name = "evidence"
+    summary = "finds the evidence of a question's answers; nDCG@10 and its worst question of each cluster"
+
+    def cases(self, data: Path) -> list[Case]:
+        return [Case(split, "en") for split in _first_of(data, ("gold",)).answered]
+
+    def files(self, data: Path, case: Case) -> list[Path]:
+        """All with answers, as the corpus is of their evidence."""
+        return list(_first_of(data, ("gold",)).answered.values())
+
+    def collection(self, data: Path, case: Case) -> Collection:
+        files = _first_of(data, ("gold",))
+        texts: dict[str, str] = {}
+        queries: list[Topic] = []
+        qrels: list[tuple[str, str, int]] = []
+        dropped = bare = 0
+        for split, path in files.answered.items():
+            for question in read(path, evidence=True):
+                relevant: set[str] = set()
+                for candidate in question.candidates:
+                    for text in filter(str.strip, candidate.evidence):
+                        doc_id = text_id(text)
+                        texts[doc_id] = text
+                        if candidate.is_answer:
+                            relevant.add(doc_id)
+                if split != case.split:
+                    continue
+                if not question.complete:
+                    dropped += 1
+                elif not relevant:
+                    bare += 1
+                else:
+                    queries.append(Topic(_query_id(path, question.id), question.question, question.cluster_id))
+                    qrels += [(question.id, doc_id, 1) for doc_id in sorted(relevant)]
+        path = files.answered[case.split]
+        if not queries:
+            raise InputError(path, None, "no question has evidence of an answer; expected it in its candidates")
+        names = ", ".join(path.name for path in files.answered.values())
+        notes = [f"corpus: the {len(texts):,} distinct evidence texts of {names}"]
+        notes += [
+            f"{other.name} has no answers; its evidence is not in the corpus" for other in files.unanswered.values()
+        ]
+        for count, lacking in ((dropped, "complete answer"), (bare, "evidence of an answer")):
+            if count:
+                notes.append(f"{case.split}: {counted(count, 'question', 'questions')} without {lacking} left out")
+        return Collection(sorted(texts.items()), queries, qrels, "en", notes=notes)
+
+
+def text_id(text: str) -> str:
+    """The doc_id of an evidence text: of its content alone, so that no file, order or split changes it."""
+    return "evidence-" + hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _query_id(path: Path, question_id: str) -> str:
+    problem = "begins with '#'" if question_id.startswith("#") else id_problem(question_id)
+    if problem is not None:
+        message = f"id {quoted(question_id)} {problem}; expected what can be a query_id: no white space, no '#' first"
+        raise InputError(path, None, message)
+    return question_id
+
+
+def _first_of(data: Path, kinds: Sequence[str]) -> Found:
+    """For each split its file of the first of ``kinds`` that has one; raises MissingDataError where there is none."""
+    found = [find(data, kind) for kind in kinds]
+    answered = {split: path for one in reversed(found) for split, path in one.answered.items()}
+    unanswered = {
+        split: path for one in reversed(found) for split, path in one.unanswered.items() if split not in answered
+    }
+    if not answered:
+        raise missing(data, " or ".join(kinds), unanswered.values())
+    return Found({split: answered[split] for split in sorted(answered, key=SPLITS.index)}, unanswered)
+
+
+def _by_name(*tasks: Task) -> dict[str, Task]:
+    return {task.name: task for task in tasks}
+
+
+class Romqa(Benchmark):
+    """The tasks over RoMQA's files."""
+
+    id = "benchmark/romqa"
+    name = "romqa"
+    title = "RoMQA"
+    summary = "English questions with many answers over much evidence, in clusters that measure robustness"
+    license = "CC BY-NC (the repository and its scripts; the data come from Wikidata and T-REx)"
+    citation = (
+        "Victor Zhong, Weijia Shi, Wen-tau Yih, Luke Zettlemoyer: RoMQA: A Benchmark for Robust, Multi-evidence, "
+        "Multi-answer Question Answering. Findings of EMNLP 2022, arXiv 2210.14353"
+    )
+    source = SOURCE
+    tasks: ClassVar[Mapping[str, Task]] = _by_name(ClosedTask(), OpenTask(), GoldTask(), EvidenceTask())

@@ -1,0 +1,83 @@
+"""The figures of ``agree``, and its files: tables in four formats, figures in two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from quati_pool.agreement.pairwise import PairAgreement
+from quati_pool.commands.agree import AgreeReport
+from quati_pool.project.events import Listener
+from quati_pool.reporting.figures import plots
+from quati_pool.reporting.figures.pictures import Picture, files, stem
+from quati_pool.reporting.formats.tables import csv_file, latex_file, to_json, to_markdown
+from quati_pool.reporting.saved_files import report_folder, save
+from quati_pool.reporting.tables.agree import as_data, as_rows, tables
+
+MOST_CONFUSIONS = 15
+"""Twenty labelers are 190 pairs, and drawing them would take longer than all the rest."""
+
+
+def drawn(report: AgreeReport) -> list[PairAgreement]:
+    """The pairs of labelers whose confusion matrix is drawn: all of them, or the first ``MOST_CONFUSIONS``,
+    pairs with a person before the others."""
+    common = [pair for pair in report.compared if pair.n]
+    people = report.ratings.people
+    if len(common) > MOST_CONFUSIONS:
+        common.sort(key=lambda pair: people.isdisjoint((pair.a, pair.b)))
+    return common[:MOST_CONFUSIONS]
+
+
+def not_drawn(report: AgreeReport) -> str | None:
+    """A sentence on the confusion matrices that are not drawn; None where all are."""
+    there, shown = sum(pair.n > 0 for pair in report.compared), len(drawn(report))
+    if shown == there:
+        return None
+    return f"{shown:,} of {there:,} confusion matrices are drawn, those with people first; the tables hold all"
+
+
+def pictures(report: AgreeReport) -> list[Picture]:
+    """A heat map for each confusion matrix that is ``drawn``, and for each judge the scatter of Figure 2 of the
+    Quati paper, where people can be compared."""
+    grades = [str(grade) for grade in report.ratings.scale]
+    made = []
+    for pair in drawn(report):
+        drawing = plots.confusion_matrix(pair.confusion, pair.a, pair.b, grades, f"{pair.a} and {pair.b}")
+        caption = f"Grades of {pair.a} (rows) and {pair.b} (columns): {pair.n:,} pairs."
+        counts = "; ".join(" ".join(map(str, row)) for row in pair.confusion.tolist())
+        made.append(Picture(stem("confusion", pair.a, pair.b), drawing, caption, f"{caption} {counts}."))
+    found = report.query_layout
+    shown = np.isfinite(found.human_mean)
+    for column, judge in enumerate(found.judges):
+        theirs = found.judge_mean[:, column]
+        both = shown & np.isfinite(theirs)
+        if both.any():
+            x, y = "mean κ of people with each other", f"mean κ of {judge} with people"
+            drawing = plots.scatter(found.human_mean, theirs, found.query_ids, x, y, f"κ by query: people and {judge}")
+            caption = f"Each query by the {x} and the {y}; the cross is mean ± standard deviation."
+            made.append(Picture(stem("kappa-by-query", judge), drawing, caption, f"{caption} {both.sum():,} queries."))
+    return made
+
+
+def write(report: AgreeReport, output: Path | None, listener: Listener) -> None:
+    """Writes ``agreement.md``, ``.tex``, ``.csv``, ``.json``, ``agreement-tables.csv`` and the figures into
+    ``output``, or into the reports of the workspace that was read; nowhere where there is neither."""
+    config = report.gathered.config
+    folder = report_folder(config, output)
+    if folder is None:
+        return
+    told = not_drawn(report)
+    if told:
+        listener.say(f"agreement: {told}")
+    found = tables(report, queries=None)
+    content: dict[str, str | bytes] = {
+        "agreement.md": "# Agreement\n\n" + "\n".join(map(to_markdown, found)),
+        "agreement.tex": latex_file(found),
+        "agreement.csv": as_rows(report),
+        "agreement.json": to_json(as_data(report)),
+        "agreement-tables.csv": csv_file(found),
+        **files(pictures(report)),
+    }
+    settings = {"draws": report.draws, "seed": report.seed, "labelers": report.gathered.versions}
+    save(config, folder, content, settings, listener, "agreement")

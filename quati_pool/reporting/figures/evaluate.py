@@ -1,0 +1,81 @@
+"""The figures of ``evaluate``, and its files: tables in four formats, figures in two."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from quati_pool.commands.evaluate import Evaluation
+from quati_pool.project.events import Listener
+from quati_pool.reporting.figures import plots
+from quati_pool.reporting.figures.pictures import Picture, files, stem
+from quati_pool.reporting.formats.tables import csv_file, latex_file, to_json, to_markdown
+from quati_pool.reporting.saved_files import report_folder, save
+from quati_pool.reporting.tables.evaluate import as_data, as_rows, by_query, tables
+
+
+def pictures(evaluation: Evaluation) -> list[Picture]:
+    """Each leaderboard with its intervals, and each change of ranks between two qrels."""
+    first = evaluation.measures[0]
+    made = []
+    for condition in evaluation.conditions:
+        rows = condition.board.rows
+        found = [row.measures[first] for row in rows]
+        drawing = plots.intervals(
+            [row.run_tag for row in rows],
+            [mean.mean for mean in found],
+            [mean.interval.low for mean in found],
+            [mean.interval.high for mean in found],
+            f"Systems under {condition.name}",
+            first,
+        )
+        caption = f"{first} under {condition.name}, means with 95 % intervals over queries."
+        told = ", ".join(f"{row.run_tag} {mean.mean:.4f}" for row, mean in zip(rows, found, strict=True))
+        made.append(Picture(stem("leaderboard", condition.name), drawing, caption, f"{caption} {told}."))
+    for a, b, compared in evaluation.compared:
+        if not compared.systems:
+            continue
+        drawing = plots.rank_change(
+            [system.run_tag for system in compared.systems],
+            [system.mean_a for system in compared.systems],
+            [system.mean_b for system in compared.systems],
+            a.name,
+            b.name,
+            f"Ranks by {first}",
+        )
+        caption = f"Ranks of the systems by {first} under {a.name} and under {b.name}."
+        told = ", ".join(f"{system.run_tag} {system.rank_a} and {system.rank_b}" for system in compared.systems)
+        made.append(Picture(stem("ranks", a.name, b.name), drawing, caption, f"{caption} {told}."))
+    return made
+
+
+def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> None:
+    """Writes ``evaluation.md``, ``.tex``, ``.csv``, ``.json``, ``-tables.csv``, ``-by-query.csv`` and the figures into
+    ``output``, or into the reports of the workspace that was read; nowhere where there is neither."""
+    folder = report_folder(evaluation.config or evaluation.gathered.config, output)
+    if folder is None:
+        return
+    found = tables(evaluation, comparisons=None)
+    content: dict[str, str | bytes] = {
+        "evaluation.md": "# Evaluation\n\n" + "\n".join(map(to_markdown, found)),
+        "evaluation.tex": latex_file(found),
+        "evaluation.json": to_json(as_data(evaluation)),
+        "evaluation.csv": as_rows(evaluation),
+        "evaluation-tables.csv": csv_file(found),
+        "evaluation-by-query.csv": by_query(evaluation),
+        **files(pictures(evaluation)),
+    }
+    settings = {
+        "measures": list(evaluation.measures),
+        "test": evaluation.settings.test,
+        "draws": evaluation.settings.draws,
+        "seed": evaluation.seed,
+        "labelers": evaluation.gathered.versions,
+        **({} if evaluation.settings.queries == "judged" else {"queries": evaluation.settings.queries}),
+        **(
+            {"clusters": {"file": evaluation.clusters.sha256, "column": evaluation.clusters.column}}
+            if evaluation.clusters
+            else {}
+        ),
+        "runs": {condition.name: dict(condition.run_set.digests) for condition in evaluation.conditions},
+    }
+    save(evaluation.config, folder, content, settings, listener, "evaluation")

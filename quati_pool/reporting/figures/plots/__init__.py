@@ -1,0 +1,24 @@
+"""Figures as PNG and SVG, the same bytes for the same data.
+
+Each function gives a ``Drawing``, which renders, writes or embeds itself.
+"""
+
+from quati_pool.reporting.figures.plots.drawing import MOST_SVG_MARKS, Drawing, embedding_format
+from quati_pool.reporting.figures.plots.funnel import funnel
+from quati_pool.reporting.figures.plots.lines import lines
+from quati_pool.reporting.figures.plots.matrices import confusion_matrix, heat_map
+from quati_pool.reporting.figures.plots.rankings import intervals, rank_change
+from quati_pool.reporting.figures.plots.scatter import scatter
+
+__all__ = [
+    "MOST_SVG_MARKS",
+    "Drawing",
+    "confusion_matrix",
+    "embedding_format",
+    "funnel",
+    "heat_map",
+    "intervals",
+    "lines",
+    "rank_change",
+    "scatter",
+]

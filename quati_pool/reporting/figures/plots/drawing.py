@@ -1,0 +1,128 @@
+"""A figure that is described but not yet drawn: rendered in either format, written, or embedded."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quati_pool.reporting.figures.plots.fonts import use_fonts
+from quati_pool.reporting.formats.document import Figure, Format
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+MOST_SVG_MARKS = 2000
+"""A figure with more marks than this is embedded as PNG: browsers draw large SVGs slowly."""
+
+INK, QUIET, RULE, ACCENT, WARM = "#22242a", "#6d7079", "#dcd9d2", "#234f86", "#b5541f"
+
+# Names are shown as they are: no "$" starts mathematics, and SVG text stays text.
+_SETTINGS: dict[str, Any] = {"svg.hashsalt": "quati-pool", "svg.fonttype": "none", "text.parse_math": False}
+STYLE: dict[str, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": RULE,
+    "grid.linewidth": 0.7,
+    "text.color": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "figure.constrained_layout.h_pad": 0.08,
+    "figure.constrained_layout.w_pad": 0.06,
+}
+
+
+FORMATS: tuple[Format, ...] = ("svg", "png")
+_DPI = 150
+
+
+def embedding_format(marks: int) -> Format:
+    """PNG above ``MOST_SVG_MARKS`` marks, else SVG."""
+    return "png" if marks > MOST_SVG_MARKS else "svg"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """``size`` in inches, the number of marks (dots, cells, points of lines), and what draws it on an
+    empty matplotlib figure with ``style`` as settings. matplotlib makes room for all texts where it is
+    ``constrained``, which takes a third of the time; else ``draw`` has placed its axes itself."""
+
+    size: tuple[float, float]
+    marks: int
+    draw: Callable[[Canvas], None]
+    style: dict[str, Any]
+    constrained: bool = True
+
+    @property
+    def format(self) -> Format:
+        """The format to embed it in."""
+        return embedding_format(self.marks)
+
+    def render(self, format: Format) -> bytes:  # noqa: A002  # the field's word
+        """The figure's bytes: the same every time on one machine, whatever the user's matplotlibrc says.
+
+        A character that no installed font has is drawn as a box in PNG; in SVG it is kept, for the
+        viewer's fonts. PNG has 150 dots an inch.
+        """
+        with self._drawn() as canvas:
+            return _saved(canvas, format)
+
+    def render_all(self) -> dict[Format, bytes]:
+        """The bytes of ``render`` in every format, drawn and laid out once."""
+        with self._drawn() as canvas:
+            return {kind: _saved(canvas, kind) for kind in FORMATS}
+
+    @contextmanager
+    def _drawn(self) -> Iterator[Canvas]:
+        # Drawn without pyplot, which would look for a display and keep global state.
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure as Canvas
+
+        with matplotlib.rc_context(), warnings.catch_warnings():
+            matplotlib.rcdefaults()
+            for name, value in (_SETTINGS | self.style).items():
+                matplotlib.rcParams[name] = value  # type: ignore[index]
+            warnings.filterwarnings("ignore", "Glyph .* missing from font")
+            canvas = Canvas(figsize=self.size, dpi=_DPI, layout="constrained" if self.constrained else None)
+            FigureCanvasAgg(canvas)
+            self.draw(canvas)
+            use_fonts(canvas)
+            if self.constrained:
+                # Laid out here, each format would be laid out anew, from where the one before left it.
+                canvas.draw_without_rendering()
+                canvas.set_layout_engine("none")
+            yield canvas
+
+    def write(self, path: Path) -> None:
+        """Writes the figure; the suffix of ``path`` (.png or .svg) chooses the format."""
+        formats: dict[str, Format] = {".png": "png", ".svg": "svg"}
+        if path.suffix not in formats:
+            raise ValueError(f"a figure cannot be written as {path.name}: give it the suffix .png or .svg")
+        path.write_bytes(self.render(formats[path.suffix]))
+
+    def embed(self, caption: str, alt: str, stem: str) -> Figure:
+        """The figure as a block of a document, in the format of its size; its file is ``<stem>.<format>``."""
+        return Figure(self.render(self.format), self.format, caption, alt, f"{stem}.{self.format}")
+
+
+def _saved(canvas: Canvas, format: Format) -> bytes:  # noqa: A002
+    out = io.BytesIO()
+    canvas.savefig(out, format=format, dpi=_DPI, metadata={"Date": None} if format == "svg" else {"Software": None})
+    return out.getvalue()

@@ -1,0 +1,76 @@
+"""Lines over a common axis, such as the growth of pools with their depth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.reporting.figures.plots.drawing import STYLE, Drawing
+from quati_pool.reporting.figures.plots.names import beginning, inches, labels, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+Numbers: TypeAlias = Sequence[float] | Sequence[float | None] | npt.NDArray[Any]
+Series: TypeAlias = Mapping[str, tuple[Numbers, Numbers]]
+
+# Told apart by colour-blind readers too (the Okabe–Ito colours, darkened for white), and by their strokes.
+_COLORS = ("#234f86", "#b5541f", "#2f7d5b", "#8a4f7d", "#9a7a12", "#4a4d55")
+_STROKES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
+_FEW_POINTS = 25
+
+
+def lines(series: Series, x_label: str, y_label: str, title: str, *, log: bool = False) -> Drawing:
+    """One line a series, by its name: the x values and the y values. An undefined y (None, NaN) leaves a
+    gap. The y axis starts at 0 unless a value is negative. ``log``: the x axis, of values above 0, is
+    logarithmic, for lines that part early and meet late."""
+    points = {name: (np.array(x, float), np.array(y, float)) for name, (x, y) in series.items()}
+    for name, (x, y) in points.items():
+        if len(x) != len(y):
+            raise ValueError(f"the series {name} has {len(x)} x values and {len(y)} y values; give it as many of each")
+    shown = labels(list(points))
+    many = len(points) > 1
+    width = 5.8 + (inches(shown) + 0.5 if many else 0)
+
+    def draw(canvas: Canvas) -> None:
+        from matplotlib.ticker import LogLocator, NullFormatter
+
+        axes = canvas.add_subplot()
+        for i, (x, y) in enumerate(points.values()):
+            axes.plot(
+                x,
+                y,
+                label=shown[i],
+                color=_COLORS[i % len(_COLORS)],
+                linestyle=_STROKES[i // len(_COLORS) % len(_STROKES)],
+                linewidth=1.7,
+                marker="o" if len(x) <= _FEW_POINTS else "",
+                markersize=3.5,
+            )
+        defined = np.concatenate([y for _, y in points.values()]) if points else np.zeros(0)
+        if not (defined < 0).any():
+            axes.set_ylim(bottom=0)
+        axes.set(xlabel=beginning(x_label, 60), ylabel=beginning(y_label, 48))
+        axes.set_title(wrapped(title, 5.8))
+        axes.grid(axis="y")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        if log:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
+        if many:
+            # In the order in which the lines end.
+            handles = sorted(axes.get_lines(), key=lambda line: -_last(np.asarray(line.get_ydata())))
+            canvas.legend(handles=handles, loc="outside right upper")
+
+    return Drawing((width, 3.8), sum(len(x) for x, _ in points.values()), draw, STYLE)
+
+
+def _last(y: npt.NDArray[np.float64]) -> float:
+    """The last defined value."""
+    defined = y[~np.isnan(y)]
+    return float(defined[-1]) if len(defined) else -np.inf

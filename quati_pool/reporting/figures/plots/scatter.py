@@ -1,0 +1,118 @@
+"""Two values of each query against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.reporting.figures.plots.drawing import ACCENT, INK, QUIET, STYLE, WARM, Drawing
+from quati_pool.reporting.figures.plots.names import beginning, columns, wrapped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+_NAMED = 3
+_LONGEST = 20
+# In parts of an axis: how far from the diagonal is far, and how wide and high a letter of a name is.
+_FAR = 0.1
+_COLUMN = 0.0135
+_LINE = 0.02
+
+
+def scatter(
+    x: npt.NDArray[np.floating[Any]],
+    y: npt.NDArray[np.floating[Any]],
+    names: Sequence[str],
+    x_label: str,
+    y_label: str,
+    title: str,
+) -> Drawing:
+    """A point a query, the diagonal where both values are equal, and a cross at mean ± population standard
+    deviation, as in Figure 2 of the Quati paper (arXiv 2404.06976).
+
+    Args:
+        x, y: the values, shape (queries,). A query with a NaN on either side is left out, and the number
+            of such queries given.
+        names: of the queries, best short ones such as ids; up to three that lie far from the diagonal, with
+            room beside them, are named.
+    """
+    if not len(x) == len(y) == len(names):
+        raise ValueError(f"{len(x)} x values, {len(y)} y values and {len(names)} names; each point needs one of each")
+    kept = np.flatnonzero(np.isfinite(x) & np.isfinite(y)).tolist()
+    left_out = len(x) - len(kept)
+    points = np.stack([x[kept], y[kept]]).astype(float)
+
+    def draw(canvas: Canvas) -> None:
+        axes = canvas.add_subplot()
+        low, high = _bounds(points)
+        axes.plot([low, high], [low, high], color=QUIET, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+        dots: dict[str, Any] = {"color": ACCENT, "alpha": 0.6, "linewidths": 0, "zorder": 2}
+        axes.scatter(points[0], points[1], s=22, label=f"{len(kept):,} queries", **dots)
+        if kept:
+            mean, std = points.mean(axis=1), points.std(axis=1)
+            label = f"mean ± std. dev.: {_spread(mean[0], std[0])} across, {_spread(mean[1], std[1])} up"
+            cross: dict[str, Any] = {"color": WARM, "markersize": 5, "elinewidth": 1.5, "capsize": 3, "zorder": 3}
+            axes.errorbar(mean[0], mean[1], xerr=std[0], yerr=std[1], fmt="D", label=label, **cross)
+            _name_farthest(axes, points, [names[i] for i in kept], high - low)
+        axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+        axes.set(xlabel=beginning(x_label, 56), ylabel=beginning(y_label, 56))
+        axes.set_title(wrapped(title, 5.2))
+        axes.grid()
+        note = f"{left_out:,} of {len(x):,} queries left out: a value is undefined" if left_out else None
+        below: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, -0.11), "borderaxespad": 0}
+        axes.legend(**below, title=note, title_fontsize=8, alignment="left")
+
+    return Drawing((5.4, 6.2), len(kept), draw, STYLE)
+
+
+def _bounds(points: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """One range for both axes: from 0 to 1, wider where values lie beyond."""
+    low, high = min(0.0, points.min(initial=0.0)), max(1.0, points.max(initial=0.0))
+    margin = 0.03 * (high - low)
+    return low - margin, high + margin
+
+
+def _spread(mean: float, std: float) -> str:
+    return f"{mean:.3f} ± {std:.3f}"
+
+
+def _name_farthest(axes: Axes, points: npt.NDArray[np.float64], names: Sequence[str], span: float) -> None:
+    """Names the points farthest from the diagonal where a name covers no other point, nor the cross."""
+    away = np.abs(points[0] - points[1])
+    low, high = _bounds(points)
+    mean, std = points.mean(axis=1), points.std(axis=1)
+    # The cross as a row of points along each arm.
+    arms = np.linspace(mean - std, mean + std, 50)
+    taken = np.hstack([points, [arms[:, 0], np.full(50, mean[1])], [np.full(50, mean[0]), arms[:, 1]]])
+    named = 0
+    for i in np.argsort(-away, kind="stable").tolist():
+        if named == _NAMED or away[i] < _FAR * span:
+            return
+        across, up = points[:, i]
+        name = beginning(names[i], _LONGEST)
+        width = (columns(name) + 2) * _COLUMN * span
+        level = np.abs(taken[1] - up) < _LINE * span
+        for left in (False, True):
+            start, end = (across - width, across) if left else (across, across + width)
+            inside = level & (taken[0] > start) & (taken[0] < end)
+            if start < low or end > high or inside.any():
+                continue
+            axes.annotate(
+                name,
+                (across, up),
+                xytext=(-6 if left else 6, 0),
+                textcoords="offset points",
+                ha="right" if left else "left",
+                va="center",
+                fontsize=7,
+                color=INK,
+            )
+            # No later name may cover this one.
+            row = np.linspace(start, end, 50)
+            taken = np.hstack([taken, [row, np.full(50, up)]])
+            named += 1
+            break

@@ -1,0 +1,71 @@
+"""A report's content, free of any format: sections of paragraphs, tables and figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from quati_pool.reporting.formats.tables import Table
+
+Format = Literal["png", "svg"]
+"""The formats of a figure."""
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Plain text; it holds no markup, and what looks like markup is shown as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure's bytes; ``file`` is where it lies, relative to the Markdown file, and ``alt`` says in words
+    what it shows."""
+
+    content: bytes
+    format: Format
+    caption: str
+    alt: str
+    file: str
+
+
+@dataclass(frozen=True)
+class Details:
+    """Blocks that stay folded until the reader opens them."""
+
+    summary: str
+    blocks: Sequence[Block]
+
+
+Block: TypeAlias = Paragraph | Table | Figure | Details
+
+
+@dataclass(frozen=True)
+class Section:
+    """Blocks under a heading; ``id`` is what links point to: letters, digits and hyphens."""
+
+    id: str
+    title: str
+    blocks: Sequence[Block]
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", self.id):
+            raise ValueError(f"the section id {self.id!r} cannot be linked to: use lower-case letters, digits, hyphens")
+
+
+@dataclass(frozen=True)
+class Document:
+    """A whole report; ``lang`` is the language of its words as a BCP 47 tag, such as ``en`` or ``pt-BR``."""
+
+    title: str
+    subtitle: str
+    sections: Sequence[Section]
+    lang: str = "en"
+
+    def __post_init__(self) -> None:
+        ids = [section.id for section in self.sections]
+        if len(set(ids)) < len(ids):
+            raise ValueError(f"two sections share an id: {', '.join(ids)}; give each its own")

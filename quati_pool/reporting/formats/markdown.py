@@ -1,0 +1,56 @@
+"""A document as one Markdown file, for GitHub and the like; figures lie beside it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from quati_pool.reporting.formats.document import Block, Details, Document, Figure, Paragraph
+from quati_pool.reporting.formats.tables import escape_markdown, to_markdown
+from quati_pool.text.characters import one_line
+
+# At the start of a line these make a heading, a list or a rule.
+_AT_START = re.compile(r"^(?:[#+=-]|\d+(?=[.)]))")
+# Some readers take Markdown between HTML tags as markup too, but show a backslash there.
+_IN_HTML = str.maketrans({c: f"&#{ord(c)};" for c in "\\`*_[]|$~"})
+
+
+def markdown(document: Document) -> str:
+    """The text of the file (GitHub's dialect: pipe tables, and ``<details>`` for what is folded).
+
+    Nothing in a name or text acts as markup. Figures are linked by ``Figure.file``; the caller writes
+    their bytes there.
+    """
+    parts = [f"# {_line(document.title)}", _paragraph(document.subtitle)]
+    for section in document.sections:
+        parts += [f"## {_line(section.title)}", *_shown(section.blocks)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _shown(blocks: Sequence[Block]) -> list[str]:
+    parts = []
+    for block in blocks:
+        if isinstance(block, Paragraph):
+            parts.append(_paragraph(block.text))
+        elif isinstance(block, Figure):
+            parts += [f"![{_line(block.alt)}]({quote(block.file)})", _paragraph(block.caption)]
+        elif isinstance(block, Details):
+            # GitHub reads Markdown between the tags where empty lines part it from them.
+            summary = html.escape(one_line(block.summary)).translate(_IN_HTML)
+            parts += [f"<details>\n<summary>{summary}</summary>", *_shown(block.blocks), "</details>"]
+        else:
+            parts.append(to_markdown(block).rstrip("\n"))
+    return parts
+
+
+def _line(text: str) -> str:
+    return escape_markdown(one_line(text))
+
+
+def _paragraph(text: str) -> str:
+    def harmless(start: re.Match[str]) -> str:
+        return f"{start[0]}\\" if start[0].isdigit() else f"\\{start[0]}"
+
+    return _AT_START.sub(harmless, _line(text))

@@ -1,0 +1,174 @@
+"""Tables as text, Markdown, LaTeX, CSV and JSON from one description."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quati_pool.reporting.formats import latex
+from quati_pool.text.characters import one_line
+
+Cell = str | int | float | tuple[float, float] | None
+"""None is undefined, and printed as a dash; two numbers are an interval's ends."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's heading, and for numbers the number of decimals; ``percent`` prints 0.25 as 25 %, and
+    ``positive`` a number that would be rounded to 0 as less than the last decimal. What is rounded to 0 has
+    no minus."""
+
+    heading: str
+    decimals: int | None = None
+    percent: bool = False
+    positive: bool = False
+
+    def show(self, cell: Cell) -> str:
+        if cell is None or cell != cell:
+            return "–"
+        if isinstance(cell, str):
+            return cell
+        if isinstance(cell, tuple):
+            return " to ".join(f"{end:z.{self.decimals}f}" for end in cell)
+        if self.positive and self.decimals and 0 < cell < 0.5 * 10**-self.decimals:
+            return f"< {10**-self.decimals:.{self.decimals}f}"
+        if self.percent:
+            return f"{100 * cell:z.{self.decimals or 0}f} %"
+        return f"{cell:z.{self.decimals}f}" if self.decimals is not None else f"{cell + 0:,}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under headings, with a title and a note that says how to read it."""
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+
+    def shown(self) -> list[list[str]]:
+        """All cells as text."""
+        return [[column.show(cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
+
+    def numeric(self, position: int) -> bool:
+        """Whether the column holds numbers, and so is set flush right."""
+        column = self.columns[position]
+        return (
+            column.percent
+            or column.decimals is not None
+            or any(isinstance(row[position], (int, float)) for row in self.rows)
+        )
+
+
+def to_text(table: Table) -> str:
+    """Aligned columns for a terminal, which no text can break or command."""
+    headings = [one_line(column.heading) for column in table.columns]
+    rows = [[one_line(cell) for cell in row] for row in table.shown()]
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (
+            cell.rjust(width) if table.numeric(i) else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        )
+        return "  ".join(aligned).rstrip()
+
+    rule = "  ".join("─" * width for width in widths)
+    note = [one_line(table.note)] if table.note else []
+    parts = [one_line(table.title), line(headings), rule, *map(line, rows), *note]
+    return "\n".join(parts) + "\n"
+
+
+def to_markdown(table: Table) -> str:
+    """A pipe table; characters that Markdown or HTML would read as markup are escaped."""
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(map(escape_markdown, cells)) + " |"
+
+    rule = "|" + "|".join("---:" if table.numeric(i) else "---" for i in range(len(table.columns))) + "|"
+    lines = [line([column.heading for column in table.columns]), rule, *map(line, table.shown())]
+    note = f"\n{escape_markdown(table.note)}\n" if table.note else ""
+    return f"### {escape_markdown(table.title)}\n\n" + "\n".join(lines) + "\n" + note
+
+
+def to_latex(table: Table) -> str:
+    """A booktabs table; ``latex.escape`` says what it needs, and what becomes of characters LaTeX lacks."""
+    alignment = "".join("r" if table.numeric(i) else "l" for i in range(len(table.columns)))
+
+    def line(cells: Sequence[str]) -> str:
+        return "  " + " & ".join(cells) + r" \\"
+
+    def cell(value: Cell, shown: str) -> str:
+        # A hyphen is no minus.
+        minus = isinstance(value, (int, float)) and shown.startswith("-")
+        return f"$-${shown[1:]}".replace("%", r"\%") if minus else latex.escape(shown)
+
+    rows = [map(cell, row, shown) for row, shown in zip(table.rows, table.shown(), strict=True)]
+    caption = latex.escape(f"{table.title}. {table.note}" if table.note else table.title)
+    lines = [
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{caption}}}",
+        rf"  \begin{{tabular}}{{{alignment}}}",
+        r"  \toprule",
+        line([latex.escape(column.heading) for column in table.columns]),
+        r"  \midrule",
+        *(line([*row]) for row in rows),
+        r"  \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def latex_file(tables: Sequence[Table]) -> str:
+    """All tables as one file to ``\\input``; LaTeX keeps 18 waiting at most, so each ten are let out."""
+    tens = ["\n".join(map(to_latex, tables[start : start + 10])) for start in range(0, len(tables), 10)]
+    return "% needs the package booktabs\n" + "\n\\clearpage\n".join(tens)
+
+
+def to_csv(table: Table) -> str:
+    """Comma-separated values, numbers unrounded, undefined ones empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([column.heading for column in table.columns])
+    writer.writerows([list(map(_unrounded, row)) for row in table.rows])
+    return out.getvalue()
+
+
+def _unrounded(cell: Cell) -> str | int | float:
+    if isinstance(cell, tuple):
+        return " to ".join(map(str, cell))
+    return "" if cell is None or cell != cell else cell
+
+
+def csv_file(tables: Sequence[Table]) -> str:
+    """All tables, each under a line ``# title`` and with an empty line after it; one alone is plain CSV."""
+    if len(tables) == 1:
+        return to_csv(tables[0])
+    return "\n".join(f"# {one_line(table.title)}\n{to_csv(table)}" for table in tables)
+
+
+def to_json(value: Any) -> str:
+    """JSON of a result's data; a NaN is an error, as JSON has none."""
+    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+FORMATS: dict[str, Callable[[Table], str]] = {
+    "table": to_text,
+    "markdown": to_markdown,
+    "latex": to_latex,
+    "csv": to_csv,
+}
+
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|$~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
+
+
+def escape_markdown(text: str) -> str:
+    """``text`` on one line, with nothing in it that Markdown or HTML would read as markup; at the start of a
+    line of its own, see ``render.markdown``."""
+    return one_line(text).translate(_MARKDOWN)

@@ -1,0 +1,54 @@
+"""Tables and figures of a command, saved under ``reports/`` or wherever they were asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, stale, write_file
+from quati_pool.project.config import PoolConfig
+from quati_pool.project.events import Listener
+from quati_pool.project.workspace import Workspace
+
+
+def report_folder(config: PoolConfig | None, output: Path | None) -> Path | None:
+    """Where reports go: the folder asked for, or the workspace's; None where there is neither.
+
+    Raises QuatiPoolError where something else than a folder is there.
+    """
+    if output is not None and output.exists() and not output.is_dir():
+        raise QuatiPoolError(f"{output} is no folder; name one with -o")
+    return output or (Workspace(config.folder).report("") if config else None)
+
+
+def save(
+    config: PoolConfig | None, folder: Path, files: Mapping[str, str | bytes], settings: Mapping[str, Any],
+    listener: Listener, what: str,
+) -> None:  # fmt: skip
+    """Writes files by name, each whole or not at all; one that is there with the same content and
+    ``settings`` stays as it is."""
+    provenance = {"collection": config.name, "config": file_digest(config.path)} if config else {}
+    # Another workspace, or none, may write into the same folder.
+    folder.mkdir(parents=True, exist_ok=True)
+    made = []
+    with locked_output(folder / "reports", listener.say, str(folder)):
+        for name, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            key = {"settings": settings, "content": hashlib.sha256(data).hexdigest()}
+            clear_partials(folder / name)
+            if stale(folder / name, key) is not None:
+                write_file(folder / name, key, provenance, _filler(data))
+                made.append(name)
+    shown = ", ".join(made[:4]) + (f" and {len(made) - 4} more" if len(made) > 4 else "")
+    listener.say(f"{what}: wrote {shown} to {folder}" if made else f"{what}: {folder} is up to date")
+
+
+def _filler(data: bytes) -> Callable[[Path], dict[str, Any]]:
+    def fill(path: Path) -> dict[str, Any]:
+        path.write_bytes(data)
+        return {}
+
+    return fill

@@ -1,0 +1,546 @@
+"""The tables of ``agree``, and the same as data and as one row a coefficient."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from quati_pool.agreement.coefficients import COEFFICIENTS
+from quati_pool.agreement.disagreement import by_grade
+from quati_pool.agreement.estimates import Estimates
+from quati_pool.agreement.layout import Layout
+from quati_pool.agreement.overall import basis
+from quati_pool.agreement.pairwise import PairAgreement
+from quati_pool.commands.agree import AgreeReport
+from quati_pool.labels.label_files import unmatched_data
+from quati_pool.reporting.formats.tables import Cell, Column, Table
+from quati_pool.text.pluralize import counted
+
+HEADINGS = {
+    "kappa": "κ",
+    "kappa_linear": "κ linear",
+    "kappa_quadratic": "κ quadratic",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "kendall": "Kendall τ-b",
+    "agreement": "Same grade",
+    "difference": "Mean difference",
+}
+_TITLES = {"kappa": "Cohen's κ", "spearman": "Spearman's correlation", "pearson": "Pearson's correlation"}
+_TOGETHER = {
+    "alpha_nominal": "Krippendorff's α, nominal",
+    "alpha_ordinal": "Krippendorff's α, ordinal",
+    "alpha_interval": "Krippendorff's α, interval",
+    "fleiss_kappa": "Fleiss' κ",
+    "gwet_ac1": "Gwet's AC1",
+    "gwet_ac2": "Gwet's AC2",
+}
+# Queries that a printed table shows; files hold all.
+SHOWN_QUERIES = 60
+_HARDEST = 10
+_EXAMPLES = 3
+_LONGEST_QUERY = 100
+
+
+def tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: bool = False) -> list[Table]:
+    """All tables; κ by query has at most ``queries`` rows, None for all. With ``whole`` no table leaves a
+    row out."""
+    return [*main_tables(report, whole=whole), *detail_tables(report, queries, whole=whole)]
+
+
+def main_tables(report: AgreeReport, *, whole: bool = False) -> list[Table]:
+    """Who graded, how far they agree two by two and together, and the paper's Tables 3 to 5."""
+    made = [_labelers(report), _pairs(report, whole)]
+    if report.draws:
+        made.append(_intervals(report, whole))
+    made.append(_together(report))
+    if any(not pair.shared_members and {pair.a, pair.b} & report.ratings.people for pair in report.pairs):
+        made += [_layout(report, name, found) for name, found in report.layouts.items()]
+    return made
+
+
+def detail_tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: bool = False) -> list[Table]:
+    """Confusion matrices, and where labelers disagree: by threshold, query and grade; pairs to look at."""
+    pairs = _shown(report, whole)
+    made = [_binarized(report, pairs), *(confusion_table(report, pair) for pair in pairs if pair.n)]
+    if len(report.ratings.people) > 1 or (report.ratings.people and report.query_layout.judges):
+        made.append(_by_query(report, None if whole else queries))
+    return [*made, *_hardest(report, whole), _by_grade(report, pairs), *_listed(report, whole)]
+
+
+def as_data(report: AgreeReport) -> dict[str, Any]:
+    """The JSON object of ``agree``; what is undefined is null, with its reason under ``undefined``."""
+    gathered, found = report.gathered, report.overall
+    files = _files(report)
+    return {
+        "labelers": list(report.ratings.labelers),
+        "people": gathered.people,
+        "scale": {str(grade): name for grade, name in sorted(gathered.scale.items())},
+        "matched_by": gathered.matched_by,
+        "draws": report.draws,
+        "seed": report.seed,
+        "revealed": gathered.revealed,
+        "sources": [
+            {
+                "labeler": source.name,
+                "kind": source.kind,
+                "version": source.version,
+                "file": files[source.name],
+                "graded": len(source.qrels),
+                "without_grade": dict(source.lacking),
+                "revealed": source.revealed,
+                "derived": bool(source.members),
+                "members": sorted(source.members),
+                "unmatched": _ids(report, report.unmatched[source.name]),
+            }
+            for source in gathered.sources
+        ],
+        "pairs": [_pair_data(pair) for pair in report.pairs],
+        "overall": {
+            **found.values,
+            "labelers": list(found.labelers),
+            "left_out": list(found.left_out),
+            "intervals": _ends(found),
+            "undefined_draws": _undefined_draws(found),
+            "n": found.n,
+            "graded": found.graded,
+            "undefined": found.undefined,
+        },
+        "layouts": {name: _layout_data(value) for name, value in report.layouts.items()},
+        "queries": [
+            {
+                "query_id": query.query_id,
+                "query": gathered.queries.get(query.query_id),
+                "pairs": [
+                    {"a": pair.a, "b": pair.b, "n": pair.n, **pair.values, "undefined": pair.undefined}
+                    for pair in query.pairs
+                ],
+            }
+            for query in report.queries
+        ],
+        "kappa_by_query": _query_data(report),
+        "hardest_queries": [
+            {
+                "among": hard.judge or hard.among,
+                "queries": [
+                    {"query_id": q.query_id, "n": q.n, "agreement": q.agreement, "mean_distance": q.distance}
+                    for q in hard.queries
+                ],
+            }
+            for hard in report.hardest
+        ],
+        "duplicates": [
+            {
+                "labeler": twice.labeler,
+                "file": files[twice.labeler],
+                "lines": [twice.first_line, twice.line],
+                "query_id": twice.query_id,
+                "doc_id": twice.doc_id,
+            }
+            for twice in gathered.duplicates
+        ],
+        "unmatched": unmatched_data(gathered.unmatched),
+        "problems": dict(gathered.problems),
+    }
+
+
+def as_rows(report: AgreeReport) -> str:
+    """CSV with one row a coefficient: of each pair of labelers, plain and binarised, and of all together."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["a", "b", "relevant_from", "coefficient", "value", "low", "high", "pairs", "shared_members"])
+    for pair in report.pairs:
+        for threshold, found in [("", pair), *((str(grade), found) for grade, found in pair.binarized.items())]:
+            for name, value, low, high in _values(found):
+                shared = ", ".join(pair.shared_members)
+                writer.writerow([pair.a, pair.b, threshold, name, value, low, high, pair.n, shared])
+    for name, value, low, high in _values(report.overall):
+        writer.writerow(["", "", "", name, value, low, high, report.overall.n[name], ""])
+    return out.getvalue()
+
+
+def _values(found: Estimates) -> Iterator[tuple[str, float | str, float | str, float | str]]:
+    for name, value in found.values.items():
+        ends = found.intervals.get(name)
+        low, high = (ends.low, ends.high) if ends else (None, None)
+        yield name, _cell(value), _cell(low), _cell(high)
+
+
+def _cell(value: float | None) -> float | str:
+    return "" if value is None else value
+
+
+def _pair_data(pair: PairAgreement) -> dict[str, Any]:
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "n": pair.n,
+        "queries": pair.queries,
+        "shared_members": list(pair.shared_members),
+        **pair.values,
+        "confusion": pair.confusion.tolist(),
+        "intervals": _ends(pair),
+        "undefined_draws": _undefined_draws(pair),
+        "undefined": pair.undefined,
+        "binarized": {
+            str(grade): {**found.values, "intervals": _ends(found), "undefined": found.undefined}
+            for grade, found in pair.binarized.items()
+        },
+    }
+
+
+def _ends(found: Estimates) -> dict[str, list[float | None] | None]:
+    return {name: None if ends.low is None else [ends.low, ends.high] for name, ends in found.intervals.items()}
+
+
+def _undefined_draws(found: Estimates) -> dict[str, int]:
+    """How many resamples were left out of an interval, as the coefficient is undefined in them."""
+    return {name: ends.undefined for name, ends in found.intervals.items() if ends.undefined}
+
+
+def _layout_data(found: Layout) -> dict[str, Any]:
+    return {
+        "people": list(found.people),
+        "rows": [
+            {
+                "labeler": labeler,
+                "values": _numbers(found.value[row]),
+                "mean": _number(found.mean[row]),
+                "std": _number(found.std[row]),
+                "undefined_values": int(found.undefined[row]),
+                "difference": _number(found.difference[row]),
+                "undefined": _why_no_mean(found, row),
+            }
+            for row, labeler in enumerate(found.labelers)
+        ],
+        "mean_human": _number(found.human_mean),
+        "std_human": _number(found.human_std),
+        "undefined": {} if len(found.people) > 1 else {"mean_human": "fewer than two people"},
+    }
+
+
+def _why_no_mean(found: Layout, row: int) -> dict[str, str]:
+    """Why the nulls of a row are null."""
+    labeler, told = found.labelers[row], {}
+    if np.isnan(found.mean[row]):
+        others = [person for person in found.people if person != labeler]
+        told["mean"] = "undefined with every person" if others else "there is no other person"
+    if labeler in found.people:
+        told["difference"] = "a person is part of the mean"
+    elif np.isnan(found.difference[row]):
+        told["difference"] = told.get("mean", "the people have no mean of their own")
+    return told
+
+
+def _query_data(report: AgreeReport) -> dict[str, Any]:
+    found = report.query_layout
+    return {
+        "queries": [
+            {
+                "query_id": query_id,
+                "human": _spread(found.human_mean[row], found.human_std[row], found.human_undefined[row]),
+                "judges": {
+                    judge: _spread(found.judge_mean[row, i], found.judge_std[row, i], found.judge_undefined[row, i])
+                    for i, judge in enumerate(found.judges)
+                },
+            }
+            for row, query_id in enumerate(found.query_ids)
+        ],
+        "overall": {
+            name: {"mean": _number(mean), "std": _number(std), "undefined_queries": int(undefined)}
+            for name, mean, std, undefined in zip(
+                ("human", *found.judges), found.overall_mean, found.overall_std, found.overall_undefined, strict=True
+            )
+        },
+    }
+
+
+def _spread(mean: float, std: float, undefined: int) -> dict[str, Any]:
+    """A mean within a query, and how many pairs of labelers have no value there that could enter it."""
+    data: dict[str, Any] = {"mean": _number(mean), "std": _number(std), "undefined_pairs": int(undefined)}
+    if np.isnan(mean):
+        data["undefined"] = {"mean": "κ is undefined between all of them" if undefined else "no two of them to compare"}
+    return data
+
+
+def _number(value: float | np.floating[Any]) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _numbers(values: Sequence[Any] | np.ndarray[Any, Any]) -> list[float | None]:
+    return [_number(value) for value in values]
+
+
+def _ids(report: AgreeReport, places: Sequence[int]) -> list[list[str]]:
+    """query_id and doc_id of the pairs at these positions."""
+    ratings, at = report.ratings, np.array(places, dtype=np.int64)
+    query_ids, doc_ids = ratings.queries.decode(ratings.query[at]), ratings.docs.decode(ratings.doc[at])
+    return [[*pair] for pair in zip(query_ids.to_pylist(), doc_ids.to_pylist(), strict=True)]
+
+
+def _files(report: AgreeReport) -> dict[str, str | None]:
+    """Each labeler's file as it was named: from where a command is run changes none of its bytes."""
+    return {source.name: None if source.origin is None else str(source.origin) for source in report.gathered.sources}
+
+
+# ---- tables
+
+
+def _labelers(report: AgreeReport) -> Table:
+    ratings, gathered = report.ratings, report.gathered
+    scale = np.asarray(ratings.scale)
+    rows: list[list[Cell]] = []
+    for source in gathered.sources:
+        grades = scale[ratings.of(source.name)[ratings.of(source.name) >= 0]]
+        person = "decisions on people's labels" if source.members else "person"
+        kind = person if source.kind == "assessor" else "label file" if source.origin else source.kind
+        mean = float(grades.mean()) if len(grades) else None
+        rows.append([source.name, kind, len(grades), source.ungraded, len(report.unmatched[source.name]), mean])
+    columns = [Column("Labeler"), Column("Kind"), Column("Pairs graded"), Column("Without a grade")]
+    notes = [f"Pairs are matched by {gathered.matched_by}. The mean grade is over each labeler's own pairs."]
+    for source in gathered.sources:
+        if source.lacking:
+            states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
+            notes.append(f"{source.name} without a grade: {states}.")
+    if gathered.revealed:
+        told = ", ".join(f"{source.name} {source.revealed:,}" for source in gathered.sources if source.revealed)
+        notes.append(f"Second labels, given in sight of a judge's grade, count where there are any: {told or 'none'}.")
+    return Table("Labelers", [*columns, Column("Graded by no other"), Column("Mean grade", 4)], rows, " ".join(notes))
+
+
+def _shown(report: AgreeReport, whole: bool) -> list[PairAgreement]:
+    return report.pairs if whole else report.compared
+
+
+def _pairs(report: AgreeReport, whole: bool) -> Table:
+    shown = _shown(report, whole)
+    # A panel and its member agree by construction: where they are shown, they are marked.
+    marked = any(pair.shared_members for pair in shown)
+    rows: list[list[Cell]] = [
+        [pair.a, pair.b, pair.n, *pair.values.values(), *([", ".join(pair.shared_members)] if marked else [])]
+        for pair in shown
+    ]
+    decimals = [Column(HEADINGS.get(name, name), 4) for name in COEFFICIENTS]
+    note = "Same grade: share of the pairs. Mean difference: the first labeler's mean grade less the second's."
+    reasons = [_reasons(f"{pair.a} and {pair.b}", pair) for pair in shown]
+    if marked:
+        reasons.append("Two labelers with a shared member agree by construction.")
+    if len(shown) < len(report.pairs):
+        left = counted(len(report.pairs) - len(shown), "pair of labelers is", "pairs of labelers are")
+        reasons.append(
+            f"{left} left out that agree by construction, as a panel and its member or two panels of the same member "
+            "do; the JSON has them."
+        )
+    columns = [Column("Labeler"), Column("and"), Column("Pairs"), *decimals]
+    columns += [Column("Shared members")] if marked else []
+    return Table("Agreement of two labelers", columns, rows, " ".join(filter(None, [note, *reasons])))
+
+
+def _intervals(report: AgreeReport, whole: bool) -> Table:
+    shown = _shown(report, whole)
+    rows: list[list[Cell]] = [[pair.a, pair.b, *(_interval(pair, name) for name in COEFFICIENTS)] for pair in shown]
+    columns = [Column("Labeler"), Column("and"), *(Column(HEADINGS.get(name, name), 4) for name in COEFFICIENTS)]
+    note = f"Bootstrap over queries, {report.draws:,} resamples, seed {report.seed}, percentiles 2.5 and 97.5."
+    lost = max((ends.undefined for pair in shown for ends in pair.intervals.values()), default=0)
+    if lost:
+        note += f" Resamples in which a coefficient is undefined are left out, up to {lost:,} of them."
+    return Table("95 % intervals", columns, rows, note)
+
+
+def _interval(found: Estimates, name: str) -> tuple[float, float] | None:
+    ends = found.intervals.get(name)
+    return None if ends is None or ends.low is None or ends.high is None else (ends.low, ends.high)
+
+
+def _ends_column(report: AgreeReport) -> list[Column]:
+    return [Column("95 % interval", 4)] if report.draws else []
+
+
+def _ends_of(report: AgreeReport, found: Estimates, name: str) -> list[Cell]:
+    return [_interval(found, name)] if report.draws else []
+
+
+def _reasons(what: str, found: Estimates) -> str:
+    """Why coefficients are undefined, each reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in found.undefined.items():
+        if not name.startswith("intervals."):
+            by_reason.setdefault(reason, []).append(HEADINGS.get(name) or _TOGETHER.get(name, name))
+    told = [f"{', '.join(names)} undefined ({reason})" for reason, names in by_reason.items()]
+    return f"{what}: {'; '.join(told)}." if told else ""
+
+
+def _binarized(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
+    rows: list[list[Cell]] = []
+    for pair in pairs:
+        for grade, found in pair.binarized.items():
+            row = [found.values[name] for name in ("kappa", "pearson", "agreement", "difference")]
+            rows.append([pair.a, pair.b, f"≥ {grade}", row[0], *_ends_of(report, found, "kappa"), *row[1:]])
+    columns = [Column("Labeler"), Column("and"), Column("Relevant"), Column("κ", 4), *_ends_column(report)]
+    columns += [Column("Correlation", 4), Column("Same", 4), Column("Mean difference", 4)]
+    note = "Of two grades, the weighted κ equal κ, and Spearman, Pearson and Kendall are one correlation."
+    return Table("Agreement on relevant or not", columns, rows, note)
+
+
+def _together(report: AgreeReport) -> Table:
+    found = report.overall
+    rows: list[list[Cell]] = [
+        [_TOGETHER[name], value, *_ends_of(report, found, name), found.n[name]] for name, value in found.values.items()
+    ]
+    columns = [Column("Coefficient"), Column("Value", 4), *_ends_column(report), Column("Pairs")]
+    over = basis(found.labelers, found.left_out)
+    note = (
+        f"{over[0].upper()}{over[1:]}. Missing grades are allowed but in Fleiss' κ. AC1 and AC2 take the shares of "
+        f"grades from all {found.graded:,} graded pairs, those of one labeler alone too; AC2's weights: "
+        f"{found.ac2_weights}."
+    )
+    title = "All independent labelers together" if found.left_out else "All labelers together"
+    return Table(title, columns, rows, " ".join(filter(None, [note, _reasons("Here", found)])))
+
+
+def _layout(report: AgreeReport, name: str, found: Layout) -> Table:
+    several = len(found.people) > 1
+    rows: list[list[Cell]] = []
+    for row, labeler in enumerate(found.labelers):
+        cells: list[Cell] = [labeler, *found.value[row].tolist(), float(found.mean[row]), float(found.std[row])]
+        rows.append([*cells, *([float(found.difference[row])] if several else [])])
+    columns = [Column("Labeler"), *(Column(person, 4) for person in found.people)]
+    columns += [Column("Mean", 4), Column("Standard deviation", 4)]
+    if several:
+        rows.append(["Mean human annotators", *[""] * len(found.people), found.human_mean, found.human_std, ""])
+        columns.append(Column("Difference to human mean", 4))
+    note = "Means over the people, of a person over the others; population standard deviations."
+    apart = [pair for pair in report.pairs if not pair.shared_members and {pair.a, pair.b} & report.ratings.people]
+    counts = [pair.n for pair in apart]
+    if min(counts) < max(counts):
+        note += (
+            f" They are over different pairs: from {min(counts):,} to {max(counts):,} that two labelers both graded."
+        )
+    undefined = [f"{pair.a} and {pair.b}" for pair in apart if pair.values[name] is None]
+    if undefined:
+        note += f" Undefined, and in no mean: {', '.join(undefined)}."
+    return Table(f"{_TITLES[name]} with people", columns, rows, note)
+
+
+def confusion_table(report: AgreeReport, pair: PairAgreement) -> Table:
+    """A pair's confusion matrix with totals (the paper's Tables 8–13)."""
+    counts, grades = pair.confusion, [str(grade) for grade in report.ratings.scale]
+    rows: list[list[Cell]] = [[grade, *row, sum(row)] for grade, row in zip(grades, counts.tolist(), strict=True)]
+    rows.append(["Total", *counts.sum(axis=0).tolist(), int(counts.sum())])
+    columns = [Column(f"{pair.a} ↓ {pair.b} →"), *map(Column, grades), Column("Total")]
+    return Table(f"Grades of {pair.a} (rows) and {pair.b} (columns)", columns, rows)
+
+
+def _by_query(report: AgreeReport, limit: int | None) -> Table:
+    found = report.query_layout
+    groups = [("People", found.human_mean, found.human_std)] if len(report.ratings.people) > 1 else []
+    for column, judge in enumerate(found.judges):
+        groups.append((f"{judge} and people", found.judge_mean[:, column], found.judge_std[:, column]))
+    order = sorted(range(len(found.query_ids)), key=lambda row: found.query_ids[row])
+    rows: list[list[Cell]] = [
+        [_query(report, found.query_ids[row]), *(float(part[row]) for _, *parts in groups for part in parts)]
+        for row in order[:limit]
+    ]
+    # The people's column stands first in the means over queries, where it is shown or not.
+    first = 1 + len(found.judges) - len(groups)
+    ends = zip(found.overall_mean[first:], found.overall_std[first:], strict=True)
+    rows.append(["Mean over queries", *(float(end) for pair in ends for end in pair)])
+    columns = [Column("Query")]
+    for name, *_ in groups:
+        columns += [Column(name, 4), Column("±", 4)]
+    undefined = ", ".join(
+        f"{name} in {count:,}"
+        for (name, *_), count in zip(groups, found.overall_undefined[first:].tolist(), strict=True)
+        if count
+    )
+    note = "Mean κ within a query over the pairs of people, or over the people; ± population standard deviation."
+    if undefined:
+        note += f" Undefined, and in no mean: {undefined} of {len(order):,} queries."
+    parts = np.column_stack([found.human_undefined, found.judge_undefined])[:, first:]
+    some = int(((parts > 0) & ~np.isnan(np.column_stack([found.human_mean, found.judge_mean])[:, first:])).sum())
+    if some:
+        note += f" {some:,} means are without the pairs of labelers whose κ is undefined in that query."
+    if limit is not None and len(order) > limit:
+        note += f" The first {limit:,} of {len(order):,} queries; --format json shows all."
+    return Table("κ by query", columns, rows, note)
+
+
+def _query(report: AgreeReport, query_id: str) -> str:
+    text = report.gathered.queries.get(query_id, "")
+    # Where there are no ids, the text is the id.
+    return f"{query_id} {_cut(text, 60)}" if text and text != query_id else _cut(query_id)
+
+
+def _cut(text: str, longest: int = _LONGEST_QUERY) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _hardest(report: AgreeReport, whole: bool) -> list[Table]:
+    made = []
+    columns = [Column("Query"), Column("Comparisons"), Column("Same grade", 4), Column("Mean distance", 4)]
+    apart = [hard for hard in report.hardest if hard.among != "labelers"]
+    # Two judges alone are both as far from the other.
+    alike = len(apart) == 2 and not report.ratings.people
+    for hard in report.hardest[:1] if alike else apart:
+        whom = hard.judge if hard.judge else {"people": "people", "labelers": "the labelers"}[hard.among]
+        rows: list[list[Cell]] = [
+            [_query(report, q.query_id), q.n, q.agreement, q.distance]
+            for q in hard.queries[: None if whole else _HARDEST]
+        ]
+        note = "By the mean distance of two grades of a pair."
+        if len(hard.queries) > len(rows):
+            note += f" The first {len(rows):,} of {len(hard.queries):,} queries; --format json shows all."
+        made.append(Table(f"Queries hardest for {whom}", columns, rows, note))
+    return made
+
+
+def _by_grade(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
+    rows: list[list[Cell]] = []
+    for pair in pairs:
+        if not pair.n:
+            continue
+        found = by_grade(pair.confusion, report.ratings.scale)
+        for row, grade in enumerate(found.scale):
+            rows.append([pair.a, pair.b, str(grade), float(found.specific[row]), float(found.mean_b[row]),
+                         float(found.mean_a[row])])  # fmt: skip
+    columns = [Column("Labeler"), Column("and"), Column("Grade"), Column("Specific agreement", 4)]
+    columns += [Column("Second's mean there", 4), Column("First's mean there", 4)]
+    note = (
+        "Specific agreement: of all times that one of the two gave the grade, the share that the other matched. "
+        "The means: what one gave on average where the other gave the grade."
+    )
+    return Table("Agreement by grade", columns, rows, note)
+
+
+def _listed(report: AgreeReport, whole: bool) -> list[Table]:
+    """Pairs that need a look: graded by one labeler alone, or standing twice in a file."""
+    made = []
+    rows: list[list[Cell]] = []
+    for name, places in report.unmatched.items():
+        shown = places if whole else places[:_EXAMPLES]
+        rows += [[name, *map(_cut, pair)] for pair in _ids(report, shown)]
+        if len(places) > len(shown):
+            rows.append([name, f"and {len(places) - len(shown):,} more", ""])
+    if rows:
+        columns = [Column("Labeler"), Column("query_id"), Column("doc_id")]
+        made.append(Table("Pairs that one labeler alone graded", columns, rows, "All of them are in the JSON."))
+    lost = report.gathered.unmatched
+    if lost:
+        columns = [Column("Labeler"), Column("Line"), Column("Why")]
+        rows = [[one.labeler, str(one.line), one.reason] for one in lost[: None if whole else _HARDEST]]
+        note = f"Their texts are those of no pair of the pool, or of several. {len(lost):,} in all, listed in the JSON."
+        made.append(Table("Rows that name no pair", columns, rows, note))
+    twice, files = report.gathered.duplicates, _files(report)
+    if twice:
+        columns = [Column("Labeler"), Column("File"), Column("Lines"), Column("query_id"), Column("doc_id")]
+        rows = [
+            [one.labeler, files[one.labeler], f"{one.first_line} and {one.line}", _cut(one.query_id), _cut(one.doc_id)]
+            for one in twice[: None if whole else _HARDEST]
+        ]
+        note = f"Of each the first was taken; the grades are equal. {len(twice):,} in all, listed in the JSON."
+        made.append(Table("Pairs that stand twice in a file", columns, rows, note))
+    return made

@@ -1,0 +1,378 @@
+"""What ``bench`` prints and saves: its tables, the same as data, and the files under ``reports/``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quati_pool.project.events import Listener
+from quati_pool.qa_benchmarks.base import Case, Row
+from quati_pool.reporting.figures.bench import RANDOM, in_words, pictures
+from quati_pool.reporting.figures.pictures import files
+from quati_pool.reporting.formats.document import Document, Figure, Paragraph, Section
+from quati_pool.reporting.formats.markdown import markdown
+from quati_pool.reporting.formats.tables import Cell, Column, Table, csv_file, latex_file, to_json
+from quati_pool.reporting.saved_files import report_folder, save
+
+if TYPE_CHECKING:
+    from quati_pool.commands.bench.bench import BenchResult
+
+MOST_MEASURES = 8
+"""Measures that a printed table shows; CSV and JSON hold all."""
+WIDTH = 120
+"""Characters that a printed table may be wide."""
+CURVE_POINTS = (1, 5, 10, 20, 50, 100)
+"""The k at which a printed table gives the curves; JSON holds every k."""
+
+_SHARES = re.compile(r"success|nDCG|^share|overlap|\b(?:AP|RR|Judged)\b")
+_PERCENT = re.compile(r"F1|\bEM\b|accuracy|precision|recall|chance|\bP@")
+_NAMED = 4
+_GAP = 2
+
+
+def tables(result: BenchResult, measures: int | None = MOST_MEASURES, width: int | None = WIDTH) -> list[Table]:
+    """One table for all rows that have the same measures, in the order of the rows, with the first ``measures``
+    (None: all); a table wider than ``width`` characters (None: any) goes on in a further one. Then what is
+    known of rows beside measures, what unanswered questions leave open, the curves at some k, and the notes."""
+    made = _tables(result, measures, width)
+    if result.workspaces:
+        made.append(_workspaces(result.workspaces))
+    if result.notes:
+        made.append(Table("Notes", [Column("What to know about these figures")], [[note] for note in result.notes]))
+    return made
+
+
+def as_data(result: BenchResult) -> dict[str, Any]:
+    """The JSON object of ``bench``; an undefined measure is null, with its reason under ``undefined``."""
+    return {
+        "benchmark": result.benchmark.name,
+        "task": result.task.name,
+        "title": result.benchmark.title,
+        "license": result.benchmark.license,
+        "citation": result.benchmark.citation,
+        "source": result.benchmark.source,
+        "seed": result.options.seed,
+        "inputs": dict(result.inputs),
+        "models": dict(result.models),
+        "rows": [_row(row) for row in result.rows],
+        "notes": list(result.notes),
+        "curves": [
+            {
+                **_case(curve.case),
+                "k": list(range(1, len(curve.random) + 1)),
+                "random": list(map(float, curve.random)),
+                "systems": {name: list(map(float, values)) for name, values in curve.systems.items()},
+            }
+            for curve in result.curves
+        ],
+        "workspaces": list(map(str, result.workspaces)),
+    }
+
+
+def as_rows(result: BenchResult) -> str:
+    """CSV with one row a measure of each system and case, with its bounds and, where it is undefined, why."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    about = ["benchmark", "task", "system", "language", "split", "setting", "n", "unanswered"]
+    writer.writerow([*about, "measure", "value", "low", "high", "undefined"])
+    for row in result.rows:
+        who = [result.benchmark.name, result.task.name, row.system, row.case.language, row.case.split]
+        for name, value in row.measures.items():
+            ends = row.bounds.get(name, ("", ""))
+            shown = "" if value is None else value
+            why = row.undefined.get(name, "")
+            writer.writerow([*who, row.case.setting, row.n, row.unanswered, name, shown, *ends, why])
+    return out.getvalue()
+
+
+def write(result: BenchResult, folder: Path, listener: Listener) -> None:
+    """Writes ``<task>.md``, ``.tex``, ``.csv``, ``.json``, ``<task>-tables.csv``, the pictures and what further
+    files the questions have into ``folder/reports``; what is there with the same content stays. Nothing where
+    there is no row, as with a collection that was only written."""
+    if not result.rows:
+        return
+    reports = report_folder(None, folder / "reports")
+    assert reports is not None
+    task, drawn = result.task.name, pictures(result)
+    images = files(drawn)
+    figures = [Figure(images[f"{one.stem}.svg"], "svg", one.caption, one.alt, f"{one.stem}.svg") for one in drawn]
+    content: dict[str, str | bytes] = {
+        f"{task}.md": markdown(_document(result, figures)),
+        f"{task}.tex": latex_file(_tables(result, MOST_MEASURES, WIDTH)),
+        f"{task}.csv": as_rows(result),
+        f"{task}.json": to_json(as_data(result)),
+        f"{task}-tables.csv": csv_file(tables(result, None, None)),
+        **images,
+    }
+    settings = {"seed": result.options.seed, "inputs": result.inputs, "models": result.models}
+    save(None, reports, {**result.files, **content}, settings, listener, f"bench {task}")
+
+
+def _document(result: BenchResult, figures: Sequence[Figure]) -> Document:
+    benchmark = result.benchmark
+    sections = [Section("results", "Results", [*_tables(result, MOST_MEASURES, WIDTH), *figures])]
+    if result.notes:
+        sections.append(Section("notes", "Notes", [Paragraph(_sentence(note)) for note in result.notes]))
+    source = [f"License: {benchmark.license}", f"Cite: {benchmark.citation}", f"Released at {benchmark.source}"]
+    sections.append(Section("source", "Source", list(map(Paragraph, source))))
+    return Document(f"{benchmark.title}: {result.task.name}", result.task.summary, sections)
+
+
+def _tables(result: BenchResult, measures: int | None, width: int | None) -> list[Table]:
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in result.rows:
+        groups.setdefault((*row.measures, "", *_scalars(row)), []).append(row)
+    made: list[Table] = []
+    for rows in groups.values():
+        title = f"{result.benchmark.title}: {result.task.name}"
+        if made:
+            systems = dict.fromkeys(row.system for row in rows)
+            title += f", {_listed(systems if len(systems) == 1 else rows[0].measures)}"
+        made += _measured(title, rows, measures, width)
+    made += _nested(result.rows)
+    bounded = [row for row in result.rows if row.bounds]
+    if bounded:
+        made += _bounds(bounded, measures, width)
+    if result.curves:
+        made.append(_curves(result))
+    return made
+
+
+@dataclass(frozen=True)
+class _Content:
+    """One column: an empty string stands where a row has nothing to say."""
+
+    column: Column
+    cells: Sequence[Cell]
+
+    @property
+    def width(self) -> int:
+        return max(map(len, (self.column.heading, *map(self.column.show, self.cells))))
+
+
+def _measured(title: str, rows: Sequence[Row], limit: int | None, width: int | None) -> list[Table]:
+    names = list(rows[0].measures)
+    shown, extra = names[:limit], _scalars(rows[0])
+    unanswered = any(row.unanswered for row in rows)
+    content = [_Content(Column("n"), [row.n for row in rows])]
+    if unanswered:
+        content.append(_Content(Column("Unanswered"), [row.unanswered for row in rows]))
+    for name in shown:
+        values = [row.measures[name] for row in rows]
+        content.append(_Content(Column(name, _decimals(name, values)), values))
+    percent = any(map(_PERCENT.search, names))
+    for name in extra:
+        cells = [_cell(row, name) for row in rows]
+        content.append(_Content(_extra_column(name, cells, 2 if percent else 4), cells))
+    notes = [_in_percent(shown)]
+    if unanswered:
+        notes.append("n are the questions that were answered, and the measures are over these.")
+    if len(shown) < len(names):
+        notes.append(f"The first {len(shown)} of {len(names)} measures; CSV and JSON hold all.")
+    notes += [f"– {_listed(who)}: {_sentence(why)}" for why, who in _undefined(rows, [*shown, *extra]).items()]
+    notes += [f"{_listed(who)}: {_sentence(note)}" for note, who in _told(rows).items()]
+    return _pages(title, rows, content, " ".join(filter(None, notes)), width)
+
+
+def _pages(title: str, rows: Sequence[Row], content: Sequence[_Content], note: str, width: int | None) -> list[Table]:
+    """The columns as one table, or as several that go on where one would be too wide."""
+    pages: list[list[_Content]] = []
+    left = 0
+    for one in content:
+        left -= one.width + _GAP
+        if not pages or (width is not None and left < 0):
+            about = _about(rows, whole=not pages)
+            left = (width or 0) - sum(other.width + _GAP for other in about) - one.width
+            pages.append([*about, one])
+        else:
+            pages[-1].append(one)
+    made = []
+    for number, page in enumerate(pages):
+        about_width = len(_about(rows, whole=number == 0))
+        lines = [list(line) for line in zip(*(one.cells for one in page), strict=True)]
+        # On a further page a row without a cell says nothing.
+        kept = [line for line in lines if number == 0 or any(cell != "" for cell in line[about_width:])]
+        name = f"{title}, continued" if number else title
+        last = number == len(pages) - 1
+        made.append(Table(name, [one.column for one in page], kept, note if last else ""))
+    return made
+
+
+def _nested(rows: Sequence[Row]) -> list[Table]:
+    """A table for each further key that holds names with their values, such as verdicts by expectation."""
+    made: list[Table] = []
+    keys = dict.fromkeys(key for row in rows for key, value in row.extra.items() if isinstance(value, Mapping))
+    for key in keys:
+        having = [row for row in rows if isinstance(row.extra.get(key), Mapping)]
+        names = dict.fromkeys(name for row in having for name, value in row.extra[key].items() if _fits(value))
+        content = [
+            _Content(_extra_column(name, [row.extra[key].get(name) for row in having], 2), _flat(having, key, name))
+            for name in names
+        ]
+        if content:
+            made += _pages(_words(key), having, content, "", None)
+    return made
+
+
+def _flat(rows: Sequence[Row], key: str, name: str) -> list[Cell]:
+    return [_shown(row.extra[key][name]) if name in row.extra[key] else "" for row in rows]
+
+
+def _bounds(rows: Sequence[Row], limit: int | None, width: int | None) -> list[Table]:
+    names = list(dict.fromkeys(name for row in rows for name in row.bounds))[:limit]
+    content = [_Content(Column("Unanswered"), [row.unanswered for row in rows])]
+    content += [
+        _Content(Column(name, _decimals(name, [])), [row.bounds.get(name, "") for row in rows]) for name in names
+    ]
+    note = "From every unanswered question wrong to every one right."
+    title = "What unanswered questions leave open"
+    return _pages(title, rows, content, " ".join(filter(None, [note, _in_percent(names)])), width)
+
+
+def _curves(result: BenchResult) -> Table:
+    rows = [
+        (Row(name, curve.case, 0, {}), values)
+        for curve in result.curves
+        for name, values in (*curve.systems.items(), (RANDOM, curve.random))
+    ]
+    content = []
+    for k in (k for k in CURVE_POINTS if k <= max(len(curve.random) for curve in result.curves)):
+        cells = [float(values[k - 1]) if k <= len(values) else None for _, values in rows]
+        content.append(_Content(Column("success@1" if k == 1 else f"@{k}", 4), cells))
+    note = "Share of the queries with a relevant document among the first k."
+    [table] = _pages("Success within the first k", [row for row, _ in rows], content, note, None)
+    return table
+
+
+def _workspaces(written: Sequence[Path]) -> Table:
+    first = shlex.quote(str(written[0]))
+    note = f"Next: quati-pool build -c {first}, then quati-pool evaluate -c {first}"
+    return Table("Collections written", [Column("Workspace")], [[str(path)] for path in written], note)
+
+
+def _about(rows: Sequence[Row], whole: bool) -> list[_Content]:
+    """The columns that say what a row is about; unless ``whole``, without those that are the same in every row."""
+    columns = {
+        "Language": [row.case.language for row in rows],
+        "Split": [row.case.split for row in rows],
+        "Setting": [row.case.setting for row in rows],
+    }
+    kept = {heading: cells for heading, cells in columns.items() if len(set(cells)) > 1 or (whole and any(cells))}
+    return [_Content(Column(name), cells) for name, cells in {"System": [row.system for row in rows], **kept}.items()]
+
+
+def _row(row: Row) -> dict[str, Any]:
+    data: dict[str, Any] = {"system": row.system, **_case(row.case), "n": row.n, "measures": dict(row.measures)}
+    if row.undefined:
+        data["undefined"] = dict(row.undefined)
+    if row.unanswered:
+        data["unanswered"] = row.unanswered
+    if row.bounds:
+        data["bounds"] = {name: {"low": low, "high": high} for name, (low, high) in row.bounds.items()}
+    if row.notes:
+        data["notes"] = list(row.notes)
+    return data | {name: value for name, value in row.extra.items() if name not in data}
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {"language": case.language, "split": case.split, "setting": case.setting or None}
+
+
+def _scalars(row: Row) -> list[str]:
+    """The further keys that are columns; ``_nested`` has those that hold names, and JSON has all."""
+    return [name for name, value in row.extra.items() if not isinstance(value, Mapping) and _fits(value)]
+
+
+def _fits(value: Any) -> bool:
+    return value is None or isinstance(value, (str, int, float)) or _interval(value)
+
+
+def _interval(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(end, (int, float)) for end in value)
+
+
+def _cell(row: Row, name: str) -> Cell:
+    """A dash where something is undefined for a reason; nothing where there is nothing to say."""
+    value = row.extra[name]
+    return "" if value is None and name not in row.undefined else _shown(value)
+
+
+def _shown(value: Any) -> Cell:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if _interval(value):
+        return float(value[0]), float(value[1])
+    return value if value is None or isinstance(value, (str, int, float)) else ""
+
+
+def _extra_column(name: str, cells: Iterable[Any], decimals: int) -> Column:
+    real = any(isinstance(cell, float) or _interval(cell) for cell in cells)
+    return Column(_words(name), decimals if real else None)
+
+
+def _words(name: str) -> str:
+    """``name`` as a heading; a letter such as k stays."""
+    return name if len(name) == 1 else name[:1].upper() + name[1:].replace("_", " ")
+
+
+def _decimals(name: str, values: Sequence[float | None]) -> int | None:
+    """Four for shares, two for percent and the rest; none where all values are whole numbers."""
+    if any(value is not None for value in values) and all(value is None or isinstance(value, int) for value in values):
+        return None
+    return 4 if _SHARES.search(name) else 2
+
+
+def _in_percent(names: Sequence[str]) -> str:
+    found = [name for name in names if _PERCENT.search(name) and not _SHARES.search(name)]
+    if not found:
+        return ""
+    return "In percent." if len(found) == len(names) else f"{_listed(found)}: in percent."
+
+
+def _undefined(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[str]]:
+    """Each reason, and which figures of which systems are undefined for it."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        values = {**row.extra, **row.measures}
+        for name in names:
+            if values[name] is None and (name in row.measures or name in row.undefined):
+                found.setdefault((row.undefined.get(name, "no reason was given"), name), []).append(row)
+    told: dict[str, list[str]] = {}
+    for (why, name), about in found.items():
+        of = [name] if len(about) == len(rows) > 1 else [f"{name} of {who}" for who in _whom(about, rows)]
+        told.setdefault(why, []).extend(of)
+    return told
+
+
+def _told(rows: Sequence[Row]) -> dict[str, list[str]]:
+    """Each note, and which systems it is about."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        for note in row.notes:
+            found.setdefault(note, []).append(row)
+    return {note: _whom(about, rows) for note, about in found.items()}
+
+
+def _whom(about: Sequence[Row], rows: Sequence[Row]) -> list[str]:
+    """The systems of the rows ``about``, with the case where only some of a system's ``rows`` are among them."""
+    found = []
+    for row in about:
+        others = sum(one.system == row.system for one in rows)
+        whole = sum(one.system == row.system for one in about) == others
+        found.append(row.system if whole else f"{row.system} ({in_words(row.case)})")
+    return list(dict.fromkeys(found))
+
+
+def _listed(names: Iterable[str]) -> str:
+    named = list(names)
+    return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

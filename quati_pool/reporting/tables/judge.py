@@ -1,0 +1,168 @@
+"""The tables of ``judge`` and ``labels``, and the same as data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from quati_pool.commands.judge.judge import JudgeReport
+from quati_pool.labels import failures
+from quati_pool.labels.coverage import Standing
+from quati_pool.llm.faults import one_line
+from quati_pool.records import State
+from quati_pool.reporting.formats.tables import Cell, Column, Table
+
+_UNKNOWN = "unknown"
+# Names of models below a table.
+_MODELS = 5
+
+
+def summary(report: JudgeReport) -> str | None:
+    """How many pairs have a grade, and why the others have none; None where no answer failed."""
+    standing = report.pending.standing
+    return failures.summary(report.judge, "pairs", standing.pairs, standing.states, standing.unasked)
+
+
+def tables(report: JudgeReport) -> list[Table]:
+    """Grades and states over the pool, then what the calls of this run took, if there were any."""
+    standing = report.pending.standing
+    made = [grade_table({report.judge: standing}, report.config.grades), state_table({report.judge: standing})]
+    if report.calls is not None and report.calls.attempts:
+        calls = report.calls
+        row = call_row(
+            report.judge,
+            calls.attempts,
+            calls.retries,
+            [calls.tokens[kind] for kind in ("input", "cached", "output", "reasoning")],
+            calls.cost,
+            calls.unknown,
+            np.frombuffer(calls.seconds),
+        )
+        names = Counter(models_shown(calls.models)).most_common()
+        models = ", ".join(f"{model} ({count:,})" for model, count in names[:_MODELS])
+        if len(names) > _MODELS:
+            models += f" and {len(names) - _MODELS:,} others"
+        outputs = ", ".join(calls.outputs)
+        made.append(call_table([row], f"This run alone, by {models or 'no model'}, as {outputs or 'nothing'}."))
+    return made
+
+
+def grade_table(standings: Mapping[str, Standing], grades: Mapping[int, str]) -> Table:
+    """How many pairs each labeler gave each grade."""
+    found = sorted(set(grades).union(*(standing.grades for standing in standings.values())))
+    names = [" ".join(dict.fromkeys([str(grade), grades.get(grade, str(grade))])) for grade in found]
+    rows: list[list[Cell]] = [
+        [name, standing.pairs, *(standing.grades[grade] for grade in found)] for name, standing in standings.items()
+    ]
+    spread = [
+        f"{name}: the grades behind it agree on {100 * standing.unanimous:.1f} % of the pairs, and lie "
+        f"{standing.mean_range:.2f} apart on average"
+        for name, standing in standings.items()
+        if standing.unanimous is not None
+    ]
+    columns = [Column("Labeler"), Column("Pairs"), *map(Column, names)]
+    return Table("Pairs by grade", columns, rows, "; ".join(spread))
+
+
+def state_table(standings: Mapping[str, Standing]) -> Table:
+    """How many pairs are in each state; only those states that occur."""
+    states = [state for state in State if any(standing.states[state] for standing in standings.values())]
+    rows: list[list[Cell]] = [
+        [name, *(standing.states[state] for state in states), standing.unasked] for name, standing in standings.items()
+    ]
+    columns = [Column("Labeler"), *(Column(state.value) for state in states), Column("never asked")]
+    note = "Only ok has a grade; a pair without one is unjudged, never 0."
+    cut = [
+        f"{name}: {standing.cut:,} with a passage that was cut" for name, standing in standings.items() if standing.cut
+    ]
+    return Table("Pairs by state", columns, rows, " ".join([note, *cut]))
+
+
+def call_row(
+    name: str,
+    attempts: int,
+    retries: int,
+    tokens: Sequence[int | None],
+    cost: float | None,
+    unknown: int,
+    seconds: npt.NDArray[np.float64],
+) -> list[Cell]:
+    """A labeler's attempts: counts, tokens (input, cached, output, reasoning), cost in US dollars, latency."""
+    price: Cell = cost if not unknown else (f"≥ {cost:.4f} ({unknown:,} {_UNKNOWN})" if cost else _UNKNOWN)
+    return [name, attempts, retries, *tokens, price, *latency_data(seconds).values()]
+
+
+def call_table(rows: Sequence[Sequence[Cell]], note: str) -> Table:
+    headings = ("Labeler", "Attempts", "Retries", "Tokens in", "of it cached", "Tokens out", "of it reasoning")
+    latency = (Column(f"p{q} s", 2) for q in (50, 90, 99))
+    return Table("Attempts", [*map(Column, headings), Column("US$", 4), *latency], rows, note)
+
+
+def as_data(report: JudgeReport) -> dict[str, Any]:
+    """The report as JSON; a cost that is not wholly known is null."""
+    pending, calls = report.pending, report.calls
+    data: dict[str, Any] = {
+        "judge": report.judge,
+        "summary": summary(report),
+        "example_failure": failures.as_data(report.example),
+        "version": report.version,
+        **standing_data(pending.standing),
+        "asked": pending.asked,
+        "shared": pending.shared,
+        "truncated_passages": pending.truncated,
+        "in_batches": pending.in_batches,
+        "with_template_tokens": pending.with_tokens,
+        "reread": report.reread and report.reread.as_data(),
+        "cost": 0.0,
+        "seconds": round(report.seconds, 3),
+        "ended": report.ended,
+        **({"output": str(report.written)} if report.written else {}),
+    }
+    if calls is not None:
+        data["cost"] = None if calls.unknown else calls.cost
+        data["calls"] = {
+            "attempts": calls.attempts,
+            "retries": calls.retries,
+            "tokens": {kind: calls.tokens[kind] for kind in ("input", "cached", "output", "reasoning")},
+            "known_cost": calls.cost,
+            "attempts_of_unknown_cost": calls.unknown,
+            "latency": latency_data(np.frombuffer(calls.seconds)),
+            "models": models_shown(calls.models),
+            "output": dict(calls.outputs),
+        }
+        if report.money is not None:
+            data["budget"] = asdict(report.money)
+        if calls.unknown:
+            data["undefined"] = {"cost": f"the cost of {calls.unknown} attempts is unknown"}
+    return data
+
+
+def models_shown(models: Mapping[str, int]) -> dict[str, int]:
+    """Calls by the model that servers say answered them, its name fit to be printed."""
+    shown: Counter[str] = Counter()
+    for model, calls in models.items():
+        shown[one_line(model, most=80)] += calls
+    return dict(shown)
+
+
+def standing_data(standing: Standing) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "pairs": standing.pairs,
+        "states": {state.value: standing.states[state] for state in State if standing.states[state]},
+        "unasked": standing.unasked,
+        "grades": {str(grade): count for grade, count in sorted(standing.grades.items())},
+    }
+    if standing.unanimous is not None:
+        data["samples"] = {"unanimous": standing.unanimous, "mean_range": standing.mean_range}
+    return data
+
+
+def latency_data(seconds: npt.NDArray[np.float64]) -> dict[str, float | None]:
+    """Seconds that so many percent of the calls stayed below."""
+    values = np.percentile(seconds, [50, 90, 99]).tolist() if len(seconds) else [None] * 3
+    return dict(zip(("p50", "p90", "p99"), values, strict=True))

@@ -1,0 +1,79 @@
+"""What people wrote for the collection, as tables: every question, and what of the taxonomy they cover."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quati_pool.commands.annotate.question_rules import taxonomy
+from quati_pool.commands.annotate.questions import Covered, covered, state_of
+from quati_pool.project.config import load_config
+from quati_pool.reporting.formats.tables import Column, Table
+from quati_pool.store.database import Store
+from quati_pool.store.questions import Questions
+from quati_pool.store.records import Question
+
+
+@dataclass(frozen=True)
+class QuestionsReport:
+    """All questions of a collection, oldest first, and the taxonomy's combinations."""
+
+    questions: list[Question]
+    types: list[str]
+    covered: Covered
+
+
+def report(config_path: Path, database: str | None = None) -> QuestionsReport:
+    """Reads the questions of a workspace's store."""
+    config = load_config(config_path)
+    with Store.open(database or config.labels.url, config.folder) as store:
+        questions = Questions(store, config.name).current()
+    return QuestionsReport(questions, taxonomy(config)["type"], covered(config, questions))
+
+
+def tables(found: QuestionsReport) -> list[Table]:
+    """The questions, and a row for each theme and scope with a column for each type."""
+    rows = [
+        (one.question_id, state_of(one), one.last.query_id or "", one.author, *_place(one), one.last.query or "")
+        for one in found.questions
+    ]
+    headings = ("question", "state", "query_id", "author", "theme", "scope", "type", "text")
+    listed = Table("Questions", [Column(heading) for heading in headings], rows)
+    counts: dict[tuple[str, str], list[str]] = {}
+    for cell in found.covered.cells:
+        shown = f"{cell.accepted} + {cell.proposed}" if cell.accepted or cell.proposed else "–"
+        counts.setdefault((cell.theme, cell.scope), []).append(shown)
+    empty = sum(not (cell.accepted or cell.proposed) for cell in found.covered.cells)
+    note = f"accepted + proposed; {empty} of {len(found.covered.cells)} combinations are empty (–)"
+    if found.covered.outside:
+        note += f"; {found.covered.outside} questions are of none of them"
+    columns = [Column("theme"), Column("scope"), *map(Column, found.types)]
+    return [listed, Table("Coverage", columns, [(*key, *cells) for key, cells in counts.items()], note)]
+
+
+def as_data(found: QuestionsReport) -> dict[str, Any]:
+    """The same for JSON."""
+    return {
+        "questions": [
+            {
+                "question_id": one.question_id,
+                "state": state_of(one),
+                "query_id": one.last.query_id,
+                "author": one.author,
+                "query": one.last.query,
+                "narrative": one.last.narrative,
+                "theme": one.last.theme,
+                "scope": one.last.scope,
+                "type": one.last.type,
+                "doc_id": one.last.doc_id,
+            }
+            for one in found.questions
+        ],
+        "coverage": [cell._asdict() for cell in found.covered.cells],
+        "outside": found.covered.outside,
+    }
+
+
+def _place(question: Question) -> tuple[str, str, str]:
+    return question.last.theme or "", question.last.scope or "", question.last.type or ""

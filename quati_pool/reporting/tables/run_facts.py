@@ -1,0 +1,183 @@
+"""What ``evaluate`` says of the runs themselves: how deep they go, ties, ranks that contradict scores, and which
+queries the means go over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+from quati_pool.commands.evaluate import Condition, Evaluation
+from quati_pool.evaluation.truncation import WHOLE, Truncated
+from quati_pool.reporting.formats.tables import Cell, Column, Table
+from quati_pool.text.pluralize import counted
+
+COLUMNS = ["queries_returned", "documents_per_query", "tied_share", "rank_contradictions"]
+# A printed note names runs from this share on; files give the share of all.
+_MANY_TIES = 0.01
+_NAMED = 4
+_NO_ROWS = "the run holds no rows"
+_UNKNOWN = "the run was not read from a file"
+
+
+def heading(evaluation: Evaluation, condition: Condition) -> str:
+    """What the means go over, as the title of a leaderboard goes on; nothing for all judged queries."""
+    return {
+        "judged": "",
+        "common": f", over the {counted(condition.board.queries, 'query', 'queries')} that all runs return",
+        "returned": ", each run over the queries that it returns",
+    }[evaluation.settings.queries]
+
+
+def which(evaluation: Evaluation) -> str:
+    """The same in passing, after the queries that are judged."""
+    of = {"judged": "", "common": " and all runs return", "returned": " and the run returns"}
+    return of[evaluation.settings.queries]
+
+
+def tested(evaluation: Evaluation) -> str:
+    """What a paired test goes over where that is not what the means go over."""
+    return " over the queries that both return" if evaluation.settings.queries == "returned" else ""
+
+
+def averaged(evaluation: Evaluation, condition: Condition) -> str:
+    """The same as a note says it."""
+    board, judged = condition.board, condition.judged_queries
+    relevant = f"{board.without_relevant:,} without a relevant pair"
+    if evaluation.settings.queries == "common":
+        return (
+            f"Means over the {board.queries:,} of {counted(judged, 'judged query', 'judged queries')} that all runs "
+            f"return, {relevant}; a query that any run lacks counts for none."
+        )
+    if evaluation.settings.queries == "returned":
+        return (
+            f"Each mean is over those of the {counted(judged, 'judged query', 'judged queries')} that the run returns "
+            "(trec_eval without -c), so that means of different runs may be over different queries; two systems are "
+            "compared over the queries that both return."
+        )
+    return (
+        f"Means over {counted(board.queries, 'judged query', 'judged queries')}, {relevant}; "
+        "a query that a run lacks counts 0."
+    )
+
+
+def notes(evaluation: Evaluation, condition: Condition) -> list[str]:
+    """What there is to say of the runs: under the first qrels of a set of runs all of it, under the others only
+    what is due to them."""
+    first = next(one for one in evaluation.conditions if one.run_set is condition.run_set)
+    said = [*_ties(condition), *_contradictions(condition)] if condition is first else []
+    return [*said, *filter(None, (_cut(condition, one, condition is first) for one in condition.truncated))]
+
+
+def table(condition: Condition) -> Table:
+    """What every run is like."""
+    rows: list[list[Cell]] = []
+    for row in condition.board.rows:
+        facts, found = condition.run_set.facts[row.run_tag], condition.run_set.contradictions.get(row.run_tag)
+        returned = [condition.returned[row.run_tag], facts.rows, facts.longest]
+        rows.append([row.run_tag, *returned, facts.tied_share, *((None, None) if found is None else found)])
+    columns = [Column("System"), Column("Judged queries returned"), Column("Rows"), Column("Most documents per query")]
+    columns += [
+        Column("Tied rows", 1, percent=True),
+        Column("Queries whose ranks contradict scores"),
+        Column("Such rows"),
+    ]
+    note = (
+        f"Of {counted(condition.judged_queries, 'judged query', 'judged queries')}. Tied: rows that share their score, "
+        "as float32, with another of their query; they are ordered by doc_id, descending. Scores decide, not ranks."
+    )
+    return Table(f"The runs under {condition.name}", columns, rows, note)
+
+
+def of_run(condition: Condition, run_tag: str) -> dict[str, Any]:
+    """The same of one run, as data."""
+    facts, found = condition.run_set.facts[run_tag], condition.run_set.contradictions.get(run_tag)
+    undefined = {"tied_share": _NO_ROWS} if facts.tied_share is None else {}
+    undefined |= {"rank_contradictions": _UNKNOWN} if found is None else {}
+    truncated = [name for one in condition.truncated if run_tag in one.run_tags for name in one.measures]
+    return {
+        "queries_returned": condition.returned[run_tag],
+        "rows": facts.rows,
+        "documents_per_query": facts.longest,
+        "tied_rows": facts.tied,
+        "tied_share": facts.tied_share,
+        "rank_contradictions": None if found is None else {"queries": found.queries, "rows": found.rows},
+        "truncated_measures": truncated,
+        **({"undefined": undefined} if undefined else {}),
+    }
+
+
+def of_condition(condition: Condition) -> dict[str, Any]:
+    """What holds for several runs, as data."""
+    truncated = [
+        {
+            "run_tags": list(one.run_tags),
+            "documents_per_query": one.depth,
+            "measures": list(one.measures),
+            "incomplete": [
+                {"measure": short.measure, "queries": short.queries, "most_relevant": short.most}
+                for short in one.incomplete
+            ],
+        }
+        for one in condition.truncated
+    ]
+    return {"judged_queries": condition.judged_queries, "truncated": truncated}
+
+
+def values(condition: Condition, run_tag: str) -> list[Any]:
+    """The values of COLUMNS."""
+    facts, found = condition.run_set.facts[run_tag], condition.run_set.contradictions.get(run_tag)
+    return [condition.returned[run_tag], facts.longest, facts.tied_share, None if found is None else found.queries]
+
+
+def _ties(condition: Condition) -> list[str]:
+    shares = {tag: facts.tied_share or 0 for tag, facts in condition.run_set.facts.items()}
+    many = sorted((tag for tag, share in shares.items() if share >= _MANY_TIES), key=lambda tag: -shares[tag])
+    if not many:
+        return []
+    named = _some([f"{tag} {100 * shares[tag]:.0f} %" for tag in many])
+    return [f"Rows that share their score with another of their query (as float32; doc_id decides): {named}."]
+
+
+def _contradictions(condition: Condition) -> list[str]:
+    found = {tag: one for tag, one in condition.run_set.contradictions.items() if one.rows}
+    if not found:
+        return []
+    named = _some(
+        [
+            f"{tag} in {counted(one.queries, 'query', 'queries')} ({counted(one.rows, 'row', 'rows')})"
+            for tag, one in found.items()
+        ]
+    )
+    return [f"The rank column contradicts the scores, which decide as in trec_eval: {named}."]
+
+
+def _cut(condition: Condition, found: Truncated, deeper: bool) -> str:
+    """What cut lists mean for measures; of those that only look ``deeper`` where asked for."""
+    everyone = len(found.run_tags) == len(condition.run_set.runs) > 1
+    who = "All runs" if everyone else _and(_few(found.run_tags))
+    said = []
+    if found.measures and deeper:
+        whole = any("@" not in name for name in found.measures)
+        usual = f" (a whole list is by convention {WHOLE:,} documents)" if whole else ""
+        said.append(f"{_and(found.measures)} {'is' if len(found.measures) == 1 else 'are'} of truncated lists{usual}")
+    for (queries, most), some in groupby(found.incomplete, lambda one: (one.queries, one.most)):
+        up_to = "" if queries == 1 else "up to "
+        with_more = f"{counted(queries, 'query', 'queries')} with {up_to}{most:,} relevant documents"
+        said.append(f"{with_more} cannot be found whole ({_and([one.measure for one in some])})")
+    hold = "holds" if len(found.run_tags) == 1 else "hold"
+    depth = counted(found.depth, "document", "documents")
+    return f"{who} {hold} at most {depth} per query: {'; '.join(said)}." if said else ""
+
+
+def _few(names: Sequence[str]) -> list[str]:
+    rest = len(names) - _NAMED
+    return [*names[:_NAMED], f"{rest:,} more"] if rest > 1 else list(names)
+
+
+def _some(named: Sequence[str]) -> str:
+    return ", ".join(_few(named))
+
+
+def _and(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

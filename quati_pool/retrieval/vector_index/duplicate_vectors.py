@@ -1,0 +1,66 @@
+"""Passages with equal vectors, of which an approximate index holds one alone.
+
+Where many vectors are equal, the links of a graph lead from one to the next and nowhere else, and a list's
+candidates are all the same. So the index is over distinct vectors, and what it finds stands for all copies.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import xxhash
+
+from quati_pool.records import Int
+from quati_pool.retrieval.encoders.duplicate_texts import first_equal
+from quati_pool.retrieval.vector_index.vectors import Vectors
+
+_BLOCK = 4096
+_FILES = ("passages.npy", "ends.npy")
+
+
+class Copies:
+    """The passages of each distinct vector: ``passages[ends[i - 1]:ends[i]]`` of the i-th, in order."""
+
+    def __init__(self, passages: Int, ends: Int) -> None:
+        self._passages, self.ends = passages, ends
+        self._starts: Int = np.append(0, ends[:-1]).astype(np.int64)
+
+    @classmethod
+    def of(cls, vectors: Vectors) -> Copies:
+        """Vectors are told apart by 128 bits of their hashes; memory holds some 40 bytes a passage."""
+        hashes = np.empty((len(vectors), 2), dtype=np.uint64)
+        for start, block in vectors.blocks(_BLOCK):
+            digests = b"".join(map(xxhash.xxh3_128_digest, block))
+            hashes[start : start + len(block)] = np.frombuffer(digests, dtype=np.uint64).reshape(-1, 2)
+        first = first_equal(hashes)
+        passages = np.argsort(first, kind="stable")
+        counts = np.bincount(first, minlength=len(vectors))
+        return cls(passages, np.cumsum(counts[counts > 0]))
+
+    @classmethod
+    def read(cls, folder: Path) -> Copies:
+        """What ``write`` wrote; raises OSError or ValueError where that is not there."""
+        passages, ends = (np.load(folder / name, mmap_mode="r") for name in _FILES)
+        return cls(passages, ends)
+
+    def write(self, folder: Path) -> None:
+        for name, array in zip(_FILES, (self._passages, self.ends), strict=True):
+            np.save(folder / name, array)
+
+    @property
+    def distinct(self) -> Int:
+        """The first passage of each distinct vector, in order."""
+        found: Int = self._passages[self._starts]
+        return found
+
+    def wanted(self, found: Int, least: int) -> tuple[Int, Int]:
+        """Rows of ``found`` and passages, shape (n,): of each row, which holds numbers of distinct vectors from the
+        best on, or −1, the passages of so many as have ``least`` together, or of all."""
+        counts = np.where(found >= 0, self.ends[found] - self._starts[found], 0)
+        before = np.cumsum(counts, axis=1) - counts
+        rows, columns = np.nonzero((found >= 0) & (before < least))
+        numbers, lengths = found[rows, columns], counts[rows, columns]
+        ends = np.cumsum(lengths)
+        at = np.repeat(self._starts[numbers] - (ends - lengths), lengths) + np.arange(int(lengths.sum()))
+        return np.repeat(rows, lengths), np.asarray(self._passages[at])

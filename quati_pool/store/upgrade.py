@@ -1,0 +1,138 @@
+"""Brings a database to the newest revision, one process at a time; most are there already."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, inspect, select, text
+from sqlalchemy.sql import column, table
+
+from quati_pool.store.database_url import Place
+from quati_pool.store.engine import migrating
+from quati_pool.store.errors import StoreError
+from quati_pool.store.schema import HEAD, REVISION_TABLE, metadata
+
+_log = logging.getLogger(__name__)
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def ready(engine: Engine, place: Place) -> bool:
+    """Whether the database can be used as it is."""
+    with engine.connect() as connection:
+        return stored_revision(connection) == HEAD and (place.path is None or _journal(connection) == "wal")
+
+
+def make_ready(
+    engine: Engine,
+    place: Place,
+    lock: AbstractContextManager[None],
+    judges_lock: Callable[[str, Callable[[str], None]], AbstractContextManager[None]],
+) -> None:
+    """Migrates a database to HEAD in one transaction, under ``lock``; makes its tables where it is new.
+
+    Judges that are at work by an earlier quati-pool are awaited, by the locks that ``judges_lock`` gives by name: a
+    migration may put labels under other versions, and such a process would neither find the grades that are there nor
+    write its own where they are looked for. Raises StoreError for a database of a newer revision, or of another
+    program.
+    """
+    with engine.connect() as connection:
+        judges = _judges(connection)
+    for judge in judges:
+        with judges_lock(judge, lambda line: _log.warning("%s: %s", place.name, line)):
+            pass
+    with lock:
+        # Before anything is written: what is refused stays as it was.
+        with engine.connect() as connection:
+            _refuse_others(connection, place)
+        if place.path is not None:
+            _write_ahead(engine)
+        migrating_engine = migrating(place)
+        try:
+            with migrating_engine.begin() as connection:
+                if stored_revision(connection) != HEAD:
+                    _upgrade(connection, place)
+        finally:
+            migrating_engine.dispose()
+
+
+def stored_revision(connection: Connection) -> str | None:
+    """The revision a database says it has; None where it has none."""
+    if not connection.dialect.has_table(connection, REVISION_TABLE):
+        return None
+    revision: str | None = connection.execute(select(column("version_num")).select_from(table(REVISION_TABLE))).scalar()
+    return revision
+
+
+def _judges(connection: Connection) -> list[str]:
+    """The names of the locks under which judges write into a database that is to be migrated."""
+    if stored_revision(connection) in (None, HEAD):
+        return []
+    labels, batches = (table(name, column("collection"), column("labeler_id")) for name in ("labels", "batches"))
+    graded = select(labels.c.collection, labels.c.labeler_id).where(column("kind") == "judge")
+    found = graded.union(select(batches.c.collection, batches.c.labeler_id))
+    return sorted(judges_lock_name(*row) for row in connection.execute(found))
+
+
+def judges_lock_name(collection: str, labeler_id: str) -> str:
+    """Whoever holds this lock works for the judge alone; earlier versions call it so too."""
+    return f"{collection}.{labeler_id}"
+
+
+def _journal(connection: Connection) -> str:
+    return str(connection.exec_driver_sql("PRAGMA journal_mode").scalar_one())
+
+
+def _refuse_others(connection: Connection, place: Place) -> None:
+    if stored_revision(connection) is not None:
+        return
+    there = set(inspect(connection).get_table_names())
+    # A file is one program's; a PostgreSQL database may well serve others under other names.
+    strange = sorted(there if place.path is not None else there & set(metadata.tables))
+    if strange:
+        raise StoreError(
+            f"{place.name}: holds a table {strange[0]} that quati-pool did not make; "
+            "name a database of its own in pool.yaml under labels: url:"
+        )
+    if place.path is None and (encoding := connection.execute(text("SHOW server_encoding")).scalar_one()) != "UTF8":
+        raise StoreError(
+            f"{place.name}: its encoding is {encoding}; make a database with ENCODING 'UTF8' and name that"
+        )
+
+
+def _write_ahead(engine: Engine) -> None:
+    connection = engine.raw_connection()  # SQLite changes its journal outside transactions alone
+    try:
+        connection.cursor().execute("PRAGMA journal_mode = WAL").close()
+    finally:
+        connection.close()
+
+
+def _upgrade(connection: Connection, place: Place) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    config.attributes["say"] = lambda line: _log.warning("%s: %s", place.name, line)
+    revision = stored_revision(connection)
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if revision is not None and revision not in known:
+        raise StoreError(
+            f"{place.name}: was written by a newer quati-pool (revision {revision}; this one knows up to {HEAD}); "
+            "run: pip install --upgrade quati-pool"
+        )
+    if revision is not None:
+        _log.warning("%s: is brought from revision %s to %s", place.name, revision, HEAD)
+    command.upgrade(config, "head")
+    if place.path is not None and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
+        raise StoreError(
+            f"{place.name}: a row of {broken[0]} points to one of {broken[2]} that is not there; nothing was changed; "
+            "restore the file from a copy"
+        )

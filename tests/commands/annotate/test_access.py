@@ -1,0 +1,191 @@
+"""Codes, sessions, settings and names: who comes in, and who does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from quati_pool.annotation.codes import Code, hash_code, new_code, token_sha
+from quati_pool.commands.annotate.access import check_name, set_preference, sign_in, sign_out
+from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError, WrongCodeError
+from quati_pool.commands.annotate.session import Desk
+from quati_pool.errors import ConfigError
+from quati_pool.project.config import load_config
+from tests.commands.annotate.people_at_work import collection, token
+
+HERE = "192.0.2.1"
+
+
+@pytest.fixture
+def desk(tmp_path: Path, made_url: str) -> Iterator[Desk]:
+    with Desk.open(collection(tmp_path), made_url) as opened:
+        yield opened
+
+
+def person(desk: Desk, name: str) -> Code:
+    code = new_code()
+    desk.people.add(name, "assessor", code.handle, hash_code(code.text))
+    return code
+
+
+def test_the_right_code_opens_a_session_however_it_is_typed(desk: Desk) -> None:
+    code = person(desk, "ana")
+    for typed in (code.text, code.text.lower(), f" {code.text.replace('-', ' ')} "):
+        mine, ana = sign_in(desk, typed, HERE)
+        assert (ana.name, ana.role, desk.person(mine).name) == ("ana", "assessor", "ana")
+    with desk.store.reading() as connection:
+        stored = connection.execute(text("SELECT token_sha FROM sessions")).scalars().all()
+    assert token_sha(mine) in stored
+    assert mine not in stored
+
+
+def test_wrong_codes_are_refused_alike_and_slowed_down_for_the_address_and_the_handle(desk: Desk) -> None:
+    code = person(desk, "ana")
+    wrong = f"{code.handle}-{new_code().text[5:]}"
+    told = []
+    for typed in (wrong, new_code().text, "what?", wrong):
+        with pytest.raises(WrongCodeError) as caught:
+            sign_in(desk, typed, HERE)
+        told.append((caught.value.wait, str(caught.value).partition(";")[0]))
+    assert [wait == 0 for wait, _ in told] == [True, True, True, False]
+    assert {words for _, words in told} == {"the access code is not right"}
+    # Now the right one too waits from here, but not from elsewhere: the handle had two failures alone.
+    with pytest.raises(WrongCodeError, match="wait"):
+        sign_in(desk, code.text, HERE)
+    assert sign_in(desk, code.text, "192.0.2.2")[1].name == "ana"
+
+
+def test_a_handle_is_slowed_down_from_whatever_address(desk: Desk) -> None:
+    code = person(desk, "ana")
+    wrong = f"{code.handle}-{new_code().text[5:]}"
+    for number in range(4):
+        with pytest.raises(WrongCodeError):
+            sign_in(desk, wrong, f"192.0.2.{number}")
+    with pytest.raises(WrongCodeError) as caught:
+        sign_in(desk, code.text, "192.0.2.200")
+    assert 0 < caught.value.wait <= 2
+
+
+def test_the_right_code_strikes_out_earlier_failures(desk: Desk) -> None:
+    code = person(desk, "ana")
+    for _ in range(3):
+        for _ in range(3):
+            with pytest.raises(WrongCodeError):
+                sign_in(desk, new_code().text, HERE)
+        sign_in(desk, code.text, HERE)
+
+
+def test_a_revoked_code_opens_nothing_and_its_sessions_end(desk: Desk) -> None:
+    code = person(desk, "ana")
+    mine, _ = sign_in(desk, code.text, HERE)
+    desk.people.revoke("ana")
+    with pytest.raises(SignedOutError):
+        desk.person(mine)
+    with pytest.raises(WrongCodeError):
+        sign_in(desk, code.text, HERE)
+
+
+def test_signing_out_ends_this_session_alone(desk: Desk) -> None:
+    code = person(desk, "ana")
+    first, second = (sign_in(desk, code.text, HERE)[0] for _ in range(2))
+    sign_out(desk, first)
+    sign_out(desk, None)
+    sign_out(desk, "unknown")
+    with pytest.raises(SignedOutError):
+        desk.person(first)
+    assert desk.person(second).name == "ana"
+
+
+def test_a_session_ends_by_itself(desk: Desk) -> None:
+    desk.people.add("ana", "assessor", "H", "none")
+    desk.people.open_session("ana", token_sha("mine"), -1)
+    with pytest.raises(SignedOutError):
+        desk.person("mine")
+
+
+def test_a_session_is_of_one_collection(tmp_path: Path, desk: Desk, made_url: str) -> None:
+    mine = token(desk, "ana")
+    with Desk.open(collection(tmp_path / "other", name="other"), made_url) as other, pytest.raises(SignedOutError):
+        other.person(mine)
+
+
+def test_only_leads_pass_as_leads(desk: Desk) -> None:
+    ana, lia = token(desk, "ana"), token(desk, "lia", "lead")
+    assert desk.person(ana).role == "assessor"
+    assert desk.person(lia, "lead").name == "lia"
+    assert desk.person(lia).role == "lead"
+    with pytest.raises(ForbiddenError, match="ana is no lead"):
+        desk.person(ana, "lead")
+    with pytest.raises(SignedOutError):
+        desk.person(None, "lead")
+
+
+def test_settings_stay_with_the_person_and_only_known_ones_are_kept(desk: Desk) -> None:
+    ana = token(desk, "ana")
+    assert desk.person(ana).language is None
+    set_preference(desk, ana, "language", "es")
+    set_preference(desk, ana, "highlight", True)
+    assert (desk.person(ana).language, desk.person(ana).settings) == ("es", {"language": "es", "highlight": True})
+    set_preference(desk, ana, "language", None)
+    assert desk.person(ana).language is None
+    for key, value in (
+        ("language", "xx"),
+        ("language", 1),
+        ("role", "lead"),
+        ("highlight", "yes"),
+        ("language", ["pt"]),
+    ):
+        with pytest.raises(AnswerError):
+            set_preference(desk, ana, key, value)
+    with pytest.raises(SignedOutError):
+        set_preference(desk, "nobody", "language", "pt")
+    assert desk.person(ana).role == "assessor"
+
+
+def test_the_collections_language_is_that_of_who_picked_none(tmp_path: Path) -> None:
+    with Desk.open(collection(tmp_path, annotation={"language": "pt"})) as desk:
+        ana = token(desk, "ana")
+        assert desk.person(ana).language == "pt"
+        set_preference(desk, ana, "language", "en")
+        assert desk.person(ana).language == "en"
+
+
+@pytest.mark.parametrize("name", ["ana", "Bia.2", "caio_x", "joão", "x" * 64, "7"])
+def test_a_name_of_one_word_is_a_persons(tmp_path: Path, name: str) -> None:
+    assert check_name(load_config(collection(tmp_path)), name) == name
+
+
+def test_a_name_is_kept_in_one_form_however_its_accents_are_typed(tmp_path: Path) -> None:
+    assert check_name(load_config(collection(tmp_path)), "joa\u0303o") == "jo\u00e3o"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("", "is empty"),
+        ("ana b", "white space"),
+        ("ana\n", "white space"),
+        ("ana\x00", "U\\+0000"),
+        ("ana\u202e", "cannot be seen"),
+        ("x" * 65, "65 characters"),
+        ("../labels", "path"),
+        ("a/b", "path"),
+        ("a\\b", "path"),
+        ("--role", "option"),
+        ("adjudicated", "leads' decisions"),
+        ("Adjudicated", "leads' decisions"),
+        ("lexical", "a judge"),
+        ("LEXICAL", "a judge"),
+        ("theirs", "a label file"),
+    ],
+)
+def test_a_name_that_is_somebody_elses_or_no_word_is_refused_in_one_line(tmp_path: Path, name: str, told: str) -> None:
+    config = load_config(
+        collection(tmp_path, judges={"lexical": {"judge": "lexical"}}, labels={"files": {"theirs": "theirs.tsv"}})
+    )
+    with pytest.raises(ConfigError, match=told) as caught:
+        check_name(config, name)
+    assert str(caught.value).isprintable()

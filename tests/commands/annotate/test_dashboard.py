@@ -1,0 +1,193 @@
+"""The dashboard: the figures of ``quati-pool agree``, made beside the work, for leads alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from quati_pool.commands.agree import agree
+from quati_pool.commands.annotate import dashboard as boards
+from quati_pool.commands.annotate.dashboard import DRAWS, Dashboard, dashboard
+from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
+from quati_pool.commands.annotate.grading import submit
+from quati_pool.commands.annotate.session import Desk
+from quati_pool.errors import QuatiPoolError
+from quati_pool.records import State
+from tests.commands.annotate.disputes import Tokens, disputed, told
+from tests.commands.annotate.people_at_work import answer, assigned, collection, item, pairs, token
+from tests.commands.judged import repool
+from tests.patience import PATIENCE
+
+Here = tuple[Desk, Tokens]
+
+
+@pytest.fixture
+def here(tmp_path: Path, made_url: str) -> Iterator[Here]:
+    with disputed(tmp_path, made_url) as opened:
+        yield opened
+
+
+def made(desk: Desk, mine: str) -> Dashboard:
+    latest = dashboard(desk, mine, PATIENCE, anew=True)
+    assert latest.problem is None
+    assert latest.dashboard is not None
+    return latest.dashboard
+
+
+def test_agreement_is_what_agree_says(tmp_path: Path) -> None:
+    with disputed(tmp_path) as (desk, tokens):
+        found = made(desk, tokens.lia).agreement
+    config = tmp_path / "pool.yaml"
+    names = ["ana", "bia", "gpt"]
+    everybody, people = agree(config, names, draws=DRAWS), agree(config, names[:2], draws=DRAWS)
+    ours, theirs = [*found.pairs, *found.judged], everybody.pairs
+    assert [(pair.a, pair.b) for pair in ours] == [("ana", "bia"), ("ana", "gpt"), ("bia", "gpt")]
+    for pair, same in zip(ours, theirs, strict=True):
+        assert (pair.a, pair.b, pair.n, pair.confusion.tolist()) == (same.a, same.b, same.n, same.confusion.tolist())
+        assert (pair.values, pair.intervals, pair.undefined) == (same.values, same.intervals, same.undefined)
+    assert found.overall is not None
+    assert (found.overall.values, found.overall.intervals) == (people.overall.values, people.overall.intervals)
+
+
+def test_kappa_by_hand(here: Here) -> None:
+    desk, tokens = here
+    (pair,) = made(desk, tokens.lia).agreement.pairs
+    # ana 0 1 2 0, bia 0 2 2 3 (q1 d1 has no grade by ana): equal in 2 of 4; by chance ana 0:2 1:1 2:1 3:0,
+    # bia 0:1 1:0 2:2 3:1: (2·1 + 1·0 + 1·2 + 0·1) / 16 = 1/4; κ = (1/2 - 1/4) / (3/4).
+    assert (pair.n, pair.values["kappa"]) == (4, pytest.approx(1 / 3))
+
+
+def test_progress_by_person_and_query(here: Here) -> None:
+    desk, tokens = here
+    assigned(desk, ("ana", "bia", None))
+    mine = item(desk, tokens.ana)
+    submit(desk, tokens.ana, mine, answer(1, status="skipped", relevance=None))
+    mine = item(desk, tokens.ana)
+    submit(desk, tokens.ana, mine, answer(2, 1, active_seconds=30.0))
+    found = made(desk, tokens.lia)
+    by_name = {one.name: one for one in found.people}
+    ana = by_name["ana"]
+    assert (ana.role, ana.open, ana.done, ana.skipped) == ("assessor", 5, 1, 1)
+    # Five labels of 4 s from before, of which one pair may be given anew with 30 s: the median stays.
+    assert ana.seconds == 4.0
+    assert ana.graded + ana.cannot == ana.timed
+    assert (by_name["lia"].role, by_name["lia"].open, by_name["lia"].seconds) == ("lead", 0, None)
+    assert {one.query_id: (one.open + one.done, one.free) for one in found.queries} == {"q0": (9, 3), "q1": (9, 3)}
+    assert sum(one.done for one in found.queries) == 1
+    assert sum(one.skipped for one in found.queries) == 1
+    assert found.queries[0].query == "pergunta q0"
+
+
+def test_labels_are_counted_by_what_they_say(here: Here) -> None:
+    desk, tokens = here
+    told(desk, "adjudicated", "q1", "d0", 2, "final")
+    told(desk, "ana", "q0", "d0", None, status=State.retracted)
+    found = made(desk, tokens.lia)
+    counts = {one.name: (one.graded, one.cannot) for one in found.people}
+    assert counts == {"ana": (3, 1), "bia": (6, 0), "lia": (0, 0)}
+    assert found.decisions == 1
+    assert found.exports == ("ana", "bia", "adjudicated", "gpt")
+    assert {one.query_id: one.labels for one in found.queries} == {"q0": 5, "q1": 5}
+    # A lead's decision is no third person's label.
+    assert [frozenset((pair.a, pair.b)) for pair in found.agreement.pairs] == [{"ana", "bia"}]
+
+
+def test_labels_of_pairs_gone_or_changed_count_nowhere_and_are_told(here: Here, tmp_path: Path) -> None:
+    desk, tokens = here
+    rows = pairs()
+    rows[0]["text"] = "another text"
+    repool(tmp_path, [row for row in rows if (row["query_id"], row["doc_id"]) != ("q1", "d0")])
+    found = made(desk, tokens.lia)
+    assert {one.name: (one.graded + one.cannot, one.history) for one in found.people} == {
+        "ana": (3, 2),
+        "bia": (4, 2),
+        "lia": (0, 0),
+    }
+
+
+def test_somebody_who_gives_one_grade_only_is_found(tmp_path: Path, made_url: str) -> None:
+    with disputed(tmp_path, made_url, rows=pairs(4, 10)) as (desk, tokens):
+        for query in range(4):
+            for doc in range(10):
+                told(desk, "caio", f"q{query}", f"d{doc}", 0)
+        found = made(desk, tokens.lia).findings
+    assert [(one.labeler_id, one.pattern, one.figure, one.labels) for one in found if one.pattern == "one_grade"] == [
+        ("caio", "one_grade", 1.0, 40)
+    ]
+
+
+def test_nothing_to_compare_is_said_and_the_rest_is_there(tmp_path: Path, made_url: str) -> None:
+    with Desk.open(collection(tmp_path), made_url) as desk:
+        found = made(desk, token(desk, "lia", "lead"))
+        assert found.agreement.why is not None
+        assert "nobody has graded anything" in found.agreement.why
+        assert (found.agreement.pairs, found.agreement.overall, found.exports) == ((), None, ())
+        assert [one.name for one in found.people] == ["lia"]
+
+
+def test_one_computation_at_a_time_and_nobody_waits_for_it(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk, tokens = here
+    assigned(desk, ("ana",))
+    first = made(desk, tokens.lia)
+    begun, go_on, count = threading.Event(), threading.Event(), []
+    real = boards.compute
+
+    def slow(desk: Desk) -> Dashboard:
+        count.append(1)
+        begun.set()
+        assert go_on.wait(PATIENCE)
+        return real(desk)
+
+    monkeypatch.setattr(boards, "compute", slow)
+    latest = dashboard(desk, tokens.lia, anew=True)
+    assert begun.wait(PATIENCE)
+    assert (latest.dashboard, latest.running) == (first, True)
+    # Another page, and one that insists: still the one thread, and what there was.
+    again = dashboard(desk, tokens.lia, anew=True)
+    assert (again.dashboard, again.running, len(count)) == (first, True, 1)
+    # Meanwhile a label goes in.
+    submit(desk, tokens.ana, item(desk, tokens.ana), answer(1, 2))
+    go_on.set()
+    done = dashboard(desk, tokens.lia, PATIENCE)
+    assert done.dashboard is not None
+    assert done.dashboard.made_at > first.made_at
+    assert (done.running, len(count)) == (False, 1)
+    # Fresh enough: nothing is begun.
+    assert dashboard(desk, tokens.lia).running is False
+
+
+def test_what_fails_is_told_and_the_last_dashboard_stays(
+    here: Here, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk, tokens = here
+    first = made(desk, tokens.lia)
+
+    def refuses(_: Desk) -> Dashboard:
+        raise QuatiPoolError("the pool is gone; run: quati-pool build")
+
+    def breaks(_: Desk) -> Dashboard:
+        raise ZeroDivisionError("a fault of ours")
+
+    for compute, said in ((refuses, "quati-pool build"), (breaks, "the server's log")):
+        monkeypatch.setattr(boards, "compute", compute)
+        latest = dashboard(desk, tokens.lia, PATIENCE, anew=True)
+        assert latest.problem is not None
+        assert said in latest.problem
+        assert (latest.dashboard, latest.running) == (first, False)
+    assert "a fault of ours" in caplog.text
+
+
+def test_only_a_lead_who_is_signed_in_sees_it(here: Here) -> None:
+    desk, tokens = here
+    made(desk, tokens.lia)
+    with pytest.raises(ForbiddenError):
+        dashboard(desk, tokens.ana)
+    with pytest.raises(SignedOutError):
+        dashboard(desk, None)
+    desk.people.revoke("lia")
+    # What was computed for lia is not shown to her any more.
+    with pytest.raises(SignedOutError):
+        dashboard(desk, tokens.lia)

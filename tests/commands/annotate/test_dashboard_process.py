@@ -1,0 +1,107 @@
+"""Dashboards of another process: the same as those of this one, and none is left behind when the server ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from quati_pool.commands.annotate.dashboard import Dashboard, Latest, compute, dashboard
+from quati_pool.commands.annotate.dashboard_process import apart
+from tests.commands.annotate.disputes import disputed
+from tests.store.processes import ROOT
+
+_PATIENCE = 60.0
+
+
+def plain(made: Dashboard | None) -> str:
+    """All that it says but when and how quickly it was made."""
+    assert made is not None
+    return repr(replace(made, made_at=datetime.min, seconds=0.0))
+
+
+def children(process: int) -> set[int]:
+    """The processes that it started, and still run."""
+    found = set()
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent, *_ = status.read_text().rpartition(") ")[2].split()
+        except OSError:
+            continue  # it has ended
+        if int(parent) == process and state != "Z":
+            found.add(int(status.parent.name))
+    return found
+
+
+def test_another_process_makes_the_same_dashboard_and_is_started_anew_when_it_was_killed(
+    tmp_path: Path, made_url: str
+) -> None:
+    with disputed(tmp_path, made_url) as (desk, tokens):
+        there = children(os.getpid())
+
+        def latest() -> Latest:
+            return dashboard(desk, tokens.lia, _PATIENCE, anew=True)
+
+        with apart(desk, desk.config.path, made_url):
+            assert children(os.getpid()) == there  # not before somebody asks
+            expected = plain(compute(desk))
+            assert plain(latest().dashboard) == expected
+            started = children(os.getpid()) - there
+            assert len(started) == 1
+            for one in started:
+                os.kill(one, signal.SIGKILL)
+            found = latest()
+            assert (plain(found.dashboard), found.problem) == (expected, None)
+        assert children(os.getpid()) == there
+
+
+def test_what_the_other_process_refuses_is_told(tmp_path: Path) -> None:
+    with disputed(tmp_path / "w", None) as (desk, tokens), apart(desk, tmp_path / "none.yaml"):
+        found = dashboard(desk, tokens.lia, _PATIENCE, anew=True)
+        assert found.dashboard is None
+        assert found.problem is not None
+        assert "none.yaml" in found.problem
+
+
+SERVER = """
+import os, sys, time
+from pathlib import Path
+from quati_pool.commands.annotate.dashboard_process import apart
+from quati_pool.commands.annotate.dashboard import dashboard
+from quati_pool.commands.annotate.session import Desk
+if __name__ == "__main__":
+    config = Path(sys.argv[1])
+    with Desk.open(config) as desk, apart(desk, config):
+        latest = dashboard(desk, "token-of-lia", 60.0, anew=True)
+        assert latest.dashboard is not None, latest.problem
+        print("made", flush=True)
+        time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+def test_the_other_process_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
+    with disputed(tmp_path / "w", None) as (desk, _):
+        config = desk.config.path
+    script = tmp_path / "server.py"
+    script.write_text(SERVER)
+    command = [sys.executable, str(script), str(config)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        assert server.stdout is not None
+        assert server.stdout.readline() == "made\n"
+        started = children(server.pid)
+        assert started
+        server.kill()
+        server.wait(_PATIENCE)
+        end = time.monotonic() + _PATIENCE
+        while any(Path(f"/proc/{one}").exists() for one in started):
+            assert time.monotonic() < end, f"still there: {started}"
+            time.sleep(0.05)

@@ -1,0 +1,133 @@
+"""What people said, as files; and what of it counts as still to be graded."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from quati_pool.commands.annotate.assign import AssignOptions, assign
+from quati_pool.commands.annotate.grading import submit, undo
+from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.export.labels import export_labels
+from quati_pool.commands.export.qrels import export_qrels
+from quati_pool.errors import QuatiPoolError
+from quati_pool.files.label_files import read_label_file
+from quati_pool.files.label_files.writing import WRITTEN_FORMATS, file_name
+from quati_pool.files.qrels import read_qrels
+from tests.commands.annotate.people_at_work import answer, collection, item, pairs, token
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """ana graded one of six pairs, could not judge one, put one off and took one back; two wait."""
+    made = collection(tmp_path / "workspace", pairs(1, 6))
+    with Desk.open(made) as desk:
+        mine = token(desk, "ana")
+        assign(made, AssignOptions(everything=True, to=("ana",)))
+        submit(desk, mine, item(desk, mine), answer(1, 3, note='good\t"one"\n<b>'))
+        submit(desk, mine, item(desk, mine), answer(2, None, status="unsure", reason="other_language"))
+        submit(desk, mine, item(desk, mine), answer(3, None, status="skipped"))
+        submit(desk, mine, item(desk, mine), answer(4, 1))
+        assert undo(desk, mine)
+    return made
+
+
+def test_a_file_has_what_was_said_and_nothing_that_waits(config: Path, tmp_path: Path) -> None:
+    made = export_labels(config, "ana", "jsonl", tmp_path / "ana.jsonl")
+    assert (made.labels, made.graded, made.left_out) == (2, 1, 4)
+    rows = [json.loads(line) for line in (tmp_path / "ana.jsonl").read_text("utf-8").splitlines()]
+    graded, unsure = sorted(rows, key=lambda row: row["status"])
+    assert (graded["relevance"], graded["note"], graded["seconds"]) == (3, 'good\t"one"\n<b>', 4.25)
+    assert (unsure["relevance"], unsure["reason"]) == (None, "other_language")
+
+
+@pytest.mark.parametrize("label_format", WRITTEN_FORMATS)
+def test_every_format_is_read_back_packed_too(config: Path, tmp_path: Path, label_format: str) -> None:
+    for suffix in ("", ".gz"):
+        path = tmp_path / f"{file_name('ana', label_format)}{suffix}"
+        export_labels(config, "ana", label_format, path)
+        assert sorted(read_label_file(path).relevance, key=str) == [3, None]
+    first = path.read_bytes()
+    export_labels(config, "ana", label_format, path)
+    assert path.read_bytes() == first
+
+
+def test_without_a_name_it_goes_to_the_exports(config: Path) -> None:
+    made = [export_labels(config, "ana", label_format).path for label_format in (None, "csv", "quati", "label-studio")]
+    names = ["ana.tsv", "ana.csv", "ana.quati.tsv", "ana.label-studio.json"]
+    assert made == [config.parent / "exports" / name for name in names]
+
+
+def test_a_file_is_named_and_written_as_its_name_says(config: Path, tmp_path: Path) -> None:
+    """What each holds by its first bytes; only these files are there afterwards, with their sidecars."""
+    starts = {
+        "labels.jsonl": b'{"query_id": ',
+        "labels.csv": b"query_id,doc_id,relevance,status\n",
+        "labels.csv.gz": b"query_id,doc_id,relevance,status\n",
+        "labels.json": b"[\n{",
+        "labels.tsv": b"query_id\tdoc_id\t",
+        "labels": b"query_id\tdoc_id\t",
+        "labels.v2": b"query_id\tdoc_id\t",
+    }
+    folder = tmp_path / "out"
+    for name, start in starts.items():
+        export_labels(config, "ana", path=folder / name)
+        data = (folder / name).read_bytes()
+        assert (gzip.decompress(data) if name.endswith(".gz") else data).startswith(start), name
+        assert sorted(read_label_file(folder / name).relevance, key=str) == [3, None]
+    assert {path.name.removesuffix(".meta.json") for path in folder.iterdir()} == set(starts)
+
+
+def test_qrels_of_a_person_are_refused_while_a_pair_is_put_off_taken_back_or_not_asked(
+    config: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(QuatiPoolError) as refused:
+        export_qrels(config, "ana", tmp_path / "ana.qrels")
+    message = str(refused.value)
+    assert message.startswith("4 of 6 pairs have no grade by ana (")
+    assert "1 skipped" in message
+    assert "1 retracted" in message
+    assert "2 never asked" in message
+    assert "unsure" not in message
+    made = export_qrels(config, "ana", tmp_path / "ana.qrels", allow_missing=True)
+    assert made.standing.pending == 4
+    assert len(made.standing.lacking) == 4
+    assert read_qrels(tmp_path / "ana.qrels").relevance.tolist() == [3]
+
+
+def test_what_cannot_be_judged_is_final_and_no_grade(tmp_path: Path) -> None:
+    config = collection(tmp_path / "workspace", pairs(1, 2))
+    with Desk.open(config) as desk:
+        mine = token(desk, "ana")
+        assign(config, AssignOptions(everything=True, to=("ana",)))
+        submit(desk, mine, item(desk, mine), answer(1, 0))
+        submit(desk, mine, item(desk, mine), answer(2, None, status="unsure", reason="broken_text"))
+    made = export_qrels(config, "ana", tmp_path / "ana.qrels")
+    assert made.standing.pending == 0
+    assert read_qrels(tmp_path / "ana.qrels").relevance.tolist() == [0]
+
+
+def test_nobody_and_nothing_are_refused(config: Path, tmp_path: Path) -> None:
+    with pytest.raises(QuatiPoolError, match="there is no labeler 'bia' in test"):
+        export_labels(config, "bia", "tsv", tmp_path / "bia.tsv")
+    with pytest.raises(QuatiPoolError, match="there is no label format 'xml'"):
+        export_labels(config, "ana", "xml", tmp_path / "ana.xml")
+    with pytest.raises(QuatiPoolError, match="is not the suffix of tsv"):
+        export_labels(config, "ana", "tsv", tmp_path / "ana.jsonl")
+    with pytest.raises(QuatiPoolError, match="is a folder; name a file with -o"):
+        export_labels(config, "ana", "tsv", tmp_path)
+    assert not list(tmp_path.glob("*.*"))
+
+
+def test_somebody_who_only_put_pairs_off_has_nothing_to_export(tmp_path: Path) -> None:
+    config = collection(tmp_path / "workspace", pairs(1, 2))
+    with Desk.open(config) as desk:
+        mine = token(desk, "ana")
+        assign(config, AssignOptions(everything=True))
+        submit(desk, mine, item(desk, mine), answer(1, None, status="skipped"))
+    with pytest.raises(QuatiPoolError) as refused:
+        export_labels(config, "ana", "tsv", tmp_path / "ana.tsv")
+    assert str(refused.value) == "ana has graded no pair of the pool; run: quati-pool annotate"
