@@ -33,6 +33,9 @@ ID = pa.large_string()
 _BAD_ID = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff]")
 
 
+GRADES = {0: "Irrelevant", 1: "Relevant", 2: "Highly relevant", 3: "Perfectly relevant"}
+"""The default scale, of TREC-DL 2021 (arXiv 2404.06976, section 3.3): only 2 and 3 answer the query."""
+
 MAX_GRADE = 1_000_000
 """No grade lies further from 0: evaluation libraries keep grades in 32 bits, and tables as long as the highest."""
 

@@ -59,7 +59,8 @@ def list_people(
 
     Times are in UTC.
     """
-    from quati_pool.commands.annotate.assessors import as_data, listed, table
+    from quati_pool.commands.annotate.assessors import listed
+    from quati_pool.reporting.tables.assessors import as_data, table
 
     people = listed(config, database)
     show([table(people)], as_data(people), how)

@@ -104,10 +104,11 @@ def bench(
 
 
 def _list(name: str | None, how: Format) -> None:
-    from quati_pool.commands.bench import listing
+    from quati_pool.commands.bench.listing import benchmarks
+    from quati_pool.reporting.tables.benchmarks import as_data, tables
 
-    found = listing.benchmarks(name)
-    show(listing.tables(found), listing.as_data(found), how)
+    found = benchmarks(name)
+    show(tables(found), as_data(found), how)
 
 
 def _named(given: list[str] | tuple[str, ...]) -> list[tuple[str, Path]]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quati_pool.project.events import Listener
 from quati_pool.reporting.formats.tables import FORMATS, Table, csv_file, latex_file, to_json
+from quati_pool.reporting.reporter import Reporter
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -46,7 +46,7 @@ def show(tables: Sequence[Table], data: Any, how: Format) -> None:
     sys.stdout.flush()
 
 
-class ConsoleListener(Listener):
+class ConsoleListener(Reporter):
     """Lines to stderr; progress bars with time left where stderr is a terminal. Any thread may tell it."""
 
     def __init__(self) -> None:

@@ -112,10 +112,11 @@ def judge(
     options = step.JudgeOptions(limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, pool, reread)
     if dry_run:
         from quati_pool.commands.judge import plan
+        from quati_pool.reporting.tables import judge_plan
 
         with ConsoleListener() as listener:
             made = plan.plan(config, name, listener, options) if given is None else plan_pairs(given, listener, options)
-        show([plan.table(made)], plan.as_data(made), how)
+        show([judge_plan.table(made)], judge_plan.as_data(made), how)
         return
     from quati_pool.commands.llm_runs import budget_spent
     from quati_pool.reporting.tables.judge import as_data, summary, tables

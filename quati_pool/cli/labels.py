@@ -30,8 +30,8 @@ def labels(
     A judge counts under the model, prompt and parameters that pool.yaml gives it now; what it said
     under others is kept and listed as earlier versions.
     """
-    from quati_pool.commands.labels import as_data, tables
     from quati_pool.commands.labels import labels as step
+    from quati_pool.reporting.tables.labels import as_data, tables
 
     report = step(config, names, pool, missing=missing)
     for name, problem in report.problems.items():

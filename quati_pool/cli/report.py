@@ -44,7 +44,7 @@ def report(
     Both show one state of the label database, and neither asks the network for anything.
     """
     from quati_pool.commands.evaluate import Settings
-    from quati_pool.commands.report import report as step
+    from quati_pool.reporting.page import report as step
 
     with ConsoleListener() as listener:
         settings = Settings(measures, baseline, test.value, alpha, draws, seed, labeler=labeler, queries=queries.value)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.files.artifacts import Counts, digest, file_digest, read_counts
+from quati_pool.files.artifacts import Counts, Key, digest, file_digest, read_counts
 from quati_pool.files.pools import PoolPair, has_text, read_pool, write_pool
 from quati_pool.files.qrels import read_judgements
 from quati_pool.pooling.diversity import Diversity, GradeShares, diversity, diversity_by_grade
@@ -26,7 +27,6 @@ from quati_pool.project.run_builder import Systems, prepare
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int, State
 from quati_pool.registry import nearest
-from quati_pool.reporting.tables.build import write_reports
 
 # Pairs whose texts are in memory at a time; a text may be megabytes long.
 _SLICE = 256
@@ -44,6 +44,10 @@ class BuildResult:
     queries_without_pairs: tuple[str, ...]
     without_text: int
     """Pairs whose passage has no text."""
+    key: Key = field(default_factory=dict)
+    """What decides this result; empty where it was read from a pool on disk."""
+    forced: bool = False
+    """Whether what is saved of it is written even if it is current."""
 
 
 def build(
@@ -55,7 +59,7 @@ def build(
     only: Sequence[str] = (),
     workers: Callable[[], Engine] | None = None,
 ) -> BuildResult | None:
-    """Brings a workspace up to date: corpus stores, indexes, runs, pool, reports.
+    """Brings a workspace up to date: corpus stores, indexes, runs, pool. The listener gets the result to save.
 
     ``only`` makes the runs of the systems named and what they are made from; the pool follows where
     all other runs are current, otherwise None is returned and the pool left as it was. ``force``
@@ -73,8 +77,7 @@ def build(
     graded = read_judgements(qrels) if qrels else None
     queries = load_queries(config)
     workspace = Workspace(config.folder)
-    provenance = {"collection": config.name, "seed": config.seed, "config": file_digest(config.path)}
-    maker = Maker(workspace, provenance, listener)
+    maker = Maker(workspace, provenance(config), listener)
     forced = set(only or config.systems) if force else set()
     everything = force and not only
     fingerprints = {name: digest(corpus_key(config, name, workspace)) for name in used_corpora(config)}
@@ -116,6 +119,12 @@ def build(
             f"pool: {without_text:,} of {len(pool):,} pairs have a passage without text; judges do not ask about them "
             f"({State.no_text})"
         )
+    shown = {
+        "name": config.name,
+        "family": {tag: config.family(tag) for tag in config.systems},
+        "extra": config.pool.extra,
+        "qrels": file_digest(qrels) if qrels else None,
+    }
     result = BuildResult(
         config,
         pool,
@@ -124,15 +133,16 @@ def build(
         diversity_by_grade(pool, graded) if graded else None,
         tuple(query.query_id for query in queries.queries if query.query_id not in pooled),
         without_text,
+        {"pool": key, **shown},
+        everything,
     )
-    shown = {
-        "name": config.name,
-        "family": {tag: config.family(tag) for tag in config.systems},
-        "extra": config.pool.extra,
-        "qrels": file_digest(qrels) if qrels else None,
-    }
-    write_reports(result, maker, {"pool": key, **shown}, force=everything)
+    listener.finished(result)
     return result
+
+
+def provenance(config: PoolConfig) -> dict[str, Any]:
+    """What the sidecar of everything that ``build`` writes says of where it is from."""
+    return {"collection": config.name, "seed": config.seed, "config": file_digest(config.path)}
 
 
 def pairs_without_text(pool: Path) -> int:

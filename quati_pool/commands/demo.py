@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from quati_pool.bundled import bundled
 from quati_pool.commands.agree import AgreeReport, agree
@@ -15,13 +14,6 @@ from quati_pool.commands.judge.judge import JudgeReport, judge
 from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.project.events import Listener
 from quati_pool.registry import RETRIEVERS
-from quati_pool.reporting.figures import agree as agree_figures
-from quati_pool.reporting.figures import evaluate as evaluate_figures
-from quati_pool.reporting.formats.tables import Table
-from quati_pool.reporting.tables import agree as agree_tables
-from quati_pool.reporting.tables import build as build_tables
-from quati_pool.reporting.tables import evaluate as evaluate_tables
-from quati_pool.reporting.tables import judge as judge_tables
 
 _FILES = ("corpus.jsonl", "queries.jsonl", "labels.tsv", "PROVENANCE.md", "pool.yaml")
 _BM25 = "  bm25: {retriever: bm25, language: pt, family: lexical}\n"
@@ -61,37 +53,10 @@ def demo(folder: Path, listener: Listener) -> Demo:
     assert result is not None  # nothing was left out by --only
     judged = judge(folder / "pool.yaml", _JUDGE, listener)
     agreed = agree(folder / "pool.yaml")
-    agree_figures.write(agreed, None, listener)
+    listener.finished(agreed)
     evaluated = evaluate(folder / "pool.yaml")
-    evaluate_figures.write(evaluated, None, listener)
+    listener.finished(evaluated)
     return Demo(result, judged, agreed, evaluated)
-
-
-def tables(made: Demo) -> list[Table]:
-    """What ``demo`` prints: of agreement and evaluation the main tables, the others being in ``reports/``."""
-    boards = [
-        table
-        for condition in made.evaluated.conditions
-        for table in evaluate_tables.board_tables(made.evaluated, condition)[:1]
-    ]
-    return [
-        *build_tables.tables(made.built),
-        *judge_tables.tables(made.judged),
-        *agree_tables.main_tables(made.agreed),
-        *(agree_tables.confusion_table(made.agreed, pair) for pair in made.agreed.compared),
-        *boards,
-        *evaluate_tables.ranking_tables(made.evaluated)[:2],
-    ]
-
-
-def as_data(made: Demo) -> dict[str, Any]:
-    """What each command gives as JSON."""
-    return {
-        **build_tables.as_data(made.built),
-        "judge": judge_tables.as_data(made.judged),
-        "agree": agree_tables.as_data(made.agreed),
-        "evaluate": evaluate_tables.as_data(made.evaluated),
-    }
 
 
 def _systems(template: str, listener: Listener) -> str:

@@ -14,7 +14,7 @@ from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.bounds import ndcg_bounds
 from quati_pool.evaluation.judged_runs import Joined, answering
 from quati_pool.evaluation.leaderboard import Conditions, Leaderboard, leaderboard, systems_by_condition
-from quati_pool.evaluation.measures import parse_measures
+from quati_pool.evaluation.measures import DEFAULTS, parse_measures
 from quati_pool.evaluation.qrels_comparison import RankingComparison, compare_rankings
 from quati_pool.evaluation.reusability import (
     Holes,
@@ -43,7 +43,7 @@ from quati_pool.labels.sources import (
 from quati_pool.pooling.diversity import GradeShares, diversity_by_grade
 from quati_pool.pooling.pool import Pool, propose
 from quati_pool.project.cache_keys import refuse_outdated
-from quati_pool.project.config import MEASURES, PoolConfig, load_config
+from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.runs import RunSet, run_sets, workspace_runs
 from quati_pool.records import Qrels, Run
 from quati_pool.registry import nearest
@@ -282,7 +282,7 @@ def _scale(gathered: Gathered, source: LabelSource) -> list[int]:
 
 def _measures(settings: Settings, config: PoolConfig | None) -> tuple[str, ...]:
     if settings.measures or config is None:
-        return parse_measures(settings.measures or MEASURES)
+        return parse_measures(settings.measures or DEFAULTS)
     try:
         return parse_measures(config.measures)
     except ConfigError as error:

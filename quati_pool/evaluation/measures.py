@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from quati_pool.errors import ConfigError
-from quati_pool.project.config import MEASURES
 from quati_pool.records import MAX_GRADE
 from quati_pool.registry import nearest
 
-DEFAULTS = MEASURES
-"""On the default scale grade 1 does not answer the query, so recall and reciprocal rank start at 2."""
+DEFAULTS = ("nDCG@10", "nDCG@20", "R(rel=2)@100", "RR(rel=2)@10", "Judged@10")
+"""What runs are measured by where nothing else is asked for; the first ranks them. On the default scale grade 1 does
+not answer the query, so recall and reciprocal rank start at 2."""
 
 # What is left of a ranking after its first `cutoff` documents changes none of these.
 _CUT = frozenset({"AP", "ERR", "Judged", "P", "R", "RR", "Success", "nDCG"})

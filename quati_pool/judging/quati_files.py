@@ -19,7 +19,7 @@ from typing import Any
 
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.judging.released import Released, Settings, read_text
-from quati_pool.project.config import GRADES
+from quati_pool.records import GRADES
 from quati_pool.text.templates import braces_doubled
 
 INITIAL_PROMPT, EXAMPLES, CONFIG = "initial_prompt_*.json", "examples_*.json", "config.json"

@@ -20,7 +20,7 @@ from quati_pool.files.problems import RowError
 from quati_pool.files.tables import Field, read_table
 from quati_pool.files.yaml_file import YamlFile
 from quati_pool.judging.released import Released, Settings, read_text
-from quati_pool.project.config import GRADES
+from quati_pool.records import GRADES
 from quati_pool.text.templates import Template, braces_doubled
 
 UMBRELA_FILES = ("qrel_*.txt", "qrel_*.yaml", "qrel_*.yml")

@@ -13,8 +13,9 @@ from quati_pool.files.artifacts import unfinished
 from quati_pool.files.label_files import LabelFile, read_label_file
 from quati_pool.files.label_files.label_file import KEYS
 from quati_pool.files.pools import read_pool_rows
-from quati_pool.project.config import GRADES, LabelFileConfig, PoolConfig
+from quati_pool.project.config import LabelFileConfig, PoolConfig
 from quati_pool.project.workspace import Workspace
+from quati_pool.records import GRADES
 
 # Characters of a text in the list of rows that are joined to no pair.
 _SHOWN = 100

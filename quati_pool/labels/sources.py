@@ -21,9 +21,9 @@ from quati_pool.files.pools import read_pool
 from quati_pool.files.queries import read_queries
 from quati_pool.labels.label_files import join_files, kind_of, need_pool, off_scale, read_label_source
 from quati_pool.labels.main_labeler import Candidate, Grader, MainLabeler, main_labeler
-from quati_pool.project.config import GRADES, LabelFileConfig, PoolConfig, load_config
+from quati_pool.project.config import LabelFileConfig, PoolConfig, load_config
 from quati_pool.project.inputs import load_queries
-from quati_pool.records import Qrels
+from quati_pool.records import GRADES, Qrels
 from quati_pool.registry import nearest
 
 # The store is imported where it is read: half a second, and 30 MB, that label files do without.
@@ -303,9 +303,9 @@ def from_store(
 ) -> tuple[list[LabelSource], dict[str, str]]:
     """The grades of the pool's pairs by judges, assessors and panels: those named, which must be there, or
     all that graded anything, but those of ``without``; and why a labeler was left out."""
-    from quati_pool.commands.export.qrels import as_qrels, nothing_graded
     from quati_pool.labels.derived import members
     from quati_pool.labels.main_labeler import grader
+    from quati_pool.labels.qrels import as_qrels, nothing_graded
 
     labelers: list[Labeler] = []
     problems = {}

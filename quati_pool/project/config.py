@@ -10,9 +10,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field
 
 from quati_pool.errors import ConfigError, InputError
+from quati_pool.evaluation.measures import DEFAULTS as MEASURES
 from quati_pool.files.yaml_file import M, Model, Place, YamlFile
-from quati_pool.records import MAX_GRADE
+from quati_pool.records import GRADES, MAX_GRADE
 from quati_pool.registry import FUSIONS, JUDGES, RERANKERS, RETRIEVERS, Registry, nearest
+from quati_pool.release.about import ReleaseConfig
 
 Depth = Annotated[int, Field(ge=1)]
 Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
@@ -159,17 +161,6 @@ class AnnotationConfig(Model):
     taxonomy: TaxonomyConfig = TaxonomyConfig()
 
 
-class ReleaseConfig(Model):
-    """What a release says of the collection beside its numbers; what is not given is not stated."""
-
-    title: str | None = None
-    description: str | None = None
-    languages: list[str] = Field(default_factory=list)
-    license: str | None = None
-    citation: str | None = None
-    url: str | None = None
-
-
 class PlannedCorpus(Model):
     """A corpus's size, and the mean length of its passages."""
 
@@ -185,19 +176,11 @@ class PlanConfig(Model):
     corpora: dict[str, PlannedCorpus] = Field(default_factory=dict)
 
 
-GRADES = {0: "Irrelevant", 1: "Relevant", 2: "Highly relevant", 3: "Perfectly relevant"}
-"""The default scale, of TREC-DL 2021 (arXiv 2404.06976, section 3.3): only 2 and 3 answer the query."""
-
-
 def scale_of(grades: Iterable[int]) -> dict[int, str]:
     """A scale of these grades in ascending order, by the names of the default one where it has the same grades, else
     by their numbers."""
     ordered = sorted(grades)
     return {grade: GRADES[grade] if ordered == sorted(GRADES) else str(grade) for grade in ordered}
-
-
-MEASURES = ("nDCG@10", "nDCG@20", "R(rel=2)@100", "RR(rel=2)@10", "Judged@10")
-"""What runs are measured by where nothing else is asked for; the first ranks them."""
 
 
 class PoolConfig(Model):

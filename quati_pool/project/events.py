@@ -1,4 +1,4 @@
-"""How a step tells what it does; the command line and the app each listen in their own way."""
+"""What commands report while they run; the command line and the app each listen in their own way."""
 
 from __future__ import annotations
 
@@ -11,3 +11,6 @@ class Listener:
 
     def progress(self, label: str, done: int, total: int, detail: str = "") -> None:
         """How far the work named ``label`` has come; ``detail`` says what else is known of it by now."""
+
+    def finished(self, result: object) -> None:
+        """A typed result that is complete while the command still runs, such as a built pool: it can be saved now."""

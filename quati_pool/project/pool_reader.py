@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from quati_pool.commands.build import BuildResult, pairs_without_text
 from quati_pool.errors import InputError
 from quati_pool.files.artifacts import sidecar
 from quati_pool.files.lines import read_lines
-from quati_pool.pooling.diversity import diversity
-from quati_pool.pooling.pool import Pool, growth
-from quati_pool.project.config import PoolConfig
-from quati_pool.records import Ids, Run, code_ids
+from quati_pool.pooling.pool import Pool
+from quati_pool.records import Ids, code_ids
 
 
 def read_ledger(path: Path) -> Pool:
@@ -50,15 +46,3 @@ def read_ledger(path: Path) -> Pool:
     docs, (doc,) = code_ids([Ids(doc_ids).values])
     depth = np.array([depths[run_tag] for run_tag in run_tags], dtype=np.int32)
     return Pool(queries, docs, query, doc, run_tags, depth, ranks)
-
-
-def built(config: PoolConfig, path: Path, runs: Sequence[Run]) -> BuildResult:
-    """What ``build`` said of the pool. How it would grow is known where ``runs`` hold all that feed it."""
-    pool = read_ledger(path)
-    gone = [run_tag for run_tag in pool.run_tags if run_tag not in config.systems]
-    if gone:
-        raise InputError(path, None, f"holds the system {gone[0]!r}, which pool.yaml does not; run: quati-pool build")
-    feeding = {run_tag for run_tag, depth in zip(pool.run_tags, pool.depths.tolist(), strict=True) if depth}
-    fed = [run for run in runs if run.run_tag in feeding]
-    sizes = growth(fed) if fed and len(fed) == len(feeding) else np.empty(0, dtype=np.int64)
-    return BuildResult(config, pool, diversity(pool), sizes, None, (), pairs_without_text(path))

@@ -17,8 +17,10 @@ import yaml
 
 from quati_pool.records import State
 from quati_pool.release.state import Labelled, Release
-from quati_pool.reporting.formats.tables import Cell, Column, Table, escape_markdown, to_markdown
 from quati_pool.text.characters import one_line, possible
+from quati_pool.text.markdown import escape_markdown, pipe_table
+
+Cell = str | int
 
 _LICENSES = {
     "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0",
@@ -111,10 +113,10 @@ def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> 
 def _contents(parts: Sequence[Part]) -> str:
     splits = any(part.split for part in parts)
     columns = [
-        Column("Configuration" if splits else "File"),
-        *([Column("Split")] if splits else []),
-        Column("Rows"),
-        Column("Graded by"),
+        "Configuration" if splits else "File",
+        *(["Split"] if splits else []),
+        "Rows",
+        "Graded by",
     ]
     rows: list[list[Cell]] = [
         [one_line(part.name), *([part.split or ""] if splits else []), part.rows, one_line(part.labeler or "")]
@@ -132,8 +134,8 @@ def _main(release: Release) -> str:
 def _grades(release: Release) -> str:
     """Pairs by labeler and grade."""
     scale = sorted(release.grades)
-    columns = [Column("Labeler"), Column("Kind"), Column("Graded pairs")]
-    columns += [Column(one_line(f"{grade} {release.grades[grade]}")) for grade in scale]
+    columns = ["Labeler", "Kind", "Graded pairs"]
+    columns += [one_line(f"{grade} {release.grades[grade]}") for grade in scale]
     rows: list[list[Cell]] = []
     for labelled in release.labelers:
         counts = Counter(labelled.qrels.relevance.tolist())
@@ -166,7 +168,7 @@ def _left_out(release: Release) -> str:
         for labelled in release.labelers
     ]
     lead = "Pairs of the pool that have no grade, by the state they are in; they are unjudged, not irrelevant:"
-    return f"{lead}\n\n" + _table([Column("Labeler"), *(Column(one_line(state)) for state in states)], rows)
+    return f"{lead}\n\n" + _table(["Labeler", *(one_line(state) for state in states)], rows)
 
 
 def _labeler(labelled: Labelled) -> str:
@@ -182,7 +184,7 @@ def _labeler(labelled: Labelled) -> str:
         short = [(name, value) for name, value in told if _is_short(value)]
         if short:
             rows: list[list[Cell]] = [[one_line(name), one_line(value)] for name, value in short]
-            sections.append(_table([Column("Setting"), Column("Value")], rows))
+            sections.append(_table(["Setting", "Value"], rows))
         for name, value in told:
             if not _is_short(value):
                 sections += [f"{_line(name)}:", _fenced(value, "text")]
@@ -207,10 +209,10 @@ def _is_short(value: str) -> bool:
     return len(value) <= _SHORT and not re.search(r"[\r\n]", value)
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> str:
-    # A title of the table would be a heading of its own.
-    _, _, body = to_markdown(Table("", columns, rows)).partition("\n\n")
-    return body.rstrip("\n")
+def _table(headings: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
+    right = [any(isinstance(row[column], int) for row in rows) for column in range(len(headings))]
+    shown = ([cell if isinstance(cell, str) else f"{cell:,}" for cell in row] for row in rows)
+    return pipe_table(headings, shown, right)
 
 
 def _line(text: str) -> str:

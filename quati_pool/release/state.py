@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from quati_pool.project.config import ReleaseConfig
 from quati_pool.records import Qrels, Query
+from quati_pool.release.about import ReleaseConfig
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

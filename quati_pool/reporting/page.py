@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,9 @@ from typing import Any
 import yaml
 
 from quati_pool import __version__
-from quati_pool.commands import labels
-from quati_pool.commands.agree import AgreeReport, compare
-from quati_pool.commands.build import BuildResult
-from quati_pool.commands.evaluate import Evaluation, Settings, measure
-from quati_pool.commands.labels import LabelsReport
-from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.measures import parse_measures
+from quati_pool.commands.evaluate import Settings
+from quati_pool.commands.report import State, read
 from quati_pool.files.artifacts import file_digest
-from quati_pool.labels.labelers import Grading
-from quati_pool.labels.sources import Gathered, LabelFiles, gather
-from quati_pool.project import pool_reader
-from quati_pool.project.cache_keys import refuse_outdated
 from quati_pool.project.config import (
     ConsensusConfig,
     FusionSystem,
@@ -32,10 +22,8 @@ from quati_pool.project.config import (
     PoolConfig,
     RerankSystem,
     RetrieverSystem,
-    load_config,
 )
 from quati_pool.project.events import Listener
-from quati_pool.project.runs import workspace_runs
 from quati_pool.reporting.figures import agree as agree_figures
 from quati_pool.reporting.figures import evaluate as evaluate_figures
 from quati_pool.reporting.figures import plots
@@ -48,8 +36,8 @@ from quati_pool.reporting.saved_files import report_folder, save
 from quati_pool.reporting.tables import agree as agree_tables
 from quati_pool.reporting.tables import build as build_tables
 from quati_pool.reporting.tables import evaluate as evaluate_tables
+from quati_pool.reporting.tables import labels as labels_tables
 from quati_pool.reporting.tables import run_facts as run_facts_tables
-from quati_pool.store.database import Store
 from quati_pool.text.secrets import masked
 
 # Of the report alone: what build, agree and evaluate draw lies beside it and changes at other times.
@@ -60,23 +48,6 @@ _AVERAGED = {
     "returned": "the judged queries that each run returns itself, in tests of two systems those that both return",
 }
 _SOFTWARE = ("numpy", "scipy", "pandas", "pyarrow", "ir_measures", "pytrec_eval-terrier", "scikit-learn", "bm25s")
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """A collection at one moment: ``seq`` is the number of the last label in its database. ``agreement`` and
-    ``evaluation`` are None where there is nothing to compare, with the reason in ``missing``."""
-
-    config: PoolConfig
-    seq: int
-    pool: BuildResult
-    ledger: LabelsReport | None
-    gathered: Gathered
-    agreement: AgreeReport | None
-    evaluation: Evaluation | None
-    missing: dict[str, str]
-    settings: Settings
-    seed: int
 
 
 def report(
@@ -109,39 +80,6 @@ def report(
     }
     save(state.config, folder, content, made_with, listener, "report")
     return folder / "report.html"
-
-
-def read(config_path: Path, settings: Settings, people: Sequence[str] = ()) -> State:
-    """Reads everything once, the label database in one state of it."""
-    config = load_config(config_path)
-    refuse_outdated(config)
-    measures = parse_measures(settings.measures or config.measures)
-    seed = config.seed if settings.seed is None else settings.seed
-    missing: dict[str, str] = {}
-    with Store.open(config.labels.url, config.folder) as store, store.snapshot() as seq:
-        grading = Grading(config, store)
-        gathered = gather(config, (), LabelFiles(), people, store=store)
-        ledger = None
-        try:
-            ledger = labels.read(grading)
-        except ConfigError as error:
-            missing["labels"] = str(error)
-    runs = None
-    try:
-        runs = workspace_runs(config)
-    except QuatiPoolError as error:
-        missing["evaluation"] = str(error)
-    pool = pool_reader.built(config, grading.pool, runs.runs if runs else ())
-    agreement = evaluation = None
-    try:
-        agreement = compare(gathered, draws=settings.draws, seed=seed)
-    except QuatiPoolError as error:
-        missing["agreement"] = str(error)
-    try:
-        evaluation = measure(config, gathered, [runs], measures, settings) if runs else None
-    except QuatiPoolError as error:
-        missing["evaluation"] = str(error)
-    return State(config, seq, pool, ledger, gathered, agreement, evaluation, missing, settings, seed)
 
 
 def _figures(blocks: Sequence[Block]) -> Iterator[Figure]:
@@ -196,7 +134,7 @@ def _labels(state: State) -> list[Block]:
     if state.ledger is None:
         return [Paragraph(state.missing["labels"])]
     problems = [Paragraph(f"{name} is left out: {problem}") for name, problem in state.ledger.problems.items()]
-    return [*labels.tables(state.ledger), *problems]
+    return [*labels_tables.tables(state.ledger), *problems]
 
 
 def _agreement(state: State) -> list[Block]:

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from quati_pool.commands.evaluate import Settings
-from quati_pool.commands.report import report
 from quati_pool.project.events import Listener
+from quati_pool.reporting.page import report
 from tests.browser.pages import Scheme, opened
 
 pytestmark = pytest.mark.slow

@@ -14,13 +14,13 @@ import yaml
 from quati_pool.commands.evaluate import Settings, evaluate
 from quati_pool.commands.export.collection import Exported, export
 from quati_pool.commands.export.qrels import export_qrels
-from quati_pool.commands.report import report
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.labelers import Grading, people_definition, people_version
 from quati_pool.labels.main_labeler import grader
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
 from quati_pool.release.manifest import MANIFEST
+from quati_pool.reporting.page import report
 from quati_pool.reporting.tables.evaluate import as_data, board_tables
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry, content_sha

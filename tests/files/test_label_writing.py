@@ -24,8 +24,7 @@ from quati_pool.files.label_files.writing import (
     grade_names,
     write_labels,
 )
-from quati_pool.project.config import GRADES
-from quati_pool.records import id_problem
+from quati_pool.records import GRADES, id_problem
 
 READ_AS = {"tsv": "table", "csv": "table", "jsonl": "table"} | {
     name: name for name in ("quati", "doccano", "label-studio")

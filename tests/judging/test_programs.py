@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from quati_pool.judging.base import Pair, Setting
 from quati_pool.judging.lexical import Lexical, LexicalParameters
 from quati_pool.judging.replay import Replay, ReplayParameters
-from quati_pool.project.config import GRADES
-from quati_pool.records import State
+from quati_pool.records import GRADES, State
 
 
 def lexical(grades: dict[int, str] = GRADES, **parameters: object) -> Lexical:

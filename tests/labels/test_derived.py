@@ -15,12 +15,12 @@ from quati_pool.commands.agree import AgreeReport, agree
 from quati_pool.commands.annotate.dashboard import Dashboard, dashboard
 from quati_pool.commands.annotate.session import Desk
 from quati_pool.commands.evaluate import Settings, evaluate
-from quati_pool.commands.report import report
 from quati_pool.labels.derived import members
 from quati_pool.labels.labelers import Consensus, Grading
 from quati_pool.labels.sources import LabelFiles
 from quati_pool.project.config import LabelFileConfig, load_config
 from quati_pool.project.events import Listener
+from quati_pool.reporting.page import report
 from quati_pool.reporting.tables.agree import as_data, as_rows, tables
 from quati_pool.reporting.tables.evaluate import as_data as evaluation_data
 from quati_pool.reporting.tables.evaluate import ranking_tables

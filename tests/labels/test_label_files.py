@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from quati_pool.labels.label_files import kind_of, read_label_source
-from quati_pool.project.config import GRADES, LabelFileConfig
+from quati_pool.project.config import LabelFileConfig
+from quati_pool.records import GRADES
 
 DOCCANO = '{"id": 1, "query_id": "q1", "doc_id": "d1", "text": "t", "label": ["Relevant"]}\n'
 

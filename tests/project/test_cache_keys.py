@@ -12,11 +12,11 @@ import pytest
 
 from quati_pool.commands.evaluate import evaluate
 from quati_pool.commands.export.collection import export
-from quati_pool.commands.report import report
 from quati_pool.errors import InputError
 from quati_pool.project.cache_keys import refuse_outdated
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
+from quati_pool.reporting.page import report
 from tests.cli.conftest import CORPUS
 from tests.commands.small_collection import built
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from quati_pool.files.pools import PoolPair, write_pool
-from quati_pool.project.config import GRADES, ReleaseConfig
-from quati_pool.records import Qrels, Query, code_ids
+from quati_pool.records import GRADES, Qrels, Query, code_ids
+from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.state import Labelled, Release
 
 Grades = Mapping[tuple[str, str], int]

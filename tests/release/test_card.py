@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quati_pool.judging.prompts import load_prompt
-from quati_pool.project.config import ReleaseConfig
+from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.card import Part, card, header
 from quati_pool.release.state import Labelled, Release
 from tests.release.small_release import HOSTILE, labelled, release_of

@@ -15,7 +15,7 @@ from quati_pool.files.label_files.grades import Grader
 from quati_pool.files.label_files.options import Options
 from quati_pool.files.problems import STRICT
 from quati_pool.files.validation import validate_file
-from quati_pool.project.config import GRADES
+from quati_pool.records import GRADES
 from quati_pool.release.doccano import Doccano, DoccanoParameters
 from quati_pool.release.manifest import verify
 from quati_pool.release.state import Release

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from quati_pool.project.config import ReleaseConfig
+from quati_pool.release.about import ReleaseConfig
 from quati_pool.release.hf import Hf, HfParameters
 from quati_pool.release.manifest import verify
 from quati_pool.release.parquet import ROWS

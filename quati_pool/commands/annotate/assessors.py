@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from quati_pool.annotation.codes import hash_code, new_code
 from quati_pool.commands.annotate.access import check_name, refuse_alike
@@ -17,7 +16,6 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.files.problems import quoted
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.registry import nearest
-from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
 from quati_pool.store.listing import last_seen
@@ -95,43 +93,3 @@ def listed(config_path: Path, database: str | None = None) -> list[Listed]:
             )
             for one in people.all()
         ]
-
-
-def table(people: list[Listed]) -> Table:
-    columns = [Column(name) for name in ("Name", "Role", "Since", "Last seen", "Labels", "Revoked")]
-    rows: list[list[Cell]] = [
-        [
-            one.name,
-            one.role,
-            _told(one.since),
-            _told(one.last_seen),
-            one.labels,
-            "never had a code" if one.never_had else _told(one.revoked),
-        ]
-        for one in people
-    ]
-    return Table("People", columns, rows, "" if people else "Nobody is there yet.")
-
-
-def as_data(people: list[Listed]) -> dict[str, Any]:
-    def when(time: datetime | None) -> str | None:
-        return None if time is None else time.isoformat(timespec="seconds")
-
-    return {
-        "people": [
-            {
-                "name": one.name,
-                "role": one.role,
-                "since": when(one.since),
-                "last_seen": when(one.last_seen),
-                "labels": one.labels,
-                "revoked": when(one.revoked),
-                "code": not one.never_had and one.revoked is None,
-            }
-            for one in people
-        ]
-    }
-
-
-def _told(time: datetime | None) -> str:
-    return "" if time is None else time.strftime("%Y-%m-%d %H:%M")

@@ -35,7 +35,6 @@ from quati_pool.annotation.sampling import (
     systems_band,
 )
 from quati_pool.commands.annotate.session import Desk
-from quati_pool.commands.export.qrels import nothing_graded
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import unfinished
 from quati_pool.files.formats import data_suffix
@@ -43,6 +42,7 @@ from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import quoted
 from quati_pool.files.queries import read_queries
 from quati_pool.files.runs import read_run
+from quati_pool.labels.qrels import nothing_graded
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int

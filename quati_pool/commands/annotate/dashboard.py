@@ -29,8 +29,8 @@ from quati_pool.commands.agree import side_by_side
 from quati_pool.commands.annotate.annotated_pairs import PeoplesPairs, peoples_pairs
 from quati_pool.commands.annotate.pool_view import Frame
 from quati_pool.commands.annotate.session import Desk
-from quati_pool.commands.export.qrels import qrels_of
 from quati_pool.errors import QuatiPoolError
+from quati_pool.labels.qrels import qrels_of
 from quati_pool.labels.sources import NEVER_ASKED, Gathered, LabelSource, from_store
 from quati_pool.records import State
 from quati_pool.store.records import ADJUDICATED

@@ -15,10 +15,10 @@ from quati_pool.commands.annotate.annotated_pairs import peoples_pairs
 from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.commands.annotate.session import Desk
 from quati_pool.commands.export.labels import label_rows
-from quati_pool.commands.export.qrels import as_qrels, nothing_graded
 from quati_pool.files.label_files.writing import WRITTEN_FORMATS, file_name, write_labels
 from quati_pool.files.qrels import write_qrels
 from quati_pool.labels.labelers import Grading, Labeler
+from quati_pool.labels.qrels import as_qrels, nothing_graded
 from quati_pool.registry import nearest
 
 KINDS = ("qrels", *WRITTEN_FORMATS)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from quati_pool.errors import ConfigError
 from quati_pool.qa_benchmarks.base import RetrievalTask, Task
 from quati_pool.registry import BENCHMARKS
-from quati_pool.reporting.formats.tables import Column, Table
 
 
 @dataclass(frozen=True)
@@ -46,50 +43,6 @@ def benchmarks(name: str | None = None) -> list[BenchmarkListing]:
         BENCHMARKS.get(name)
         return [_listing(name)]
     return [_listing(known) for known in BENCHMARKS.names()]
-
-
-def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
-    """What the benchmarks are, their tasks with their settings, and where the files come from; no table is empty."""
-    made = [
-        Table(
-            "Benchmarks",
-            [Column("Name"), Column("Title"), Column("What it is")],
-            [[one.name, one.title, one.problem or one.summary] for one in found],
-        ),
-        Table(
-            "Tasks",
-            [Column("Benchmark"), Column("Task"), Column("Kind"), Column("What it is")],
-            [[one.name, task.name, task.kind, task.summary] for one in found for task in one.tasks],
-            "Run one with: quati-pool bench BENCHMARK TASK --data FOLDER",
-        ),
-        Table(
-            "Settings",
-            [Column("Benchmark"), Column("Task"), Column("Setting"), Column("What it is")],
-            [
-                [one.name, task.name, setting, words]
-                for one in found
-                for task in one.tasks
-                for setting, words in task.settings.items()
-            ],
-            "All of them are run where the folder holds what they need, or those that --setting names.",
-        ),
-        Table(
-            "Files",
-            [Column("Benchmark"), Column("About"), Column("What is said of it")],
-            [
-                [one.name, about, words]
-                for one in found
-                if one.problem is None
-                for about, words in (("released at", one.source), ("license", one.license), ("cite", one.citation))
-            ],
-        ),
-    ]
-    return [table for table in made if table.rows]
-
-
-def as_data(found: Sequence[BenchmarkListing]) -> dict[str, Any]:
-    """The JSON object of ``bench list``."""
-    return {"benchmarks": [dataclasses.asdict(one) for one in found]}
 
 
 def _kind(task: Task) -> str:

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from quati_pool.commands.bench.systems_file import foreign_languages
 from quati_pool.commands.build import build
-from quati_pool.commands.export.qrels import qrels_of
 from quati_pool.errors import ConfigError
 from quati_pool.evaluation.judged_runs import Joined, answering
 from quati_pool.evaluation.measures import resolve
@@ -21,6 +20,7 @@ from quati_pool.evaluation.scores import Scores, score
 from quati_pool.evaluation.success import first_relevant, random_success, success
 from quati_pool.files.artifacts import read_counts
 from quati_pool.files.runs import read_run
+from quati_pool.labels.qrels import qrels_of
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from quati_pool import __version__
-from quati_pool.commands.export.qrels import as_qrels, beyond, nothing_graded, refuse_missing
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artifacts import (
     clear_partials,
@@ -26,6 +25,7 @@ from quati_pool.files.yaml_file import checked_parameters
 from quati_pool.labels.coverage import Standing
 from quati_pool.labels.labelers import Graded, Grading, Labeler, StoredLabeler, nobody
 from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler, peers
+from quati_pool.labels.qrels import as_qrels, beyond, nothing_graded, refuse_missing
 from quati_pool.labels.sources import NEVER_ASKED
 from quati_pool.project.artifact_builder import Maker
 from quati_pool.project.cache_keys import refuse_outdated, used_corpora

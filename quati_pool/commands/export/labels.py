@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from quati_pool.commands.export.qrels import nothing_graded
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, write_file
 from quati_pool.files.label_files.writing import (
@@ -20,6 +19,7 @@ from quati_pool.files.label_files.writing import (
 from quati_pool.files.lines import output
 from quati_pool.judging.base import Pair
 from quati_pool.labels.labelers import Graded, Grading, Labeler, StoredLabeler
+from quati_pool.labels.qrels import nothing_graded
 from quati_pool.labels.rereading import thoughts_behind
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener

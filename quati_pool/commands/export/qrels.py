@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, write_file
 from quati_pool.files.problems import quoted
 from quati_pool.files.qrels import write_qrels
 from quati_pool.labels.coverage import Standing
-from quati_pool.labels.labelers import FileLabeler, Graded, Grading, Labeler, nobody
+from quati_pool.labels.labelers import FileLabeler, Graded, Grading, nobody
 from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler
+from quati_pool.labels.qrels import as_qrels, beyond, nothing_graded, refuse_missing
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import load_queries
 from quati_pool.project.workspace import Workspace
-from quati_pool.records import Ids, Qrels, State, code_ids, id_problem
+from quati_pool.records import id_problem
 from quati_pool.release.checks import BY_ID
 from quati_pool.store.database import Store
-
-# Pairs that a refusal names.
-_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -111,16 +107,6 @@ def _main(grading: Grading) -> MainLabeler:
     return main_labeler([candidate(labeler, counts[labeler.name]) for labeler in labelers])
 
 
-def beyond(labeler: Labeler, pooled: Iterable[Graded]) -> list[Graded]:
-    """A label file's grades of pairs that are not among ``pooled``, by query_id, then doc_id: agreement and
-    evaluation are computed over them too. All other labelers have grades of the pool's pairs alone."""
-    if not isinstance(labeler, FileLabeler):
-        return []
-    inside = {(graded.query_id, graded.doc_id) for graded in pooled}
-    found = sorted((pair, grade) for pair, grade in labeler.grades.items() if pair not in inside)
-    return [Graded(query_id, doc_id, State.ok, grade) for (query_id, doc_id), grade in found]
-
-
 def _refuse_strangers(config: PoolConfig, labeler: str, graded: Sequence[Graded]) -> None:
     """Raises QuatiPoolError for a pair outside the pool of an unknown query, where the queries' file is there
     to tell, or with a text for an id."""
@@ -135,52 +121,3 @@ def _refuse_strangers(config: PoolConfig, labeler: str, graded: Sequence[Graded]
         problem = id_problem(one.doc_id)
         if problem:
             raise QuatiPoolError(f"{labeler} grades doc_id {quoted(one.doc_id)}, which {problem}; {BY_ID}")
-
-
-def outside(labeler: Labeler, standing: Standing) -> int:
-    """How many grades of a label file are of pairs outside the pool, over which ``standing`` counts."""
-    return len(labeler.grades) - sum(standing.grades.values()) if isinstance(labeler, FileLabeler) else 0
-
-
-def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:
-    remedies = {"file": "check that its file names the collection's ids", "assessor": "run: quati-pool annotate"}
-    remedy = remedies.get(kind, f"run: quati-pool judge {labeler}")
-    return QuatiPoolError(f"{labeler} has graded no pair of the pool; {remedy}")
-
-
-def refuse_missing(labeler: str, kind: str, standing: Standing) -> None:
-    """Raises QuatiPoolError where a pair has no grade yet (``Standing.pending``): as qrels it would be lost."""
-    if not standing.pending:
-        return
-    again = f"run: quati-pool judge {labeler}, or " if kind == "judge" else ""
-    raise QuatiPoolError(
-        f"{standing.pending:,} of {standing.pairs:,} pairs have no grade by {labeler} ({_reasons(standing)}): "
-        f"{_named(standing)}; {again}leave them out, unjudged, with --allow-missing"
-    )
-
-
-def as_qrels(graded: Sequence[Graded]) -> Qrels:
-    """The pairs that have a grade, in their order."""
-    return qrels_of([(one.query_id, one.doc_id, one.relevance) for one in graded if one.relevance is not None])
-
-
-def qrels_of(rows: Sequence[tuple[str, str, int]]) -> Qrels:
-    """Rows of query_id, doc_id and grade, in their order."""
-    query_ids, doc_ids, grades = zip(*rows, strict=True) if rows else ((), (), ())
-    queries, (query,) = code_ids([Ids(query_ids).values])
-    docs, (doc,) = code_ids([Ids(doc_ids).values])
-    return Qrels(queries, docs, query, doc, np.array(grades, dtype=np.int64))
-
-
-def _reasons(standing: Standing) -> str:
-    final = (State.ok, State.unsure, State.no_text)
-    counts = [f"{count:,} {state}" for state, count in standing.states.items() if state not in final]
-    return ", ".join([*counts, *([f"{standing.unasked:,} never asked"] if standing.unasked else [])])
-
-
-def _named(standing: Standing) -> str:
-    shown = [
-        f"{graded.query_id} {graded.doc_id} ({graded.status or 'never asked'})" for graded in standing.lacking[:_NAMED]
-    ]
-    more = standing.pending - len(shown)
-    return ", ".join(shown) + (f" and {more:,} more (quati-pool labels --missing lists them)" if more else "")

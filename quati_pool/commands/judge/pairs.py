@@ -20,6 +20,7 @@ from urllib.parse import quote
 from quati_pool.commands.judge import plan
 from quati_pool.commands.judge.judge import DEFAULT, JudgeOptions, JudgeReport, judge
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.evaluation.measures import DEFAULTS
 from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, write_file
 from quati_pool.files.lines import output
 from quati_pool.files.pools import read_pairs
@@ -29,7 +30,7 @@ from quati_pool.judging.prompts import load_prompt
 from quati_pool.labels.failures import without_thoughts
 from quati_pool.labels.labelers import Graded, Grading, StoredLabeler, make_judge
 from quati_pool.llm.thoughts import ANY
-from quati_pool.project.config import MEASURES, JudgeConfig, LabelsConfig, PoolConfig, QueriesConfig, scale_of
+from quati_pool.project.config import JudgeConfig, LabelsConfig, PoolConfig, QueriesConfig, scale_of
 from quati_pool.project.events import Listener
 from quati_pool.records import FAILURES, State
 from quati_pool.registry import nearest
@@ -129,7 +130,7 @@ def _config(given: PairsFile) -> PoolConfig:
         systems={},
         grades=scale_of(prompt.scale),
         judges={given.model: made},
-        measures=list(MEASURES),
+        measures=list(DEFAULTS),
         path=Path("pool.yaml"),
     )
     make_judge(config, made)  # what it refuses is said before the pairs are read

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from quati_pool.commands.judge.judge import DEFAULT, JudgeOptions, chosen_judge
 from quati_pool.judging.llm import LlmJudge
@@ -12,7 +11,6 @@ from quati_pool.llm.answers import Usage
 from quati_pool.llm.tokens import ESTIMATED, estimate
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
-from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 # What an answer with its reasoning takes, where this judge has not answered yet.
 _ASSUMED_OUTPUT = 200
@@ -102,23 +100,3 @@ def plan(config: Path | PoolConfig, name: str | None, listener: Listener, option
         name, pairs, pending.without_text, with_tokens, to_ask, pending.shared, pending.in_batches, calls, entered,
         left, cost, seconds, notes,
     )  # fmt: skip
-
-
-def table(made: JudgePlan) -> Table:
-    headings = ("Judge", "Pairs", "No text", "To ask", "Shared", "In batches", "Calls", "Tokens in", "Tokens out")
-    row: list[Cell] = [made.judge, made.pairs, made.no_text, made.to_ask, made.shared, made.in_batches, made.calls]
-    row += [made.input_tokens, made.output_tokens]
-    columns = [*map(Column, headings), Column("US$", 2), Column("Minutes", 1)]
-    cost = "unknown" if made.cost is None else made.cost
-    minutes = None if made.seconds is None else made.seconds / 60
-    return Table("What a run would ask", columns, [[*row, cost, minutes]], "; ".join(made.notes))
-
-
-def as_data(made: JudgePlan) -> dict[str, Any]:
-    data = asdict(made)
-    undefined = {}
-    if made.cost is None:
-        undefined["cost"] = "the model's price is unknown"
-    if made.seconds is None:
-        undefined["seconds"] = "no limit and no earlier call bounds the time"
-    return {**data, "notes": list(made.notes), **({"undefined": undefined} if undefined else {})}

@@ -17,7 +17,7 @@ from quati_pool.files.label_files.options import Options
 from quati_pool.files.label_files.records import Record, read_records
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import STRICT, Collected, Problems
-from quati_pool.project.config import GRADES
+from quati_pool.records import GRADES
 from quati_pool.registry import nearest
 
 _READERS: dict[str, Callable[[Path, Options, Problems], LabelFile]] = {

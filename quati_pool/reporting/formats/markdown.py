@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from quati_pool.reporting.formats.document import Block, Details, Document, Figure, Paragraph
-from quati_pool.reporting.formats.tables import escape_markdown, to_markdown
+from quati_pool.reporting.formats.tables import to_markdown
 from quati_pool.text.characters import one_line
+from quati_pool.text.markdown import escape_markdown
 
 # At the start of a line these make a heading, a list or a rule.
 _AT_START = re.compile(r"^(?:[#+=-]|\d+(?=[.)]))")

@@ -11,6 +11,7 @@ from typing import Any
 
 from quati_pool.reporting.formats import latex
 from quati_pool.text.characters import one_line
+from quati_pool.text.markdown import escape_markdown, pipe_table
 
 Cell = str | int | float | tuple[float, float] | None
 """None is undefined, and printed as a dash; two numbers are an interval's ends."""
@@ -85,14 +86,10 @@ def to_text(table: Table) -> str:
 
 def to_markdown(table: Table) -> str:
     """A pipe table; characters that Markdown or HTML would read as markup are escaped."""
-
-    def line(cells: Sequence[str]) -> str:
-        return "| " + " | ".join(map(escape_markdown, cells)) + " |"
-
-    rule = "|" + "|".join("---:" if table.numeric(i) else "---" for i in range(len(table.columns))) + "|"
-    lines = [line([column.heading for column in table.columns]), rule, *map(line, table.shown())]
+    headings = [column.heading for column in table.columns]
+    body = pipe_table(headings, table.shown(), [table.numeric(i) for i in range(len(headings))])
     note = f"\n{escape_markdown(table.note)}\n" if table.note else ""
-    return f"### {escape_markdown(table.title)}\n\n" + "\n".join(lines) + "\n" + note
+    return f"### {escape_markdown(table.title)}\n\n" + body + "\n" + note
 
 
 def to_latex(table: Table) -> str:
@@ -164,11 +161,3 @@ FORMATS: dict[str, Callable[[Table], str]] = {
     "latex": to_latex,
     "csv": to_csv,
 }
-
-_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|$~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
-
-
-def escape_markdown(text: str) -> str:
-    """``text`` on one line, with nothing in it that Markdown or HTML would read as markup; at the start of a
-    line of its own, see ``render.markdown``."""
-    return one_line(text).translate(_MARKDOWN)

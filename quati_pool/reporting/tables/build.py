@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.files.artifacts import Key
+from quati_pool.commands.build import BuildResult, provenance
 from quati_pool.pooling.diversity import RBO_P, GradeShares, Share
 from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.events import Listener
+from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.figures.plots import Drawing, heat_map
 from quati_pool.reporting.formats.tables import Column, Table, latex_file, to_json, to_markdown
-
-if TYPE_CHECKING:
-    from quati_pool.commands.build import BuildResult
 
 # Raised when the same pool gives other reports.
 _FORMAT = 1
@@ -76,10 +75,12 @@ def as_data(result: BuildResult) -> dict[str, Any]:
     return data
 
 
-def write_reports(result: BuildResult, maker: Maker, key: Key, force: bool) -> None:
+def write(result: BuildResult, listener: Listener) -> None:
     """``reports/diversity.md``, ``.tex``, ``.json`` and ``overlap.png``, ``.svg``."""
     found = tables(result)
     drawing = overlap_picture(result)
+    config = result.config
+    maker = Maker(Workspace(config.folder), provenance(config), listener)
 
     def text(content: str) -> Any:
         def fill(path: Path) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def write_reports(result: BuildResult, maker: Maker, key: Key, force: bool) -> N
         drawing.write(path)
         return {}
 
-    head = f"# Diversity of the pool {result.config.name}\n\n"
+    head = f"# Diversity of the pool {config.name}\n\n"
     fills = {
         "diversity.md": text(head + "\n".join(map(to_markdown, found))),
         "diversity.tex": text(latex_file(found)),
@@ -104,10 +105,15 @@ def write_reports(result: BuildResult, maker: Maker, key: Key, force: bool) -> N
         name
         for name, fill in fills.items()
         if maker.ensure(
-            f"report {name}", maker.workspace.report(name), {"report": _FORMAT, **key}, fill, force=force, quiet=True
+            f"report {name}",
+            maker.workspace.report(name),
+            {"report": _FORMAT, **result.key},
+            fill,
+            force=result.forced,
+            quiet=True,
         )
     ]
-    maker.listener.say(f"reports: made {', '.join(made)}" if made else "reports: reused")
+    listener.say(f"reports: made {', '.join(made)}" if made else "reports: reused")
 
 
 def overlap_picture(result: BuildResult) -> Drawing:

@@ -1,0 +1,92 @@
+"""What ``quati-pool report`` shows: everything known of a collection, the label database in one state of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from quati_pool.commands import labels
+from quati_pool.commands.agree import AgreeReport, compare
+from quati_pool.commands.build import BuildResult, pairs_without_text
+from quati_pool.commands.evaluate import Evaluation, Settings, measure
+from quati_pool.commands.labels import LabelsReport
+from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.evaluation.measures import parse_measures
+from quati_pool.labels.labelers import Grading
+from quati_pool.labels.sources import Gathered, LabelFiles, gather
+from quati_pool.pooling.diversity import diversity
+from quati_pool.pooling.pool import growth
+from quati_pool.project.cache_keys import refuse_outdated
+from quati_pool.project.config import (
+    PoolConfig,
+    load_config,
+)
+from quati_pool.project.pool_reader import read_ledger
+from quati_pool.project.runs import workspace_runs
+from quati_pool.records import Run
+from quati_pool.store.database import Store
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A collection at one moment: ``seq`` is the number of the last label in its database. ``agreement`` and
+    ``evaluation`` are None where there is nothing to compare, with the reason in ``missing``."""
+
+    config: PoolConfig
+    seq: int
+    pool: BuildResult
+    ledger: LabelsReport | None
+    gathered: Gathered
+    agreement: AgreeReport | None
+    evaluation: Evaluation | None
+    missing: dict[str, str]
+    settings: Settings
+    seed: int
+
+
+def read(config_path: Path, settings: Settings, people: Sequence[str] = ()) -> State:
+    """Reads everything once, the label database in one state of it."""
+    config = load_config(config_path)
+    refuse_outdated(config)
+    measures = parse_measures(settings.measures or config.measures)
+    seed = config.seed if settings.seed is None else settings.seed
+    missing: dict[str, str] = {}
+    with Store.open(config.labels.url, config.folder) as store, store.snapshot() as seq:
+        grading = Grading(config, store)
+        gathered = gather(config, (), LabelFiles(), people, store=store)
+        ledger = None
+        try:
+            ledger = labels.read(grading)
+        except ConfigError as error:
+            missing["labels"] = str(error)
+    runs = None
+    try:
+        runs = workspace_runs(config)
+    except QuatiPoolError as error:
+        missing["evaluation"] = str(error)
+    pool = built(config, grading.pool, runs.runs if runs else ())
+    agreement = evaluation = None
+    try:
+        agreement = compare(gathered, draws=settings.draws, seed=seed)
+    except QuatiPoolError as error:
+        missing["agreement"] = str(error)
+    try:
+        evaluation = measure(config, gathered, [runs], measures, settings) if runs else None
+    except QuatiPoolError as error:
+        missing["evaluation"] = str(error)
+    return State(config, seq, pool, ledger, gathered, agreement, evaluation, missing, settings, seed)
+
+
+def built(config: PoolConfig, path: Path, runs: Sequence[Run]) -> BuildResult:
+    """What ``build`` said of the pool. How it would grow is known where ``runs`` hold all that feed it."""
+    pool = read_ledger(path)
+    gone = [run_tag for run_tag in pool.run_tags if run_tag not in config.systems]
+    if gone:
+        raise InputError(path, None, f"holds the system {gone[0]!r}, which pool.yaml does not; run: quati-pool build")
+    feeding = {run_tag for run_tag, depth in zip(pool.run_tags, pool.depths.tolist(), strict=True) if depth}
+    fed = [run for run in runs if run.run_tag in feeding]
+    sizes = growth(fed) if fed and len(fed) == len(feeding) else np.empty(0, dtype=np.int64)
+    return BuildResult(config, pool, diversity(pool), sizes, None, (), pairs_without_text(path))

@@ -1,0 +1,27 @@
+"""Saves the results of commands as they are finished."""
+
+from __future__ import annotations
+
+from quati_pool.project.events import Listener
+
+
+class Reporter(Listener):
+    """Writes what a workspace's ``reports/`` hold of a pool, of agreement and of an evaluation."""
+
+    def finished(self, result: object) -> None:
+        from quati_pool.commands.agree import AgreeReport
+        from quati_pool.commands.build import BuildResult
+        from quati_pool.commands.evaluate import Evaluation
+
+        if isinstance(result, BuildResult):
+            from quati_pool.reporting.tables import build
+
+            build.write(result, self)
+        elif isinstance(result, AgreeReport):
+            from quati_pool.reporting.figures import agree
+
+            agree.write(result, None, self)
+        elif isinstance(result, Evaluation):
+            from quati_pool.reporting.figures import evaluate
+
+            evaluate.write(result, None, self)

@@ -1,0 +1,54 @@
+"""The tables of ``bench list``, and the same as data."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from quati_pool.commands.bench.listing import BenchmarkListing
+from quati_pool.reporting.formats.tables import Column, Table
+
+
+def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
+    """What the benchmarks are, their tasks with their settings, and where the files come from; no table is empty."""
+    made = [
+        Table(
+            "Benchmarks",
+            [Column("Name"), Column("Title"), Column("What it is")],
+            [[one.name, one.title, one.problem or one.summary] for one in found],
+        ),
+        Table(
+            "Tasks",
+            [Column("Benchmark"), Column("Task"), Column("Kind"), Column("What it is")],
+            [[one.name, task.name, task.kind, task.summary] for one in found for task in one.tasks],
+            "Run one with: quati-pool bench BENCHMARK TASK --data FOLDER",
+        ),
+        Table(
+            "Settings",
+            [Column("Benchmark"), Column("Task"), Column("Setting"), Column("What it is")],
+            [
+                [one.name, task.name, setting, words]
+                for one in found
+                for task in one.tasks
+                for setting, words in task.settings.items()
+            ],
+            "All of them are run where the folder holds what they need, or those that --setting names.",
+        ),
+        Table(
+            "Files",
+            [Column("Benchmark"), Column("About"), Column("What is said of it")],
+            [
+                [one.name, about, words]
+                for one in found
+                if one.problem is None
+                for about, words in (("released at", one.source), ("license", one.license), ("cite", one.citation))
+            ],
+        ),
+    ]
+    return [table for table in made if table.rows]
+
+
+def as_data(found: Sequence[BenchmarkListing]) -> dict[str, Any]:
+    """The JSON object of ``bench list``."""
+    return {"benchmarks": [dataclasses.asdict(one) for one in found]}

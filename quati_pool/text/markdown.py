@@ -1,0 +1,25 @@
+"""Markdown that nothing in a text can break: escaped lines, and pipe tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from quati_pool.text.characters import one_line
+
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|$~"} | {"<": "&lt;", ">": "&gt;", "&": "&amp;"})
+
+
+def escape_markdown(text: str) -> str:
+    """``text`` on one line, with nothing in it that Markdown or HTML would read as markup; at the start of a
+    line of its own, see ``reporting.formats.markdown``."""
+    return one_line(text).translate(_MARKDOWN)
+
+
+def pipe_table(headings: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool]) -> str:
+    """A table of lines, without a last line end; the columns of which ``right`` is true are set flush right."""
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(map(escape_markdown, cells)) + " |"
+
+    rule = "|" + "|".join("---:" if flush else "---" for flush in right) + "|"
+    return "\n".join([line(headings), rule, *map(line, rows)])
