@@ -4,6 +4,8 @@ over what all tests share."""
 from __future__ import annotations
 
 import gc
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,8 +27,35 @@ def pytest_collection_finish() -> None:
 def finished_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a demo, made once in each process of the tests; not to be changed."""
     from quati_pool.commands.demo import demo
-    from quati_pool.project.events import Listener
+    from quati_pool.reporting.reporter import Reporter
 
     folder = tmp_path_factory.mktemp("finished-demo") / "demo"
-    demo(folder, Listener())
+    demo(folder, Reporter())
     return folder
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished build; not to be changed."""
+    from tests.commands.small_collection import built, make_collection
+
+    path = make_collection(tmp_path_factory.mktemp("finished") / "workspace")
+    # Older than two seconds: inputs this old are remembered by their size and time.
+    for file in path.parent.iterdir():
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+    built(path)
+    return path.parent
+
+
+@pytest.fixture
+def workspace(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished workspace, with its file times."""
+    return Path(shutil.copytree(finished, tmp_path / "workspace", symlinks=True))
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """The inputs alone."""
+    from tests.commands.small_collection import make_collection
+
+    return make_collection(tmp_path / "fresh").parent

@@ -17,7 +17,7 @@ from unittest import mock
 import yaml
 
 from quati_pool.commands.build import BuildResult, build
-from quati_pool.project.events import Listener
+from quati_pool.reporting.reporter import Reporter
 from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -114,7 +114,7 @@ def make_collection(folder: Path, **changes: Any) -> Path:
     return write_settings(folder, config(**changes))
 
 
-class Heard(Listener):
+class Heard(Reporter):
     """Keeps the lines of a build."""
 
     def __init__(self) -> None:
