@@ -106,7 +106,7 @@ class Ids:
         codes: Int = _combined(found).to_numpy(zero_copy_only=False).astype(np.int64)
         return codes
 
-    def places(self, codes: npt.NDArray[Any]) -> Int:
+    def lexicographic_rank(self, codes: npt.NDArray[Any]) -> Int:
         """For each code its place in the byte order of the ids among ``codes``, as trec_eval's
         strcmp compares them; equal codes get equal places."""
         distinct, inverse = np.unique(codes, return_inverse=True)
@@ -226,7 +226,7 @@ class Run:
             query, doc, score = query[kept], doc[kept], score[kept]
         tied = np.flatnonzero(_tied(query, score))
         if len(tied):
-            order = np.lexsort((-docs.places(doc[tied]), -score[tied], query[tied]))
+            order = np.lexsort((-docs.lexicographic_rank(doc[tied]), -score[tied], query[tied]))
             doc[tied] = doc[tied][order]
         rank = _position(query) + 1
         run = cls(run_tag, queries, docs, query, doc, rank, score)

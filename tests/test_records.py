@@ -220,7 +220,7 @@ def test_places_are_the_byte_order(vocabulary: list[str], data: st.DataObject) -
     codes = data.draw(st.lists(st.integers(0, len(vocabulary) - 1)))
     order = sorted({vocabulary[code].encode() for code in codes})
     expected = [order.index(vocabulary[code].encode()) for code in codes]
-    assert Ids(vocabulary).places(np.array(codes, dtype=np.int64)).tolist() == expected
+    assert Ids(vocabulary).lexicographic_rank(np.array(codes, dtype=np.int64)).tolist() == expected
 
 
 @given(st.lists(st.lists(st.lists(any_id, max_size=4), max_size=3), min_size=1, max_size=3))

@@ -86,7 +86,7 @@ def _hardest_first(ratings: Ratings, comparisons: Int) -> tuple[QueryDisagreemen
     scale = np.asarray(ratings.scale)
     agreement = np.trace(tables, axis1=1, axis2=2) / n
     distance = (tables * np.abs(scale[:, None] - scale)).sum(axis=(1, 2)) / n
-    order = np.lexsort((ratings.queries.places(kept), agreement, -distance))
+    order = np.lexsort((ratings.queries.lexicographic_rank(kept), agreement, -distance))
     columns = (n[order].tolist(), agreement[order].tolist(), distance[order].tolist())
     query_ids = ratings.queries.decode(kept[order]).to_pylist()
     return tuple(QueryDisagreement(*row) for row in zip(query_ids, *columns, strict=True))

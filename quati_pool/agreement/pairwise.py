@@ -143,5 +143,5 @@ def grade_words(scale: Sequence[int]) -> list[str]:
 
 def queries_by_id(ratings: Ratings) -> Int:
     """The codes of all queries in the order of their ids, which no order of the input changes."""
-    order: Int = np.argsort(ratings.queries.places(np.arange(len(ratings.queries))))
+    order: Int = np.argsort(ratings.queries.lexicographic_rank(np.arange(len(ratings.queries))))
     return order

@@ -53,7 +53,7 @@ def agree(
     seed: SeedOption = None,
     revealed: RevealedOption = False,
     output: OutputOption = None,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Say how far labelers agree: coefficients with intervals, confusion matrices, query by query.
 
@@ -74,8 +74,8 @@ def agree(
     say_left_out(report.gathered)
     with ConsoleListener() as listener:
         write(report, output, listener)
-    if how is Format.json:
-        show((), as_data(report), how)
+    if output_format is Format.json:
+        show((), as_data(report), output_format)
     else:
         # A CSV has no note that would say what is left out.
-        show(tables(report, whole=how is Format.csv), None, how)
+        show(tables(report, whole=output_format is Format.csv), None, output_format)

@@ -53,7 +53,9 @@ def add(
 
 @assessors.command("list", epilog="Example: quati-pool assessors list --format json")
 def list_people(
-    config: ConfigOption = Path("pool.yaml"), database: DatabaseOption = None, how: FormatOption = Format.table
+    config: ConfigOption = Path("pool.yaml"),
+    database: DatabaseOption = None,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Say who there is, when they were last there, how many pairs they have labelled, and whose code is revoked.
 
@@ -63,7 +65,7 @@ def list_people(
     from quati_pool.reporting.tables.assessors import as_data, table
 
     people = listed(config, database)
-    show([table(people)], as_data(people), how)
+    show([table(people)], as_data(people), output_format)
 
 
 @assessors.command(epilog="Example: quati-pool assessors revoke ana")

@@ -50,7 +50,7 @@ def assign(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be chosen; write nothing.")] = False,
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Choose the pairs that people grade, in exactly one way, and give them out.
 
@@ -62,7 +62,7 @@ def assign(
         if any(others) or overlap != 1 or minimum != 1 or seed is not None:
             raise typer.BadParameter("goes without the other choices, as everybody does all of it",
                                      param_hint="--training")  # fmt: skip
-        _train(config, training, dry_run, database, how)
+        _train(config, training, dry_run, database, output_format)
         return
     if depth is not None and system is None:
         raise typer.BadParameter("says how deep a system's run is taken; add --system", param_hint="--depth")
@@ -79,10 +79,10 @@ def assign(
         report = step(config, options, database, listener)
     for note in report.notes:
         typer.echo(note, err=True)
-    show(tables(report, whole=how is Format.csv), as_data(report), how)
+    show(tables(report, whole=output_format is Format.csv), as_data(report), output_format)
 
 
-def _train(config: Path, path: Path, dry_run: bool, database: str | None, how: Format) -> None:
+def _train(config: Path, path: Path, dry_run: bool, database: str | None, output_format: Format) -> None:
     from quati_pool.commands.annotate.training import add_training
     from quati_pool.reporting.formats.tables import Column, Table
 
@@ -94,7 +94,7 @@ def _train(config: Path, path: Path, dry_run: bool, database: str | None, how: F
     columns = [Column("In the file"), Column("New or changed"), Column("In all")]
     note = "Nothing was written, for this is a dry run." if dry_run else ""
     data = {"training": asdict(made) | {"dry_run": dry_run}}
-    show([Table("Training", columns, [[made.pairs, made.added, made.total]], note)], data, how)
+    show([Table("Training", columns, [[made.pairs, made.added, made.total]], note)], data, output_format)
 
 
 def _parts(text: str | None) -> list[str] | None:

@@ -25,7 +25,7 @@ def submit(
     limit: Annotated[int | None, typer.Option(min=1, help="Hand in so many pairs at most.")] = None,
     max_passage_tokens: Annotated[int | None, typer.Option(min=1, help="Cut longer passages.")] = None,
     pool: PoolOption = None,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Hand in the pairs that have no grade by a judge and are in no open batch.
 
@@ -41,12 +41,12 @@ def submit(
         made = [step.BatchRow(batch, None) for batch in step.submit(config, name, listener, options)]
     if not made:
         typer.echo("nothing to hand in: every pair has a grade or is in an open batch", err=True)
-    show([row_table(made)] if made else [], {"batches": row_data(made)}, how)
+    show([row_table(made)] if made else [], {"batches": row_data(made)}, output_format)
 
 
 @batch.command(epilog="Example: quati-pool batch status gpt-4o --format json")
 def status(
-    name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), how: FormatOption = Format.table
+    name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), output_format: FormatOption = Format.table
 ) -> None:
     """Say which batches a judge has, and how far the provider is with the open ones."""
     from quati_pool.commands import batch as step
@@ -54,7 +54,7 @@ def status(
 
     with ConsoleListener() as listener:
         rows = step.status(config, name, listener)
-    show([row_table(rows)], {"batches": row_data(rows)}, how)
+    show([row_table(rows)], {"batches": row_data(rows)}, output_format)
 
 
 @batch.command(epilog="Example: quati-pool batch abandon gpt-4o 3f2a91c0")
@@ -75,7 +75,7 @@ def abandon(
 
 @batch.command(epilog="Example: quati-pool batch collect gpt-4o && quati-pool judge gpt-4o")
 def collect(
-    name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), how: FormatOption = Format.table
+    name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), output_format: FormatOption = Format.table
 ) -> None:
     """Store the verdicts of all batches that are over; the labels are those that judge would write.
 
@@ -88,7 +88,7 @@ def collect(
     with ConsoleListener() as listener:
         made = step.collect(config, name, listener)
     say_failures(made.judge, summary(made), made.example)
-    show(collected_tables(made), collected_data(made), how)
+    show(collected_tables(made), collected_data(made), output_format)
     waiting = [row for row in made.rows if row.batch.status in ("prepared", "submitted")]
     if waiting:
         typer.echo(f"{len(waiting)} batches are still under way; run the same command later", err=True)

@@ -60,7 +60,7 @@ def bench(
         Path | None,
         typer.Option("--output", "-o", metavar="DIR", help="Where runs, answers and reports are kept.  [bench/NAME]"),
     ] = None,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Run a task of a question-answering benchmark on its released files.
 
@@ -69,7 +69,7 @@ def bench(
     setting that the folder holds.
     """
     if name == "list":
-        _list(task, how)
+        _list(task, output_format)
         return
     if task is None:
         raise typer.BadParameter(f"name a task; quati-pool bench list {name} shows them", param_hint="TASK")
@@ -95,7 +95,7 @@ def bench(
     with ConsoleListener() as listener:
         result = step(name, task, data, options, listener)
         bench.write(result, options.folder, listener)
-    show(bench.tables(result), bench.as_data(result), how)
+    show(bench.tables(result), bench.as_data(result), output_format)
     if result.interrupted:
         typer.echo(f"quati-pool: {result.error}", err=True)
         raise typer.Exit(130)
@@ -103,12 +103,12 @@ def bench(
         raise result.error
 
 
-def _list(name: str | None, how: Format) -> None:
+def _list(name: str | None, output_format: Format) -> None:
     from quati_pool.commands.bench.listing import benchmarks
     from quati_pool.reporting.tables.benchmarks import as_data, tables
 
     found = benchmarks(name)
-    show(tables(found), as_data(found), how)
+    show(tables(found), as_data(found), output_format)
 
 
 def _named(given: list[str] | tuple[str, ...]) -> list[tuple[str, Path]]:

@@ -49,7 +49,7 @@ def build(
     planned: Annotated[
         bool, typer.Option("--plan", help="Say what every system will need and what is there; run and write nothing.")
     ] = False,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Run all systems, pool their results to the depth, and say how diverse the pool is.
 
@@ -64,7 +64,7 @@ def build(
             raise typer.BadParameter(
                 "runs nothing, so --qrels, --force and --engine mean nothing; drop them", param_hint="--plan"
             )
-        _plan(config, only or (), how)
+        _plan(config, only or (), output_format)
         return
     from quati_pool.commands import build as step
     from quati_pool.reporting.tables.build import as_data, tables
@@ -73,9 +73,9 @@ def build(
     with ConsoleListener() as listener:
         result = step.build(config, listener, qrels=qrels, force=force, only=only or (), workers=opener)
     if result is not None:
-        show(tables(result), as_data(result), how)
-    elif how is Format.json:
-        show([], {"systems": [], "pool": None}, how)
+        show(tables(result), as_data(result), output_format)
+    elif output_format is Format.json:
+        show([], {"systems": [], "pool": None}, output_format)
 
 
 def _opener(engine: EngineName | None, workers: int | None, address: str | None) -> Callable[[], Engine] | None:
@@ -92,9 +92,9 @@ def _opener(engine: EngineName | None, workers: int | None, address: str | None)
     return partial(open_engine, engine.value, workers, address)
 
 
-def _plan(config: Path, only: Sequence[str], how: Format) -> None:
+def _plan(config: Path, only: Sequence[str], output_format: Format) -> None:
     from quati_pool.commands.plan.plan import plan
     from quati_pool.reporting.tables.plan import as_data, tables
 
     found = plan(config, only=only)
-    show(tables(found), as_data(found), how)
+    show(tables(found), as_data(found), output_format)

@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
     app.command(epilog="Example: quati-pool retrievers --format json")(retrievers)
 
 
-def retrievers(how: FormatOption = Format.table) -> None:
+def retrievers(output_format: FormatOption = Format.table) -> None:
     """List the retrievers, rerankers, fusions and judges there are, with their parameters."""
     from quati_pool.commands.components import components
     from quati_pool.reporting.formats.tables import Column, Table
@@ -32,4 +32,4 @@ def retrievers(how: FormatOption = Format.table) -> None:
         "a fusion fuse, method and depth, a two-stage system first and rerank: {with, depth, …}; a judge takes "
         "samples and aggregate.",
     )
-    show([systems, parameters], {"components": [dataclasses.asdict(item) for item in found]}, how)
+    show([systems, parameters], {"components": [dataclasses.asdict(item) for item in found]}, output_format)

@@ -31,18 +31,18 @@ FormatOption = Annotated[
 ]
 
 
-def show(tables: Sequence[Table], data: Any, how: Format) -> None:
+def show(tables: Sequence[Table], data: Any, output_format: Format) -> None:
     """Prints tables, or the data they were made from, to stdout, where it is open."""
     if sys.stdout is None:
         return
-    if how is Format.json:
+    if output_format is Format.json:
         sys.stdout.write(to_json(data))
-    elif how is Format.latex:
+    elif output_format is Format.latex:
         sys.stdout.write(latex_file(tables))
-    elif how is Format.csv:
+    elif output_format is Format.csv:
         sys.stdout.write(csv_file(tables))
     else:
-        sys.stdout.write("\n".join(map(FORMATS[how.value], tables)))
+        sys.stdout.write("\n".join(map(FORMATS[output_format.value], tables)))
     sys.stdout.flush()
 
 

@@ -126,7 +126,7 @@ def evaluate(
     seed: SeedOption = None,
     per_query: Annotated[bool, typer.Option("--per-query", help="Put every query's values into the JSON.")] = False,
     output: OutputOption = None,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Rank systems under one or several qrels: leaderboard, tests, how far qrels and pool can be trusted.
 
@@ -153,10 +153,10 @@ def evaluate(
         typer.echo(f"warning: {warning}", err=True)
     with ConsoleListener() as listener:
         write(found, output, listener)
-    if how is Format.json:
-        show((), as_data(found, per_query), how)
+    if output_format is Format.json:
+        show((), as_data(found, per_query), output_format)
     else:
-        show(tables(found, None if how is Format.csv else SHOWN_COMPARISONS), None, how)
+        show(tables(found, None if output_format is Format.csv else SHOWN_COMPARISONS), None, output_format)
 
 
 def _queries(options: Sequence[str]) -> tuple[Averaged, Path | None]:

@@ -86,12 +86,12 @@ def export_qrels(
         made = step(config, labeler, output, allow_missing=allow_missing, pool=pool, listener=listener)
     if made.main is not None:
         typer.echo(made.main.said, err=True)
-    standing = made.standing
-    inside = sum(standing.grades.values())
+    coverage = made.coverage
+    inside = sum(coverage.grades.values())
     written = inside + made.outside
-    left = f"; {standing.pairs - inside:,} pairs without a grade are left out" if standing.pairs > inside else ""
+    left = f"; {coverage.pairs - inside:,} pairs without a grade are left out" if coverage.pairs > inside else ""
     outside = f"; {_outside(written, made.outside)}" if made.outside else ""
-    cut = f"; {standing.cut:,} passages were cut before they were graded" if standing.cut else ""
+    cut = f"; {coverage.cut:,} passages were cut before they were graded" if coverage.cut else ""
     typer.echo(f"wrote {made.path}: {written:,} pairs{outside}{left}{cut}", err=True)
 
 
@@ -172,11 +172,11 @@ def export_format(
     if made.peers_left_out:
         left_out = listed(made.peers_left_out)
         typer.echo(f"not exported next to people: {left_out}; name all that you want with --labeler", err=True)
-    for who, standing in made.labelers.items():
-        inside = sum(standing.grades.values())
-        left = standing.pairs - inside
+    for who, coverage in made.labelers.items():
+        inside = sum(coverage.grades.values())
+        left = coverage.pairs - inside
         if left:
-            typer.echo(f"{who}: {left:,} of {standing.pairs:,} pairs without a grade are left out", err=True)
+            typer.echo(f"{who}: {left:,} of {coverage.pairs:,} pairs without a grade are left out", err=True)
         if made.outside[who]:
             typer.echo(f"{who}: {_outside(inside + made.outside[who], made.outside[who])}", err=True)
     if made.made:

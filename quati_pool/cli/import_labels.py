@@ -34,7 +34,7 @@ def import_labels(
     ] = False,
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Store labels that people gave elsewhere as theirs: TREC qrels, TSV, CSV, JSONL, Doccano, Label Studio.
 
@@ -64,4 +64,4 @@ def import_labels(
                 "their labels say so",
                 err=True,
             )
-    show([table(made)], as_data(made), how)
+    show([table(made)], as_data(made), output_format)

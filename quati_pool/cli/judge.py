@@ -95,7 +95,7 @@ def judge(
             help="With --pairs: any other setting of a judge in pool.yaml, such as temperature=0.7 (repeatable).",
         ),
     ] = None,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Grade the pool's pairs that a judge has not graded yet.
 
@@ -116,7 +116,7 @@ def judge(
 
         with ConsoleListener() as listener:
             made = plan.plan(config, name, listener, options) if given is None else plan_pairs(given, listener, options)
-        show([judge_plan.table(made)], judge_plan.as_data(made), how)
+        show([judge_plan.table(made)], judge_plan.as_data(made), output_format)
         return
     from quati_pool.commands.llm_runs import budget_spent
     from quati_pool.reporting.tables.judge import as_data, summary, tables
@@ -126,9 +126,9 @@ def judge(
     if report.error is not None and not report.pending.asked:
         raise report.error
     say_failures(report.judge, summary(report), report.example, report.written)
-    show(tables(report), as_data(report), how)
+    show(tables(report), as_data(report), output_format)
     if report.written is not None:
-        graded = sum(report.pending.standing.grades.values())
+        graded = sum(report.pending.coverage.grades.values())
         total = counted(report.pending.total, "pair", "pairs")
         typer.echo(f"wrote {report.written}: {total}, {graded:,} of them with a grade", err=True)
     left = counted(report.pending.left, "pair is", "pairs are")

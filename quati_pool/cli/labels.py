@@ -23,7 +23,7 @@ def labels(
         bool, typer.Option("--missing", help="List the pairs that have no grade, with why and the answer.")
     ] = False,
     pool: PoolOption = None,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Say who graded how much of the pool: pairs by grade and by state, aspects, calls, tokens, cost, latency.
 
@@ -36,4 +36,4 @@ def labels(
     report = step(config, names, pool, missing=missing)
     for name, problem in report.problems.items():
         typer.echo(f"{name} is left out: {problem}", err=True)
-    show(tables(report, missing), as_data(report, missing), how)
+    show(tables(report, missing), as_data(report, missing), output_format)

@@ -32,7 +32,7 @@ def prepare(
     steps: Annotated[
         bool, typer.Option("--steps", help="List the steps and their parameters, and run nothing.")
     ] = False,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Make a corpus from pages: read, filter, cut into passages, drop duplicates, sample, write.
 
@@ -41,12 +41,12 @@ def prepare(
     killed goes on where it was.
     """
     if steps:
-        _list(how)
+        _list(output_format)
         return
     if explain is not None:
         from quati_pool.reporting.tables.prepare import explained
 
-        show(*explained(config, explain), how)
+        show(*explained(config, explain), output_format)
         return
     from quati_pool.commands.prepare.prepare import prepare as step
     from quati_pool.processes.opening import open_engine
@@ -56,10 +56,10 @@ def prepare(
     with ConsoleListener() as listener:
         result = step(config, lambda: open_engine(engine.value, workers, address), listener)
         prepare.write(result, listener)
-    show(prepare.tables(result), prepare.as_data(result), how)
+    show(prepare.tables(result), prepare.as_data(result), output_format)
 
 
-def _list(how: Format) -> None:
+def _list(output_format: Format) -> None:
     from quati_pool.commands.components import preparation_steps
     from quati_pool.reporting.formats.tables import Column, Table
 
@@ -74,4 +74,4 @@ def _list(how: Format) -> None:
         [Column("Step"), Column("Parameter"), Column("Default"), Column("Meaning")],
         [[item.name, p.name, p.default, p.description] for item in found for p in item.parameters],
     )
-    show([names, parameters], {"steps": [dataclasses.asdict(item) for item in found]}, how)
+    show([names, parameters], {"steps": [dataclasses.asdict(item) for item in found]}, output_format)

@@ -31,7 +31,9 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="prompts")
 
 
-def prompts(context: typer.Context, config: ConfigOption = Path("pool.yaml"), how: FormatOption = Format.table) -> None:
+def prompts(
+    context: typer.Context, config: ConfigOption = Path("pool.yaml"), output_format: FormatOption = Format.table
+) -> None:
     """List the judge prompts there are: those of quati-pool, and those in the workspace's prompts/."""
     if context.invoked_subcommand is not None:
         for name in ("config", "how"):
@@ -48,7 +50,7 @@ def prompts(context: typer.Context, config: ConfigOption = Path("pool.yaml"), ho
         [_row(item) for item in found],
         "A judge takes one by prompt: ID, or by the path of a YAML file.",
     )
-    show([table], {"prompts": [_data(item) for item in found]}, how)
+    show([table], {"prompts": [_data(item) for item in found]}, output_format)
 
 
 def _row(item: PromptListing) -> list[str]:
@@ -83,7 +85,7 @@ def show_messages(
     passage: Annotated[str, typer.Option(help="The passage, as text.")],
     narrative: Annotated[str | None, typer.Option(help="What the query is after, for a prompt that uses it.")] = None,
     config: ConfigOption = Path("pool.yaml"),
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Print the exact messages that a prompt makes of a query and a passage; checks the prompt's file."""
     from quati_pool.commands.prompts import show_prompt
@@ -91,7 +93,7 @@ def show_messages(
     prompt, messages = show_prompt(name, config.parent, query, passage, narrative)
     if narrative is not None and not prompt.uses_narrative:
         print(f"note: {prompt.id} does not use the narrative", file=sys.stderr)
-    if how is Format.table:
+    if output_format is Format.table:
         typer.echo("\n\n".join(f"── {message['role']} ──\n{message['content']}" for message in messages))
         return
     table = Table(f"Messages of {prompt.id}", [Column("Role"), Column("Content")], [list(m.values()) for m in messages])
@@ -102,7 +104,7 @@ def show_messages(
         "messages": messages,
         "schema": prompt.schema(),
     }
-    show([table], data, how)
+    show([table], data, output_format)
 
 
 def import_files(

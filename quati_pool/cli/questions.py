@@ -27,13 +27,15 @@ def register(app: typer.Typer) -> None:
 
 @questions.command("list", epilog="Example: quati-pool questions list --format json")
 def list_questions(
-    config: ConfigOption = Path("pool.yaml"), database: DatabaseOption = None, how: FormatOption = Format.table
+    config: ConfigOption = Path("pool.yaml"),
+    database: DatabaseOption = None,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """List all questions with their state, author and query_id, and count them by theme, scope and type."""
     from quati_pool.reporting.tables.questions import as_data, report, tables
 
     found = report(config, database)
-    show(tables(found), as_data(found), how)
+    show(tables(found), as_data(found), output_format)
 
 
 @questions.command(epilog="Example: quati-pool questions export -o queries.tsv --merge")

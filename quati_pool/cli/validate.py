@@ -43,7 +43,7 @@ def validate(
         list[str] | None, typer.Option(help="A query file's field of queries (repeatable for TREC topics).")
     ] = None,
     grade: GradeOption = None,
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Check runs, qrels, label files, queries, corpora, pool.yaml and prepare.yaml; exit 1 where one has an error.
 
@@ -70,7 +70,7 @@ def validate(
             print(f"{report.path}: {report.more_errors:,} more errors; raise --limit to see them", file=sys.stderr)
         for warning in report.warnings:
             print(f"{report.path}: warning: {warning}", file=sys.stderr)
-    show([_table(reports)], {"files": [_data(report) for report in reports]}, how)
+    show([_table(reports)], {"files": [_data(report) for report in reports]}, output_format)
     if not all(report.ok for report in reports):
         raise typer.Exit(1)
 

@@ -45,7 +45,7 @@ def init(
 
 def demo(
     folder: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to build it.")] = Path("quati-pool-demo"),
-    how: FormatOption = Format.table,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Build the bundled sample collection, offline: systems, pool, a judge's grades, agreement, leaderboard."""
     from quati_pool.commands.demo import demo as step
@@ -55,7 +55,7 @@ def demo(
         made = step(folder, listener)
     if made.evaluated.main is not None:
         print(made.evaluated.main.said, file=sys.stderr)
-    show(tables(made), as_data(made), how)
+    show(tables(made), as_data(made), output_format)
     sys.stdout.flush()
     commands = {
         f"cd {shlex.quote(str(folder))}": "",

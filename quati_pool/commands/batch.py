@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quati_pool.commands.judge.judge import DEFAULT, ChosenJudge, JudgeOptions, chosen_judge
-from quati_pool.commands.judge.judging_queue import Pending, attempt_of, label_extra
+from quati_pool.commands.judge.judging_queue import JudgingQueue, attempt_of, label_extra
 from quati_pool.commands.llm_runs import heard
 from quati_pool.errors import ConfigError
 from quati_pool.files.artifacts import sync
@@ -84,7 +84,7 @@ class Desk:
         self._heard = heard(self.name, listener.say)
         self.folder = Workspace(self.grading.config.folder).batches / self.name
 
-    async def submit(self, make: Callable[[], Pending], limit: int | None) -> list[Batch]:
+    async def submit(self, make: Callable[[], JudgingQueue], limit: int | None) -> list[Batch]:
         """Hands in what has no grade and is in no open batch."""
         held = variables(self.judge.options.extra_body)
         if held:
@@ -104,7 +104,7 @@ class Desk:
                 self.listener.say(f"batch {draft.batch.key[:8]}: {len(draft.requests):,} requests are handed in")
             return made
 
-    def _drafts(self, pending: Pending, api: Batches, limit: int | None, output: str) -> Iterator[_Draft]:
+    def _drafts(self, pending: JudgingQueue, api: Batches, limit: int | None, output: str) -> Iterator[_Draft]:
         """Files of requests, each as large as the provider takes it."""
         left = limit
         draft: _Draft | None = None
@@ -395,13 +395,13 @@ def _graded_nothing(entry: Entry) -> Entry:
 @contextmanager
 def _desk(
     config_path: Path, name: str | None, listener: Listener, options: JudgeOptions
-) -> Iterator[tuple[Desk, Callable[[], Pending]]]:
+) -> Iterator[tuple[Desk, Callable[[], JudgingQueue]]]:
     with chosen_judge(config_path, name, options) as chosen:
         if not isinstance(chosen.judge, LlmJudge):
             raise ConfigError(f"{chosen.name} asks no model; run: quati-pool judge {chosen.name}")
         with chosen.alone(listener.say):
 
-            def pending() -> Pending:
+            def pending() -> JudgingQueue:
                 chosen.read_again(listener)
                 return chosen.pending(listener.say)
 

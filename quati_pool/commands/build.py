@@ -15,9 +15,9 @@ from quati_pool.files.artifacts import Counts, Key, digest, file_digest, read_co
 from quati_pool.files.pools import PoolPair, has_text, read_pool, write_pool
 from quati_pool.files.qrels import read_judgements
 from quati_pool.pooling.diversity import Diversity, GradeShares, diversity, diversity_by_grade
-from quati_pool.pooling.pool import Pool, growth, propose
+from quati_pool.pooling.pool import Pool, depth_pool, growth
 from quati_pool.processes.base import Engine
-from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.cache_keys import Keys, component_name, used_corpora
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
@@ -77,17 +77,17 @@ def build(
     graded = read_judgements(qrels) if qrels else None
     queries = load_queries(config)
     workspace = Workspace(config.folder)
-    maker = Maker(workspace, provenance(config), listener)
+    builder = ArtifactBuilder(workspace, provenance(config), listener)
     forced = set(only or config.systems) if force else set()
     everything = force and not only
     fingerprints = {name: digest(corpus_key(config, name, workspace)) for name in used_corpora(config)}
     keys = Keys(config, workspace, queries, fingerprints)
     prepare(keys, workspace, wanted, forced, listener.say)
-    corpora = {name: open_corpus(config, name, maker, force=everything) for name in fingerprints}
+    corpora = {name: open_corpus(config, name, builder, force=everything) for name in fingerprints}
     extra = load_extra(config, queries, list(corpora.values()))
     stores = list(corpora.values())
-    with BuildContext(note=listener.say, workers=workers, maker=maker, corpora=stores) as context:
-        systems = Systems(config, queries, corpora, keys, maker, context, forced)
+    with BuildContext(note=listener.say, workers=workers, builder=builder, corpora=stores) as context:
+        systems = Systems(config, queries, corpora, keys, builder, context, forced)
         for run_tag in sorted(wanted, key=lambda tag: not systems.reads_files(tag)):
             systems.run(run_tag)
         missing = [tag for tag in config.systems if tag not in wanted and not _current(systems, tag)]
@@ -96,7 +96,7 @@ def build(
             return None
         runs = [systems.run(tag).head(config.run_depth) for tag in config.systems]
     depths = {tag: config.pool_depth(tag) for tag in config.systems}
-    pool = propose(runs, depths, extra)
+    pool = depth_pool(runs, depths, extra)
     key = keys.pool(extra)
 
     def fill(path: Path) -> Counts:
@@ -112,7 +112,7 @@ def build(
         return {"pairs": len(pool), "queries": len(pooled), "without_text": without_text}
 
     pooled = set(pool.queries.decode(np.unique(pool.query)).to_pylist())
-    maker.ensure("pool", workspace.pool, key, fill, force=everything)
+    builder.ensure("pool", workspace.pool, key, fill, force=everything)
     without_text = pairs_without_text(workspace.pool)
     if without_text:
         listener.say(

@@ -41,7 +41,7 @@ from quati_pool.labels.sources import (
     workspace_for,
 )
 from quati_pool.pooling.diversity import GradeShares, diversity_by_grade
-from quati_pool.pooling.pool import Pool, propose
+from quati_pool.pooling.pool import Pool, depth_pool
 from quati_pool.project.cache_keys import refuse_outdated
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.runs import RunSet, run_sets, workspace_runs
@@ -393,7 +393,7 @@ def _proposed(run_set: RunSet) -> Pool | str:
     depths = {run.run_tag: run_set.pool_depths[run.run_tag] for run in run_set.runs}
     if not any(depths.values()):
         return "none of the runs fed the pool"
-    return propose([run.head(depths[run.run_tag]) for run in run_set.runs], depths)
+    return depth_pool([run.head(depths[run.run_tag]) for run in run_set.runs], depths)
 
 
 def _quality(run_set: RunSet, joined: Joined, pool: Pool, measures: tuple[str, ...]) -> PoolQuality:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.judging.base import Pair
-from quati_pool.labels.coverage import Standing
+from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.failures import without_thoughts
 from quati_pool.labels.labelers import Grading, Labeler, StoredLabeler, nobody
 from quati_pool.llm.thoughts import ANY
@@ -23,11 +23,11 @@ from quati_pool.store.rereading import Owner, count_unread
 
 @dataclass(frozen=True)
 class LabelsReport:
-    """Every labeler's standing and usage, and the older versions that the store still holds."""
+    """Every labeler's coverage and usage, and the older versions that the store still holds."""
 
     config: PoolConfig
     labelers: list[Labeler]
-    standings: dict[str, Standing]
+    coverages: dict[str, LabelCoverage]
     usage: dict[str, Usage]
     earlier: list[tuple[str, str, int]]
     """Labeler, version and number of labels."""
@@ -68,12 +68,12 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
             problems[name] = str(error)
     if not labelers and not problems:
         raise nobody(config)
-    standings = {labeler.name: Standing(None if missing else 0) for labeler in labelers}
+    coverages = {labeler.name: LabelCoverage(None if missing else 0) for labeler in labelers}
     aspects = {labeler.name: counts for labeler in labelers if (counts := _no_aspects(labeler))}
     for chunk in grading.pairs():
         for labeler in labelers:
             for graded in labeler.graded(chunk):
-                standings[labeler.name].add(graded)
+                coverages[labeler.name].add(graded)
             if labeler.name in aspects and isinstance(labeler, StoredLabeler):
                 _count_aspects(aspects[labeler.name], labeler, chunk)
     usage = {
@@ -83,11 +83,11 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
     earlier = [
         (row.labeler_id, row.version, row.rows)
         for row in stored
-        if (row.labeler_id, row.version) not in current and row.labeler_id in standings
+        if (row.labeler_id, row.version) not in current and row.labeler_id in coverages
     ]
-    failures = _failures(grading, labelers, standings) if missing else {}
+    failures = _failures(grading, labelers, coverages) if missing else {}
     unread = {labeler.name: count for labeler in labelers if (count := _unread(grading, labeler))}
-    return LabelsReport(config, labelers, standings, usage, earlier, problems, failures, aspects, unread)
+    return LabelsReport(config, labelers, coverages, usage, earlier, problems, failures, aspects, unread)
 
 
 def _unread(grading: Grading, labeler: Labeler) -> int:
@@ -112,11 +112,11 @@ def _count_aspects(counts: dict[str, Counter[int]], labeler: StoredLabeler, pair
 
 
 def _failures(
-    grading: Grading, labelers: list[Labeler], standings: dict[str, Standing]
+    grading: Grading, labelers: list[Labeler], coverages: dict[str, LabelCoverage]
 ) -> dict[tuple[str, str, str], FailedAnswer]:
     found = {}
     for labeler in labelers:
-        failing = [graded for graded in standings[labeler.name].lacking if graded.status in FAILURES]
+        failing = [graded for graded in coverages[labeler.name].lacking if graded.status in FAILURES]
         if labeler.kind != "judge" or labeler.version is None or not failing:
             continue
         marks = labeler.reading.thoughts if isinstance(labeler, StoredLabeler) and labeler.reading else ANY

@@ -24,7 +24,7 @@ def example_order(failed: Graded | FailedAnswer) -> tuple[int, str, str]:
     return (-1 if status is None else _STATES.index(status), failed.query_id, failed.doc_id)
 
 
-class Standing:
+class LabelCoverage:
     """Counts pairs as they are added; every pair of the pool is in exactly one count."""
 
     def __init__(self, named: int | None = _NAMED) -> None:

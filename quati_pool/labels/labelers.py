@@ -240,7 +240,7 @@ class StoredLabeler:
             current[row.sample] = (row.status, row.relevance)
             cut = cut or SHOWN_CHARACTERS in row.extra
             revealed = row.phase == "revealed"
-        graded = joined(pair.query_id, pair.doc_id, current, self.samples, self.aggregate or "mean")
+        graded = aggregate_samples(pair.query_id, pair.doc_id, current, self.samples, self.aggregate or "mean")
         return replace(graded, cut=cut, revealed=revealed) if cut or revealed else graded
 
     def counting(self, pair: Pair, rows: Sequence[CurrentLabel]) -> list[CurrentLabel]:
@@ -345,7 +345,7 @@ class Panel:
 _SPOKEN = (State.unsure, State.skipped, State.retracted)
 
 
-def joined(
+def aggregate_samples(
     query_id: str, doc_id: str, samples: Mapping[int, tuple[State, int | None]], wanted: int, method: str
 ) -> Graded:
     """A pair's standing from its samples by number: a grade once all that are wanted have one."""

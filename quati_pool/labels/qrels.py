@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.labels.coverage import Standing
+from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.labelers import FileLabeler, Graded, Labeler
 from quati_pool.records import Ids, Qrels, State, code_ids
 
@@ -15,7 +15,7 @@ from quati_pool.records import Ids, Qrels, State, code_ids
 _NAMED = 3
 
 
-def beyond(labeler: Labeler, pooled: Iterable[Graded]) -> list[Graded]:
+def grades_outside_pool(labeler: Labeler, pooled: Iterable[Graded]) -> list[Graded]:
     """A label file's grades of pairs that are not among ``pooled``, by query_id, then doc_id: agreement and
     evaluation are computed over them too. All other labelers have grades of the pool's pairs alone."""
     if not isinstance(labeler, FileLabeler):
@@ -25,9 +25,9 @@ def beyond(labeler: Labeler, pooled: Iterable[Graded]) -> list[Graded]:
     return [Graded(query_id, doc_id, State.ok, grade) for (query_id, doc_id), grade in found]
 
 
-def outside(labeler: Labeler, standing: Standing) -> int:
-    """How many grades of a label file are of pairs outside the pool, over which ``standing`` counts."""
-    return len(labeler.grades) - sum(standing.grades.values()) if isinstance(labeler, FileLabeler) else 0
+def outside(labeler: Labeler, coverage: LabelCoverage) -> int:
+    """How many grades of a label file are of pairs outside the pool, over which ``coverage`` counts."""
+    return len(labeler.grades) - sum(coverage.grades.values()) if isinstance(labeler, FileLabeler) else 0
 
 
 def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:
@@ -36,14 +36,14 @@ def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:
     return QuatiPoolError(f"{labeler} has graded no pair of the pool; {remedy}")
 
 
-def refuse_missing(labeler: str, kind: str, standing: Standing) -> None:
-    """Raises QuatiPoolError where a pair has no grade yet (``Standing.pending``): as qrels it would be lost."""
-    if not standing.pending:
+def refuse_missing(labeler: str, kind: str, coverage: LabelCoverage) -> None:
+    """Raises QuatiPoolError where a pair has no grade yet (``LabelCoverage.pending``): as qrels it would be lost."""
+    if not coverage.pending:
         return
     again = f"run: quati-pool judge {labeler}, or " if kind == "judge" else ""
     raise QuatiPoolError(
-        f"{standing.pending:,} of {standing.pairs:,} pairs have no grade by {labeler} ({_reasons(standing)}): "
-        f"{_named(standing)}; {again}leave them out, unjudged, with --allow-missing"
+        f"{coverage.pending:,} of {coverage.pairs:,} pairs have no grade by {labeler} ({_reasons(coverage)}): "
+        f"{_named(coverage)}; {again}leave them out, unjudged, with --allow-missing"
     )
 
 
@@ -60,15 +60,15 @@ def qrels_of(rows: Sequence[tuple[str, str, int]]) -> Qrels:
     return Qrels(queries, docs, query, doc, np.array(grades, dtype=np.int64))
 
 
-def _reasons(standing: Standing) -> str:
+def _reasons(coverage: LabelCoverage) -> str:
     final = (State.ok, State.unsure, State.no_text)
-    counts = [f"{count:,} {state}" for state, count in standing.states.items() if state not in final]
-    return ", ".join([*counts, *([f"{standing.unasked:,} never asked"] if standing.unasked else [])])
+    counts = [f"{count:,} {state}" for state, count in coverage.states.items() if state not in final]
+    return ", ".join([*counts, *([f"{coverage.unasked:,} never asked"] if coverage.unasked else [])])
 
 
-def _named(standing: Standing) -> str:
+def _named(coverage: LabelCoverage) -> str:
     shown = [
-        f"{graded.query_id} {graded.doc_id} ({graded.status or 'never asked'})" for graded in standing.lacking[:_NAMED]
+        f"{graded.query_id} {graded.doc_id} ({graded.status or 'never asked'})" for graded in coverage.lacking[:_NAMED]
     ]
-    more = standing.pending - len(shown)
+    more = coverage.pending - len(shown)
     return ", ".join(shown) + (f" and {more:,} more (quati-pool labels --missing lists them)" if more else "")

@@ -20,7 +20,7 @@ from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError, FatalError, Fault, ServerDown, Stopped, remedy
 from quati_pool.llm.limits import Limits, Slots
 from quati_pool.llm.options import Options, Request
-from quati_pool.llm.retries import Retry, again
+from quati_pool.llm.retries import Retry, retry_after_first
 from quati_pool.llm.secrets import Secrets, filled
 from quati_pool.llm.server_capabilities import Dialect, Output
 from quati_pool.llm.thoughts import split
@@ -256,7 +256,7 @@ class Client:
             return await attempt(retries)
 
         assert self._loop is not None
-        return await again(
+        return await retry_after_first(
             retry, failed, began, self._loop.time, self.sleep, next_attempt, self._told, self.limits.max_wait
         )
 

@@ -42,7 +42,7 @@ def _fault(state: RetryCallState) -> Fault:
     return error
 
 
-async def again(
+async def retry_after_first(
     retry: Retry,
     failed: Fault,
     began: float,

@@ -39,7 +39,7 @@ class Pool:
         return (self.ranks > 0) & (self.ranks <= self.depths)
 
 
-def propose(runs: Sequence[Run], depths: Mapping[str, int], extra: Sequence[tuple[str, str]] = ()) -> Pool:
+def depth_pool(runs: Sequence[Run], depths: Mapping[str, int], extra: Sequence[tuple[str, str]] = ()) -> Pool:
     """The depth pool of ``runs``: the first ``depths[run_tag]`` documents of each query and system,
     0 for a system that does not feed it, and ``extra`` pairs of query_id and doc_id, whose queries
     must be known to the first run. Queries keep the order of their vocabulary. A depth pool takes no
@@ -56,7 +56,7 @@ def propose(runs: Sequence[Run], depths: Mapping[str, int], extra: Sequence[tupl
         there[there] = pairs[row[there]] == run.pair[there]
         ranks[row[there], column] = run.rank[there]
     query, doc = np.divmod(pairs, max(len(runs[0].docs), 1))
-    order = np.lexsort((runs[0].docs.places(doc), query)) if len(pairs) else np.empty(0, dtype=np.int64)
+    order = np.lexsort((runs[0].docs.lexicographic_rank(doc), query)) if len(pairs) else np.empty(0, dtype=np.int64)
     return Pool(
         runs[0].queries,
         runs[0].docs,

@@ -3,7 +3,7 @@ anything, reasons that are counted.
 
 Steps see a shard's rows batch by batch, so memory stays flat. Where batches end depends on nothing but the
 input, and no answer may depend on where they end. A ``Source`` gives pages; a ``Filter`` judges each row by
-itself; a ``Cutter`` makes passages of pages; a ``Comparison`` needs to know all rows before it drops any; a
+itself; a ``Cutter`` makes passages of pages; a ``GlobalFilter`` needs to know all rows before it drops any; a
 ``Sink`` writes what is left.
 """
 
@@ -33,7 +33,7 @@ class Parameters(Model):
 
 
 @dataclass(frozen=True)
-class Site:
+class ComponentEnvironment:
     """Where a step stands: the folder of ``prepare.yaml``, to which its paths are relative, and the seed."""
 
     folder: Path = Path()
@@ -53,9 +53,9 @@ class Step(ABC):
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
 
-    def __init__(self, parameters: Any, site: Site | None = None) -> None:
+    def __init__(self, parameters: Any, environment: ComponentEnvironment | None = None) -> None:
         self.parameters = parameters
-        self.site = site or Site()
+        self.environment = environment or ComponentEnvironment()
 
     @classmethod
     def require(cls) -> None:
@@ -144,10 +144,10 @@ class Filter(Step):
     """Judges each row by itself."""
 
     @abstractmethod
-    def judge(self, batch: Batch) -> Verdicts: ...
+    def apply(self, batch: Batch) -> Verdicts: ...
 
     def learned(self, batch: Batch) -> Batch:
-        """The same rows with what judging them told, such as their language; called after ``judge``."""
+        """The same rows with what judging them told, such as their language; called after ``apply``."""
         return batch
 
 
@@ -205,7 +205,7 @@ class Drops:
 
 
 @dataclass(frozen=True)
-class Bench:
+class TaskPool:
     """Where a comparison works: a folder of its own, which outlives a killed command, and ``run``, which calls a
     function of a module with each of many arguments, wherever the engine has a place free, and gives the results
     in order. Both function and arguments travel to other processes: a folder's path, not an array."""
@@ -214,7 +214,7 @@ class Bench:
     run: Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 
-class Comparison(Step):
+class GlobalFilter(Step):
     """Drops rows by looking at all of them."""
 
     @abstractmethod
@@ -222,7 +222,7 @@ class Comparison(Step):
         """What must be known of each row, as arrays of n rows; the same names and types for every batch."""
 
     @abstractmethod
-    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: Bench) -> Drops:
+    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: TaskPool) -> Drops:
         """The rows to drop, of all shards in order. ``read_keys(shards[i])`` are the keys of shard i, ``rows[i]`` its
         number of rows. The answer must not depend on how the input is cut in shards."""
 

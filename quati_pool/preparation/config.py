@@ -10,10 +10,19 @@ from pydantic import Field
 
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.yaml_file import Model, YamlFile
-from quati_pool.preparation.base import Comparison, Cutter, Filter, Parameters, Sink, Site, Source, Step
+from quati_pool.preparation.base import (
+    ComponentEnvironment,
+    Cutter,
+    Filter,
+    GlobalFilter,
+    Parameters,
+    Sink,
+    Source,
+    Step,
+)
 from quati_pool.registry import PREPARATIONS, nearest
 
-_KINDS = (Source, Filter, Cutter, Comparison, Sink)
+_KINDS = (Source, Filter, Cutter, GlobalFilter, Sink)
 
 
 class StepConfig(Model):
@@ -40,13 +49,13 @@ class PrepareConfig(Model):
 
     def made(self) -> list[Step]:
         """The steps themselves. Raises MissingExtraError, and InputError for what cannot be carried out."""
-        site = Site(self.folder, self.seed)
+        environment = ComponentEnvironment(self.folder, self.seed)
         steps = []
         written: set[str] = set()
         for config in self.steps:
             kind: type[Step] = PREPARATIONS.get(config.step)
             kind.require()
-            step = kind(config.parameters, site)
+            step = kind(config.parameters, environment)
             try:
                 step.check()
             except ConfigError as error:

@@ -22,7 +22,7 @@ from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 
 
-class Maker:
+class ArtifactBuilder:
     """One command's view of the artefacts of a workspace."""
 
     def __init__(self, workspace: Workspace, provenance: dict[str, Any], listener: Listener) -> None:

@@ -16,7 +16,7 @@ from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, Re
 from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra
 from quati_pool.project.workspace import Workspace
 from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
-from quati_pool.retrieval.base import Component, Site
+from quati_pool.retrieval.base import Component, ComponentEnvironment
 
 # Raised when the same runs give another pool, or when the key says it otherwise; see former_keys.
 _POOL_FORMAT = 2
@@ -27,7 +27,7 @@ class Keys:
 
     def __init__(self, config: PoolConfig, workspace: Workspace, queries: Queries, corpora: Mapping[str, str]) -> None:
         self.config = config
-        self.site = site_of(config, workspace)
+        self.environment = site_of(config, workspace)
         self._workspace = workspace
         self._queries = queries
         self._corpora = corpora
@@ -77,7 +77,7 @@ class Keys:
         if isinstance(system, FusionSystem):
             key |= {"parameters": system.parameters.model_dump(), "fuse": system.fuse}
         else:
-            component = registry.get(name)(system.parameters, self.site)
+            component = registry.get(name)(system.parameters, self.environment)
             try:
                 index, search = component.index_key(), component.search_key()
             except ImportError:
@@ -113,9 +113,9 @@ class Keys:
         }
 
 
-def site_of(config: PoolConfig, workspace: Workspace) -> Site:
+def site_of(config: PoolConfig, workspace: Workspace) -> ComponentEnvironment:
     """Where the components of a collection stand."""
-    return Site(config.folder, config.seed, workspace.input_digest)
+    return ComponentEnvironment(config.folder, config.seed, workspace.input_digest)
 
 
 def component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tuple[Registry, str]:

@@ -16,7 +16,7 @@ from quati_pool.files.corpus import expand_paths, locate_doc_ids, read_passages
 from quati_pool.files.formats import data_suffix
 from quati_pool.files.lines import read_lines
 from quati_pool.files.queries import read_queries
-from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import CorpusConfig, PoolConfig
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Ids, Query
@@ -90,25 +90,29 @@ def corpus_key(config: PoolConfig, name: str, workspace: Workspace) -> dict[str,
     }
 
 
-def open_corpus(config: PoolConfig, name: str, maker: Maker, force: bool) -> Corpus:
+def open_corpus(config: PoolConfig, name: str, builder: ArtifactBuilder, force: bool) -> Corpus:
     """A corpus of the collection from its store, which is written first where there is none."""
     settings = config.corpora[name]
-    paths = expand_paths(config.folder, settings.path, maker.workspace.made)
-    key = corpus_key(config, name, maker.workspace)
+    paths = expand_paths(config.folder, settings.path, builder.workspace.made)
+    key = corpus_key(config, name, builder.workspace)
     fingerprint = digest(key)
-    folder = maker.workspace.corpus(fingerprint)
+    folder = builder.workspace.corpus(fingerprint)
     what = name if name == "corpus" else f"corpus {name}"
-    maker.ensure(what, folder, key, lambda to: _write_store(to, settings, paths, what, maker), folder=True, force=force)
+    builder.ensure(
+        what, folder, key, lambda to: _write_store(to, settings, paths, what, builder), folder=True, force=force
+    )
     return Corpus(name, fingerprint, CorpusStore(folder))
 
 
-def _write_store(folder: Path, settings: CorpusConfig, paths: list[Path], what: str, maker: Maker) -> Counts:
+def _write_store(
+    folder: Path, settings: CorpusConfig, paths: list[Path], what: str, builder: ArtifactBuilder
+) -> Counts:
     def batches() -> Iterator[tuple[list[str], list[str]]]:
         done = 0
         for batch in read_passages(paths, settings.doc_id, settings.text):
             yield batch.doc_ids, batch.texts
             done += len(batch.doc_ids)
-            maker.listener.progress(f"{what}: passages", done, 0)
+            builder.listener.progress(f"{what}: passages", done, 0)
 
     try:
         passages = CorpusStore.write(folder, batches())

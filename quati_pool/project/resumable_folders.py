@@ -9,7 +9,7 @@ from typing import Any
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.files.artifacts import Counts, digest, stale
-from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.inputs import Corpus
 from quati_pool.project.workspace import Workspace
 from quati_pool.retrieval.base import Context
@@ -21,11 +21,11 @@ class BuildContext(Context):
     """The context of a build: long work lies in the workspace's cache. ``forced``: what is finished is made
     anew, unless it was paid for."""
 
-    maker: Maker = field(kw_only=True)
+    builder: ArtifactBuilder = field(kw_only=True)
     corpora: Sequence[Corpus] = field(kw_only=True)
     forced: bool = field(default=False, kw_only=True)
 
-    def grow(
+    def resumable_folder(
         self,
         corpus: CorpusStore,
         name: str,
@@ -36,7 +36,7 @@ class BuildContext(Context):
         paid: bool = False,
     ) -> Path:
         path, whole = self._kept_at(corpus, name, key)
-        listener, outer = self.maker.listener, self.progress
+        listener, outer = self.builder.listener, self.progress
 
         def go_on(folder: Path) -> Counts:
             done = Shards(folder)
@@ -49,16 +49,16 @@ class BuildContext(Context):
                 self.progress = outer
 
         force = self.forced and not paid
-        self.maker.ensure(f"encoding {path.name}", path, whole, go_on, growing=True, force=force)
+        self.builder.ensure(f"encoding {path.name}", path, whole, go_on, growing=True, force=force)
         return path
 
-    def grown(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
+    def finished_folder(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
         path, whole = self._kept_at(corpus, name, key)
         return path if stale(path, whole) is None else None
 
     def _kept_at(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
         fingerprint = next(known.fingerprint for known in self.corpora if known.store is corpus)
-        return growing_place(self.maker.workspace, name, fingerprint, key)
+        return growing_place(self.builder.workspace, name, fingerprint, key)
 
 
 def growing_place(

@@ -11,7 +11,7 @@ import numpy as np
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import Counts, read_counts, stale
 from quati_pool.files.runs import read_run, write_run
-from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.cache_keys import Keys, component_name, index_place
 from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
 from quati_pool.project.inputs import Corpus, Queries
@@ -30,7 +30,7 @@ class Systems:
         queries: Queries,
         corpora: dict[str, Corpus],
         keys: Keys,
-        maker: Maker,
+        builder: ArtifactBuilder,
         context: BuildContext,
         forced: set[str],
     ) -> None:
@@ -38,14 +38,14 @@ class Systems:
         self.keys = keys
         self.queries = queries
         self.corpora = corpora
-        self.maker = maker
+        self.builder = builder
         self.context = context
         self.forced = forced
         self._runs: dict[str, Run] = {}
 
     def current(self, run_tag: str) -> bool:
         """Whether a system's run is there, as pool.yaml asks for it now."""
-        return current(self.keys, self.maker.workspace, run_tag)
+        return current(self.keys, self.builder.workspace, run_tag)
 
     def corpus(self, run_tag: str) -> Corpus:
         """The one corpus a system searches."""
@@ -55,7 +55,7 @@ class Systems:
         """Whether a system reads files of the user's, which had better be found wanting early."""
         system = self.config.systems[run_tag]
         return isinstance(system, RetrieverSystem) and bool(
-            RETRIEVERS.get(system.retriever)(system.parameters, self.keys.site).inputs()
+            RETRIEVERS.get(system.retriever)(system.parameters, self.keys.environment).inputs()
         )
 
     def run(self, run_tag: str) -> Run:
@@ -63,12 +63,12 @@ class Systems:
         if run_tag in self._runs:
             return self._runs[run_tag]
         key, depth, deep = self.keys.search(run_tag), self.config.search_depth(run_tag), self.keys.deep(run_tag)
-        path = _path(self.keys, self.maker.workspace, run_tag)
+        path = _path(self.keys, self.builder.workspace, run_tag)
         what = f"candidates {run_tag}" if deep else f"run {run_tag}"
         run = self._ensure(what, path, key, lambda: self._make(run_tag, depth), run_tag)
         if deep:
             top = run.head(self.config.run_depth)
-            kept = self.maker.workspace.run(run_tag)
+            kept = self.builder.workspace.run(run_tag)
             self._ensure(f"run {run_tag}", kept, self.keys.run(run_tag), lambda: top, run_tag)
         self._runs[run_tag] = run
         return run
@@ -82,7 +82,7 @@ class Systems:
             made.append(run)
             return {"documents": len(run), "queries": len(np.unique(run.query))}
 
-        self.maker.ensure(what, path, key, fill, force=run_tag in self.forced)
+        self.builder.ensure(what, path, key, fill, force=run_tag in self.forced)
         return made[0] if made else self._read(path, run_tag)
 
     def _read(self, path: Path, run_tag: str) -> Run:
@@ -101,7 +101,7 @@ class Systems:
         if isinstance(system, FusionSystem):
             fused: Run = registry.get(name)(system.parameters).fuse(run_tag, inputs, depth)
             return fused.over(self.queries.ids, fused.docs)
-        component = registry.get(name)(system.parameters, self.keys.site)
+        component = registry.get(name)(system.parameters, self.keys.environment)
         corpus, queries = self.corpus(run_tag), self.queries
         self.context.forced = run_tag in self.forced
         index = self._index(run_tag, corpus, component, registry.index_identity(name))
@@ -115,7 +115,7 @@ class Systems:
         return Run.ranked(run_tag, queries.ids, corpus.store.ids, query, doc, score, depth)
 
     def _index(self, run_tag: str, corpus: Corpus, component: Any, identity: str) -> Path:
-        place = index_place(self.maker.workspace, component, identity, corpus.fingerprint)
+        place = index_place(self.builder.workspace, component, identity, corpus.fingerprint)
         if place is None:
             return corpus.store.folder
         folder, key = place
@@ -125,11 +125,11 @@ class Systems:
             return {"passages": len(corpus.store)}
 
         self._listen(f"index {folder.name.rpartition('-')[0]}: passages")
-        self.maker.ensure(f"index {folder.name}", folder, key, fill, folder=True, force=run_tag in self.forced)
+        self.builder.ensure(f"index {folder.name}", folder, key, fill, folder=True, force=run_tag in self.forced)
         return folder
 
     def _listen(self, label: str) -> None:
-        self.context.progress = lambda done, total: self.maker.listener.progress(label, done, total)
+        self.context.progress = lambda done, total: self.builder.listener.progress(label, done, total)
 
 
 def prepare(
@@ -143,7 +143,7 @@ def prepare(
         system = keys.config.systems[run_tag]
         if not isinstance(system, FusionSystem) and (run_tag in forced or not current(keys, workspace, run_tag)):
             registry, name = component_name(system)
-            registry.get(name)(system.parameters, keys.site).fetch(note)
+            registry.get(name)(system.parameters, keys.environment).fetch(note)
         keys.search(run_tag)
 
 

@@ -80,7 +80,7 @@ class Row:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Exam(ABC):
+class AnswerTaskRun(ABC):
     """The questions of one case; an answer is whatever its own ``rows`` can measure."""
 
     case: Case
@@ -157,7 +157,7 @@ class ReadingTask(RetrievalTask):
     """How many of the best passages are read, one exam for each."""
 
     @abstractmethod
-    def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> Exam:
+    def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> AnswerTaskRun:
         """The exam of answering each query over the texts of its ``k`` best passages."""
 
 
@@ -165,7 +165,7 @@ class AnswerTask(Task):
     """A task whose systems answer questions."""
 
     @abstractmethod
-    def exam(self, data: Path, case: Case, seed: int) -> Exam:
+    def exam(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
         """The case's questions."""
 
 

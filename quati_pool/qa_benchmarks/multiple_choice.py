@@ -16,7 +16,7 @@ import numpy.typing as npt
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.problems import quoted
 from quati_pool.qa_benchmarks.asking import Asked, Form, listed, load_answer_prompt
-from quati_pool.qa_benchmarks.base import Case, Exam, Row
+from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Row
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -74,7 +74,7 @@ class MultipleChoice:
         return 1 / len(self.options)
 
 
-class MultipleChoiceExam(Exam):
+class MultipleChoiceExam(AnswerTaskRun):
     """Multiple-choice questions of one case. An answer is a label; the empty string is no option's.
 
     Programs: ``random`` picks by a hash of seed, id and label, so a question's pick depends on no other

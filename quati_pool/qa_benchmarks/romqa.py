@@ -26,10 +26,10 @@ from quati_pool.files.problems import quoted
 from quati_pool.qa_benchmarks.base import (
     SPLITS,
     AnswerTask,
+    AnswerTaskRun,
     Benchmark,
     Case,
     Collection,
-    Exam,
     RetrievalTask,
     Task,
     Topic,
@@ -81,7 +81,7 @@ class _AnswerSets(AnswerTask):
         answered = self._files(data).answered
         return [answered[case.split], *([answered["train"]] if case.setting == FEW_SHOT else [])]
 
-    def exam(self, data: Path, case: Case, seed: int) -> Exam:
+    def exam(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
         files = self._files(data)
         path = files.answered[case.split]
         shown = self._shown(case.setting)

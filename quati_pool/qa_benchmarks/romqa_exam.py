@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from quati_pool.errors import ConfigError
 from quati_pool.qa_benchmarks.answer_sets import Key, distinct, set_row
 from quati_pool.qa_benchmarks.asking import AnswerPrompt, Asked, Form, listed, load_answer_prompt
-from quati_pool.qa_benchmarks.base import Case, Exam, Row
+from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.romqa_files import Candidate, Question
 from quati_pool.text.fencing import shortened
 
@@ -102,7 +102,7 @@ class Shown:
                 yield " | ".join(candidate.evidence), LONGEST_TEXT
 
 
-class AnswerSetExam(Exam):
+class AnswerSetExam(AnswerTaskRun):
     """The questions of a file that have complete answers. An answer is a list of names, best first.
 
     ``dropped`` are the ids of the others: they are not asked and not measured, but predictions may have them.

@@ -55,7 +55,7 @@ E = TypeVar("E", bound=AbstractContextManager[Any])
 
 
 @dataclass(frozen=True)
-class Site:
+class ComponentEnvironment:
     """Where a component stands: the workspace's folder, to which its paths are relative; the seed; and the
     SHA-256 of a file, which the workspace remembers."""
 
@@ -78,7 +78,7 @@ class Context:
     _place: Path | None = None
     _finished: set[Path] = field(default_factory=set)
 
-    def grow(
+    def resumable_folder(
         self,
         corpus: CorpusStore,
         name: str,
@@ -102,7 +102,7 @@ class Context:
             self._finished.add(folder)
         return folder
 
-    def grown(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
+    def finished_folder(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
         """The same folder where its work is finished already, else None."""
         folder = self._folder(corpus, name, key)
         return folder if folder in self._finished else None
@@ -150,9 +150,9 @@ class Component(ABC):
     encodes: ClassVar[str | None] = None
     """The name of the ``Context.grow`` folders of a component that has a model make something of texts or pairs."""
 
-    def __init__(self, parameters: Any, site: Site | None = None) -> None:
+    def __init__(self, parameters: Any, environment: ComponentEnvironment | None = None) -> None:
         self.parameters = parameters
-        self.site = site or Site()
+        self.environment = environment or ComponentEnvironment()
 
     @classmethod
     def require(cls) -> None:

@@ -46,13 +46,13 @@ class _Vectors:
 
     index_identity: ClassVar[str | None] = "index/lsa@1"
     parameters: LsaParameters
-    site: base.Site
+    environment: base.ComponentEnvironment
 
     def index_key(self) -> dict[str, Any]:
         import sklearn
 
         versions = {**analysis_versions(), "scikit-learn": sklearn.__version__}
-        return {**self.parameters.model_dump(), "seed": self.site.seed, **versions}
+        return {**self.parameters.model_dump(), "seed": self.environment.seed, **versions}
 
     def _terms(self) -> Any:
         return analyzer(self.parameters.language, self.parameters.stemming, self.parameters.stop_words)
@@ -87,7 +87,9 @@ class _Vectors:
         rank = min(self.parameters.dimensions, *weights.shape)
         with threadpool_limits(1):
             # scikit-learn takes seeds of 32 bits.
-            _, _, directions = randomized_svd(weights, rank, n_iter=_ITERATIONS, random_state=self.site.seed % 2**32)
+            _, _, directions = randomized_svd(
+                weights, rank, n_iter=_ITERATIONS, random_state=self.environment.seed % 2**32
+            )
             directions = np.ascontiguousarray(directions, dtype=np.float32)
             passages = _unit(weights @ directions.T)
         np.save(folder / "passages.npy", passages)

@@ -39,7 +39,7 @@ class RunFile(base.Retriever):
 
     def estimate(self, work: Work) -> Estimate:
         rows = work.queries * work.depth
-        path = self.site.folder / self.parameters.path
+        path = self.environment.folder / self.parameters.path
         size = _size(path) * (_PACKED if path.suffix == ".gz" else 1)
         memory = round(size * _HELD or rows * _ROW)
         line = f"{self.parameters.path}: read, and at most {rows:,} rows kept"
@@ -48,7 +48,7 @@ class RunFile(base.Retriever):
     def search(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context
     ) -> base.Hits:
-        path = self.site.folder / self.parameters.path
+        path = self.environment.folder / self.parameters.path
         run = read_run(path, depth=depth)
         asked = Ids([query.query_id for query in queries]).encode(run.queries.values)[run.query]
         ours = asked >= 0

@@ -46,9 +46,9 @@ from quati_pool.commands.judge.judge import judge
 from quati_pool.project.events import Listener
 report = judge(Path(sys.argv[1]), None, Listener())
 assert report.error is None, report.error
-standing = report.pending.standing
+coverage = report.pending.coverage
 print(json.dumps({
-    "seconds": time.perf_counter() - began, "judging": report.seconds, "ok": standing.states["ok"],
+    "seconds": time.perf_counter() - began, "judging": report.seconds, "ok": coverage.states["ok"],
     # Not ru_maxrss, which a child inherits from its parent.
     "peak_mb": int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024,
 }))

@@ -14,7 +14,7 @@ import time
 import pandas as pd
 
 from quati_pool.pooling.diversity import diversity
-from quati_pool.pooling.pool import growth, propose
+from quati_pool.pooling.pool import depth_pool, growth
 from quati_pool.records import Run
 from tests.benchmarks.synthetic_runs import frames
 
@@ -23,7 +23,7 @@ DEPTH = 100
 
 
 def ours(runs: list[Run]) -> tuple[int, int]:
-    pool = propose(runs, {run.run_tag: DEPTH for run in runs})
+    pool = depth_pool(runs, {run.run_tag: DEPTH for run in runs})
     tables = diversity(pool)
     growth(runs)
     return len(pool), tables.union.unique

@@ -83,7 +83,7 @@ def main() -> None:
 
     def ours() -> int:
         return sum(
-            int(np.count_nonzero(step.judge(batch(texts[first : first + 500])).codes == 0))
+            int(np.count_nonzero(step.apply(batch(texts[first : first + 500])).codes == 0))
             for first in range(0, len(texts), 500)
         )
 
@@ -104,7 +104,7 @@ def main() -> None:
     every = Quality(QualityParameters.model_validate(bounds | {"min_alphabetic_words": 0, "min_letters": 0}))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()
-    every.judge(batch([long]))
+    every.apply(batch([long]))
     taken = time.process_time() - started
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"a page of {len(long):,} characters, every rule of repetition: {taken:.1f} s, ", end="")

@@ -41,7 +41,7 @@ def test_the_tour_shows_the_tables_of_the_lean_demo(tmp_path: Path, monkeypatch:
     result = made.built
     for table in tables(made):
         assert f"    {table.title}\n" in shown
-    grades = made.judged.pending.standing.grades
+    grades = made.judged.pending.coverage.grades
     assert re.search(
         rf"^    lexical +{sum(grades.values())} +" + " +".join(str(grades[g]) for g in range(4)), shown, re.M
     )

@@ -114,7 +114,7 @@ def test_qrels_are_the_main_labelers_where_nobody_is_named(demo: Path, cli: Cli,
     made = export_qrels(demo, None, tmp_path / "lexical.qrels")
     assert made.main is not None
     assert made.main.name == "lexical"
-    assert made.standing.pairs == made.standing.grades.total()
+    assert made.coverage.pairs == made.coverage.grades.total()
 
 
 def test_evaluate_puts_the_main_labeler_first_and_says_so(demo: Path, cli: Cli) -> None:
@@ -151,7 +151,7 @@ def test_evaluate_asks_which_of_two_and_ranks_under_both(demo: Path, cli: Cli) -
 
 def test_the_leaderboard_of_a_sample_says_what_it_covers(demo: Path) -> None:
     lexical = export_qrels(demo, "lexical")
-    pairs = lexical.standing.pairs
+    pairs = lexical.coverage.pairs
     rows = lexical.path.read_text(encoding="utf-8").splitlines(keepends=True)
     # Every second pair of the pool, and two that the pool does not hold.
     first = rows[0].split(" ")[0]

@@ -94,7 +94,7 @@ def test_pairs_of_an_open_batch_are_asked_nowhere_else(server: ServerProcess, tm
     assert (report.pending.asked, report.pending.in_batches) == (6, 4)
     assert submit(config) == []
     collect(config)
-    assert export_qrels(config, "fake").standing.states == {State.ok: 10}
+    assert export_qrels(config, "fake").coverage.states == {State.ok: 10}
     assert set(asked(server).values()) == {1}
 
 
@@ -185,7 +185,7 @@ def test_a_passage_without_text_gets_no_grade_from_a_batch_of_before(
     shutil.rmtree(tmp_path / "cache")
     judge(config, None, Listener())
     assert collect(config).states == {State.ok: 1, State.no_text: 1}
-    assert export_qrels(config, "fake").standing.states == {State.ok: 1, State.no_text: 2}
+    assert export_qrels(config, "fake").coverage.states == {State.ok: 1, State.no_text: 2}
     assert rows(tmp_path, "SELECT count(*) FROM attempts WHERE answer IS NOT NULL") == [(2,)]
 
 
@@ -230,7 +230,7 @@ def test_a_batch_that_the_provider_lost_frees_its_pairs(server: ServerProcess, t
     collected = collect(config)
     # The one that is lost does not stand in the way of the other.
     assert [row.batch.status for row in collected.rows] == ["abandoned", "collected"]
-    assert judge(config, None, Listener()).pending.standing.states == {State.ok: 3}
+    assert judge(config, None, Listener()).pending.coverage.states == {State.ok: 3}
 
 
 def test_a_provider_without_batches_leaves_the_pairs_to_live_judging(server: ServerProcess, tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_provider_without_batches_leaves_the_pairs_to_live_judging(server: Ser
     with pytest.raises(FatalError, match="Batch API"):
         submit(config)
     assert rows(tmp_path, "SELECT status FROM batches") == [("abandoned",)]
-    assert judge(config, None, Listener()).pending.standing.states == {State.ok: 3}
+    assert judge(config, None, Listener()).pending.coverage.states == {State.ok: 3}
 
 
 def test_an_open_batch_may_be_given_up(server: ServerProcess, tmp_path: Path) -> None:

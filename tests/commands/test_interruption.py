@@ -25,7 +25,7 @@ from filelock import FileLock
 
 from quati_pool.errors import MissingExtraError
 from quati_pool.files.artifacts import stale
-from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.retrieval.bm25 import Bm25
@@ -335,17 +335,17 @@ def test_a_large_array_that_does_not_fit(tmp_path: Path) -> None:
         return {}
 
     path = tmp_path / "workspace" / "array.npy"
-    maker = Maker(Workspace(path.parent), {}, Listener())
+    builder = ArtifactBuilder(Workspace(path.parent), {}, Listener())
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
     try:
         with pytest.raises(OSError, match="No space left on device") as error:
-            maker.ensure("array", path, {}, fill)
+            builder.ensure("array", path, {}, fill)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (error.value.errno, error.value.filename) == (errno.ENOSPC, str(path))
     assert not leftovers(path.parent)
-    assert maker.ensure("array", path, {}, fill)
+    assert builder.ensure("array", path, {}, fill)
 
 
 @pytest.mark.slow

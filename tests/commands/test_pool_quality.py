@@ -12,7 +12,7 @@ from quati_pool.commands.evaluate import PoolQuality, Settings, measure
 from quati_pool.evaluation.measures import parse_measures
 from quati_pool.labels.sources import Gathered, LabelSource
 from quati_pool.pooling.diversity import diversity_by_grade
-from quati_pool.pooling.pool import propose
+from quati_pool.pooling.pool import depth_pool
 from quati_pool.project.runs import RunSet
 from quati_pool.records import Run
 from tests.evaluation.small_qrels import Grades, qrels_of, run_of, some_grades
@@ -27,7 +27,7 @@ def test_a_pool_of_the_heads_of_runs_has_the_grades_of_the_pool_of_whole_runs(
     depths = {run.run_tag: rest for run in many} | {many[0].run_tag: first}
     heads = [run.head(depths[run.run_tag]) for run in many]
     qrels = qrels_of(grades)
-    assert diversity_by_grade(propose(heads, depths), qrels) == diversity_by_grade(propose(many, depths), qrels)
+    assert diversity_by_grade(depth_pool(heads, depths), qrels) == diversity_by_grade(depth_pool(many, depths), qrels)
 
 
 def test_one_pool_serves_all_qrels_and_a_run_that_answers_none_of_their_queries_is_in_none() -> None:
@@ -38,13 +38,13 @@ def test_one_pool_serves_all_qrels_and_a_run_that_answers_none_of_their_queries_
     sources = [LabelSource(name, "assessor", qrels, None) for name, qrels in (("both", both), ("one", one))]
     gathered = Gathered(None, {grade: str(grade) for grade in range(4)}, True, sources, [], {}, "", {})
     run_set = RunSet("", many, DEPTHS, {tag: tag for tag in DEPTHS}, of_workspace=True)
-    with mock.patch("quati_pool.commands.evaluate.propose", side_effect=propose) as proposed:
+    with mock.patch("quati_pool.commands.evaluate.propose", side_effect=depth_pool) as proposed:
         found = measure(None, gathered, [run_set], parse_measures(["P@2"]), Settings(draws=10))
     assert proposed.call_count == 1
     qualities = [condition.quality for condition in found.conditions]
     expected = [
-        diversity_by_grade(propose(many, DEPTHS), both),
-        diversity_by_grade(propose([*many[:2], ranked("C", {})], DEPTHS), one),
+        diversity_by_grade(depth_pool(many, DEPTHS), both),
+        diversity_by_grade(depth_pool([*many[:2], ranked("C", {})], DEPTHS), one),
     ]
     assert [quality.grades for quality in qualities if isinstance(quality, PoolQuality)] == expected
     # a, b and d of q1 are graded, x, y, z of q2 not; w came from C alone.

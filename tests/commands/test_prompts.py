@@ -58,7 +58,7 @@ def test_the_whole_request_is_theirs(
         server.script(id_pattern=ID_PATTERN, default="bare", keep_bodies=True)
         report = judge(config, "theirs", Listener(), JudgeOptions())
         bodies = {entry["id"]: entry["body"] for entry in server.log() if entry["id"] != PROBE}
-    assert report.pending.standing.states == {State.ok: 6}
+    assert report.pending.coverage.states == {State.ok: 6}
     assert bodies == {
         f"{row['query_id']}/{row['doc_id']}": {"messages": messages_of(text, row["query"], row["text"]), **request_}
         for row in pairs

@@ -75,7 +75,7 @@ def test_its_ids_are_a_vocabulary_like_any_other(tmp_path: Path) -> None:
     doc_ids = ["b", "10", "é", "9", "B", "\U0001f600", "\uff5e"]
     store, plain = write(tmp_path, doc_ids), Ids(doc_ids)
     codes = np.array([6, 0, 0, 3, 5, 2, 1, 4])
-    assert store.ids.places(codes).tolist() == plain.places(codes).tolist()
+    assert store.ids.lexicographic_rank(codes).tolist() == plain.lexicographic_rank(codes).tolist()
     assert store.ids.decode(codes).equals(plain.decode(codes))
 
 

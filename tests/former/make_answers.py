@@ -130,7 +130,7 @@ def main() -> None:
         for name, pool in (("one", one()), ("two", two())):
             path = workspace(folder / name, pool, judges(), name, labels={"url": url})
             report = judge(path, "gpt", Listener(), JudgeOptions(reask=0))
-            print(name, dict(report.pending.standing.states), dict(report.pending.standing.grades))
+            print(name, dict(report.pending.coverage.states), dict(report.pending.coverage.grades))
     import sqlite3
 
     connection = sqlite3.connect(folder / "labels.db")

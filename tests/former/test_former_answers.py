@@ -164,7 +164,7 @@ def test_judging_asks_only_what_is_in_doubt(former: Path, server: AnswerServer) 
     assert {doc_id: found[doc_id] for doc_id in kept} == kept
     assert all(found[doc_id] == ("ok", 1) for doc_id in found if doc_id not in kept and doc_id != "empty")
     assert report.pending.with_tokens == 1
-    assert dict(report.pending.standing.states) == {"ok": len(ANSWERS) + 2, "no_text": 1}
+    assert dict(report.pending.coverage.states) == {"ok": len(ANSWERS) + 2, "no_text": 1}
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(former: Path, server: AnswerServer) -> None:
@@ -243,7 +243,7 @@ def test_other_names_of_the_grade_are_another_reading_and_no_other_judge(former:
     (folder / "prompts" / "quati-pt.yaml").write_text(text.replace("aliases: [", "aliases: [Outra, "), encoding="utf-8")
     server.instead = "Outra: 3"
     report = run(folder / "pool.yaml")
-    assert dict(report.pending.standing.states) == {"ok": len(ANSWERS) + 2, "no_text": 1}
+    assert dict(report.pending.coverage.states) == {"ok": len(ANSWERS) + 2, "no_text": 1}
     with Store.open(f"sqlite:///{former}/labels.db", former) as store:
         assert len({row.version for row in store.labelers("one")}) == 1
     (folder / "prompts" / "quati-pt.yaml").unlink()

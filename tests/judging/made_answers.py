@@ -130,7 +130,7 @@ NOISE = [
 ]  # fmt: skip
 
 
-class Maker:
+class ArtifactBuilder:
     """One answer under way."""
 
     def __init__(self, seed: int) -> None:
@@ -373,4 +373,4 @@ class Maker:
 
 def made_answer(seed: int) -> Answer:
     """The answer of a seed, always the same."""
-    return Maker(seed).answer()
+    return ArtifactBuilder(seed).answer()

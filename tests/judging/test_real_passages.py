@@ -55,6 +55,6 @@ def test_a_persons_grades_replayed_are_exported_as_they_were(tmp_path: Path) -> 
             file.write(json.dumps({**pair, "query": row["query"], "text": row["passage"]}) + "\n")
     for name in judges:
         report = judge(config, name, Listener(), JudgeOptions(pool=pool))
-        assert report.pending.standing.states == {State.ok: 240}
+        assert report.pending.coverage.states == {State.ok: 240}
     written = export_qrels(config, "person", tmp_path / "out.qrels", pool=pool)
     assert written.path.read_text(encoding="utf-8") == gold

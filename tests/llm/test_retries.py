@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quati_pool.llm.faults import Fault
-from quati_pool.llm.retries import Retry, again
+from quati_pool.llm.retries import Retry, retry_after_first
 from tests.llm.virtual_time import run
 
 
@@ -31,7 +31,7 @@ async def tried(retry: Retry, faults: list[Fault]) -> tuple[list[float], object]
         return "well"
 
     try:
-        return times, await again(retry, faults[0], 0.0, loop.time, asyncio.sleep, attempt, lambda *_: None)
+        return times, await retry_after_first(retry, faults[0], 0.0, loop.time, asyncio.sleep, attempt, lambda *_: None)
     except Fault as fault:
         return times, fault
 

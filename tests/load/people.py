@@ -56,7 +56,7 @@ class Stored(NamedTuple):
 
 
 @dataclasses.dataclass
-class Told:
+class PeoplesLabels:
     """What people were given and what they were told, in the order of it."""
 
     given: dict[int, set[str]] = dataclasses.field(default_factory=lambda: defaultdict(set))
@@ -206,7 +206,7 @@ class AtWork:
         """How many labels they were told of so far."""
         return sum(line.startswith('["stored"') for line in list(self._lines))
 
-    def end(self, told: Told) -> None:
+    def end(self, told: PeoplesLabels) -> None:
         """Lets them finish, and adds what they were told."""
         assert self._process.stdin is not None
         assert self._process.stderr is not None

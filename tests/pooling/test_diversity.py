@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from random_runs import AWKWARD, listed, query_ids, ranked, ranks, runs
 
 from quati_pool.pooling.diversity import Share, diversity, diversity_by_grade
-from quati_pool.pooling.pool import Pool, propose
+from quati_pool.pooling.pool import Pool, depth_pool
 from quati_pool.records import Ids, Qrels, Run
 
 Pair = tuple[str, str]
@@ -46,7 +46,7 @@ def worked() -> Pool:
     The pool: q1 a b c d; q2 m n x y, eight pairs. One system alone returned a (A), d, x, y (C), n (A):
     five. b is A's and B's, c is B's and C's, m is A's and B's.
     """
-    return propose(
+    return depth_pool(
         [run_of("A", q1="abd", q2="mnx"), run_of("B", q1="bca", q2="m"), run_of("C", q1="cd", q2="xy")],
         {"A": 2, "B": 2, "C": 2},
     )
@@ -105,7 +105,7 @@ def test_a_pool_without_any_grade(worked: Pool) -> None:
 
 
 def test_a_system_that_returns_nothing_has_no_share() -> None:
-    pool = propose([run_of("A", q1="ab"), ranked("empty", {})], {"A": 2, "empty": 2})
+    pool = depth_pool([run_of("A", q1="ab"), ranked("empty", {})], {"A": 2, "empty": 2})
     found = diversity(pool)
     assert found.systems[1] == Share("empty", 0, 0)
     assert found.systems[1].unique_share is None
@@ -118,21 +118,21 @@ def test_a_system_that_returns_nothing_has_no_share() -> None:
 
 def test_only_systems_that_feed_the_pool_count() -> None:
     runs = [run_of("A", q1="ab"), run_of("theirs", q1="abz"), run_of("B", q1="b")]
-    found = diversity(propose(runs, {"A": 2, "theirs": 0, "B": 1}))
+    found = diversity(depth_pool(runs, {"A": 2, "theirs": 0, "B": 1}))
     assert found.systems == (Share("A", 2, 1), Share("B", 1, 0))
     assert found.union == Share("all", 2, 1)
     assert found.overlap.shape == found.rbo.shape == (2, 2)
 
 
 def test_extra_pairs_are_counted_apart() -> None:
-    pool = propose([run_of("A", q1="ab")], {"A": 1}, [("q1", "b"), ("q1", "w")])
+    pool = depth_pool([run_of("A", q1="ab")], {"A": 1}, [("q1", "b"), ("q1", "w")])
     found = diversity(pool)
     assert (len(pool), found.union, found.extra) == (3, Share("all", 1, 1), 2)
     assert diversity_by_grade(pool, qrels_of({("q1", "w"): 2})).ungraded == 1
 
 
 def test_a_pool_of_nothing() -> None:
-    found = diversity(propose([ranked("A", {}), ranked("B", {})], {"A": 2, "B": 2}))
+    found = diversity(depth_pool([ranked("A", {}), ranked("B", {})], {"A": 2, "B": 2}))
     assert found.union == Share("all", 0, 0)
     assert found.union.unique_share is None
     assert found.mean_unique_share is None
@@ -149,7 +149,7 @@ def test_tables_equal_sets(many: Sequence[Run], depths: list[int]) -> None:
     depth = dict(zip((run.run_tag for run in many), depths, strict=False))
     if not any(depth.values()):
         return
-    found = diversity(propose(many, depth))
+    found = diversity(depth_pool(many, depth))
     fed = {run.run_tag: heads(run, depth[run.run_tag]) for run in many if depth[run.run_tag]}
     everyone = set().union(*fed.values())
     alone = {pair for pair in everyone if sum(pair in one for one in fed.values()) == 1}
@@ -167,7 +167,7 @@ def test_tables_equal_sets(many: Sequence[Run], depths: list[int]) -> None:
 )
 def test_grade_tables_equal_sets(many: Sequence[Run], grades: dict[Pair, int]) -> None:
     fed = [heads(run, 3) for run in many]
-    found = diversity_by_grade(propose(many, {run.run_tag: 3 for run in many}), qrels_of(grades))
+    found = diversity_by_grade(depth_pool(many, {run.run_tag: 3 for run in many}), qrels_of(grades))
     everyone = set().union(*fed)
     alone = {pair for pair in everyone if sum(pair in one for one in fed) == 1}
 
@@ -193,7 +193,7 @@ def rbo(one: list[str], other: list[str], p: float) -> float:
 @given(runs(st.integers(2, 3)), st.lists(st.integers(1, 5), min_size=3, max_size=3))
 def test_rbo_is_the_mean_over_shared_queries(many: Sequence[Run], depths: list[int]) -> None:
     depth = dict(zip((run.run_tag for run in many), depths, strict=False))
-    found = diversity(propose(many, depth)).rbo
+    found = diversity(depth_pool(many, depth)).rbo
     lists = [
         {query_id: [doc_id for doc_id, _ in hits][: depth[run.run_tag]] for query_id, hits in listed(run).items()}
         for run in many

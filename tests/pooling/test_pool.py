@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_runs import ranked, ranks, runs
 
-from quati_pool.pooling.pool import Pool, growth, propose
+from quati_pool.pooling.pool import Pool, depth_pool, growth
 from quati_pool.records import Ids, Run
 
 systems = runs(st.integers(1, 4))
@@ -34,7 +34,7 @@ def test_a_pool_equals_the_union_of_the_heads(many: Sequence[Run], depths: list[
     if known:
         pair = st.tuples(st.sampled_from(known), st.sampled_from(["10", "a", "nowhere", "é"]))
         extra = data.draw(st.lists(pair, unique=True, max_size=4))
-    pool = propose(many, depth, extra)
+    pool = depth_pool(many, depth, extra)
 
     heads = [fed_by(run, depth[run.run_tag]) for run in many]
     order = pool.queries.values.to_pylist()
@@ -58,7 +58,7 @@ def test_order_is_the_queries_then_doc_id_in_bytes() -> None:
     queries, docs = Ids(["10", "9", "1"]), Ids(["b", "B", "é", "z", "10", "9"])
     run = shared("s", queries, docs, [(2, 0, 1.0), (0, 0, 1.0), *((1, code, float(code)) for code in range(6))])
     # Queries as the vocabulary lists them; documents by their bytes, whatever their ranks.
-    assert pairs(propose([run], {"s": 10})) == [
+    assert pairs(depth_pool([run], {"s": 10})) == [
         ("10", "b"),
         *(("9", doc_id) for doc_id in ("10", "9", "B", "b", "z", "é")),
         ("1", "b"),
@@ -68,14 +68,14 @@ def test_order_is_the_queries_then_doc_id_in_bytes() -> None:
 def test_each_system_has_its_own_depth() -> None:
     scored = {("q", doc_id): float(score) for score, doc_id in enumerate("edcba")}  # a first, e last
     deep, shallow = ranked("deep", scored), ranked("shallow", {("q", "x"): 2.0, ("q", "y"): 1.0})
-    pool = propose([deep, shallow], {"deep": 3, "shallow": 1})
+    pool = depth_pool([deep, shallow], {"deep": 3, "shallow": 1})
     assert pairs(pool) == [("q", "a"), ("q", "b"), ("q", "c"), ("q", "x")]
 
 
 def test_a_system_of_depth_0_stands_in_the_ledger_and_feeds_nothing() -> None:
     one = ranked("one", {("q", "a"): 2.0, ("q", "b"): 1.0})
     theirs = ranked("theirs", {("q", "z"): 9.0, ("q", "a"): 5.0})
-    pool = propose([one, theirs], {"one": 10, "theirs": 0})
+    pool = depth_pool([one, theirs], {"one": 10, "theirs": 0})
     assert pairs(pool) == [("q", "a"), ("q", "b")]
     assert pool.ranks.tolist() == [[1, 2], [2, 0]]
     assert pool.fed.tolist() == [[True, False], [True, False]]
@@ -84,7 +84,7 @@ def test_a_system_of_depth_0_stands_in_the_ledger_and_feeds_nothing() -> None:
 def test_extra_pairs_join_whoever_returned_them() -> None:
     queries, docs = Ids(["q1", "q2"]), Ids(["a", "b", "c"])
     run = shared("s", queries, docs, [(0, 0, 3.0), (0, 1, 2.0), (1, 2, 1.0)])
-    pool = propose([run], {"s": 1}, [("q1", "b"), ("q2", "new"), ("q1", "a")])
+    pool = depth_pool([run], {"s": 1}, [("q1", "b"), ("q2", "new"), ("q1", "a")])
     # b at rank 2 is beyond the depth, new is no system's, a is there already.
     assert pairs(pool) == [("q1", "a"), ("q1", "b"), ("q2", "c"), ("q2", "new")]
     assert pool.ranks[:, 0].tolist() == [1, 2, 1, 0]
@@ -96,13 +96,13 @@ def test_systems_of_several_corpora_meet_by_their_ids() -> None:
     queries = Ids(["q"])
     small = shared("small", queries, Ids(["x", "common"]), [(0, 0, 2.0), (0, 1, 1.0)])
     large = shared("large", queries, Ids(["common", "y", "x"]), [(0, 0, 2.0), (0, 1, 1.0)])
-    pool = propose([small, large], {"small": 2, "large": 2})
+    pool = depth_pool([small, large], {"small": 2, "large": 2})
     assert pairs(pool) == [("q", "common"), ("q", "x"), ("q", "y")]
     assert pool.ranks.tolist() == [[2, 1], [1, 0], [0, 2]]
 
 
 def test_a_pool_of_nothing() -> None:
-    pool = propose([ranked("none", {})], {"none": 10})
+    pool = depth_pool([ranked("none", {})], {"none": 10})
     assert len(pool) == 0
     assert pool.ranks.shape == pool.fed.shape == (0, 1)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from quati_pool.preparation.base import Bench, Comparison, Drops, Keys
+from quati_pool.preparation.base import Drops, GlobalFilter, Keys, TaskPool
 from quati_pool.preparation.batch import WHOLE, Batch
 from quati_pool.preparation.deduplication.comparison_arrays import KeyFiles
 
@@ -48,7 +48,7 @@ def positions(drops: Drops, rows: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def compared(
-    step: Comparison,
+    step: GlobalFilter,
     texts: Sequence[str],
     folder: Path,
     cuts: Iterable[int] = (),
@@ -56,4 +56,4 @@ def compared(
 ) -> dict[int, int]:
     """Dropped rows with those kept in their place."""
     shards, rows = stored(folder / "keys", step.keys(pages(texts, doc_ids)), cuts)
-    return dict(positions(step.decide(shards, rows, Bench(folder / "bench", in_process)), rows))
+    return dict(positions(step.decide(shards, rows, TaskPool(folder / "bench", in_process)), rows))

@@ -28,7 +28,7 @@ def rows(texts: Sequence[str], urls: Sequence[str] | None = None, languages: Seq
 
 def reasons(step: Filter, batch: Batch) -> list[str]:
     """Why each row goes; empty for those that stay."""
-    verdicts = step.judge(batch)
+    verdicts = step.apply(batch)
     assert verdicts.codes.dtype == np.int16
     assert verdicts.codes.shape == (len(batch),)
     names = ["", *step.reasons]

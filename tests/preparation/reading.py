@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quati_pool.preparation.base import Reading, Site
+from quati_pool.preparation.base import ComponentEnvironment, Reading
 from quati_pool.preparation.steps.read import Read, ReadParameters
 
 
@@ -46,7 +46,7 @@ class Outcome:
 
 
 def read(folder: Path, path: str | list[str], **parameters: Any) -> Outcome:
-    step = Read(ReadParameters(path=path, **parameters), Site(folder))
+    step = Read(ReadParameters(path=path, **parameters), ComponentEnvironment(folder))
     step.require()
     step.check()
     outcome = Outcome()

@@ -39,7 +39,7 @@ def test_steps_have_their_parameters_labels_and_lines(tmp_path: Path) -> None:
     made = config.made()
     assert [type(step) for step in made] == [PREPARATIONS.get(step.step) for step in config.steps]
     assert (made[1].parameters.language, made[4].parameters.language) == ("pt", None)
-    assert {(step.site.folder, step.site.seed) for step in made} == {(tmp_path, 7)}
+    assert {(step.environment.folder, step.environment.seed) for step in made} == {(tmp_path, 7)}
 
 
 FAULTS = [
@@ -156,10 +156,10 @@ url = odd_steps:OddOnes
 
 @pytest.fixture
 def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    site = tmp_path / "site"
-    write_dist_info(site, "odd-steps", "3.1", ENTRY_POINTS)
-    (site / "odd_steps.py").write_text(PLUGIN)
-    monkeypatch.syspath_prepend(site)
+    environment = tmp_path / "site"
+    write_dist_info(environment, "odd-steps", "3.1", ENTRY_POINTS)
+    (environment / "odd_steps.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(environment)
     # What is installed is looked up once a process.
     vars(PREPARATIONS).pop("_plugins", None)
     yield

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from quati_pool.preparation.base import Bench
+from quati_pool.preparation.base import TaskPool
 from quati_pool.preparation.steps.duplicates import Duplicates
 from tests.preparation.comparing import compared, in_process, pages, stored
 
@@ -25,7 +25,7 @@ def test_each_copy_is_dropped_for_the_first(tmp_path: Path) -> None:
 def test_drops_tell_shard_row_reason_and_no_similarity(tmp_path: Path) -> None:
     step = duplicates()
     shards, rows = stored(tmp_path, step.keys(pages(["b", "a", "a", "b"])), [1, 1, 3])
-    drops = step.decide(shards, rows, Bench(tmp_path / "bench", in_process))
+    drops = step.decide(shards, rows, TaskPool(tmp_path / "bench", in_process))
     assert drops.shard.tolist() == [2, 3]
     assert drops.row.tolist() == [1, 0]
     assert drops.kept_shard.tolist() == [2, 0]

@@ -45,7 +45,7 @@ def test_only_the_languages_to_keep_stay() -> None:
     batch = rows(list(TEXTS.values()))
     assert reasons(step(), batch) == ["", *["language"] * 8]
     assert reasons(step(keep=["es", "ru"]), batch) == ["language", "", *["language"] * 4, "", "language", "language"]
-    verdicts = step().judge(batch)
+    verdicts = step().apply(batch)
     assert verdicts.detail(2).startswith("en 0.9")
 
 
@@ -61,7 +61,7 @@ def test_a_language_below_the_threshold_is_uncertain() -> None:
     found = identified(mixed)
     batch = rows([mixed])
     assert 0.05 < found.probability < 0.95
-    verdicts = step(keep=[found.code], threshold=0.96).judge(batch)
+    verdicts = step(keep=[found.code], threshold=0.96).apply(batch)
     assert verdicts.codes.tolist() == [2]
     assert verdicts.detail(0) == f"{found.code} {found.probability:.2f}; at least 0.96"
     assert reasons(step(keep=[found.code], threshold=0.96), batch) == ["uncertain language"]
@@ -199,7 +199,7 @@ def test_the_declared_language_is_used_ignored_or_asked_for_as_well(
 ) -> None:
     batch = rows([TEXTS["pt"], TEXTS["en"], TEXTS["en"]], languages=[declared, declared, ""])
     assert reasons(step(declared=how), batch) == expected
-    verdicts = step(declared=how).judge(batch)
+    verdicts = step(declared=how).apply(batch)
     if declared in ("es", "en", "klingon") and how != "ignore":
         assert verdicts.detail(0) == f"its source says {declared}"
 
@@ -208,11 +208,11 @@ def test_the_declared_language_is_used_ignored_or_asked_for_as_well(
 def test_rows_carry_the_language_found(how: str) -> None:
     language = step(declared=how, keep=["pt", "es"])
     batch = rows([TEXTS["pt"], TEXTS["es"], TEXTS["pt"]], languages=["por", "", "es-MX"])
-    language.judge(batch)
+    language.apply(batch)
     expected = ["pt", "es", "es"] if how == "use" else ["pt", "es", "pt"]
     assert language.learned(batch).language == expected
     # Whatever was judged before.
-    language.judge(rows([TEXTS["en"]]))
+    language.apply(rows([TEXTS["en"]]))
     assert language.learned(batch).language == expected
     assert language.learned(batch.take(np.array([1, 2]))).language == expected[1:]
 

@@ -63,11 +63,11 @@ def test_a_share_that_is_met_exactly_is_not_exceeded() -> None:
 
 
 def test_the_detail_tells_what_was_counted() -> None:
-    verdicts = step().judge(rows(["a b c\n\nd e f g", "\n\n", "a b c d e f"]))
+    verdicts = step().apply(rows(["a b c\n\nd e f g", "\n\n", "a b c d e f"]))
     assert verdicts.codes.tolist() == [1, 1, 0]
     assert verdicts.detail(0) == "2 line breaks to 7 words, 28.6 %; at most 20 %"
     assert verdicts.detail(1) == "2 line breaks to 0 words; at most 20 %"
-    in_characters = step(of="characters", share=0.01).judge(rows(["a b c\nd e f g"]))
+    in_characters = step(of="characters", share=0.01).apply(rows(["a b c\nd e f g"]))
     assert in_characters.detail(0) == "1 line breaks to 13 characters, 7.7 %; at most 1 %"
 
 

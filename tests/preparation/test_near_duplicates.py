@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.preparation.base import Bench, Keys
+from quati_pool.preparation.base import Keys, TaskPool
 from quati_pool.preparation.deduplication import first_of_equals
 from quati_pool.preparation.deduplication.comparison_arrays import KeyFiles
 from quati_pool.preparation.steps import near_duplicates
@@ -66,7 +66,7 @@ def keys_of_planted() -> Keys:
 
 def decided(step: NearDuplicates, keys: Keys, folder: Path, cuts: Sequence[int] = ()) -> list[tuple[int, int, float]]:
     shards, rows = stored(folder / "keys", keys, cuts)
-    drops = step.decide(shards, rows, Bench(folder / "bench", in_process))
+    drops = step.decide(shards, rows, TaskPool(folder / "bench", in_process))
     assert set(drops.reason.tolist()) <= {1}
     return [(*pair, alike) for pair, alike in zip(positions(drops, rows), drops.similarity.tolist(), strict=True)]
 
@@ -164,7 +164,7 @@ def test_a_chain_is_one_group_and_tells_the_similarity_to_the_row_that_stays(tmp
     texts = [" ".join(words[start : start + 160]) for start in range(0, 60, 10)]
     # Neighbours share 146 of 166 shingles, J = 0.88; the ends 106 of 206, J = 0.51.
     shards, rows = stored(tmp_path / "keys", near().keys(pages(texts)))
-    drops = near().decide(shards, rows, Bench(tmp_path / "bench", in_process))
+    drops = near().decide(shards, rows, TaskPool(tmp_path / "bench", in_process))
     assert dict(positions(drops, rows)) == dict.fromkeys(range(1, 6), 0)
     assert drops.similarity[0] == pytest.approx(0.88, abs=0.1)
     assert drops.similarity[-1] == pytest.approx(106 / 206, abs=0.13)
@@ -178,8 +178,8 @@ def test_short_texts_equal_only_the_same_text_and_empty_ones_none(tmp_path: Path
 def test_a_preparation_that_kept_nothing_has_nothing_to_compare(tmp_path: Path) -> None:
     with KeyFiles(tmp_path / "shard"):
         pass
-    assert len(near().decide([tmp_path / "shard"], [0], Bench(tmp_path / "bench", in_process))) == 0
-    assert len(near().decide([], [], Bench(tmp_path / "none", in_process))) == 0
+    assert len(near().decide([tmp_path / "shard"], [0], TaskPool(tmp_path / "bench", in_process))) == 0
+    assert len(near().decide([], [], TaskPool(tmp_path / "none", in_process))) == 0
 
 
 def test_within_pages_only_where_asked(tmp_path: Path) -> None:
@@ -222,9 +222,9 @@ def test_a_killed_search_goes_on_where_it_was(tmp_path: Path) -> None:
         return in_process(function, tasks)
 
     with pytest.raises(KeyboardInterrupt):
-        near().decide(shards, rows, Bench(tmp_path / "bench", killed))
-    drops = near().decide(shards, rows, Bench(tmp_path / "bench", going_on))
-    again = near().decide(shards, rows, Bench(tmp_path / "another", in_process))
+        near().decide(shards, rows, TaskPool(tmp_path / "bench", killed))
+    drops = near().decide(shards, rows, TaskPool(tmp_path / "bench", going_on))
+    again = near().decide(shards, rows, TaskPool(tmp_path / "another", in_process))
     assert positions(drops, rows) == positions(again, rows)
     assert len(done) == len(set(done)) == 16 + 1
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.yaml_file import YamlFile
-from quati_pool.preparation.base import Site
+from quati_pool.preparation.base import ComponentEnvironment
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.quality_rules.presets import PRESETS, RULES
 from quati_pool.preparation.quality_rules.stop_words import StopWords, fault_of, languages, list_of
@@ -30,14 +30,14 @@ def batch(texts: list[str], spoken: list[str] | None = None) -> Batch:
     return Batch(ids, [""] * len(texts), spoken or [""] * len(texts), texts, zeros, zeros, zeros, zeros)
 
 
-def step(site: Site | None = None, **parameters) -> Quality:
-    made = Quality(QualityParameters.model_validate(parameters), site)
+def step(environment: ComponentEnvironment | None = None, **parameters) -> Quality:
+    made = Quality(QualityParameters.model_validate(parameters), environment)
     made.check()
     return made
 
 
 def dropped(made: Quality, texts: list[str], spoken: list[str] | None = None) -> list[str | None]:
-    return [None if code == 0 else made.reasons[code - 1] for code in made.judge(batch(texts, spoken)).codes]
+    return [None if code == 0 else made.reasons[code - 1] for code in made.apply(batch(texts, spoken)).codes]
 
 
 def lines(*groups: tuple[int, str], between: str = "\n") -> str:
@@ -223,12 +223,12 @@ def test_parameters_that_cannot_be_carried_out_are_refused(parameters, message):
 def test_stop_words_may_come_from_a_file_beside_prepare_yaml(tmp_path):
     (tmp_path / "words.txt").write_text("# Kiswahili\nna\n\nya\nwa\n", encoding="utf-8")
     parameters = {**OFF, "min_stop_words": 2, "stop_words_file": "words.txt", "language": "sw"}
-    made = step(Site(tmp_path), **parameters)
+    made = step(ComponentEnvironment(tmp_path), **parameters)
     assert made.notes() == []
     assert dropped(made, ["watu wa pwani ya kusini", "watu na watu"]) == [None, "few stop words"]
     before = made.key()
     (tmp_path / "words.txt").write_text("na\nya\n", encoding="utf-8")
-    assert step(Site(tmp_path), **parameters).key() != before
+    assert step(ComponentEnvironment(tmp_path), **parameters).key() != before
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_a_file_of_stop_words_that_cannot_be_read_is_named(tmp_path, content, me
     if content:
         (tmp_path / "words.txt").write_bytes(content)
     with pytest.raises(InputError, match=message) as raised:
-        step(Site(tmp_path), stop_words_file="words.txt")
+        step(ComponentEnvironment(tmp_path), stop_words_file="words.txt")
     assert str(tmp_path / "words.txt") in str(raised.value)
 
 
@@ -307,7 +307,7 @@ TOLD = {
 @pytest.mark.parametrize("key", TOLD)
 def test_the_detail_tells_the_measure_and_the_bound(key):
     bound, at, beyond = AT_BOUND[key]
-    verdicts = step(**{**OFF, key: bound, "language": "pt"}).judge(batch([at, beyond]))
+    verdicts = step(**{**OFF, key: bound, "language": "pt"}).apply(batch([at, beyond]))
     assert verdicts.detail(0) == ""
     assert verdicts.detail(1) == TOLD[key]
 
@@ -315,7 +315,7 @@ def test_the_detail_tells_the_measure_and_the_bound(key):
 def test_the_detail_never_rounds_a_measure_to_its_bound():
     # 1,001 of 5,000 words hold no letter: 79.98 %.
     text = "ab " * 3999 + "12 " * 1001
-    verdicts = step(**{**OFF, "min_alphabetic_words": 0.8}).judge(batch([text]))
+    verdicts = step(**{**OFF, "min_alphabetic_words": 0.8}).apply(batch([text]))
     assert verdicts.detail(0) == "79.98 % of words hold a letter; at least 80 %"
 
 
@@ -344,14 +344,14 @@ def test_what_cannot_be_measured_breaks_no_rule():
 )
 def test_verdicts_do_not_depend_on_where_batches_end(texts, ends, group):
     made = step(language="pt", min_words=3, min_stop_words=None, min_word_length=None)
-    whole = made.judge(batch(texts))
+    whole = made.apply(batch(texts))
     cuts = [0, *sorted(min(end, len(texts)) for end in ends), len(texts)]
     codes, details = [], []
     made = pickle.loads(pickle.dumps(made))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(quality, "_GROUP", group)
         for first, last in pairwise(cuts):
-            part = made.judge(batch(texts[first:last]))
+            part = made.apply(batch(texts[first:last]))
             codes += part.codes.tolist()
             details += [part.detail(row) for row in range(last - first)]
     assert codes == whole.codes.tolist()
@@ -363,7 +363,7 @@ def test_a_very_long_text_is_judged_between_others(monkeypatch):
     good = " ".join(f"de pedra{n} e rio{n * 7}" for n in range(40))
     texts = [good, "ab " * 100_001, "x" * 500_000, good]
     made = step(language="pt")
-    verdicts = made.judge(batch(texts))
+    verdicts = made.apply(batch(texts))
     reasons = [made.reasons[code - 1] if code else None for code in verdicts.codes]
     assert reasons == [None, "too many words", "too few words", None]
     assert verdicts.detail(1) == "100001 words; at most 100000"

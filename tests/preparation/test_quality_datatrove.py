@@ -71,7 +71,7 @@ def ours(texts: list[str]) -> list[str | None]:
     made.check()
     keys = {rule.reason: rule.key for rule in RULES}
     zeros, blank = np.zeros(len(texts), dtype=np.int64), [""] * len(texts)
-    codes = made.judge(Batch(blank, blank, blank, texts, zeros, zeros, zeros, zeros)).codes
+    codes = made.apply(Batch(blank, blank, blank, texts, zeros, zeros, zeros, zeros)).codes
     return [keys[made.reasons[code - 1]] if code else None for code in codes]
 
 

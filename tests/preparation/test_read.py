@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quati_pool.errors import ConfigError, InputError
-from quati_pool.preparation.base import Reading, Site
+from quati_pool.preparation.base import ComponentEnvironment, Reading
 from quati_pool.preparation.steps.read import Read, ReadParameters
 from quati_pool.records import id_problem
 from tests.preparation.reading import jsonl, page, pages, read
@@ -242,14 +242,14 @@ def test_what_only_the_user_can_mend_is_said_in_one_line(
 
 @pytest.mark.parametrize("kind", ["text", "warc", "clueweb22"])
 def test_fields_are_refused_where_there_are_none_to_choose(tmp_path: Path, kind: str) -> None:
-    step = Read(ReadParameters(path="a", format=kind, fields={"text": "b"}), Site(tmp_path))
+    step = Read(ReadParameters(path="a", format=kind, fields={"text": "b"}), ComponentEnvironment(tmp_path))
     with pytest.raises(ConfigError, match=f"^read: the format {kind} has no fields to choose from; leave out fields$"):
         step.check()
 
 
 def test_a_file_changed_after_the_work_was_cut_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", jsonl(page(1)))
-    step = Read(ReadParameters(path="a.jsonl"), Site(tmp_path))
+    step = Read(ReadParameters(path="a.jsonl"), ComponentEnvironment(tmp_path))
     shards = step.shards()
     write(path, jsonl(page(1), page(2)))
     with pytest.raises(InputError, match=r"was changed while it was being read; run the command again$"):
@@ -346,7 +346,7 @@ def test_a_file_that_changes_while_it_is_read_gives_nothing(tmp_path: Path, name
         pq.write_table(pa.Table.from_pylist(rows), path)
     else:
         path.write_bytes(gzip.compress(data) if name.endswith("gz") else zstd(data) if name.endswith("zst") else data)
-    step = Read(ReadParameters(path=name), Site(tmp_path))
+    step = Read(ReadParameters(path=name), ComponentEnvironment(tmp_path))
     (shard,) = step.shards()
     batches = step.pages(shard, Reading())
     next(batches)
@@ -390,7 +390,7 @@ def test_a_path_of_nothing_is_refused(path: str | list[str]) -> None:
 def test_batches_end_at_many_pages_or_many_characters(tmp_path: Path) -> None:
     rows = [*pages(range(300)), *(page(number, "é" * 900_000) for number in range(300, 304))]
     write(tmp_path / "a.jsonl", jsonl(*rows))
-    step = Read(ReadParameters(path="a.jsonl"), Site(tmp_path))
+    step = Read(ReadParameters(path="a.jsonl"), ComponentEnvironment(tmp_path))
     shard, *_ = step.shards()
     assert [len(batch) for batch in step.pages(shard, Reading())] == [256, 44 + 3, 1]
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quati_pool.preparation.base import Site
+from quati_pool.preparation.base import ComponentEnvironment
 from quati_pool.preparation.reading import sharding
 from quati_pool.preparation.steps.read import Read, ReadParameters
 from tests.preparation.reading import Outcome, jsonl, page, pages, read
@@ -104,7 +104,7 @@ def test_parquet_is_cut_between_row_groups(tmp_path: Path, size: int) -> None:
 def test_parts_tell_size_and_time_of_their_file(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(jsonl(page(1)))
-    ((part,), weight) = Read(ReadParameters(path="a.jsonl"), Site(tmp_path)).shards()[0]
+    ((part,), weight) = Read(ReadParameters(path="a.jsonl"), ComponentEnvironment(tmp_path)).shards()[0]
     status = path.stat()
     assert part == ("a.jsonl", 0, None, status.st_size, status.st_mtime_ns, 1)
     assert weight == status.st_size

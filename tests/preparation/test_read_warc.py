@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quati_pool.errors import MissingExtraError
-from quati_pool.preparation.base import Site
+from quati_pool.preparation.base import ComponentEnvironment
 from quati_pool.preparation.steps.read import Read, ReadParameters
 from tests.preparation.reading import read
 
@@ -197,7 +197,7 @@ def test_hostile_html_is_refused_or_read(tmp_path: Path) -> None:
 def test_a_missing_package_is_named_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.warc").write_bytes(RECORDS[2])
     monkeypatch.setitem(sys.modules, "fastwarc", None)
-    step = Read(ReadParameters(path="*.warc"), Site(tmp_path))
+    step = Read(ReadParameters(path="*.warc"), ComponentEnvironment(tmp_path))
     message = r"^the format warc needs the package fastwarc, .*: run: pip install 'quati-pool\[prepare\]'$"
     for asked in (step.check, step.shards):
         with pytest.raises(MissingExtraError, match=message):
@@ -207,5 +207,5 @@ def test_a_missing_package_is_named_before_any_work(tmp_path: Path, monkeypatch:
 
 def test_versions_of_what_reads_html_are_in_the_key(tmp_path: Path) -> None:
     (tmp_path / "a.warc").write_bytes(RECORDS[2])
-    assert set(Read(ReadParameters(path="*"), Site(tmp_path)).key()) == {"fastwarc", "resiliparse"}
-    assert Read(ReadParameters(path="*", format="jsonl"), Site(tmp_path)).key() == {}
+    assert set(Read(ReadParameters(path="*"), ComponentEnvironment(tmp_path)).key()) == {"fastwarc", "resiliparse"}
+    assert Read(ReadParameters(path="*", format="jsonl"), ComponentEnvironment(tmp_path)).key() == {}

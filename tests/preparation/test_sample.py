@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from quati_pool.preparation.base import Bench, Drops, Site
+from quati_pool.preparation.base import ComponentEnvironment, Drops, TaskPool
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.deduplication.comparison_arrays import KeyFiles
 from quati_pool.preparation.steps.sample import Sample
@@ -38,12 +38,12 @@ def decided(folder: Path, step: Sample, shards: Sequence[Sequence[Row]]) -> Drop
             for part in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
                 if part:
                     files.append(step.keys(batch(part)))
-    return step.decide(places, [len(rows) for rows in shards], Bench(folder / "bench", lambda function, tasks: []))
+    return step.decide(places, [len(rows) for rows in shards], TaskPool(folder / "bench", lambda function, tasks: []))
 
 
 def kept(folder: Path, shards: Sequence[Sequence[Row]], site_seed: int = 0, **parameters: Any) -> list[Row]:
     """In the order of the input."""
-    drops = decided(folder, Sample(Sample.Parameters(**parameters), Site(seed=site_seed)), shards)
+    drops = decided(folder, Sample(Sample.Parameters(**parameters), ComponentEnvironment(seed=site_seed)), shards)
     assert set(drops.reason.tolist()) <= {1}
     dropped = list(zip(drops.shard.tolist(), drops.row.tolist(), strict=True))
     assert dropped == sorted(set(dropped))
@@ -118,8 +118,8 @@ def test_another_seed_draws_another_sample(tmp_path: Path) -> None:
     first = kept(tmp_path / "0", [rows], 0, n=100)
     assert first != kept(tmp_path / "1", [rows], 1, n=100)
     assert first == kept(tmp_path / "2", [rows], 1, n=100, seed=0)
-    assert Sample(Sample.Parameters(n=1), Site(seed=5)).key() == {"seed": 5}
-    assert Sample(Sample.Parameters(n=1, seed=7), Site(seed=5)).key() == {"seed": 7}
+    assert Sample(Sample.Parameters(n=1), ComponentEnvironment(seed=5)).key() == {"seed": 5}
+    assert Sample(Sample.Parameters(n=1, seed=7), ComponentEnvironment(seed=5)).key() == {"seed": 7}
 
 
 def test_a_sample_has_about_its_share_of_every_part(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_of_equal_hashes_those_that_come_first_stay(tmp_path: Path, ends: list[i
             files.append({"high": high[start:end], "low": low[start:end]})
         rows.append(end - start)
     step = Sample(Sample.Parameters(n=3, by=by))
-    drops = step.decide(shards, rows, Bench(tmp_path, lambda function, tasks: []))
+    drops = step.decide(shards, rows, TaskPool(tmp_path, lambda function, tasks: []))
     dropped = [borders[shard] + row for shard, row in zip(drops.shard.tolist(), drops.row.tolist(), strict=True)]
     # The places in order: row 6; rows 2, 3, 4 (one page); row 1; row 5; row 0.
     assert dropped == ([0, 1, 4, 5] if by == "passage" else [0, 5])
@@ -159,7 +159,7 @@ def test_hashes_at_the_ends_of_their_range_are_counted(tmp_path: Path) -> None:
     top = np.uint64(2**64 - 1)
     with KeyFiles(tmp_path / "0") as files:
         files.append({"high": np.array([0, top, top], np.uint64), "low": np.array([0, top, 0], np.uint64)})
-    bench = Bench(tmp_path, lambda function, tasks: [])
+    bench = TaskPool(tmp_path, lambda function, tasks: [])
     for n, expected in ((1, [1, 2]), (2, [1]), (3, [])):
         assert Sample(Sample.Parameters(n=n)).decide([tmp_path / "0"], [3], bench).row.tolist() == expected
     for share, expected in ((1.0, []), (1 - 2.0**-53, [1, 2]), (2.0**-200, [1, 2])):

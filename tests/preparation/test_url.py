@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quati_pool.errors import InputError
-from quati_pool.preparation.base import Site
+from quati_pool.preparation.base import ComponentEnvironment
 from quati_pool.preparation.config import load_prepare_config
 from quati_pool.preparation.domain_lists import domain
 from quati_pool.preparation.hosts import canonical, host_of
@@ -15,7 +15,7 @@ from tests.preparation.judging import reasons, reasons_in_pieces, rows
 
 
 def step(folder: Path = Path(), **parameters: object) -> Url:
-    return Url(Url.Parameters.model_validate(parameters), Site(folder))
+    return Url(Url.Parameters.model_validate(parameters), ComponentEnvironment(folder))
 
 
 def judged(url: str, **parameters: object) -> str:
@@ -241,7 +241,7 @@ def test_a_fault_in_the_parameters_is_told_with_its_line(tmp_path: Path, setting
 def test_details_name_what_was_found() -> None:
     lists = step(drop_tlds=["pt"], drop_domains=["x.br"], drop_patterns=["/login"], missing="drop", malformed="drop")
     urls = ["http://a.pt/", "http://w.x.br/", "http://b.br/login", "", "http://\x1b[2J" + "x" * 500]
-    verdicts = lists.judge(rows([""] * 5, urls=urls))
+    verdicts = lists.apply(rows([""] * 5, urls=urls))
     assert [verdicts.detail(row) for row in range(4)] == [
         ".pt is among those to drop: a.pt",
         "x.br is among those to drop: w.x.br",

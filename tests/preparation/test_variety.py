@@ -71,7 +71,7 @@ def test_texts_in_other_languages_are_let_be() -> None:
 
 
 def test_the_detail_names_the_words() -> None:
-    verdicts = step().judge(rows(["O autocarro, o comboio e o ônibus", "camião chávena golo equipa ecrã boleia"]))
+    verdicts = step().apply(rows(["O autocarro, o comboio e o ônibus", "camião chávena golo equipa ecrã boleia"]))
     assert verdicts.detail(0) == (
         "2 words of the other variety (autocarro, comboio) against 1 (ônibus); fewer than 2 may stand"
     )
@@ -84,7 +84,7 @@ def test_rows_with_enough_evidence_carry_their_variety() -> None:
         languages=["pt", "pt", "pt", "es", ""],
     )
     brazil, portugal = step(), step(keep="pt")
-    brazil.judge(batch)
+    brazil.apply(batch)
     assert brazil.learned(batch).language == ["pt-BR", "pt", "pt", "es", ""]
     assert brazil.learned(batch.take(np.array([0]))).language == ["pt-BR"]
     assert portugal.learned(batch).language == ["pt", "pt", "pt-PT", "es", ""]
@@ -156,7 +156,7 @@ def test_of_the_papers_passages_those_in_european_spelling_go() -> None:
     # Each of the 8 was read: they are from Portugal (parks, the euro, wine rules of the EU).
     passages = quati_passages()
     hint = step()
-    verdicts = hint.judge(rows(passages))
+    verdicts = hint.apply(rows(passages))
     dropped = [verdicts.detail(row) for row in np.flatnonzero(verdicts.codes).tolist()]
     assert (len(passages), len(dropped)) == (237, 8)
     european = ("protecção", "económic", "actividade", "polónia", "prémio", "contacto", "objectivo")

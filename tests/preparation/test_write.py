@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from quati_pool.errors import ConfigError
 from quati_pool.files.corpus import read_passages
-from quati_pool.preparation.base import Site
+from quati_pool.preparation.base import ComponentEnvironment
 from quati_pool.preparation.batch import WHOLE, Batch
 from quati_pool.preparation.steps.write import Write
 
@@ -165,27 +165,27 @@ def test_files_are_numbered_and_hold_as_many_rows_as_asked_for() -> None:
 def test_folders_beside_the_configuration_are_taken(tmp_path: Path, to: str) -> None:
     workspace = tmp_path / "workspace"
     (workspace / "there").mkdir(parents=True)
-    Write(Write.Parameters(to=to), Site(workspace)).check()
-    Write(Write.Parameters(to=str(tmp_path / "elsewhere")), Site(workspace)).check()
+    Write(Write.Parameters(to=to), ComponentEnvironment(workspace)).check()
+    Write(Write.Parameters(to=str(tmp_path / "elsewhere")), ComponentEnvironment(workspace)).check()
 
 
 @pytest.mark.parametrize("to", ["reports", "cache/corpus", "corpus/../cache"])
 def test_the_tools_own_folders_are_refused(tmp_path: Path, to: str) -> None:
     with pytest.raises(ConfigError, match="lies where the tool keeps its own files; name another folder"):
-        Write(Write.Parameters(to=to), Site(tmp_path)).check()
+        Write(Write.Parameters(to=to), ComponentEnvironment(tmp_path)).check()
 
 
 @pytest.mark.parametrize("to", ["", " ", ".", "./", "..", "a/..", "/", "a\0b"])
 def test_what_is_no_folder_of_its_own_is_refused(tmp_path: Path, to: str) -> None:
     with pytest.raises(ConfigError, match="is not a folder of its own; name one beside"):
-        Write(Write.Parameters(to=to), Site(tmp_path)).check()
+        Write(Write.Parameters(to=to), ComponentEnvironment(tmp_path)).check()
 
 
 @pytest.mark.parametrize("to", ["taken", "taken/deeper", "taken/deeper/still"])
 def test_a_file_where_the_folder_would_be_is_refused(tmp_path: Path, to: str) -> None:
     (tmp_path / "taken").write_text("x")
     with pytest.raises(ConfigError, match="taken is a file; name a folder for the passages, or move that file"):
-        Write(Write.Parameters(to=to), Site(tmp_path)).check()
+        Write(Write.Parameters(to=to), ComponentEnvironment(tmp_path)).check()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from small_stores import store
 
 from quati_pool.files.artifacts import Counts
-from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.inputs import Corpus
 from quati_pool.project.resumable_folders import BuildContext
 from quati_pool.project.workspace import Workspace
@@ -49,14 +49,14 @@ def made(tmp_path: Path, heard: Heard) -> Callable[..., BuildContext]:
     corpus = Corpus("corpus", "a-fingerprint", store(tmp_path / "store", [str(i) for i in range(PASSAGES)]))
 
     def context(forced: bool = False) -> BuildContext:
-        maker = Maker(Workspace(tmp_path / "work"), {}, heard)
-        return BuildContext(maker=maker, corpora=[corpus], forced=forced, note=heard.say)
+        builder = ArtifactBuilder(Workspace(tmp_path / "work"), {}, heard)
+        return BuildContext(builder=builder, corpora=[corpus], forced=forced, note=heard.say)
 
     return context
 
 
 def grow(context: BuildContext, work: Encoding, **options: bool) -> Path:
-    return context.grow(context.corpora[0].store, "dense", {"model": "m"}, work, **options)
+    return context.resumable_folder(context.corpora[0].store, "dense", {"model": "m"}, work, **options)
 
 
 def test_finished_work_is_not_done_again(made: Callable[..., BuildContext], heard: Heard) -> None:
@@ -75,14 +75,14 @@ def test_work_broken_off_goes_on_with_its_finished_shards(
 ) -> None:
     with pytest.raises(KeyboardInterrupt):
         grow(made(), Encoding(broken))
-    assert made().grown(made().corpora[0].store, "dense", {"model": "m"}) is None
+    assert made().finished_folder(made().corpora[0].store, "dense", {"model": "m"}) is None
     again = Encoding()
     folder = grow(made(), again)
     assert again.encoded == list(range(SHARD * broken, PASSAGES))
     assert Shards(folder).array("vectors")[:, 0].tolist() == list(range(PASSAGES))
     told = f"encoding {folder.name}: goes on after {SHARD * broken} passages in {broken} shards"
     assert (told in heard.lines) == (broken > 0)
-    assert made().grown(made().corpora[0].store, "dense", {"model": "m"}) == folder
+    assert made().finished_folder(made().corpora[0].store, "dense", {"model": "m"}) == folder
 
 
 def test_a_cut_file_costs_the_shards_it_touches(made: Callable[..., BuildContext]) -> None:
@@ -117,6 +117,6 @@ def test_progress_is_told_under_the_name_of_the_work_and_then_as_before(
         context.progress(1, 2)
         return {}
 
-    context.grow(context.corpora[0].store, "monot5", {}, work, unit="pairs")
+    context.resumable_folder(context.corpora[0].store, "monot5", {}, work, unit="pairs")
     context.progress(5, 6)
     assert told == [("encoding monot5: pairs", 1, 2), ("outer", 5, 6)]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quati_pool.qa_benchmarks.arc import Arc
-from quati_pool.qa_benchmarks.base import AnswerTask, Case, Exam, MissingDataError
+from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, MissingDataError
 from tests.qa_benchmarks.small_questions import question, write_jsonl
 
 EXPECTATIONS = Arc.tasks["expectations"]
@@ -24,7 +24,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def exam(data: Path, case: Case) -> Exam:
+def exam(data: Path, case: Case) -> AnswerTaskRun:
     assert isinstance(EXPECTATIONS, AnswerTask)
     return EXPECTATIONS.exam(data, case, 0)
 

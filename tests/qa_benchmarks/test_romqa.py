@@ -13,7 +13,7 @@ import pytest
 from quati_pool.commands.bench.predictions import read_predictions
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.qa_benchmarks.asking import Unreadable
-from quati_pool.qa_benchmarks.base import AnswerTask, Case, Exam, MissingDataError, RetrievalTask
+from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, MissingDataError, RetrievalTask
 from quati_pool.qa_benchmarks.romqa import Romqa, text_id
 from quati_pool.qa_benchmarks.romqa_exam import EXAMPLES, AnswerSetExam
 from quati_pool.qa_benchmarks.romqa_files import find, read
@@ -86,7 +86,7 @@ def training(count: int = 6) -> list[Entry]:
 def exam(task: str, data: Path, setting: str = "", split: str = "validation", seed: int = 0) -> AnswerSetExam:
     chosen = Romqa.tasks[task]
     assert isinstance(chosen, AnswerTask)
-    made: Exam = chosen.exam(data, Case(split, "en", setting), seed)
+    made: AnswerTaskRun = chosen.exam(data, Case(split, "en", setting), seed)
     assert isinstance(made, AnswerSetExam)
     return made
 

@@ -160,7 +160,7 @@ def test_labels_written_while_it_reads_are_in_none_of_it(made: Path, monkeypatch
     during = read(made / "pool.yaml", FEW)
     assert during.seq == before.seq
     assert during.ledger is not None
-    assert during.ledger.standings["second"].unasked == len(before.pool.pool)
+    assert during.ledger.coverages["second"].unasked == len(before.pool.pool)
     assert "second" not in {source.name for source in during.gathered.sources}
     monkeypatch.undo()
     with Store.open(None, made) as store, store.snapshot() as seq:

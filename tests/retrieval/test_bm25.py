@@ -25,7 +25,7 @@ from quati_pool.corpus.store import BATCH_ROWS, CorpusStore
 from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval import lucene as lucene_module
-from quati_pool.retrieval.base import Context, Hits, Site
+from quati_pool.retrieval.base import ComponentEnvironment, Context, Hits
 from quati_pool.retrieval.bm25 import LANGUAGES, Bm25, Parameters, _untied
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, java_environment, java_home
 from tests.patience import PATIENCE
@@ -462,7 +462,7 @@ class TestParameters:
 
     def test_keys_hold_what_changes_the_answer(self) -> None:
         one = Bm25(Parameters(language="pt", threads=1))
-        other = Bm25(Parameters(language="pt", threads=3, k1=1.2), Site(seed=7))
+        other = Bm25(Parameters(language="pt", threads=3, k1=1.2), ComponentEnvironment(seed=7))
         assert one.index_key() == other.index_key()
         assert one.search_key() != other.search_key()
         assert one.index_key() != Bm25(Parameters()).index_key()

@@ -14,7 +14,7 @@ from small_stores import contents, indexed, search, store
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.retrieval import memory
-from quati_pool.retrieval.base import Site
+from quati_pool.retrieval.base import ComponentEnvironment
 from quati_pool.retrieval.bm25s import Bm25s, Bm25sParameters
 
 TEXTS = [
@@ -140,7 +140,7 @@ def test_the_index_key_names_what_changes_the_index() -> None:
     key = Bm25s(Bm25sParameters()).index_key()
     for change in ({"k1": 1.2}, {"b": 0.75}, {"language": "pt"}, {"stemming": False}, {"stop_words": False}):
         assert Bm25s(Bm25sParameters(**change)).index_key() != key
-    assert Bm25s(Bm25sParameters(), Site(seed=1)).index_key() == key
+    assert Bm25s(Bm25sParameters(), ComponentEnvironment(seed=1)).index_key() == key
 
 
 def test_too_little_memory_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from small_stores import store
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Ids, Query, Run
 from quati_pool.registry import RERANKERS, RETRIEVERS, Registry
-from quati_pool.retrieval.base import Context, Hits, Site
+from quati_pool.retrieval.base import ComponentEnvironment, Context, Hits
 from tests.llm.embedding_server import EmbeddingServer
 from tests.tiny_models import cross_encoder, dense, multivector, sparse, t5
 
@@ -169,7 +169,7 @@ def fetched(registry: Registry, case: Case, place: Path, server: EmbeddingServer
     }
     kind = registry.get(case.name)
     kind.require()
-    component = kind(kind.Parameters(**values), Site(folder=place))
+    component = kind(kind.Parameters(**values), ComponentEnvironment(folder=place))
     component.fetch(context.note)
     return component
 

@@ -16,7 +16,7 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval import lsa as module
 from quati_pool.retrieval import memory
-from quati_pool.retrieval.base import Context, Site
+from quati_pool.retrieval.base import ComponentEnvironment, Context
 from quati_pool.retrieval.lsa import Lsa, LsaParameters, LsaReranker
 
 Matrix = npt.NDArray[np.float64]
@@ -121,7 +121,7 @@ def test_a_passage_without_a_term_scores_0(tmp_path: Path) -> None:
 def test_two_builds_write_the_same_bytes_and_a_seed_matters(tmp_path: Path) -> None:
     chance = np.random.default_rng(3)
     corpus = store(tmp_path / "store", [" ".join(f"w{n}" for n in chance.zipf(1.3, 30) % 500) for _ in range(200)])
-    seven, eight = (Lsa(LsaParameters(dimensions=20, **plain), Site(seed=seed)) for seed in (7, 8))
+    seven, eight = (Lsa(LsaParameters(dimensions=20, **plain), ComponentEnvironment(seed=seed)) for seed in (7, 8))
     one, other = (indexed(seven, corpus, tmp_path / name) for name in ("one", "other"))
     assert contents(one).keys() >= {"passages.npy", "terms.npy", "vocabulary.json"}
     assert contents(one) == contents(other)
@@ -131,7 +131,9 @@ def test_two_builds_write_the_same_bytes_and_a_seed_matters(tmp_path: Path) -> N
 def test_a_seed_of_more_than_32_bits(tmp_path: Path) -> None:
     corpus = store(tmp_path / "store", TEXTS)
     for name, seed in (("large", 2**40 + 5), ("negative", -1)):
-        assert contents(indexed(Lsa(LsaParameters(dimensions=3), Site(seed=seed)), corpus, tmp_path / name))
+        assert contents(
+            indexed(Lsa(LsaParameters(dimensions=3), ComponentEnvironment(seed=seed)), corpus, tmp_path / name)
+        )
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 7, 50])

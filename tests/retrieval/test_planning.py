@@ -12,7 +12,7 @@ from small_stores import indexed, store
 
 from quati_pool.bundled import bundled
 from quati_pool.retrieval import planning
-from quati_pool.retrieval.base import Component, Site
+from quati_pool.retrieval.base import Component, ComponentEnvironment
 from quati_pool.retrieval.bm25s import Bm25s
 from quati_pool.retrieval.lsa import Lsa
 from quati_pool.retrieval.planning import KNOWN, Shape, Work, forward_flops, known_shape
@@ -199,7 +199,7 @@ def _size(folder: Path) -> int:
 
 @pytest.mark.parametrize("component", [Bm25s, Lsa], ids=["bm25s", "lsa"])
 def test_the_disk_planned_is_about_that_of_the_index(component: type[Component], tmp_path: Path) -> None:
-    made = component(component.Parameters(language="pt"), Site())
+    made = component(component.Parameters(language="pt"), ComponentEnvironment())
     corpus = store(tmp_path / "store", TEXTS)
     characters = sum(map(len, TEXTS)) / len(TEXTS)
     planned = made.estimate(Work(len(TEXTS), characters, 5, 10, sample=TEXTS[::2]))

@@ -11,7 +11,7 @@ from small_stores import by_query, store
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import InputError
 from quati_pool.records import Ids, Query, Run
-from quati_pool.retrieval.base import Context, Site
+from quati_pool.retrieval.base import ComponentEnvironment, Context
 from quati_pool.retrieval.run_file import RunFile, RunFileParameters
 
 QUERIES = [Query("q2", "second"), Query("q1", "first")]
@@ -26,7 +26,7 @@ def searched(
     corpus: CorpusStore, path: Path, depth: int = 10, notes: list[str] | None = None
 ) -> list[dict[int, float]]:
     context = Context(note=(notes if notes is not None else []).append)
-    retriever = RunFile(RunFileParameters(path=path.name), Site(path.parent))
+    retriever = RunFile(RunFileParameters(path=path.name), ComponentEnvironment(path.parent))
     assert retriever.index_key() is None
     assert retriever.inputs() == [path.name]
     return by_query(retriever.search(corpus, path.parent, QUERIES, depth, context), len(QUERIES))
@@ -59,7 +59,7 @@ def test_depth_cuts_by_score_then_doc_id_whatever_the_ranks_say(corpus: CorpusSt
 
 def test_ranks_follow_trec_eval(corpus: CorpusStore, tmp_path: Path) -> None:
     path = written(tmp_path, "q1 Q0 10 1 1 x", "q1 Q0 9 2 1.00000001 x", "q1 Q0 B 3 1 x")
-    retriever = RunFile(RunFileParameters(path=path.name), Site(tmp_path))
+    retriever = RunFile(RunFileParameters(path=path.name), ComponentEnvironment(tmp_path))
     hits = retriever.search(corpus, tmp_path, QUERIES, 9, Context())
     run = Run.ranked("theirs", Ids(["q2", "q1"]), corpus.ids, *hits)
     # 1.00000001 is 1 in float32: a tie of three, by doc_id descending.

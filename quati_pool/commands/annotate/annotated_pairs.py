@@ -32,7 +32,7 @@ class Opinion(NamedTuple):
     label: CurrentLabel
 
 
-class Told(NamedTuple):
+class PeoplesLabels(NamedTuple):
     """People's labels as far as they go: by labeler_id, a lead's decisions among them, and pair, all that may
     count, and of those the one that does. ``last`` and ``total`` are the store's ``Extent``."""
 
@@ -65,15 +65,15 @@ class PeoplesPairs(Grading):
         self._pairs: dict[Ids, Pair | None] = {} if earlier is None else earlier._pairs
         self._shas: dict[Ids, frozenset[str]] = {} if earlier is None else earlier._shas
         self._rows: dict[tuple[str, str], Mapping[Ids, Sequence[CurrentLabel]]] = {}
-        self.told: Told = self._read(None if earlier is None else earlier.told)
+        self.told: PeoplesLabels = self._read(None if earlier is None else earlier.told)
 
-    def _read(self, earlier: Told | None) -> Told:
+    def _read(self, earlier: PeoplesLabels | None) -> PeoplesLabels:
         at = extent(self.store, self.config.name, 0 if earlier is None else earlier.last)
         if earlier is not None and at.total == earlier.total:
             return earlier
         if earlier is None or earlier.total + at.newer != at.total:
             # Whoever took an earlier seq may have committed later.
-            earlier = Told(0, 0, {}, {})
+            earlier = PeoplesLabels(0, 0, {}, {})
         rows, counting = {**earlier.rows}, {**earlier.counting}
         for name, new in peoples_labels(self.store, self.config.name, self._version, earlier.last).items():
             labeler = _Person(self, name, "assessor", self._version)
@@ -85,7 +85,7 @@ class PeoplesPairs(Grading):
                 if of_now:
                     counts[ids] = of_now[-1]
             rows[name], counting[name] = theirs, counts
-        return Told(at.last, at.total, rows, counting)
+        return PeoplesLabels(at.last, at.total, rows, counting)
 
     @cached_property
     def _stored(self) -> list[KnownLabeler]:

@@ -28,7 +28,7 @@ from quati_pool.llm.thoughts import Marks, marks_of, split
 from quati_pool.project.config import JudgeConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.asking import Asked, Form, Unreadable
-from quati_pool.qa_benchmarks.base import Exam
+from quati_pool.qa_benchmarks.base import AnswerTaskRun
 from quati_pool.records import State
 from quati_pool.registry import nearest
 
@@ -129,7 +129,7 @@ class Answers:
 
 
 def ask(
-    exam: Exam,
+    exam: AnswerTaskRun,
     answerer: Answerer,
     journal: Path,
     listener: Listener,
@@ -245,7 +245,7 @@ def _told(state: State, value: str | tuple[str, ...] | None, problem: str | None
 class _Work:
     """One run over an exam's questions."""
 
-    def __init__(self, exam: Exam, answerer: Answerer, journal: Journal, listener: Listener) -> None:
+    def __init__(self, exam: AnswerTaskRun, answerer: Answerer, journal: Journal, listener: Listener) -> None:
         self.exam = exam
         self.answerer = answerer
         self.journal = journal

@@ -20,10 +20,10 @@ from quati_pool.files.artifacts import file_digest
 from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.base import (
     AnswerTask,
+    AnswerTaskRun,
     Benchmark,
     Case,
     Collection,
-    Exam,
     ReadingTask,
     RetrievalTask,
     Row,
@@ -264,7 +264,7 @@ class _Work:
                 result.note(*(f"{run_tag}@{k}, {note}" for note in exam.notes))
                 self._ask(exam, f"{options.judge} over {run_tag}@{k}")
 
-    def examine(self, exam: Exam, predictions: Sequence[tuple[str, Path]]) -> None:
+    def examine(self, exam: AnswerTaskRun, predictions: Sequence[tuple[str, Path]]) -> None:
         """The rows of programs, predictions and the model on one case."""
         result = self.result
         result.note(*exam.notes)
@@ -284,7 +284,7 @@ class _Work:
         result.rows += exam.extra_rows()
         result.files.update(exam.files())
 
-    def _ask(self, exam: Exam, system: str) -> None:
+    def _ask(self, exam: AnswerTaskRun, system: str) -> None:
         """The row of the model, where it has been asked everything."""
         result, options = self.result, self.result.options
         if self.answerer is None or result.error is not None:
@@ -312,7 +312,7 @@ class _Work:
         result.rows += exam.rows(system, answers.values)
 
 
-def _failures(system: str, exam: Exam, failed: Mapping[str, str]) -> list[str]:
+def _failures(system: str, exam: AnswerTaskRun, failed: Mapping[str, str]) -> list[str]:
     """How many questions have no answer, by why, with the first few."""
     if not failed:
         return []

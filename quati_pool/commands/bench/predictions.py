@@ -8,12 +8,12 @@ from typing import Any
 
 from quati_pool.errors import InputError
 from quati_pool.files.problems import quoted
-from quati_pool.qa_benchmarks.base import Exam
+from quati_pool.qa_benchmarks.base import AnswerTaskRun
 
 _SHOWN = 10
 
 
-def read_predictions(path: Path, exam: Exam) -> tuple[dict[str, Any], list[str]]:
+def read_predictions(path: Path, exam: AnswerTaskRun) -> tuple[dict[str, Any], list[str]]:
     """The answer of every question of the exam, and the ids of those that have none in the file, which count
     as ``exam.EMPTY``. What is predicted for a question that the exam drops is left out.
 

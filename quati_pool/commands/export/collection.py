@@ -22,12 +22,12 @@ from quati_pool.files.artifacts import (
     write_folder,
 )
 from quati_pool.files.yaml_file import checked_parameters
-from quati_pool.labels.coverage import Standing
+from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.labelers import Graded, Grading, Labeler, StoredLabeler, nobody
 from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler, peers
-from quati_pool.labels.qrels import as_qrels, beyond, nothing_graded, refuse_missing
+from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_graded, refuse_missing
 from quati_pool.labels.sources import NEVER_ASKED
-from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.cache_keys import refuse_outdated, used_corpora
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
@@ -48,7 +48,7 @@ class Exported:
     are those who graded something and are not in the release."""
 
     path: Path
-    labelers: Mapping[str, Standing]
+    labelers: Mapping[str, LabelCoverage]
     outside: Mapping[str, int]
     counts: Mapping[str, Any]
     made: bool
@@ -86,8 +86,8 @@ def export(
     target = path or workspace.export(format_name)
     _refuse_others(target)
     queries = load_queries(config)
-    maker = Maker(workspace, {"collection": config.name, "config": file_digest(config.path)}, listener)
-    corpora = [open_corpus(config, name, maker, force=False) for name in used_corpora(config)]
+    builder = ArtifactBuilder(workspace, {"collection": config.name, "config": file_digest(config.path)}, listener)
+    corpora = [open_corpus(config, name, builder, force=False) for name in used_corpora(config)]
     with Store.open(config.labels.url, config.folder) as store, store.snapshot():
         grading = Grading(config, store)
         chosen = _labelled(grading, labelers, needed=made.needs_grades, allow_missing=allow_missing)
@@ -117,7 +117,7 @@ def export(
         "labelers": [_identity(labelled) for labelled, _ in found],
     }
     told = (
-        {labelled.labeler: standing for labelled, standing in found},
+        {labelled.labeler: coverage for labelled, coverage in found},
         {labelled.labeler: labelled.outside for labelled, _ in found},
     )
     with locked_output(target, listener.say):
@@ -125,7 +125,9 @@ def export(
         if stale(target, key) is None:
             return Exported(target, *told, {}, False, chosen.main, chosen.left_out)
         _refuse_changed(target)
-        counts = write_folder(target, key, maker.provenance, lambda folder: _write(format_name, made, release, folder))
+        counts = write_folder(
+            target, key, builder.provenance, lambda folder: _write(format_name, made, release, folder)
+        )
     return Exported(target, *told, counts, True, chosen.main, chosen.left_out)
 
 
@@ -177,7 +179,7 @@ def _broken(name: str, error: Exception) -> QuatiPoolError:
 class _Chosen(NamedTuple):
     """The labelers of a release, the main one first, and who is not among them."""
 
-    parts: list[tuple[Labelled, Standing]]
+    parts: list[tuple[Labelled, LabelCoverage]]
     main: MainLabeler | None
     left_out: tuple[str, ...]
 
@@ -186,15 +188,15 @@ def _labelled(grading: Grading, names: Sequence[str], *, needed: bool, allow_mis
     """Each labeler's part, read over the pool at once."""
     config = grading.config
     labelers: list[Labeler] = [grading.labeler(name) for name in names or grading.names]
-    standings = {labeler.name: Standing() for labeler in labelers}
+    coverages = {labeler.name: LabelCoverage() for labeler in labelers}
     columns: dict[str, list[Graded]] = {labeler.name: [] for labeler in labelers}
     for chunk in grading.pairs():
         for labeler in labelers:
             for graded in labeler.graded(chunk):
-                standings[labeler.name].add(graded)
+                coverages[labeler.name].add(graded)
                 columns[labeler.name].append(graded)
-    more = {labeler.name: beyond(labeler, columns[labeler.name]) for labeler in labelers}
-    there = [one for one in labelers if standings[one.name].grades or more[one.name]]
+    more = {labeler.name: grades_outside_pool(labeler, columns[labeler.name]) for labeler in labelers}
+    there = [one for one in labelers if coverages[one.name].grades or more[one.name]]
     idle = next((one for one in labelers if names and one not in there), None)
     if idle is not None:
         raise nothing_graded(idle.name, idle.kind)
@@ -203,7 +205,7 @@ def _labelled(grading: Grading, names: Sequence[str], *, needed: bool, allow_mis
     main: MainLabeler | None = None
     left_out: tuple[str, ...] = ()
     if needed and not names:
-        counts = {one.name: sum(standings[one.name].grades.values()) + len(more[one.name]) for one in there}
+        counts = {one.name: sum(coverages[one.name].grades.values()) + len(more[one.name]) for one in there}
         candidates = [candidate(one, counts[one.name]) for one in there]
         main = main_labeler(candidates)
         order = peers(candidates, main.required())
@@ -211,19 +213,19 @@ def _labelled(grading: Grading, names: Sequence[str], *, needed: bool, allow_mis
         there = sorted((one for one in there if one.name in order), key=lambda one: order.index(one.name))
     found = []
     for labeler in there:
-        name, standing = labeler.name, standings[labeler.name]
+        name, coverage = labeler.name, coverages[labeler.name]
         if not allow_missing:
-            refuse_missing(name, labeler.kind, standing)
-        found.append((_part(grading, labeler, standing, columns[name], more[name]), standing))
+            refuse_missing(name, labeler.kind, coverage)
+        found.append((_part(grading, labeler, coverage, columns[name], more[name]), coverage))
     return _Chosen(found, main, left_out)
 
 
 def _part(
-    grading: Grading, labeler: Labeler, standing: Standing, graded: Sequence[Graded], more: Sequence[Graded]
+    grading: Grading, labeler: Labeler, coverage: LabelCoverage, graded: Sequence[Graded], more: Sequence[Graded]
 ) -> Labelled:
-    lacking = {state.value: count for state, count in standing.states.items() if count and state != "ok"}
+    lacking = {state.value: count for state, count in coverage.states.items() if count and state != "ok"}
     stored = isinstance(labeler, StoredLabeler)
-    left = {**lacking, NEVER_ASKED: standing.unasked}
+    left = {**lacking, NEVER_ASKED: coverage.unasked}
     return Labelled(
         labeler=labeler.name,
         kind=labeler.kind,  # type: ignore[arg-type]

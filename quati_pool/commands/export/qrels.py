@@ -11,10 +11,10 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, write_file
 from quati_pool.files.problems import quoted
 from quati_pool.files.qrels import write_qrels
-from quati_pool.labels.coverage import Standing
+from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.labelers import FileLabeler, Graded, Grading, nobody
 from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler
-from quati_pool.labels.qrels import as_qrels, beyond, nothing_graded, refuse_missing
+from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_graded, refuse_missing
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import load_queries
@@ -29,7 +29,7 @@ class Export:
     """What was written, and what is not in it; ``outside`` of the grades are of pairs that the pool lacks."""
 
     path: Path
-    standing: Standing
+    coverage: LabelCoverage
     outside: int = 0
     main: MainLabeler | None = None
     """The main labeler, whose grades these are where nobody was named."""
@@ -45,8 +45,8 @@ def export_qrels(
     listener: Listener | None = None,
 ) -> Export:
     """Writes the grades of the pool's pairs, in the pool's order, then those that a label file has of other
-    pairs (``beyond``); of the main labeler where none is named; to ``qrels/<labeler>.qrels`` where no path is
-    given.
+    pairs (``grades_outside_pool``); of the main labeler where none is named; to ``qrels/<labeler>.qrels`` where no
+    path is given.
 
     Raises QuatiPoolError, and writes nothing, where several could be the main labeler; while a pair of the pool has
     no grade yet, having failed, been put off, taken back or never asked about, unless ``allow_missing`` leaves such
@@ -61,17 +61,17 @@ def export_qrels(
             main = _main(grading)
             labeler = main.required()
         reader = grading.labeler(labeler)
-        standing = Standing()
+        coverage = LabelCoverage()
         kept: list[Graded] = []
         for chunk in grading.pairs():
             for graded in reader.graded(chunk):
-                standing.add(graded)
+                coverage.add(graded)
                 if graded.relevance is not None:
                     kept.append(graded)
         source = grading.pool
     if not allow_missing:
-        refuse_missing(labeler, reader.kind, standing)
-    more = beyond(reader, kept)
+        refuse_missing(labeler, reader.kind, coverage)
+    more = grades_outside_pool(reader, kept)
     if not kept and not more:
         raise nothing_graded(labeler, reader.kind)
     if more:
@@ -80,7 +80,7 @@ def export_qrels(
 
     def fill(partial: Path) -> dict[str, int]:
         write_qrels(qrels, partial)
-        return {"pairs": len(qrels), "outside_pool": len(more), "left_out": standing.pairs - len(kept)}
+        return {"pairs": len(qrels), "outside_pool": len(more), "left_out": coverage.pairs - len(kept)}
 
     key = {"labeler": labeler, "version": reader.version, "pool": file_digest(source)}
     path = path or Workspace(config.folder).qrels(labeler)
@@ -89,7 +89,7 @@ def export_qrels(
     with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    return Export(path, standing, len(more), main)
+    return Export(path, coverage, len(more), main)
 
 
 def _main(grading: Grading) -> MainLabeler:

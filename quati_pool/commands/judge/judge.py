@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from quati_pool.commands.judge.judging_queue import Pending, program_answer
+from quati_pool.commands.judge.judging_queue import JudgingQueue, program_answer
 from quati_pool.commands.llm_runs import check_affordable, check_budget, check_price, heard, prepare, run_through
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest
@@ -120,7 +120,7 @@ class JudgeReport:
     judge: str
     config: PoolConfig
     version: str
-    pending: Pending
+    pending: JudgingQueue
     calls: Calls | None
     seconds: float
     ended: Ending | None
@@ -198,12 +198,14 @@ class ChosenJudge:
         listener.say(reread.words(self.name))
         return reread
 
-    def pending(self, say: Callable[[str], None], *, dry: bool = False, reread: Rereading | None = None) -> Pending:
+    def pending(
+        self, say: Callable[[str], None], *, dry: bool = False, reread: Rereading | None = None
+    ) -> JudgingQueue:
         """What the judge has still to grade; with ``dry`` nothing is written, and labels say what they did in
         ``reread``."""
         samples, aggregate = self.settings.samples, self.settings.aggregate
         otherwise = reread.changed if dry and reread else None
-        return Pending(
+        return JudgingQueue(
             self.grading,
             self.name,
             self.judge,
@@ -281,7 +283,7 @@ def judge(
             work.grade(made)
         with suppress(QuatiPoolError) if work.error else nullcontext():
             pending.close()
-        example = chosen.failed_answer(pending.standing.failed)
+        example = chosen.failed_answer(pending.coverage.failed)
     seconds = time.monotonic() - started
     # Whoever asked for as many pairs as there were has them all.
     ended = work.ended if work.ended == "interrupted" or pending.left else None
@@ -305,7 +307,7 @@ def _sound(verdict: Verdict, grades: Container[int]) -> Verdict:
 class _Work:
     """One run over what is pending."""
 
-    def __init__(self, pending: Pending, options: JudgeOptions, listener: Listener, stop: threading.Event) -> None:
+    def __init__(self, pending: JudgingQueue, options: JudgeOptions, listener: Listener, stop: threading.Event) -> None:
         self.pending = pending
         self.store = pending.grading.store
         self.options = options
@@ -406,10 +408,10 @@ class _Work:
                     self.calls.add(attempt)
 
     def _progress(self) -> None:
-        standing = self.pending.standing
-        failed = ", ".join(f"{count:,} {state}" for state, count in standing.states.items() if state in FAILURES)
+        coverage = self.pending.coverage
+        failed = ", ".join(f"{count:,} {state}" for state, count in coverage.states.items() if state in FAILURES)
         parts = [failed]
         if self.calls is not None:
             parts.append(f"{self.counters.retries:,} retries" if self.counters.retries else "")
             parts.append(f"{'≥ ' if self.calls.unknown else ''}US$ {self.calls.cost:.2f}")
-        self.listener.progress(self.pending.name, standing.pairs, self.pending.total, ", ".join(filter(None, parts)))
+        self.listener.progress(self.pending.name, coverage.pairs, self.pending.total, ", ".join(filter(None, parts)))

@@ -23,8 +23,8 @@ from quati_pool.files.pools import PooledPair, pick_pool_rows
 from quati_pool.judging.base import Judge, Pair
 from quati_pool.judging.llm import Answer, LlmJudge, Task, Try
 from quati_pool.judging.verdict import Verdict
-from quati_pool.labels.coverage import Standing
-from quati_pool.labels.labelers import SHOWN_CHARACTERS, Graded, Grading, chunks, joined
+from quati_pool.labels.coverage import LabelCoverage
+from quati_pool.labels.labelers import SHOWN_CHARACTERS, Graded, Grading, aggregate_samples, chunks
 from quati_pool.labels.rereading import Key, details_after, read_tries
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import State
@@ -49,7 +49,7 @@ class _Open:
     missing: tuple[int, ...]
 
 
-class Pending:
+class JudgingQueue:
     """One judge's work on one pool. ``tasks`` runs in one thread and ``landed`` in another."""
 
     def __init__(
@@ -74,7 +74,7 @@ class Pending:
         self.samples = samples
         self._wanted = range(1, samples + 1)
         self.aggregate = aggregate
-        self.standing = Standing()
+        self.coverage = LabelCoverage()
         self.asked = 0
         self.shared = 0
         self.truncated = 0
@@ -139,7 +139,7 @@ class Pending:
             finished = block.filter(pa.array(~lacking))
             with self._lock:
                 if self.samples == 1:
-                    self.standing.add_ok(found[~lacking, 0])
+                    self.coverage.add_ok(found[~lacking, 0])
                 else:
                     for row, given in zip(finished.to_pylist(), found[~lacking].tolist(), strict=True):
                         told = {sample: (State.ok, grade) for sample, grade in enumerate(given, 1)}
@@ -162,7 +162,7 @@ class Pending:
             for row in without:
                 ids = (row["query_id"], row["doc_id"])
                 self.without_text += 1
-                self.standing.add(Graded(*ids, State.no_text, None))
+                self.coverage.add(Graded(*ids, State.no_text, None))
                 if (*ids, row["content_sha"]) not in there:
                     entries.append(Entry(label=self._label(*ids, row["content_sha"], status=State.no_text)))
         if entries and not self._dry:
@@ -361,7 +361,7 @@ class Pending:
             self._add(item.pair.query_id, item.pair.doc_id, item.samples)
 
     def _add(self, query_id: str, doc_id: str, samples: Samples) -> None:
-        self.standing.add(joined(query_id, doc_id, samples, self.samples, self.aggregate))
+        self.coverage.add(aggregate_samples(query_id, doc_id, samples, self.samples, self.aggregate))
 
     def _label_of(
         self,

@@ -32,7 +32,7 @@ from quati_pool.project.resumable_folders import growing_place
 from quati_pool.project.run_builder import current
 from quati_pool.records import Ids
 from quati_pool.registry import nearest
-from quati_pool.retrieval.base import Component, Retriever, Site
+from quati_pool.retrieval.base import Component, ComponentEnvironment, Retriever
 from quati_pool.retrieval.encoders.models import ModelMissingError, ModelParameters, locate
 from quati_pool.retrieval.planning import (
     GPU,
@@ -181,8 +181,10 @@ class _Found:
         if isinstance(system, FusionSystem) or (work := self._work(run_tag, system, corpus)) is None:
             return
         registry, name = component_name(system)
-        component: Component = registry.get(name)(system.parameters, self.keys.site)
-        unread: Component = registry.get(name)(system.parameters, replace(self.keys.site, digest=lambda path: ""))
+        component: Component = registry.get(name)(system.parameters, self.keys.environment)
+        unread: Component = registry.get(name)(
+            system.parameters, replace(self.keys.environment, digest=lambda path: "")
+        )
         encodes = self._encodes(component)
         how = str(getattr(system.parameters, "index", "") or getattr(system.parameters, "search", ""))
 
@@ -240,10 +242,10 @@ class _Found:
 
     def _component(self, run_tag: str, system: RetrieverSystem | RerankSystem, what: str, corpus: str) -> PlannedSystem:
         registry, name = component_name(system)
-        component: Component = registry.get(name)(system.parameters, self.keys.site)
+        component: Component = registry.get(name)(system.parameters, self.keys.environment)
         there, left = self._there(run_tag, component, registry.index_identity(name), corpus)
         # What files hold changes no estimate, and large models take long to read.
-        unread = replace(self.keys.site, digest=lambda path: "")
+        unread = replace(self.keys.environment, digest=lambda path: "")
         estimating: Component = registry.get(name)(system.parameters, unread)
         estimate, problem = self._estimate(run_tag, system, estimating, corpus)
         shared = self._shared(run_tag, component, registry.index_identity(name), corpus)
@@ -335,7 +337,7 @@ class _Found:
                 done = Shards(folder).passages
                 there.append(f"{done:,} of {passages:,} encoded")
                 left["encoding"] = max(0.0, 1 - done / passages) if passages else 1.0
-        there += _lacking(component, self.keys.site)
+        there += _lacking(component, self.keys.environment)
         return there, left
 
     def _current(self, run_tag: str) -> bool:
@@ -417,7 +419,7 @@ def _unnamed(model: object) -> bool:
     return isinstance(model, str) and model.startswith("<") and model.endswith(">")
 
 
-def _lacking(component: Component, site: Site) -> list[str]:
+def _lacking(component: Component, environment: ComponentEnvironment) -> list[str]:
     """What would keep a system from running here: its extra, model or key."""
     lacking = []
     try:
@@ -426,17 +428,17 @@ def _lacking(component: Component, site: Site) -> list[str]:
         lacking.append(str(error))
     parameters = component.parameters
     if isinstance(parameters, ModelParameters):
-        lacking.append(_model(site, parameters))
+        lacking.append(_model(environment, parameters))
     variable = getattr(parameters, "api_key_env", None)
     if variable is not None and not os.environ.get(variable):
         lacking.append(f"no key in {variable}")
-    lacking += [f"no file {file}" for file in component.inputs() if not (site.folder / file).exists()]
+    lacking += [f"no file {file}" for file in component.inputs() if not (environment.folder / file).exists()]
     return lacking
 
 
-def _model(site: Site, parameters: ModelParameters) -> str:
+def _model(environment: ComponentEnvironment, parameters: ModelParameters) -> str:
     # What a model's files hold is of no matter here, and gigabytes take long to read.
-    unread = replace(site, digest=lambda path: "")
+    unread = replace(environment, digest=lambda path: "")
     try:
         locate(unread, parameters.model, parameters.revision)
     except ConfigError:

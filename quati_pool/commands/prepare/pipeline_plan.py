@@ -8,7 +8,7 @@ from typing import Any
 
 from quati_pool.files.artifacts import digest
 from quati_pool.files.former_keys import former_key
-from quati_pool.preparation.base import Comparison, Cutter, Filter, Sink, Step
+from quati_pool.preparation.base import Cutter, Filter, GlobalFilter, Sink, Step
 from quati_pool.preparation.config import PrepareConfig, StepConfig
 from quati_pool.preparation.steps.repeated_ids import RepeatedIds
 from quati_pool.registry import PREPARATIONS
@@ -32,7 +32,7 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """Links that a task passes through in one go, and the Comparison or Sink in which they end."""
+    """Links that a task passes through in one go, and the GlobalFilter or Sink in which they end."""
 
     number: int
     links: Sequence[Link]
@@ -59,8 +59,8 @@ def chain(config: PrepareConfig) -> list[Link]:
     unit = "pages"
     checked = False
     for settings, step in zip(config.steps, config.made(), strict=True):
-        if not checked and isinstance(step, (Comparison, Sink)):
-            own = RepeatedIds(RepeatedIds.Parameters(), step.site)
+        if not checked and isinstance(step, (GlobalFilter, Sink)):
+            own = RepeatedIds(RepeatedIds.Parameters(), step.environment)
             links.append(Link(REPEATED_IDS, own, unit, {"step": f"{own.id}@{own.revision}"}))
             checked = True
         links.append(Link(settings.label, step, unit, _key(settings, step)))
@@ -95,11 +95,11 @@ def phases(links: Sequence[Link], shards: Sequence[str]) -> list[Phase]:
     key = digest(["layout", _LAYOUT])
     passed: list[Link] = []
     for link in links:
-        if not isinstance(link.step, (Comparison, Sink)):
+        if not isinstance(link.step, (GlobalFilter, Sink)):
             passed.append(link)
             continue
         # Where files are written changes nothing of the rows.
-        keys = [each.key for each in passed] + ([link.key] if isinstance(link.step, Comparison) else ["write"])
+        keys = [each.key for each in passed] + ([link.key] if isinstance(link.step, GlobalFilter) else ["write"])
         key = digest([key, keys])
         found.append(Phase(len(found), tuple(passed), link, key))
         key = digest([key, list(shards)])

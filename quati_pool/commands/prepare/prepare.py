@@ -33,7 +33,7 @@ from quati_pool.commands.prepare.tasks import (
 )
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artifacts import digest, locked, sidecar
-from quati_pool.preparation.base import Bench, Comparison, Drops, Shard, Sink, Source
+from quati_pool.preparation.base import Drops, GlobalFilter, Shard, Sink, Source, TaskPool
 from quati_pool.preparation.config import PrepareConfig, load_prepare_config
 from quati_pool.processes.base import Engine
 from quati_pool.project.events import Listener
@@ -136,7 +136,7 @@ class _Preparation:
             if before is None:
                 self._require_pages()
             here = Before(folder, base, None, phase.end.label, tuple(phase.end.step.reasons), listed)
-            if isinstance(phase.end.step, Comparison):
+            if isinstance(phase.end.step, GlobalFilter):
                 drops = self._compare(phase, folder, keys, rows)
                 before = here._replace(drops=drops)
             else:
@@ -224,7 +224,7 @@ class _Preparation:
     def _compare(self, phase: Phase, folder: Path, keys: Sequence[str], rows: Sequence[int]) -> Path:
         """What the comparison drops; its folder is named by all it saw."""
         step = phase.end.step
-        assert isinstance(step, Comparison)
+        assert isinstance(step, GlobalFilter)
         done = folder / f"drops-{digest(list(keys))[:16]}"
         work = folder / f"work-{digest(list(keys))[:16]}"
         if not done.exists():
@@ -240,7 +240,7 @@ class _Preparation:
                 return results
 
             started = time.monotonic()
-            drops = step.decide([folder / key / KEYS for key in keys], rows, Bench(work, run))
+            drops = step.decide([folder / key / KEYS for key in keys], rows, TaskPool(work, run))
             _check(phase.end.label, drops, rows)
             save_drops(done, drops)
             seconds = time.monotonic() - started

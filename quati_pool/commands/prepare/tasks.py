@@ -20,7 +20,7 @@ from quati_pool.commands.prepare.rows import Rows, RowWriter, save_left
 from quati_pool.commands.prepare.step_counts import Count, Example, example_order, tally_drops
 from quati_pool.errors import InputError
 from quati_pool.files.artifacts import file_digest, naming, stale, sync, write_file
-from quati_pool.preparation.base import KEPT, Comparison, Cutter, Filter, Reading, Shard, Sink, Source
+from quati_pool.preparation.base import KEPT, Cutter, Filter, GlobalFilter, Reading, Shard, Sink, Source
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.config import PrepareConfig
 from quati_pool.preparation.deduplication.comparison_arrays import KeyFiles
@@ -123,7 +123,7 @@ class _ShardWork:
         rows = 0
         with ExitStack() as stack:
             writer = stack.enter_context(RowWriter(self._folder)) if self._phase.rewrites else None
-            keys = stack.enter_context(KeyFiles(self._folder / KEYS)) if isinstance(end.step, Comparison) else None
+            keys = stack.enter_context(KeyFiles(self._folder / KEYS)) if isinstance(end.step, GlobalFilter) else None
             for start, positions in self._incoming():
                 batch, positions = self._through(links, start, positions)
                 if not len(batch):
@@ -133,7 +133,7 @@ class _ShardWork:
                     writer.append(batch)
                 else:
                     left.append(positions)
-                if isinstance(end.step, Comparison) and keys:
+                if isinstance(end.step, GlobalFilter) and keys:
                     keys.append(self._timed(end, lambda step=end.step, batch=batch: step.keys(batch)))
                 else:
                     count = self._count(end)
@@ -249,7 +249,7 @@ class _ShardWork:
                 batch, verdicts = self._timed(link, lambda step=step, batch=batch: step.cut(batch))
                 positions = np.arange(len(batch))
             elif isinstance(step, Filter):
-                verdicts = self._timed(link, lambda step=step, batch=batch: step.judge(batch))
+                verdicts = self._timed(link, lambda step=step, batch=batch: step.apply(batch))
                 batch = step.learned(batch)
                 kept = verdicts.codes == KEPT
                 if not kept.all():

@@ -9,7 +9,7 @@ from quati_pool.records import Int
 _BLOCK = 1 << 20
 
 
-def stars(pairs: Int) -> Int:
+def component_edges(pairs: Int) -> Int:
     """The components that pairs of rows make, each as links from its first row to every other: shape (m, 2) of
     (first, other), by other; ``pairs`` of shape (n, 2) in any order."""
     from scipy.sparse import coo_array
@@ -39,11 +39,11 @@ class Components:
         """Takes links of shape (n, 2)."""
         roots = self._roots(pairs)
         self._earlier[pairs] = roots
-        joined = stars(roots)
+        joined = component_edges(roots)
         self._earlier[joined[:, 1]] = joined[:, 0]
 
-    def stars(self) -> Int:
-        """All components, as the function ``stars`` gives them."""
+    def component_edges(self) -> Int:
+        """All components, as the function ``component_edges`` gives them."""
         found = [np.empty((0, 2), dtype=np.int64)]
         for start in range(0, len(self._earlier), _BLOCK):
             rows = np.arange(start, min(start + _BLOCK, len(self._earlier)))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.preparation.base import Array, Bench
+from quati_pool.preparation.base import Array, TaskPool
 from quati_pool.preparation.deduplication import part_files
 from quati_pool.preparation.deduplication.comparison_arrays import read_keys
 from quati_pool.records import Int
@@ -50,7 +50,7 @@ class _Part(NamedTuple):
 def equal_rows(
     shards: Sequence[Path],
     rows: Sequence[int],
-    bench: Bench,
+    bench: TaskPool,
     names: Sequence[str] = ("hi", "lo"),
     label: str = "equal",
 ) -> Equals:

@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 from pydantic import Field
 
-from quati_pool.preparation.base import Array, Bench, Comparison, Drops, Site
+from quati_pool.preparation.base import Array, ComponentEnvironment, Drops, GlobalFilter, TaskPool
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.deduplication import normalising
@@ -23,7 +23,7 @@ Scope = Annotated[
 ]
 
 
-class Duplicates(Comparison):
+class Duplicates(GlobalFilter):
     """The first row in the order of the input stays; rows without text (left) equal none.
 
     A text is known by XXH3's 128 bits: among 20 million, the chance that any two different ones are taken for
@@ -37,8 +37,8 @@ class Duplicates(Comparison):
         normalise: Normalise = normalising.DEFAULT
         scope: Scope = "all"
 
-    def __init__(self, parameters: Parameters, site: Site | None = None) -> None:
-        super().__init__(parameters, site)
+    def __init__(self, parameters: Parameters, environment: ComponentEnvironment | None = None) -> None:
+        super().__init__(parameters, environment)
         self._normalised = normalising.normaliser(parameters.normalise)
 
     @property
@@ -63,7 +63,7 @@ class Duplicates(Comparison):
         halves[[not text or text.isspace() for text in normalised]] = 0
         return {"hi": halves[:, 0], "lo": halves[:, 1]}
 
-    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: Bench) -> Drops:
+    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: TaskPool) -> Drops:
         """Takes some bytes a dropped row here, and what ``first_of_equals`` says in each task."""
         found = equal_rows(shards, rows, bench)
         return Drops.of(found.shard, found.row, 1, found.kept_shard, found.kept_row)

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from quati_pool.errors import MissingExtraError
 from quati_pool.files.yaml_file import Model
-from quati_pool.preparation.base import KEPT, Filter, Site, Verdicts
+from quati_pool.preparation.base import KEPT, ComponentEnvironment, Filter, Verdicts
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.identification import (
@@ -69,8 +69,8 @@ class Language(Filter):
 
     parameters: Parameters
 
-    def __init__(self, parameters: Parameters, site: Site | None = None) -> None:
-        super().__init__(parameters, site)
+    def __init__(self, parameters: Parameters, environment: ComponentEnvironment | None = None) -> None:
+        super().__init__(parameters, environment)
         self._judged: tuple[Batch, list[str]] | None = None
 
     @classmethod
@@ -85,7 +85,7 @@ class Language(Filter):
     def reasons(self) -> Sequence[str]:
         return ("language", "uncertain language", "no language", "declared language")
 
-    def judge(self, batch: Batch) -> Verdicts:
+    def apply(self, batch: Batch) -> Verdicts:
         judged = [self._of_row(text, declared) for text, declared in zip(batch.text, batch.language, strict=True)]
         self._judged = (batch, [language for _, language, _ in judged])
         codes = np.array([code for code, _, _ in judged], dtype=np.int16)
@@ -104,7 +104,7 @@ class Language(Filter):
 
     def learned(self, batch: Batch) -> Batch:
         if self._judged is None or self._judged[0] is not batch:
-            self.judge(batch)
+            self.apply(batch)
         assert self._judged is not None
         return batch.with_languages(self._judged[1])
 

@@ -44,7 +44,7 @@ class LineBreaks(Filter):
     def reasons(self) -> Sequence[str]:
         return ("too many line breaks",)
 
-    def judge(self, batch: Batch) -> Verdicts:
+    def apply(self, batch: Batch) -> Verdicts:
         breaks = np.array(list(map(line_breaks, batch.text)), dtype=np.int64)
         sizes = np.ones(len(batch), dtype=np.int64)
         for row in np.flatnonzero(breaks).tolist():

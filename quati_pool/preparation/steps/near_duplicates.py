@@ -26,12 +26,12 @@ from pydantic import Field, model_validator
 
 from quati_pool.errors import ConfigError, MissingExtraError
 from quati_pool.files.yaml_file import Model
-from quati_pool.preparation.base import Array, Bench, Comparison, Drops, Site
+from quati_pool.preparation.base import Array, ComponentEnvironment, Drops, GlobalFilter, TaskPool
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.deduplication import normalising, part_files
 from quati_pool.preparation.deduplication.comparison_arrays import read_keys
-from quati_pool.preparation.deduplication.components import Components, stars
+from quati_pool.preparation.deduplication.components import Components, component_edges
 from quati_pool.preparation.deduplication.first_of_equals import located, part_count, part_of, starts_of_runs
 from quati_pool.preparation.deduplication.minhash import Signer, band_hashes, bands_and_rows
 from quati_pool.preparation.deduplication.normalising import Normalise
@@ -69,7 +69,7 @@ class Banding(Model):
     rows: Annotated[int, Field(ge=1, description="permutations in each")]
 
 
-class NearDuplicates(Comparison):
+class NearDuplicates(GlobalFilter):
     """Rows that share a band are candidates; those whose signatures are equal in a share of at least ``threshold``
     of their places are linked; of all rows that links connect, the first in the order of the input stays. The
     similarity told is that of the dropped row and the one that stays: lower than ``threshold`` where the two are
@@ -110,8 +110,8 @@ class NearDuplicates(Comparison):
         normalise: Normalise = normalising.DEFAULT
         scope: Scope = "all"
 
-    def __init__(self, parameters: Parameters, site: Site | None = None) -> None:
-        super().__init__(parameters, site)
+    def __init__(self, parameters: Parameters, environment: ComponentEnvironment | None = None) -> None:
+        super().__init__(parameters, environment)
         self._normalised = normalising.normaliser(parameters.normalise)
 
     @classmethod
@@ -157,7 +157,7 @@ class NearDuplicates(Comparison):
         bands = {_band(band): np.ascontiguousarray(column) for band, column in enumerate(hashes.T)}
         return {"signature": signatures, **bands}
 
-    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: Bench) -> Drops:
+    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: TaskPool) -> Drops:
         """What tasks find is kept in files of the bench's folder; what is there is not searched again."""
         total = sum(rows)
         parts = part_count(total)
@@ -171,7 +171,7 @@ class NearDuplicates(Comparison):
         components = Components(total)
         for search in searches:
             components.join(np.load(search.file))
-        found = components.stars()
+        found = components.component_edges()
         part_files.save(bench.folder / "stars.npy", found)
         measures = [_Measure(corpus, bench.folder, start) for start in range(0, len(found), _MEASURED_ROWS)]
         similarities = bench.run(_similarities, measures)
@@ -265,7 +265,7 @@ def _links(search: _Search) -> None:
     with_one_before = np.stack([found[place - 1], found], axis=1)[~begins & (first < place - 1)]
     pairs = np.concatenate([with_first, with_one_before])
     alike = search.corpus.similarity(pairs) >= np.float32(search.threshold)
-    part_files.save(search.file, stars(pairs[alike]))
+    part_files.save(search.file, component_edges(pairs[alike]))
 
 
 def _similarities(measure: _Measure) -> Float32:

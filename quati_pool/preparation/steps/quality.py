@@ -215,7 +215,7 @@ class Quality(Filter):
             )
         return notes
 
-    def judge(self, batch: Batch) -> Verdicts:
+    def apply(self, batch: Batch) -> Verdicts:
         codes = np.zeros(len(batch), dtype=np.int16)
         measured = np.full(len(batch), np.nan)
         for rows in _groups(batch.text):
@@ -312,7 +312,7 @@ class Quality(Filter):
 
     @property
     def _file(self) -> Path:
-        return self.site.folder / (self.parameters.stop_words_file or "")
+        return self.environment.folder / (self.parameters.stop_words_file or "")
 
     @cached_property
     def _given(self) -> Sequence[str] | None:

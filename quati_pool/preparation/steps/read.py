@@ -87,30 +87,30 @@ class Read(Source):
             _require_warc()
 
     def key(self) -> dict[str, Any]:
-        kind = self.parameters.format or find(self.site.folder, self.parameters.path, None).format
+        kind = self.parameters.format or find(self.environment.folder, self.parameters.path, None).format
         return {name: version(name) for name in _PACKAGES} if kind == "warc" else {}
 
     def shards(self) -> list[Shard]:
-        found = find(self.site.folder, self.parameters.path, self.parameters.format)
+        found = find(self.environment.folder, self.parameters.path, self.parameters.format)
         if found.format == "warc":
             _require_warc()
         if found.format in ("jsonl", "parquet") and self.parameters.fields.doc_id is None:
             self._check_names(found.names)
-        return shards_of(self.site.folder, found.names, found.format)
+        return shards_of(self.environment.folder, found.names, found.format)
 
     def _check_names(self, names: Sequence[str]) -> None:
         """Raises InputError where pages of two files would get the same ids."""
-        root = fixed_root(self.site.folder, self.parameters.path)
+        root = fixed_root(self.environment.folder, self.parameters.path)
         seen: dict[str, str] = {}
         for name in names:
-            other = seen.setdefault(without_suffixes(file_id(root, self.site.folder / name)), name)
+            other = seen.setdefault(without_suffixes(file_id(root, self.environment.folder / name)), name)
             if other != name:
                 message = f"its pages would get the same ids as those of {other}; rename one, or take it out of path"
-                raise InputError(self.site.folder / name, None, message)
+                raise InputError(self.environment.folder / name, None, message)
 
     def pages(self, shard: Shard, reading: Reading) -> Iterator[Batch]:
         """Raises InputError for a file that is not what the configuration says."""
-        root = fixed_root(self.site.folder, self.parameters.path)
+        root = fixed_root(self.environment.folder, self.parameters.path)
         gathered = _Gathered()
         before = 0
         for file, part in enumerate(shard.parts):
@@ -133,7 +133,7 @@ class Read(Source):
             yield gathered.batch()
 
     def _place(self, root: str, file: int, part: Part, reading: Reading) -> Place:
-        path = self.site.folder / part.path
+        path = self.environment.folder / part.path
         name = file_id(root, path)
 
         def refuse(line: int, refused: RefusedError) -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
-from quati_pool.preparation.base import Array, Bench, Comparison, Drops
+from quati_pool.preparation.base import Array, Drops, GlobalFilter, TaskPool
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.deduplication.comparison_arrays import KeyFiles, read_keys
 from quati_pool.preparation.deduplication.first_of_equals import equal_rows, located
 
 
-class RepeatedIds(Comparison):
+class RepeatedIds(GlobalFilter):
     """Drops all that is left of a page whose doc_id an earlier page has, of which something is left too."""
 
     id = "preparation/repeated-ids"
@@ -31,7 +31,7 @@ class RepeatedIds(Comparison):
         halves = np.frombuffer(hashes, dtype=">u8").astype(np.uint64).reshape(-1, 2)
         return {"hi": halves[:, 0], "lo": halves[:, 1], "page": batch.page}
 
-    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: Bench) -> Drops:
+    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: TaskPool) -> Drops:
         """Pages are compared by their first rows, and dropped with all of their rows."""
         firsts = []
         pages = []

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import xxhash
 from pydantic import Field, model_validator
 
-from quati_pool.preparation.base import Array, Bench, Comparison, Drops
+from quati_pool.preparation.base import Array, Drops, GlobalFilter, TaskPool
 from quati_pool.preparation.base import Parameters as StepParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.deduplication.comparison_arrays import read_keys
@@ -24,7 +24,7 @@ _BUCKETS = 1 << 16
 Hashes = npt.NDArray[np.uint64]
 
 
-class Sample(Comparison):
+class Sample(GlobalFilter):
     """Every row has a place: the 128-bit hash (XXH3) of the seed and its id, or of its page's ``doc_id``.
 
     A share keeps the rows whose hash is below that share of all hashes, n the n rows with the lowest. So of two
@@ -62,7 +62,7 @@ class Sample(Comparison):
 
     @property
     def seed(self) -> int:
-        return self.site.seed if self.parameters.seed is None else self.parameters.seed
+        return self.environment.seed if self.parameters.seed is None else self.parameters.seed
 
     def key(self) -> dict[str, Any]:
         return {"seed": self.seed}
@@ -76,7 +76,7 @@ class Sample(Comparison):
         halves = np.frombuffer(digests, dtype=">u8").reshape(-1, 2).astype(np.uint64)
         return {"high": halves[:, 0], "low": halves[:, 1]}
 
-    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: Bench) -> Drops:
+    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: TaskPool) -> Drops:
         """Reads the hashes twice, a million at a time: to count them by their first 16 bits, and to say which rows
         lie beyond the last that is kept."""
         if self.parameters.share is not None:

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 
 from quati_pool.errors import MissingExtraError
 from quati_pool.files.artifacts import file_digest
-from quati_pool.preparation.base import KEPT, Filter, Site, Verdicts
+from quati_pool.preparation.base import KEPT, ComponentEnvironment, Filter, Verdicts
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.domain_lists import domain, read_domains, top_level_domain
@@ -107,8 +107,8 @@ class Url(Filter):
 
     parameters: Parameters
 
-    def __init__(self, parameters: Parameters, site: Site | None = None) -> None:
-        super().__init__(parameters, site)
+    def __init__(self, parameters: Parameters, environment: ComponentEnvironment | None = None) -> None:
+        super().__init__(parameters, environment)
         self._lists: tuple[frozenset[str], frozenset[str]] | None = None
         self._hosts: dict[str, _Rule] = {}
         self._drop = [_compiled(expression) for expression in parameters.drop_patterns]
@@ -144,7 +144,7 @@ class Url(Filter):
             return ()
         return ("url drops nothing: it has no list, no pattern, and keeps pages without URL",)
 
-    def judge(self, batch: Batch) -> Verdicts:
+    def apply(self, batch: Batch) -> Verdicts:
         rules = [self._rule(url) for url in batch.url]
         codes = np.array([rule.code for rule in rules], dtype=np.int16)
         return Verdicts(codes, lambda row: rules[row].detail)
@@ -193,7 +193,7 @@ class Url(Filter):
         return self.parameters.drop_domains_file, self.parameters.keep_domains_file
 
     def _path(self, file: str | None) -> Path | None:
-        return self.site.folder / file if file else None
+        return self.environment.folder / file if file else None
 
     def _domains(self) -> tuple[frozenset[str], frozenset[str]]:
         """The domains to drop and to keep, from the parameters and from the files."""

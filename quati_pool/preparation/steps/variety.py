@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from quati_pool.files.artifacts import file_digest
-from quati_pool.preparation.base import Filter, Site, Verdicts
+from quati_pool.preparation.base import ComponentEnvironment, Filter, Verdicts
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.language_codes import main_code
@@ -58,8 +58,8 @@ class Variety(Filter):
 
     parameters: Parameters
 
-    def __init__(self, parameters: Parameters, site: Site | None = None) -> None:
-        super().__init__(parameters, site)
+    def __init__(self, parameters: Parameters, environment: ComponentEnvironment | None = None) -> None:
+        super().__init__(parameters, environment)
         self._judged: tuple[Batch, list[Evidence]] | None = None
 
     def key(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class Variety(Filter):
     def reasons(self) -> Sequence[str]:
         return ("other variety",)
 
-    def judge(self, batch: Batch) -> Verdicts:
+    def apply(self, batch: Batch) -> Verdicts:
         found = [
             evidence(text) if not language or main_code(language) == "pt" else Evidence((), ())
             for text, language in zip(batch.text, batch.language, strict=True)
@@ -90,7 +90,7 @@ class Variety(Filter):
 
     def learned(self, batch: Batch) -> Batch:
         if self._judged is None or self._judged[0] is not batch:
-            self.judge(batch)
+            self.apply(batch)
         assert self._judged is not None
         keep = self.parameters.keep
         languages = []

@@ -11,8 +11,8 @@ from pydantic import Field, field_validator
 
 from quati_pool.errors import ConfigError
 from quati_pool.files.lines import output
+from quati_pool.preparation.base import ComponentEnvironment, Sink
 from quati_pool.preparation.base import Parameters as StepParameters
-from quati_pool.preparation.base import Sink, Site
 from quati_pool.preparation.batch import Batch
 
 Extra = Literal["url", "language", "page_id"]
@@ -59,8 +59,8 @@ class Write(Sink):
 
     parameters: Parameters
 
-    def __init__(self, parameters: Parameters, site: Site | None = None) -> None:
-        super().__init__(parameters, site)
+    def __init__(self, parameters: Parameters, environment: ComponentEnvironment | None = None) -> None:
+        super().__init__(parameters, environment)
         self.rows = parameters.rows
 
     @property
@@ -70,13 +70,17 @@ class Write(Sink):
     def check(self) -> None:
         """Raises ConfigError where ``to`` is no place for a folder of its own."""
         to = self.parameters.to
-        folder = self.site.folder / to
-        if not to.strip() or "\0" in to or self.site.folder.absolute().resolve().is_relative_to(folder.resolve()):
+        folder = self.environment.folder / to
+        if (
+            not to.strip()
+            or "\0" in to
+            or self.environment.folder.absolute().resolve().is_relative_to(folder.resolve())
+        ):
             raise ConfigError(
                 f"write: to: {to!r} is not a folder of its own; name one beside prepare.yaml, such as  to: corpus"
             )
         for own in ("cache", "reports"):
-            if folder.resolve().is_relative_to((self.site.folder / own).resolve()):
+            if folder.resolve().is_relative_to((self.environment.folder / own).resolve()):
                 raise ConfigError(f"write: to: {to!r} lies where the tool keeps its own files; name another folder")
         for place in (folder, *folder.parents):
             if place.exists() and not place.is_dir():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from quati_pool.qa_benchmarks.asking import AnswerPrompt, Asked, Form, listed, load_answer_prompt
-from quati_pool.qa_benchmarks.base import AnswerTask, Case, Exam, Row
+from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.pira.files import ANSWER, released
 from quati_pool.qa_benchmarks.pira.routes import Route, case_rows, cases_of, route_of
 from quati_pool.qa_benchmarks.token_overlap import exact_match, token_f1, tokens
@@ -31,7 +31,7 @@ class WordsQuestion(NamedTuple):
     human: str = ""
 
 
-class WordsExam(Exam):
+class WordsExam(AnswerTaskRun):
     """Answers in words, measured by token F1 and exact match, in percent.
 
     A question whose expected answer has no word cannot be measured: it is left out, and ``notes`` count it.

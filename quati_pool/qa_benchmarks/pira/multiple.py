@@ -15,7 +15,7 @@ import numpy as np
 from quati_pool.errors import InputError
 from quati_pool.files.problems import quoted
 from quati_pool.files.tables import Field, read_table
-from quati_pool.qa_benchmarks.base import SPLITS, AnswerTask, Case, Exam, Row
+from quati_pool.qa_benchmarks.base import SPLITS, AnswerTask, AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.expectations import Expectations, Loaded
 from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam
 from quati_pool.qa_benchmarks.pira.candidates import Answered, CandidateSet, K, candidate_sets, plain
@@ -92,7 +92,7 @@ class MultipleChoiceTask(AnswerTask):
         theirs = _released_beside(data, case)
         return [released(data, f"{case.split}.csv"), *([] if theirs is None else [theirs])]
 
-    def exam(self, data: Path, case: Case, seed: int) -> Exam:
+    def exam(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
         """Raises InputError, with the line, for what cannot be a question with options."""
         if case.setting.startswith(AS_RELEASED):
             questions, notes = read_sets(released(data, f"MCQA-{case.split}.csv"))

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from quati_pool.errors import InputError
 from quati_pool.files.problems import quoted
 from quati_pool.qa_benchmarks.asking import AnswerPrompt, Asked, Form, load_answer_prompt
-from quati_pool.qa_benchmarks.base import AnswerTask, Case, Exam, Row
+from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.pira.files import (
     AT_LABEL,
     AUTOMATIC,
@@ -101,7 +101,7 @@ class AnswerTriggering(AnswerTask):
         return TriggeringExam(case, questions, train, seed, notes)
 
 
-class TriggeringExam(Exam):
+class TriggeringExam(AnswerTaskRun):
     """Labelled questions; an answer is ``yes`` or ``no``, or the word for it in the prompt of the language.
 
     Programs: ``majority`` gives every question the class that most training questions have (yes where both

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from quati_pool.commands.build import BuildResult, provenance
 from quati_pool.pooling.diversity import RBO_P, GradeShares, Share
-from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.figures.plots import Drawing, heat_map
@@ -80,7 +80,7 @@ def write(result: BuildResult, listener: Listener) -> None:
     found = tables(result)
     drawing = overlap_picture(result)
     config = result.config
-    maker = Maker(Workspace(config.folder), provenance(config), listener)
+    builder = ArtifactBuilder(Workspace(config.folder), provenance(config), listener)
 
     def text(content: str) -> Any:
         def fill(path: Path) -> dict[str, Any]:
@@ -104,9 +104,9 @@ def write(result: BuildResult, listener: Listener) -> None:
     made = [
         name
         for name, fill in fills.items()
-        if maker.ensure(
+        if builder.ensure(
             f"report {name}",
-            maker.workspace.report(name),
+            builder.workspace.report(name),
             {"report": _FORMAT, **result.key},
             fill,
             force=result.forced,

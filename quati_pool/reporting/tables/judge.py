@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from quati_pool.commands.judge.judge import JudgeReport
 from quati_pool.labels import failures
-from quati_pool.labels.coverage import Standing
+from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.llm.faults import one_line
 from quati_pool.records import State
 from quati_pool.reporting.formats.tables import Cell, Column, Table
@@ -24,14 +24,14 @@ _MODELS = 5
 
 def summary(report: JudgeReport) -> str | None:
     """How many pairs have a grade, and why the others have none; None where no answer failed."""
-    standing = report.pending.standing
-    return failures.summary(report.judge, "pairs", standing.pairs, standing.states, standing.unasked)
+    coverage = report.pending.coverage
+    return failures.summary(report.judge, "pairs", coverage.pairs, coverage.states, coverage.unasked)
 
 
 def tables(report: JudgeReport) -> list[Table]:
     """Grades and states over the pool, then what the calls of this run took, if there were any."""
-    standing = report.pending.standing
-    made = [grade_table({report.judge: standing}, report.config.grades), state_table({report.judge: standing})]
+    coverage = report.pending.coverage
+    made = [grade_table({report.judge: coverage}, report.config.grades), state_table({report.judge: coverage})]
     if report.calls is not None and report.calls.attempts:
         calls = report.calls
         row = call_row(
@@ -52,33 +52,33 @@ def tables(report: JudgeReport) -> list[Table]:
     return made
 
 
-def grade_table(standings: Mapping[str, Standing], grades: Mapping[int, str]) -> Table:
+def grade_table(coverages: Mapping[str, LabelCoverage], grades: Mapping[int, str]) -> Table:
     """How many pairs each labeler gave each grade."""
-    found = sorted(set(grades).union(*(standing.grades for standing in standings.values())))
+    found = sorted(set(grades).union(*(coverage.grades for coverage in coverages.values())))
     names = [" ".join(dict.fromkeys([str(grade), grades.get(grade, str(grade))])) for grade in found]
     rows: list[list[Cell]] = [
-        [name, standing.pairs, *(standing.grades[grade] for grade in found)] for name, standing in standings.items()
+        [name, coverage.pairs, *(coverage.grades[grade] for grade in found)] for name, coverage in coverages.items()
     ]
     spread = [
-        f"{name}: the grades behind it agree on {100 * standing.unanimous:.1f} % of the pairs, and lie "
-        f"{standing.mean_range:.2f} apart on average"
-        for name, standing in standings.items()
-        if standing.unanimous is not None
+        f"{name}: the grades behind it agree on {100 * coverage.unanimous:.1f} % of the pairs, and lie "
+        f"{coverage.mean_range:.2f} apart on average"
+        for name, coverage in coverages.items()
+        if coverage.unanimous is not None
     ]
     columns = [Column("Labeler"), Column("Pairs"), *map(Column, names)]
     return Table("Pairs by grade", columns, rows, "; ".join(spread))
 
 
-def state_table(standings: Mapping[str, Standing]) -> Table:
+def state_table(coverages: Mapping[str, LabelCoverage]) -> Table:
     """How many pairs are in each state; only those states that occur."""
-    states = [state for state in State if any(standing.states[state] for standing in standings.values())]
+    states = [state for state in State if any(coverage.states[state] for coverage in coverages.values())]
     rows: list[list[Cell]] = [
-        [name, *(standing.states[state] for state in states), standing.unasked] for name, standing in standings.items()
+        [name, *(coverage.states[state] for state in states), coverage.unasked] for name, coverage in coverages.items()
     ]
     columns = [Column("Labeler"), *(Column(state.value) for state in states), Column("never asked")]
     note = "Only ok has a grade; a pair without one is unjudged, never 0."
     cut = [
-        f"{name}: {standing.cut:,} with a passage that was cut" for name, standing in standings.items() if standing.cut
+        f"{name}: {coverage.cut:,} with a passage that was cut" for name, coverage in coverages.items() if coverage.cut
     ]
     return Table("Pairs by state", columns, rows, " ".join([note, *cut]))
 
@@ -111,7 +111,7 @@ def as_data(report: JudgeReport) -> dict[str, Any]:
         "summary": summary(report),
         "example_failure": failures.as_data(report.example),
         "version": report.version,
-        **standing_data(pending.standing),
+        **coverage_data(pending.coverage),
         "asked": pending.asked,
         "shared": pending.shared,
         "truncated_passages": pending.truncated,
@@ -150,15 +150,15 @@ def models_shown(models: Mapping[str, int]) -> dict[str, int]:
     return dict(shown)
 
 
-def standing_data(standing: Standing) -> dict[str, Any]:
+def coverage_data(coverage: LabelCoverage) -> dict[str, Any]:
     data: dict[str, Any] = {
-        "pairs": standing.pairs,
-        "states": {state.value: standing.states[state] for state in State if standing.states[state]},
-        "unasked": standing.unasked,
-        "grades": {str(grade): count for grade, count in sorted(standing.grades.items())},
+        "pairs": coverage.pairs,
+        "states": {state.value: coverage.states[state] for state in State if coverage.states[state]},
+        "unasked": coverage.unasked,
+        "grades": {str(grade): count for grade, count in sorted(coverage.grades.items())},
     }
-    if standing.unanimous is not None:
-        data["samples"] = {"unanimous": standing.unanimous, "mean_range": standing.mean_range}
+    if coverage.unanimous is not None:
+        data["samples"] = {"unanimous": coverage.unanimous, "mean_range": coverage.mean_range}
     return data
 
 

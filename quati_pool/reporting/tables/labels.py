@@ -15,10 +15,10 @@ from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.tables.judge import (
     call_row,
     call_table,
+    coverage_data,
     grade_table,
     latency_data,
     models_shown,
-    standing_data,
     state_table,
 )
 from quati_pool.store.failed_answers import FailedAnswer
@@ -27,18 +27,18 @@ from quati_pool.store.records import Usage
 
 def tables(report: LabelsReport, missing: bool = False) -> list[Table]:
     """Grades, states and calls; ``missing`` adds the pairs without a grade by name."""
-    grades = grade_table(report.standings, report.config.grades)
+    grades = grade_table(report.coverages, report.config.grades)
     beyond = [
         f"{labeler.name} has {count:,} more, of pairs that are not pooled"
         for labeler in report.labelers
-        if (count := outside(labeler, report.standings[labeler.name]))
+        if (count := outside(labeler, report.coverages[labeler.name]))
     ]
     unread = [
         f"{name}: {count:,} answers were read by other rules than today's; run: quati-pool judge {name} --reread"
         for name, count in report.unread.items()
     ]
     note = "; ".join(filter(None, [grades.note, *beyond, *unread]))
-    made = [replace(grades, note=f"{note}." if note else ""), state_table(report.standings)]
+    made = [replace(grades, note=f"{note}." if note else ""), state_table(report.coverages)]
     aspects = _aspect_rows(report)
     if aspects:
         columns = [Column("Labeler"), Column("Aspect"), Column("Answers"), Column("Mean", 2), Column("By value")]
@@ -62,8 +62,8 @@ def tables(report: LabelsReport, missing: bool = False) -> list[Table]:
         rows = [
             [name, graded.query_id, graded.doc_id, graded.status.value if graded.status else "never asked",
              *_told(graded, report.failures.get((name, graded.query_id, graded.doc_id)))]
-            for name, standing in report.standings.items()
-            for graded in standing.lacking
+            for name, coverage in report.coverages.items()
+            for graded in coverage.lacking
         ]  # fmt: skip
         made.append(Table("Pairs without a grade", columns, rows))
     return made
@@ -77,8 +77,8 @@ def as_data(report: LabelsReport, missing: bool = False) -> dict[str, Any]:
                 "labeler": labeler.name,
                 "kind": labeler.kind,
                 "version": labeler.version,
-                **standing_data(report.standings[labeler.name]),
-                "cut_passages": report.standings[labeler.name].cut,
+                **coverage_data(report.coverages[labeler.name]),
+                "cut_passages": report.coverages[labeler.name].cut,
                 "calls": _calls(report.usage.get(labeler.name)),
                 "unread_answers": report.unread.get(labeler.name, 0),
                 **({"aspects": _aspects(report.aspects[labeler.name])} if labeler.name in report.aspects else {}),
@@ -123,7 +123,7 @@ def _mean(counts: Counter[int]) -> float | None:
 
 def _missing(report: LabelsReport, name: str) -> list[dict[str, Any]]:
     made = []
-    for graded in report.standings[name].lacking:
+    for graded in report.coverages[name].lacking:
         failed = report.failures.get((name, graded.query_id, graded.doc_id))
         made.append(
             {

@@ -121,7 +121,7 @@ class Dense(_BiEncoder, base.Retriever):
     parameters: DenseParameters
 
     def index_key(self) -> dict[str, Any] | None:
-        index = vector_search.index_key(self.parameters, self.site.seed)
+        index = vector_search.index_key(self.parameters, self.environment.seed)
         return None if index is None else {**self.encoding_key(), **index}
 
     def search_key(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class Dense(_BiEncoder, base.Retriever):
         if not len(corpus):
             return
         vectors = Vectors(self.encoded(corpus, context))
-        vector_search.build_index(vectors, folder, self.parameters, self.site.seed, context.progress)
+        vector_search.build_index(vectors, folder, self.parameters, self.environment.seed, context.progress)
 
     def search(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context

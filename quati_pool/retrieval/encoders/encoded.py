@@ -50,12 +50,12 @@ class CorpusEncoding(base.Component, Generic[E]):
         models.require_neural(cls.name)
 
     def fetch(self, note: Callable[[str], None]) -> None:
-        local = models.fetch(self.site, self.parameters.model, self.parameters.revision, note)
+        local = models.fetch(self.environment, self.parameters.model, self.parameters.revision, note)
         self.check(local, note)
         models.devices_of(self.parameters)
 
     def inspect(self, note: Callable[[str], None]) -> None:
-        local = models.look(self.site, self.parameters, note)
+        local = models.look(self.environment, self.parameters, note)
         if local is not None:
             self.check(local, lambda line: None)
 
@@ -68,7 +68,7 @@ class CorpusEncoding(base.Component, Generic[E]):
         of another kind."""
         if self.placed is not None:
             return self.placed
-        unread = replace(self.site, digest=lambda path: "")
+        unread = replace(self.environment, digest=lambda path: "")
         local = models.locate(unread, self.parameters.model, self.parameters.revision)
         models.require_kind(local, self.parameters.model, self.kind, self.name)
         return local.folder
@@ -82,7 +82,7 @@ class CorpusEncoding(base.Component, Generic[E]):
 
     def encoding_key(self) -> dict[str, Any]:
         """What changes what is made of a passage. Raises as ``models.locate``."""
-        local = models.locate(self.site, self.parameters.model, self.parameters.revision)
+        local = models.locate(self.environment, self.parameters.model, self.parameters.revision)
         # "version" is what the first caches call it: encoded passages cost hours, and keep their key.
         made = {"version": self.encoding_revision, "model": local.identity}
         return {**made, **self.chosen(local.folder), **models.engines()}
@@ -114,12 +114,14 @@ class CorpusEncoding(base.Component, Generic[E]):
         if ordinals is not None:
             key["ordinals"] = hashlib.sha256(np.ascontiguousarray(ordinals, dtype="<i8").tobytes()).hexdigest()
         wanted = np.arange(len(corpus)) if ordinals is None else ordinals
-        return Shards(context.grow(corpus, self.name, key, lambda folder: self._fill(folder, corpus, wanted, context)))
+        return Shards(
+            context.resumable_folder(corpus, self.name, key, lambda folder: self._fill(folder, corpus, wanted, context))
+        )
 
     def of_run(self, corpus: CorpusStore, docs: Int, context: base.Context) -> tuple[Shards, Int]:
         """What is made of the passages ``docs`` and maybe of others, and the place of each in it, shape (n,): the
         whole corpus where that is encoded, else these passages alone."""
-        if context.grown(corpus, self.name, self.encoding_key()) is not None:
+        if context.finished_folder(corpus, self.name, self.encoding_key()) is not None:
             return self.encoded(corpus, context), docs
         ordinals, places = np.unique(docs, return_inverse=True)
         return self.encoded(corpus, context, None if len(ordinals) == len(corpus) else ordinals), places

@@ -98,7 +98,7 @@ def require_neural(component: str) -> None:
             raise MissingExtraError(component, "neural", name)
 
 
-def locate(site: base.Site, model: str, revision: str | None) -> Local:
+def locate(environment: base.ComponentEnvironment, model: str, revision: str | None) -> Local:
     """Finds a model on this machine, without the network.
 
     A folder, relative to the workspace or absolute, comes before a name on the hub. Raises ConfigError for
@@ -106,12 +106,12 @@ def locate(site: base.Site, model: str, revision: str | None) -> Local:
     where files of it are missing.
     """
     _require_name(model)
-    folder = site.folder / Path(model).expanduser()
+    folder = environment.folder / Path(model).expanduser()
     if folder.is_dir():
         if revision is not None:
             raise ConfigError(f"model {model!r} is a folder, which has no revision {revision!r}; drop revision:")
         _require_complete(folder, model)
-        files = {str(file.relative_to(folder)): site.digest(file) for file in model_files(folder)}
+        files = {str(file.relative_to(folder)): environment.digest(file) for file in model_files(folder)}
         return Local(folder, {"digest": digest(files)})
     if folder.is_file():
         raise ModelError(f"model {model!r} is a file, not a folder; name the folder that holds config.json")
@@ -128,16 +128,18 @@ def locate(site: base.Site, model: str, revision: str | None) -> Local:
     return Local(found, {"model": model, "revision": found.name})
 
 
-def fetch(site: base.Site, model: str, revision: str | None, note: Callable[[str], None]) -> Local:
+def fetch(
+    environment: base.ComponentEnvironment, model: str, revision: str | None, note: Callable[[str], None]
+) -> Local:
     """Finds a model, or downloads what is needed of it from the hub unless HF_HUB_OFFLINE is set.
 
     Raises as ``locate``, and ModelMissingError with the reason where the hub does not give it.
     """
     try:
-        return locate(site, model, revision)
+        return locate(environment, model, revision)
     except (ModelMissingError, ModelError) as missing:
         _require_name(model)
-        if _is_path(model) or (site.folder / Path(model).expanduser()).exists():
+        if _is_path(model) or (environment.folder / Path(model).expanduser()).exists():
             raise
         import huggingface_hub
 
@@ -146,10 +148,12 @@ def fetch(site: base.Site, model: str, revision: str | None, note: Callable[[str
                 raise
             raise ModelMissingError(f"{missing} (HF_HUB_OFFLINE is set)") from None
     _download(model, revision, note)
-    return locate(site, model, revision)
+    return locate(environment, model, revision)
 
 
-def look(site: base.Site, parameters: ModelParameters, note: Callable[[str], None]) -> Local | None:
+def look(
+    environment: base.ComponentEnvironment, parameters: ModelParameters, note: Callable[[str], None]
+) -> Local | None:
     """Finds a model as ``fetch`` would, without the network and without reading it; None for one that would be
     downloaded, of which ``note`` takes a line.
 
@@ -158,10 +162,10 @@ def look(site: base.Site, parameters: ModelParameters, note: Callable[[str], Non
     """
     model = parameters.model
     try:
-        return locate(replace(site, digest=lambda path: ""), model, parameters.revision)
+        return locate(replace(environment, digest=lambda path: ""), model, parameters.revision)
     except ModelMissingError:
         first = Path(model).parts[0]
-        if _is_path(model) or (len(Path(model).parts) > 1 and (site.folder / first).is_dir()):
+        if _is_path(model) or (len(Path(model).parts) > 1 and (environment.folder / first).is_dir()):
             raise
         import huggingface_hub
         from huggingface_hub import utils

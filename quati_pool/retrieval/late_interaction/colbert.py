@@ -129,7 +129,7 @@ class Colbert(_LateInteraction, base.Retriever):
     parameters: ColbertParameters
 
     def index_key(self) -> dict[str, Any] | None:
-        own = token_index.index_key(self.parameters, self.site.seed)
+        own = token_index.index_key(self.parameters, self.environment.seed)
         return None if own is None else {**self.encoding_key(), **own}
 
     def search_key(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class Colbert(_LateInteraction, base.Retriever):
 
     def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
         tokens = TokenVectors(self.encoded(corpus, context))
-        token_index.build_index(tokens, folder, self.parameters, self.site.seed, context.progress)
+        token_index.build_index(tokens, folder, self.parameters, self.environment.seed, context.progress)
 
     def search(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context

@@ -73,11 +73,11 @@ class PairReranker(base.Reranker):
         models.require_neural(cls.name)
 
     def fetch(self, note: Callable[[str], None]) -> None:
-        local = models.fetch(self.site, self.parameters.model, self.parameters.revision, note)
+        local = models.fetch(self.environment, self.parameters.model, self.parameters.revision, note)
         self.check(local, note)
 
     def inspect(self, note: Callable[[str], None]) -> None:
-        local = models.look(self.site, self.parameters, note)
+        local = models.look(self.environment, self.parameters, note)
         if local is not None:
             models.require_kind(local, self.parameters.model, self.kind, self.name)
             self.chosen(local)
@@ -89,7 +89,7 @@ class PairReranker(base.Reranker):
 
     def local(self) -> models.Local:
         """The model on this machine; raises QuatiPoolError where it is not here, or of another kind."""
-        local = models.locate(self.site, self.parameters.model, self.parameters.revision)
+        local = models.locate(self.environment, self.parameters.model, self.parameters.revision)
         models.require_kind(local, self.parameters.model, self.kind, self.name)
         return local
 
@@ -126,7 +126,7 @@ class PairReranker(base.Reranker):
 
         # "version" is what the first caches call it: scores cost hours, and keep their key.
         key = {"version": self.revision, **self.search_key(), "pairs": pairs_digest(queries, run)}
-        scored = context.grow(corpus, self.name, key, fill, unit="pairs")
+        scored = context.resumable_folder(corpus, self.name, key, fill, unit="pairs")
         return np.array(Shards(scored).array("score"), dtype=np.float32)
 
     def estimate(self, work: planning.Work) -> planning.Estimate:

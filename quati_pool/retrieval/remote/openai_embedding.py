@@ -119,7 +119,7 @@ class OpenaiEmbedding(base.Retriever):
         self._endpoint.address()
 
     def index_key(self) -> dict[str, Any] | None:
-        key = vector_search.index_key(self.parameters, self.site.seed)
+        key = vector_search.index_key(self.parameters, self.environment.seed)
         return None if key is None else {**self._passage_key(), **key}
 
     def search_key(self) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class OpenaiEmbedding(base.Retriever):
 
     def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
         vectors = self._passages(corpus, context)
-        vector_search.build_index(vectors, folder, self.parameters, self.site.seed, context.progress)
+        vector_search.build_index(vectors, folder, self.parameters, self.environment.seed, context.progress)
 
     def search(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: base.Context
@@ -165,7 +165,7 @@ class OpenaiEmbedding(base.Retriever):
 
     def _price(self) -> Price | None:
         own = self.parameters.prices
-        return price_of(self.parameters.model, self.site.folder / own if own else None)
+        return price_of(self.parameters.model, self.environment.folder / own if own else None)
 
     def _way(self, prefix: str, precision: vector_search.Precision) -> Way:
         parameters = self.parameters
@@ -193,12 +193,12 @@ class OpenaiEmbedding(base.Retriever):
             filling = Filling(folder, passages_of(corpus), way, context, self._price())
             # The same vectors as the server gave them, where they are here, are not paid for again.
             raw = {**key, "normalize": False, "precision": "fp32"}
-            given = context.grown(corpus, _NAME, raw) if key != raw else None
+            given = context.finished_folder(corpus, _NAME, raw) if key != raw else None
             if given is not None:
                 filling.take(vector_search.Vectors(Shards(given)))
             return filling.fill(lambda: self._client(context.note))
 
-        return vector_search.Vectors(Shards(context.grow(corpus, _NAME, key, fill, paid=True)))
+        return vector_search.Vectors(Shards(context.resumable_folder(corpus, _NAME, key, fill, paid=True)))
 
     def _queries(self, corpus: CorpusStore, queries: Sequence[Query], context: base.Context) -> npt.NDArray[np.float32]:
         prefix = self.parameters.query_prefix
@@ -210,7 +210,7 @@ class OpenaiEmbedding(base.Retriever):
             filling = Filling(folder, given, self._way(prefix, "fp32"), context, self._price())
             return filling.fill(lambda: self._client(context.note))
 
-        folder = context.grow(corpus, f"{_NAME}-queries", key, fill, unit="queries", paid=True)
+        folder = context.resumable_folder(corpus, f"{_NAME}-queries", key, fill, unit="queries", paid=True)
         vectors = vector_search.Vectors(Shards(folder))
         return vectors.rows(slice(None))
 

@@ -13,7 +13,7 @@ from quati_pool.commands.annotate import questions
 from quati_pool.commands.annotate.question_rules import Draft
 from quati_pool.commands.annotate.session import Desk
 from quati_pool.files.artifacts import file_digest
-from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import open_corpus
@@ -28,8 +28,8 @@ def workspace(folder: Path, *, read: bool = True, **changes: Any) -> Path:
     path = small_collection.make_collection(folder, **changes)
     if read:
         config = load_config(path)
-        maker = Maker(Workspace(config.folder), {"config": file_digest(path)}, Listener())
-        open_corpus(config, "corpus", maker, force=False)
+        builder = ArtifactBuilder(Workspace(config.folder), {"config": file_digest(path)}, Listener())
+        open_corpus(config, "corpus", builder, force=False)
     return path
 
 

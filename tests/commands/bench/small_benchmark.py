@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from quati_pool.qa_benchmarks.asking import Asked, Form
-from quati_pool.qa_benchmarks.base import AnswerTask, Benchmark, Case, Collection, Exam, RetrievalTask, Row, Topic
+from quati_pool.qa_benchmarks.base import (
+    AnswerTask,
+    AnswerTaskRun,
+    Benchmark,
+    Case,
+    Collection,
+    RetrievalTask,
+    Row,
+    Topic,
+)
 
 CAPITALS = {"fr": ("France", "Paris"), "pe": ("Peru", "Lima"), "jp": ("Japan", "Tokyo"), "gh": ("Ghana", "Accra")}
 CASES = [
@@ -18,7 +27,7 @@ CASES = [
 ]
 
 
-class CapitalsExam(Exam):
+class CapitalsExam(AnswerTaskRun):
     def __init__(self, case: Case) -> None:
         self.case = case
         self.ids: Sequence[str] = list(CAPITALS)
@@ -55,7 +64,7 @@ class Capitals(AnswerTask):
     def files(self, data: Path, case: Case) -> list[Path]:
         return [path for path in [data / f"{case.split}.txt"] if path.exists()]
 
-    def exam(self, data: Path, case: Case, seed: int) -> Exam:
+    def exam(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
         return CapitalsExam(case)
 
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quati_pool.qa_benchmarks.asking import Asked, Form, listed, load_answer_prompt
-from quati_pool.qa_benchmarks.base import Case, Exam, Row
+from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Row
 
 LABELS = ("A", "B", "C")
 
 
-class Choices(Exam):
+class Choices(AnswerTaskRun):
     """Questions of three options, by id the text of each."""
 
     def __init__(self, questions: Mapping[str, str], case: Case = Case("test", "en")) -> None:  # noqa: B008

@@ -24,7 +24,7 @@ from quati_pool.commands.bench.journal import Journal, opened
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.llm.faults import FatalError, ServerDown
 from quati_pool.project.events import Listener
-from quati_pool.qa_benchmarks.base import Case, Exam
+from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case
 from tests.commands.bench.small_exam import LABELS, Choices, Sets, many
 from tests.llm.server import PROBE, ServerProcess, answer_of
 
@@ -86,7 +86,7 @@ def answerer(tmp_path: Path) -> Answerer:
     return chosen_answerer(pool(tmp_path), "fake")
 
 
-def run(exam: Exam, answerer: Answerer, folder: Path, **options: Any) -> Answers:
+def run(exam: AnswerTaskRun, answerer: Answerer, folder: Path, **options: Any) -> Answers:
     made = ask(exam, answerer, folder / "answers" / "fake.jsonl", options.pop("listener", Listener()), **options)
     if made.error is not None:
         raise made.error

@@ -16,7 +16,7 @@ from quati_pool.commands.bench.collections import Source, write_workspace
 from quati_pool.commands.bench.retrieval import Retrieved, retrieve
 from quati_pool.commands.bench.systems_file import SystemsFile
 from quati_pool.errors import ConfigError
-from quati_pool.qa_benchmarks.base import Case, Collection, Exam, ReadingTask, Topic
+from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Collection, ReadingTask, Topic
 from tests.commands.bench.small_benchmark import Small
 from tests.commands.small_collection import QUERIES, Heard, passages, read_trec, sketch
 
@@ -63,7 +63,7 @@ class Found(ReadingTask):
         queries = [Topic(query_id, query, CLUSTERS.get(query_id, "")) for query_id, query in QUERIES.items()]
         return Collection(list(TEXTS.items()), queries, [*qrels, ("q1", "gone", 1)], "en", UNITS)
 
-    def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> Exam:
+    def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> AnswerTaskRun:
         raise AssertionError("retrieving asks nobody")
 
 

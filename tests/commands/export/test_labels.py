@@ -93,8 +93,8 @@ def test_qrels_of_a_person_are_refused_while_a_pair_is_put_off_taken_back_or_not
     assert "2 never asked" in message
     assert "unsure" not in message
     made = export_qrels(config, "ana", tmp_path / "ana.qrels", allow_missing=True)
-    assert made.standing.pending == 4
-    assert len(made.standing.lacking) == 4
+    assert made.coverage.pending == 4
+    assert len(made.coverage.lacking) == 4
     assert read_qrels(tmp_path / "ana.qrels").relevance.tolist() == [3]
 
 
@@ -106,7 +106,7 @@ def test_what_cannot_be_judged_is_final_and_no_grade(tmp_path: Path) -> None:
         submit(desk, mine, item(desk, mine), answer(1, 0))
         submit(desk, mine, item(desk, mine), answer(2, None, status="unsure", reason="broken_text"))
     made = export_qrels(config, "ana", tmp_path / "ana.qrels")
-    assert made.standing.pending == 0
+    assert made.coverage.pending == 0
     assert read_qrels(tmp_path / "ana.qrels").relevance.tolist() == [0]
 
 

@@ -72,7 +72,7 @@ def asked(server: ServerProcess) -> Counter[str]:
 def test_every_pair_gets_the_grade_that_the_server_gave(server: ServerProcess, tmp_path: Path) -> None:
     config = workspace(tmp_path, many(5, 20), JUDGES)
     report = run(config)
-    assert report.pending.standing.states == {State.ok: 100}
+    assert report.pending.coverage.states == {State.ok: 100}
     assert as_data(report)["states"] == {"ok": 100}
     written = export_qrels(config, "fake")
     lines = []
@@ -90,7 +90,7 @@ def test_a_second_run_asks_nothing_and_needs_no_server(
     run(config)
     monkeypatch.delenv("OPENAI_API_KEY")
     again = run(config)
-    assert (again.pending.asked, again.pending.standing.states) == (0, {State.ok: 10})
+    assert (again.pending.asked, again.pending.coverage.states) == (0, {State.ok: 10})
     assert sum(asked(server).values()) == 10
 
 
@@ -116,7 +116,7 @@ def test_a_judge_under_another_name_shares_all(server: ServerProcess, tmp_path: 
     run(config, "fake")
     report = run(config, "twin")
     assert (report.pending.asked, report.pending.shared) == (0, 6)
-    assert report.pending.standing.states == {State.ok: 6}
+    assert report.pending.coverage.states == {State.ok: 6}
 
 
 def test_a_changed_text_is_asked_anew_and_its_old_grade_is_history(server: ServerProcess, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_the_same_passage_twice_under_a_query_is_asked_once(server: ServerProces
     # Under q2 the passage answers another query: asked again.
     assert asked(server) == {"twin": 2}
     assert (report.pending.asked, report.pending.shared) == (2, 1)
-    assert report.pending.standing.states == {State.ok: 3}
+    assert report.pending.coverage.states == {State.ok: 3}
     marked = rows(tmp_path, "SELECT doc_id, shared_from IS NOT NULL FROM labels WHERE query_id = 'q1' ORDER BY seq")
     assert marked == [("d1", 0), ("d2", 1)]
 
@@ -164,7 +164,7 @@ def test_every_way_of_answering_has_its_state_and_only_ok_a_grade(server: Server
     assert found == {way: state.value for way, state in states.items()}
     graded = dict(rows(tmp_path, "SELECT doc_id, relevance FROM labels WHERE relevance IS NOT NULL"))
     assert graded == {way: grade_of(way) for way, state in states.items() if state is State.ok}
-    assert report.pending.standing.states == Counter(states.values())
+    assert report.pending.coverage.states == Counter(states.values())
     # An unreadable answer is asked for twice more; a refusal or a refused request is not.
     again = {State.unparsed, State.off_scale, State.truncated}
     assert asked(server) == {way: 3 if state in again else 1 for way, state in states.items()}
@@ -205,14 +205,14 @@ def test_a_strange_answer_is_one_attempt_and_never_a_wrong_grade(server: ServerP
     server.clear()
     again = run(config, reask=0)
     assert asked(server) == {way: 1 for way, state in STRANGE.items() if state is not State.ok}
-    assert again.pending.standing.states == report.pending.standing.states
+    assert again.pending.coverage.states == report.pending.coverage.states
 
 
 def test_an_answer_in_doubt_as_a_whole_is_a_failed_call(server: ServerProcess, tmp_path: Path) -> None:
     ways = ["error_beside", "error_in_choices", "odd_content", "odd_message", "odd_choices", "deep"]
     pairs = [pair("q1", way, f"[[serve: {way}, well]] [pair {way}]") for way in ways]
     config = workspace(tmp_path, pairs, JUDGES)
-    assert run(config).pending.standing.states == {State.ok: len(ways)}
+    assert run(config).pending.coverage.states == {State.ok: len(ways)}
     assert asked(server) == dict.fromkeys(ways, 2)
     graded = dict(rows(tmp_path, "SELECT doc_id, relevance FROM labels"))
     assert graded == {way: grade_of(way) for way in ways}
@@ -256,9 +256,9 @@ def test_a_bad_answer_is_asked_again_with_its_cause(server: ServerProcess, tmp_p
 
 def test_what_failed_is_asked_again_by_the_next_run(server: ServerProcess, tmp_path: Path) -> None:
     config = workspace(tmp_path, [pair("q1", "d1", "[[serve: empty, empty, well]] [pair late]")], JUDGES)
-    assert run(config, reask=0).pending.standing.states == {State.unparsed: 1}
-    assert run(config, reask=0).pending.standing.states == {State.unparsed: 1}
-    assert run(config, reask=0).pending.standing.states == {State.ok: 1}
+    assert run(config, reask=0).pending.coverage.states == {State.unparsed: 1}
+    assert run(config, reask=0).pending.coverage.states == {State.unparsed: 1}
+    assert run(config, reask=0).pending.coverage.states == {State.ok: 1}
     assert run(config, reask=0).pending.asked == 0
 
 
@@ -267,7 +267,7 @@ def test_what_can_pass_is_tried_again_and_costs_no_grade(server: ServerProcess, 
     pairs = [pair("q1", way.split()[0], f"[[serve: {way}, well]] [pair {way.split()[0]}]") for way in ways]
     config = workspace(tmp_path, pairs, JUDGES)
     report = run(config)
-    assert report.pending.standing.states == {State.ok: len(ways)}
+    assert report.pending.coverage.states == {State.ok: len(ways)}
     assert set(asked(server).values()) == {2}
     assert report.calls is not None
     assert report.calls.retries == len(ways)
@@ -303,7 +303,7 @@ def test_money_that_runs_out_keeps_what_was_graded(server: ServerProcess, tmp_pa
     kept = rows(tmp_path, "SELECT count(*) FROM labels WHERE status = 'ok'")[0][0]
     assert kept == report.pending.asked > 0
     assert rows(tmp_path, "SELECT count(*) FROM labels") == [(kept,)]
-    assert report.pending.standing.unasked == 41 - kept
+    assert report.pending.coverage.unasked == 41 - kept
 
 
 def test_answers_that_came_before_the_end_are_kept(server: ServerProcess, tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ def test_answers_that_came_before_the_end_are_kept(server: ServerProcess, tmp_pa
         "ORDER BY doc_id",
     )
     assert kept == [("d1", 1, "ok", "ok"), ("d2", 1, "unparsed", "unparsed")]
-    assert report.pending.standing.pairs == 2
+    assert report.pending.coverage.pairs == 2
 
 
 def test_a_server_that_dies_on_the_way_ends_the_run_after_a_while(
@@ -384,9 +384,9 @@ def test_samples_are_kept_one_by_one_and_joined_as_declared(server: ServerProces
         found = {tuple(line.split()[::2]): int(line.split()[3]) for line in path.read_text().splitlines()}
         assert found == {names: join(grades) for names, grades in by_pair.items()}
     spread = [max(grades) - min(grades) for grades in by_pair.values()]
-    standing = labels(config, ["mean"]).standings["mean"]
-    assert standing.mean_range == pytest.approx(sum(spread) / len(spread))
-    assert standing.unanimous == pytest.approx(spread.count(0) / len(spread))
+    coverage = labels(config, ["mean"]).coverages["mean"]
+    assert coverage.mean_range == pytest.approx(sum(spread) / len(spread))
+    assert coverage.unanimous == pytest.approx(spread.count(0) / len(spread))
 
 
 def test_samples_may_come_from_one_call(server: ServerProcess, tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_samples_may_come_from_one_call(server: ServerProcess, tmp_path: Path) -
 def test_a_pair_with_a_failed_sample_has_no_grade(server: ServerProcess, tmp_path: Path) -> None:
     judges = {"two": {"model": "fake-1", "prompt": "quati-pt", "samples": 2, "temperature": 1.0}}
     config = workspace(tmp_path, [pair("q1", "d1", "[[serve: well, refusal]] [pair half]"), pair("q1", "d2")], judges)
-    assert run(config).pending.standing.states == {State.refused: 1, State.ok: 1}
+    assert run(config).pending.coverage.states == {State.refused: 1, State.ok: 1}
     with pytest.raises(QuatiPoolError, match=r"1 of 2 pairs .*1 refused"):
         export_qrels(config, "two")
     # Only the sample that failed is asked again.
@@ -431,7 +431,7 @@ def test_a_consensus_is_computed_from_its_members_when_it_is_read(server: Server
     }
     # Grades of the three on d1: 0 0 3, d2: 1 2 2, d3: 3 1 2, on which no two agree.
     assert found == {"majority": [0, 2], "median": [0, 2, 2], "mean": [1, 2, 2]}
-    assert labels(config, ["majority"]).standings["majority"].states == {State.ok: 2, State.unsure: 1}
+    assert labels(config, ["majority"]).coverages["majority"].states == {State.ok: 2, State.unsure: 1}
     with pytest.raises(ConfigError, match="run these judges instead"):
         run(config, "majority")
 
@@ -458,7 +458,7 @@ def test_a_long_passage_is_cut_and_its_label_says_so(server: ServerProcess, tmp_
     extras = dict(rows(tmp_path, "SELECT doc_id, extra FROM labels"))
     assert json.loads(extras["d1"]) == {"shown_characters": 175}
     # Such a label counts, and says so; it is asked for again only where the passage would be cut elsewhere.
-    exported = export_qrels(config, "fake").standing
+    exported = export_qrels(config, "fake").coverage
     assert (exported.states, exported.cut) == ({State.ok: 2}, 1)
     assert run(config, max_passage_tokens=50).pending.asked == 0
     assert run(config).pending.asked == 1
@@ -472,32 +472,32 @@ def test_a_passage_without_text_is_not_asked_about(server: ServerProcess, tmp_pa
     assert (planned.no_text, planned.to_ask) == (3, 1)
     for _ in range(2):
         report = run(config)
-        assert report.pending.standing.states == {State.no_text: 3, State.ok: 1}
-        assert (report.pending.left, report.pending.standing.pending, report.ended) == (0, 0, None)
+        assert report.pending.coverage.states == {State.no_text: 3, State.ok: 1}
+        assert (report.pending.left, report.pending.coverage.pending, report.ended) == (0, 0, None)
     assert rows(tmp_path, "SELECT doc_id, status, relevance FROM labels WHERE status <> 'ok'") == [
         ("d1", "no_text", None), ("d2", "no_text", None), ("d1", "no_text", None),
     ]  # fmt: skip
     assert sum(asked(server).values()) == (judges is JUDGES)
     # Once there is a text, it is asked about.
     repool(tmp_path, [pair("q1", "d1"), *pairs[1:]])
-    assert run(config).pending.standing.states == {State.no_text: 2, State.ok: 2}
+    assert run(config).pending.coverage.states == {State.no_text: 2, State.ok: 2}
 
 
 def test_a_label_file_grades_passages_without_text_too(tmp_path: Path) -> None:
     (tmp_path / "grades.qrels").write_text("q1 0 d1 2\n")
     judges = {"people": {"judge": "replay", "path": "grades.qrels"}}
     config = workspace(tmp_path, [pair("q1", "d1", "")], judges)
-    assert run(config).pending.standing.states == {State.ok: 1}
+    assert run(config).pending.coverage.states == {State.ok: 1}
 
 
 def test_a_limit_ends_the_run_and_the_next_goes_on(server: ServerProcess, tmp_path: Path) -> None:
     config = workspace(tmp_path, many(3, 300), JUDGES)
     report = run(config, limit=7)
     assert report.pending.left == 893
-    assert (report.ended, report.pending.asked, report.pending.standing.unasked) == ("limit", 7, 893)
-    assert report.pending.standing.pairs == 900
+    assert (report.ended, report.pending.asked, report.pending.coverage.unasked) == ("limit", 7, 893)
+    assert report.pending.coverage.pairs == 900
     assert sum(asked(server).values()) == 7
-    assert run(config, limit=5).pending.standing.states == {State.ok: 12}
+    assert run(config, limit=5).pending.coverage.states == {State.ok: 12}
     assert run(config, limit=888).ended is None
 
 
@@ -523,7 +523,7 @@ def test_a_server_that_asks_for_a_long_wait_is_waited_for_in_public(server: Serv
 def test_a_server_that_asks_for_more_than_max_wait_fails_that_call_alone(server: ServerProcess, tmp_path: Path) -> None:
     server.script(id_pattern=ID_PATTERN, queue=["429 3600"])
     report = run(workspace(tmp_path, many(1, 30), {"fake": {**JUDGES["fake"], "max_wait": 0.1}}))
-    assert report.pending.standing.states == {State.ok: 29, State.failed: 1}
+    assert report.pending.coverage.states == {State.ok: 29, State.failed: 1}
     assert report.example is not None
     assert report.example.problem == "Rate limit reached. (asks to wait 3600 s, beyond max_wait: 0.1)"
 
@@ -626,7 +626,7 @@ def test_the_narrative_is_part_of_what_was_shown(server: ServerProcess, tmp_path
         queries.write_text(json.dumps(query) + "\n", encoding="utf-8")
         run(config)
         assert sum(asked(server).values()) == calls
-        assert export_qrels(config, "own").standing.states == {State.ok: 1}
+        assert export_qrels(config, "own").coverage.states == {State.ok: 1}
 
 
 def test_a_pool_that_is_not_there_or_not_whole_is_refused(tmp_path: Path) -> None:
@@ -644,8 +644,8 @@ def test_another_pool_may_be_judged(tmp_path: Path) -> None:
     config = workspace(tmp_path, [pair("q1", "d1")], {"lexical": {"judge": "lexical"}})
     other = tmp_path / "other.jsonl"
     other.write_text("".join(json.dumps(pair("q7", f"d{i}")) + "\n" for i in range(3)), encoding="utf-8")
-    assert run(config, pool=other).pending.standing.states == {State.ok: 3}
-    assert export_qrels(config, "lexical", tmp_path / "o.qrels", pool=other).standing.pairs == 3
+    assert run(config, pool=other).pending.coverage.states == {State.ok: 3}
+    assert export_qrels(config, "lexical", tmp_path / "o.qrels", pool=other).coverage.pairs == 3
     with pytest.raises(QuatiPoolError, match="1 never asked"):
         export_qrels(config, "lexical")
 
@@ -655,16 +655,16 @@ def test_a_failure_never_replaces_a_grade_of_an_earlier_cut(server: ServerProces
     text = "[[serve: well, refusal]] [pair twice] " + "palavra " * 100
     config = workspace(tmp_path, [pair("q1", "d1", text)], JUDGES)
     run(config)
-    assert run(config, max_passage_tokens=60).pending.standing.states == {State.refused: 1}
+    assert run(config, max_passage_tokens=60).pending.coverage.states == {State.refused: 1}
     exported = export_qrels(config, "fake")
-    assert exported.standing.grades == {grade_of("twice"): 1}
+    assert exported.coverage.grades == {grade_of("twice"): 1}
 
 
 def test_replay_grades_by_id_and_shares_nothing(tmp_path: Path) -> None:
     (tmp_path / "gold.qrels").write_text("q1 0 dA 3\nq1 0 dB 1\n", encoding="utf-8")
     pairs = [pair("q1", name, "the same words") for name in ("dA", "dB", "dC")]
     config = workspace(tmp_path, pairs, {"gold": {"judge": "replay", "path": "gold.qrels"}})
-    assert run(config).pending.standing.states == {State.ok: 2, State.failed: 1}
+    assert run(config).pending.coverage.states == {State.ok: 2, State.failed: 1}
     path = export_qrels(config, "gold", allow_missing=True).path
     assert path.read_text(encoding="utf-8") == "q1 0 dA 3\nq1 0 dB 1\n"
     assert run(config).pending.asked == 1
@@ -678,7 +678,7 @@ def test_a_judge_that_left_pool_yaml_is_read_only_where_its_samples_are_plain(
     run(config, "three")
     run(config, "fake")
     config = workspace(tmp_path, many(1, 4), {"lexical": {"judge": "lexical"}})
-    assert export_qrels(config, "fake").standing.states == {State.ok: 4}
+    assert export_qrels(config, "fake").coverage.states == {State.ok: 4}
     with pytest.raises(ConfigError, match="three has several samples a pair, and nothing says how they become one"):
         export_qrels(config, "three")
 
@@ -699,7 +699,7 @@ def test_a_narrative_that_came_later_makes_earlier_grades_history(server: Server
         export_qrels(config, "own")
     assert plan(config, "own", Listener()).to_ask == 1
     # The other judge does not see narratives: its grade stands.
-    assert export_qrels(config, "fake").standing.states == {State.ok: 1}
+    assert export_qrels(config, "fake").coverage.states == {State.ok: 1}
     assert plan(config, "fake", Listener()).to_ask == 0
 
 
@@ -788,7 +788,7 @@ def test_a_plug_ins_grade_is_checked_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grade: Any, state: State
 ) -> None:
     config = plugged(tmp_path, monkeypatch, lambda pairs: [Verdict(State.ok, grade) for _ in pairs])
-    assert run(config).pending.standing.states == {state: 1}
+    assert run(config).pending.coverage.states == {state: 1}
     assert rows(tmp_path, "SELECT relevance FROM labels") == [(None,)]
 
 
@@ -816,7 +816,7 @@ def test_a_judge_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
     config = workspace(tmp_path, [pair("q1", "d1")], judges)
     run(config, "lexical")
     report = labels(config)
-    assert report.standings["lexical"].states == {State.ok: 1}
+    assert report.coverages["lexical"].states == {State.ok: 1}
     assert "gone.yaml: there is no such file" in report.problems["gone"]
     with pytest.raises(InputError, match=r"gone\.yaml"):
         labels(config, ["gone"])
@@ -856,5 +856,5 @@ def test_judging_works_from_a_thread_that_has_a_running_loop(server: ServerProce
     async def cell() -> JudgeReport:
         return run(config)
 
-    assert asyncio.run(cell()).pending.standing.states == {State.ok: 3}
+    assert asyncio.run(cell()).pending.coverage.states == {State.ok: 3}
     assert os.environ["OPENAI_API_KEY"] == KEY

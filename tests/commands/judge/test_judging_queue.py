@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quati_pool.commands.judge.judging_queue import Pending
-from quati_pool.labels.coverage import Standing
+from quati_pool.commands.judge.judging_queue import JudgingQueue
+from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.labelers import Grading, judge_version
 from quati_pool.project.config import JudgeConfig, load_config
 from quati_pool.records import FAILURES, State
@@ -47,10 +47,10 @@ def as_label(version: str, told: tuple[int, int, State, int, bool]) -> Label:
     )
 
 
-def counts(standing: Standing) -> tuple[object, ...]:
-    lacking = sorted((graded.query_id, graded.doc_id, graded.status or "") for graded in standing.lacking)
-    spread = (standing.unanimous, standing.mean_range)
-    return standing.pairs, standing.states, standing.grades, standing.unasked, standing.pending, spread, lacking
+def counts(coverage: LabelCoverage) -> tuple[object, ...]:
+    lacking = sorted((graded.query_id, graded.doc_id, graded.status or "") for graded in coverage.lacking)
+    spread = (coverage.unanimous, coverage.mean_range)
+    return coverage.pairs, coverage.states, coverage.grades, coverage.unasked, coverage.pending, spread, lacking
 
 
 @cache
@@ -80,7 +80,7 @@ def test_passing_over_finished_pairs_changes_no_count(
             store.register(version, "judge", {})
             store.append([Entry(label=as_label(version, told)) for told in history])
 
-            slow = Standing()
+            slow = LabelCoverage()
             lacking = set()
             for chunk in grading.pairs():
                 for graded in grading.labeler("fake").graded(chunk):
@@ -88,17 +88,17 @@ def test_passing_over_finished_pairs_changes_no_count(
                     if graded.status is not State.ok:
                         lacking.add((graded.query_id, graded.doc_id))
 
-            def pending() -> Pending:
-                return Pending(grading, "fake", made, version, samples, "median", lambda line: None, dry=True)
+            def pending() -> JudgingQueue:
+                return JudgingQueue(grading, "fake", made, version, samples, "median", lambda line: None, dry=True)
 
             passed_over = pending()
             passed_over.close()
-            assert counts(passed_over.standing) == counts(slow)
+            assert counts(passed_over.coverage) == counts(slow)
 
             asked = pending()
             tasks = [task for chunk in asked.tasks() for task in chunk]
             assert {(task.pair.query_id, task.pair.doc_id) for task in tasks} == lacking
-            assert counts(asked.standing) == counts(slow)
+            assert counts(asked.coverage) == counts(slow)
             for task in tasks:
                 finished = {
                     sample
@@ -114,7 +114,7 @@ def test_passing_over_finished_pairs_changes_no_count(
             for _ in zip(range(kept), halfway.tasks(), strict=False):
                 pass
             halfway.close()
-            assert counts(halfway.standing) == counts(slow)
+            assert counts(halfway.coverage) == counts(slow)
 
 
 def resolved(history: list[tuple[int, int, State, int, bool]]) -> list[tuple[int, int, State, int, bool]]:

@@ -115,14 +115,14 @@ def test_every_pair_comes_back_in_its_place_with_its_own_keys(server: ServerProc
     assert [bool(line["rationale"]) for line in found] == [True, False, True, True, False]
     assert set(found[0]) - set(rows[0]) == {"relevance", "status", "rationale", "judge", "judge_version"}
     assert found[1]["details"]["problem"]
-    assert (report.written, report.pending.standing.states[State.ok]) == (GIVEN.output, 3)
+    assert (report.written, report.pending.coverage.states[State.ok]) == (GIVEN.output, 3)
     assert {path.name for path in Path().iterdir()} == {
         "pairs.jsonl", "graded.jsonl", "graded.jsonl.meta.json", "graded.jsonl.labels.db",
     }  # fmt: skip
     meta = json.loads(Path("graded.jsonl.meta.json").read_text(encoding="utf-8"))
     assert meta["counts"] == {"pairs": 5, "ok": 3, "refused": 1, "no_text": 1}
     server.clear()
-    assert run().pending.standing.states == report.pending.standing.states
+    assert run().pending.coverage.states == report.pending.coverage.states
     assert asked(server) == {"q1/d1": 1}
 
 
@@ -147,7 +147,7 @@ def test_ids_that_are_missing_are_those_of_the_texts(server: ServerProcess) -> N
     assert ids[texts[0]][1] == ids[texts[1]][1] != ids[texts[2]][1]
     write([*reversed(rows), {"query": "quatro", "text": "d [pair d]"}])
     report = run()
-    assert (report.pending.asked, report.pending.standing.states) == (1, {State.ok: 5})
+    assert (report.pending.asked, report.pending.coverage.states) == (1, {State.ok: 5})
     assert (
         ids.items() <= {(line["query"], line["text"]): (line["query_id"], line["doc_id"]) for line in graded()}.items()
     )

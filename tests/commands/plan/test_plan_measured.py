@@ -11,7 +11,7 @@ import pytest
 from quati_pool.commands.build import build
 from quati_pool.commands.plan.plan import Plan, PlannedSystem, plan
 from quati_pool.files.artifacts import sidecar
-from quati_pool.project.artifact_builder import Maker
+from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.tables.plan import as_data, tables
@@ -193,7 +193,7 @@ def _tiny(folder: Path, passages: int = 40) -> Path:
 def test_a_sidecar_says_how_long_its_artefact_took_without_those_it_is_made_from(tmp_path: Path) -> None:
     import time
 
-    maker = Maker(Workspace(tmp_path), {"collection": "x"}, Listener())
+    builder = ArtifactBuilder(Workspace(tmp_path), {"collection": "x"}, Listener())
     inner, outer = tmp_path / "inner", tmp_path / "outer"
 
     def within(path: Path) -> dict[str, int]:
@@ -202,11 +202,11 @@ def test_a_sidecar_says_how_long_its_artefact_took_without_those_it_is_made_from
         return {}
 
     def around(path: Path) -> dict[str, int]:
-        maker.ensure("inner", inner, {"a": 1}, within)
+        builder.ensure("inner", inner, {"a": 1}, within)
         path.write_text("2")
         return {}
 
-    maker.ensure("outer", outer, {"b": 1}, around)
+    builder.ensure("outer", outer, {"b": 1}, around)
     told = {path.name: json.loads(sidecar(path).read_text()) for path in (inner, outer)}
     assert told["inner"]["seconds"] >= 0.4
     assert 0 <= told["outer"]["seconds"] < told["inner"]["seconds"]
@@ -214,10 +214,10 @@ def test_a_sidecar_says_how_long_its_artefact_took_without_those_it_is_made_from
 
 
 def test_work_that_was_gone_on_with_tells_no_time(tmp_path: Path) -> None:
-    maker = Maker(Workspace(tmp_path), {}, Listener())
+    builder = ArtifactBuilder(Workspace(tmp_path), {}, Listener())
     (tmp_path / "half").mkdir()
-    maker.ensure("half", tmp_path / "half", {"a": 1}, lambda path: {}, growing=True)
-    maker.ensure("whole", tmp_path / "whole", {"a": 1}, lambda path: {}, growing=True)
+    builder.ensure("half", tmp_path / "half", {"a": 1}, lambda path: {}, growing=True)
+    builder.ensure("whole", tmp_path / "whole", {"a": 1}, lambda path: {}, growing=True)
     assert "seconds" not in json.loads(sidecar(tmp_path / "half").read_text())
     assert "seconds" in json.loads(sidecar(tmp_path / "whole").read_text())
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.preparation.deduplication.components import Components, stars
+from quati_pool.preparation.deduplication.components import Components, component_edges
 
 ROWS = 30
 LINKS = st.lists(st.tuples(st.integers(0, ROWS - 1), st.integers(0, ROWS - 1)), max_size=40)
@@ -29,8 +29,8 @@ def test_components_do_not_depend_on_how_the_links_come(files: list[list[tuple[i
     one_way, other_way = Components(ROWS), Components(ROWS)
     for file in files:
         one_way.join(as_pairs(file))
-        other_way.join(stars(as_pairs(file[::-1]))[:, ::-1])
+        other_way.join(component_edges(as_pairs(file[::-1]))[:, ::-1])
     expected = by_spreading(links)
-    assert list(map(tuple, one_way.stars().tolist())) == expected
-    assert list(map(tuple, other_way.stars().tolist())) == expected
-    assert list(map(tuple, stars(as_pairs(links)).tolist())) == expected
+    assert list(map(tuple, one_way.component_edges().tolist())) == expected
+    assert list(map(tuple, other_way.component_edges().tolist())) == expected
+    assert list(map(tuple, component_edges(as_pairs(links)).tolist())) == expected

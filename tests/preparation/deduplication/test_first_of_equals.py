@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quati_pool.preparation.base import Bench, Keys
+from quati_pool.preparation.base import Keys, TaskPool
 from quati_pool.preparation.deduplication import first_of_equals
 from quati_pool.preparation.deduplication.first_of_equals import Equals, equal_rows, located
 from tests.preparation.comparing import in_process, stored
@@ -51,7 +51,7 @@ def test_what_a_dictionary_finds_is_found_in_any_parts_and_shards(
     pairs, cuts = case
     with tempfile.TemporaryDirectory() as name, patch.object(first_of_equals, "PART_ROWS", part_rows):
         shards, rows = stored(Path(name), columns(pairs), cuts)
-        found = equal_rows(shards, rows, Bench(Path(name) / "bench", in_process))
+        found = equal_rows(shards, rows, TaskPool(Path(name) / "bench", in_process))
     assert counted(found, rows) == by_dictionary(pairs)
 
 
@@ -63,7 +63,7 @@ def test_rows_are_equal_only_where_all_the_columns_asked_for_are(tmp_path: Path)
         "beside": np.arange(4),
     }
     shards, rows = stored(tmp_path, keys)
-    bench = Bench(tmp_path / "bench", in_process)
+    bench = TaskPool(tmp_path / "bench", in_process)
     assert counted(equal_rows(shards, rows, bench, ("a", "b", "c"), "three"), rows) == [(3, 0)]
     assert counted(equal_rows(shards, rows, bench, ("a", "b"), "two"), rows) == [(1, 0), (3, 0)]
     assert counted(equal_rows(shards, rows, bench, ("a",), "one"), rows) == [(1, 0), (2, 0), (3, 0)]
@@ -85,9 +85,9 @@ def test_a_killed_search_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
         return in_process(function, tasks)
 
     with pytest.raises(KeyboardInterrupt):
-        equal_rows(shards, rows, Bench(tmp_path / "bench", killed))
+        equal_rows(shards, rows, TaskPool(tmp_path / "bench", killed))
     (tmp_path / "bench" / ".equal-2-of-5.npy.half").write_bytes(b"\x93NUM")  # what a killed worker leaves
-    found = equal_rows(shards, rows, Bench(tmp_path / "bench", going_on))
+    found = equal_rows(shards, rows, TaskPool(tmp_path / "bench", going_on))
     assert counted(found, rows) == by_dictionary(pairs)
     assert len(done) == len(set(done)) == 5
 
@@ -95,7 +95,7 @@ def test_a_killed_search_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
 def test_a_full_disk_leaves_no_part_that_looks_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [(5, 5)] * 3
     shards, rows = stored(tmp_path, columns(pairs))
-    bench = Bench(tmp_path / "bench", in_process)
+    bench = TaskPool(tmp_path / "bench", in_process)
 
     def full(file: Any, array: Any, **others: Any) -> None:
         file.write(b"half")
@@ -115,7 +115,7 @@ def test_many_shards_need_few_open_files(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (len(os.listdir("/proc/self/fd")) + 20, limits[1]))
     try:
-        found = equal_rows(shards, rows, Bench(tmp_path / "bench", in_process))
+        found = equal_rows(shards, rows, TaskPool(tmp_path / "bench", in_process))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert counted(found, rows) == [(row, row - 1) for row in range(1, 120, 2)]

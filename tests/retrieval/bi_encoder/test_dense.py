@@ -19,7 +19,7 @@ from small_stores import by_query, indexed, search, store
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Ids, Query, Run
-from quati_pool.retrieval.base import Context, Site
+from quati_pool.retrieval.base import ComponentEnvironment, Context
 from quati_pool.retrieval.bi_encoder import dense as module
 from quati_pool.retrieval.bi_encoder.dense import Dense, DenseParameters, DenseReranker
 from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters, settings_of
@@ -460,10 +460,10 @@ def test_the_folder_of_a_model_is_relative_to_the_workspace(
     made: dict[str, Path], corpus: CorpusStore, tmp_path: Path
 ) -> None:
     parameters = DenseParameters(model=made["mean"].name)
-    found = search(Dense(parameters, Site(made["mean"].parent)), corpus, tmp_path, ["boats"], 3)
+    found = search(Dense(parameters, ComponentEnvironment(made["mean"].parent)), corpus, tmp_path, ["boats"], 3)
     assert found[0].keys() == {1, 6, 16}
     with pytest.raises(models.ModelMissingError):
-        Dense(parameters, Site(tmp_path)).search_key()
+        Dense(parameters, ComponentEnvironment(tmp_path)).search_key()
 
 
 def test_searching_says_nothing(

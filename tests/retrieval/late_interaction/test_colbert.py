@@ -25,7 +25,7 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval import planning
-from quati_pool.retrieval.base import Context, Site
+from quati_pool.retrieval.base import ComponentEnvironment, Context
 from quati_pool.retrieval.encoders import encoded as corpus_encoding
 from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.models import ModelError, ModelMissingError, quiet
@@ -172,7 +172,7 @@ def test_leading_dimensions_are_kept_and_scaled_back(
 def test_the_dimension_is_what_lies_on_disk(folders: dict[str, Path], corpus: CorpusStore) -> None:
     context, made = Context(), retriever(folders["plain"], dimension=5, precision="int8")
     search(made, corpus, QUERIES, context=context)
-    grown = context.grown(corpus, "colbert", made.encoding_key())
+    grown = context.finished_folder(corpus, "colbert", made.encoding_key())
     assert grown is not None
     vectors = Shards(grown).array("vectors")
     assert (vectors.dtype, vectors.shape[1]) == (np.int8, 5)
@@ -290,7 +290,7 @@ def test_an_interrupted_encoding_goes_on_after_its_last_shard(
     assert search(made, corpus, QUERIES, context=context) == expected
     assert (first, again) == ([8, 8, 8], [8, 4])
     key = made.encoding_key()
-    whole, resumed = unbroken.grown(corpus, "colbert", key), context.grown(corpus, "colbert", key)
+    whole, resumed = unbroken.finished_folder(corpus, "colbert", key), context.finished_folder(corpus, "colbert", key)
     assert whole is not None
     assert resumed is not None
     assert contents(resumed) == contents(whole)
@@ -441,7 +441,7 @@ def test_keys_hold_what_changes_the_scores_and_nothing_else(folders: dict[str, P
     plain = folders["plain"]
 
     def keys(folder: Path = plain, seed: int = 0, **chosen: Any) -> tuple[Any, Any]:
-        made = Colbert(ColbertParameters(model=str(folder), **chosen), Site(seed=seed))
+        made = Colbert(ColbertParameters(model=str(folder), **chosen), ComponentEnvironment(seed=seed))
         return made.index_key(), made.search_key()
 
     base = keys()

@@ -23,7 +23,7 @@ from tiny_models.t5 import t5
 
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Ids, Query, Run
-from quati_pool.retrieval.base import Context, Site
+from quati_pool.retrieval.base import ComponentEnvironment, Context
 from quati_pool.retrieval.encoders.models import ModelError, ModelMissingError
 from quati_pool.retrieval.pairwise.cross_encoder import CrossEncoder
 from quati_pool.retrieval.pairwise.pairs import PairParameters, QueryTooLongError
@@ -44,7 +44,9 @@ FAMILIES: list[Family] = ["bert", "roberta", "xlm-roberta"]
 
 
 def reranker(folder: Path, **parameters: Any) -> CrossEncoder:
-    return CrossEncoder(PairParameters(model=folder.name, device="cpu", **parameters), Site(folder.parent))
+    return CrossEncoder(
+        PairParameters(model=folder.name, device="cpu", **parameters), ComponentEnvironment(folder.parent)
+    )
 
 
 def all_pairs(queries: int, docs: int) -> Run:

@@ -21,7 +21,7 @@ from tiny_models.cross_encoder import cross_encoder
 from tiny_models.t5 import WORDS, t5
 
 from quati_pool.errors import ConfigError
-from quati_pool.retrieval.base import Site
+from quati_pool.retrieval.base import ComponentEnvironment
 from quati_pool.retrieval.encoders.models import ModelError
 from quati_pool.retrieval.pairwise import monot5 as module
 from quati_pool.retrieval.pairwise.monot5 import KNOWN, MonoT5, MonoT5Parameters
@@ -35,7 +35,10 @@ YES_NO = ["yes", "no"]
 
 
 def reranker(folder: Path, tokens: list[str] | None = None, **parameters: Any) -> MonoT5:
-    return MonoT5(MonoT5Parameters(model=folder.name, device="cpu", tokens=tokens, **parameters), Site(folder.parent))
+    return MonoT5(
+        MonoT5Parameters(model=folder.name, device="cpu", tokens=tokens, **parameters),
+        ComponentEnvironment(folder.parent),
+    )
 
 
 def log_softmax(

@@ -27,7 +27,7 @@ from quati_pool.llm.embeddings import surely_fitted
 from quati_pool.llm.faults import FatalError
 from quati_pool.llm.retries import Retry
 from quati_pool.records import Query
-from quati_pool.retrieval.base import Context, Site
+from quati_pool.retrieval.base import ComponentEnvironment, Context
 from quati_pool.retrieval.planning import Work
 from quati_pool.retrieval.remote.openai_embedding import OpenaiEmbedding, OpenaiEmbeddingParameters
 from quati_pool.retrieval.remote.reorder_buffer import Arrivals
@@ -56,7 +56,7 @@ class Kept(Context):
 
     place: Path = field(kw_only=True)
 
-    def grow(
+    def resumable_folder(
         self,
         corpus: CorpusStore,
         name: str,
@@ -68,13 +68,13 @@ class Kept(Context):
     ) -> Path:
         assert paid
         folder = self._at(name, key)
-        if self.grown(corpus, name, key) is None:
+        if self.finished_folder(corpus, name, key) is None:
             folder.mkdir(parents=True, exist_ok=True)
             assert fill(folder)[unit] > 0
             (folder / "finished").touch()
         return folder
 
-    def grown(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
+    def finished_folder(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
         folder = self._at(name, key)
         return folder if (folder / "finished").exists() else None
 
@@ -82,9 +82,9 @@ class Kept(Context):
         return self.place / f"{name}-{digest(dict(key))[:16]}"
 
 
-def retriever(server: EmbeddingServer, site: Site | None = None, **more: Any) -> OpenaiEmbedding:
+def retriever(server: EmbeddingServer, environment: ComponentEnvironment | None = None, **more: Any) -> OpenaiEmbedding:
     given = {"model": "text-embedding-3-small", "base_url": server.url, "batch_size": 8, **more}
-    return OpenaiEmbedding(OpenaiEmbeddingParameters(**given), site)
+    return OpenaiEmbedding(OpenaiEmbeddingParameters(**given), environment)
 
 
 def context(tmp_path: Path, notes: list[str] | None = None) -> Kept:
@@ -552,7 +552,7 @@ def test_ada_002_cannot_be_cut() -> None:
 def test_prices_that_cannot_be_read_are_told_early(server: EmbeddingServer, tmp_path: Path) -> None:
     (tmp_path / "prices.yaml").write_text("other: {models: 1}\n")
     with pytest.raises(InputError, match=r"prices\.yaml:1"):
-        retriever(server, Site(folder=tmp_path), prices="prices.yaml").fetch(print)
+        retriever(server, ComponentEnvironment(folder=tmp_path), prices="prices.yaml").fetch(print)
 
 
 # -- what it cost ---------------------------------------------------------------------------------------------
@@ -593,7 +593,7 @@ def test_a_price_of_the_users_own_goes_first(server: EmbeddingServer, tmp_path: 
     (tmp_path / "prices.yaml").write_text(own)
     corpus = store(tmp_path / "store", ["x" * 20])  # 11 tokens at this server
     notes: list[str] = []
-    component = retriever(server, Site(folder=tmp_path), model="a-model-of-ours", prices="prices.yaml")
+    component = retriever(server, ComponentEnvironment(folder=tmp_path), model="a-model-of-ours", prices="prices.yaml")
     search(component, corpus, context(tmp_path, notes))
     assert "11 tokens, $0.0110 (prices of 2026-01-02)" in notes[1]
 
