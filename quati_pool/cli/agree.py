@@ -7,23 +7,23 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.build import ConfigOption
-from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
-from quati_pool.cli.judge import PoolOption
-from quati_pool.cli.label_options import (
+from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.label_options import declared, label_files, say_left_out
+from quati_pool.cli.options import (
     ColumnOption,
+    ConfigOption,
     DrawsOption,
+    Format,
+    FormatOption,
     GradeOption,
     LabelsOption,
     NamesArgument,
     OutputOption,
     PeopleOption,
+    PoolOption,
     QueriesOption,
     ScaleOption,
     SeedOption,
-    declared,
-    label_files,
-    say_left_out,
 )
 
 RevealedOption = Annotated[

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.assessors import DatabaseOption
-from quati_pool.cli.build import ConfigOption
+from quati_pool.cli.options import ConfigOption, DatabaseOption
 
 
 def register(app: typer.Typer) -> None:

@@ -8,13 +8,9 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.build import ConfigOption
-from quati_pool.cli.console import Format, FormatOption, show
+from quati_pool.cli.console import show
+from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption
 
-DatabaseOption = Annotated[
-    str | None,
-    typer.Option("--database", metavar="URL", help="The label database; pool.yaml's, or labels.db, by default."),
-]
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person; also the name of their grades.")]
 
 assessors = typer.Typer(help="Give people access codes, list them, take codes back.", no_args_is_help=True,

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.assessors import DatabaseOption
-from quati_pool.cli.build import ConfigOption
-from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption
 
 
 def register(app: typer.Typer) -> None:

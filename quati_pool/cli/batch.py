@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.build import ConfigOption
-from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
-from quati_pool.cli.judge import NameArgument, PoolOption, say_failures
+from quati_pool.cli.console import ConsoleListener, say_failures, show
+from quati_pool.cli.options import ConfigOption, Format, FormatOption, NameArgument, PoolOption
 
 batch = typer.Typer(help="Judge through the provider's Batch API.", no_args_is_help=True, rich_markup_mode=None)
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.options import Format, FormatOption
 
 
 def register(app: typer.Typer) -> None:

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
-from quati_pool.cli.engine_options import AddressOption, EngineName, check_address
+from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.options import AddressOption, ConfigOption, EngineName, Format, FormatOption, check_address
 from quati_pool.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from quati_pool.processes.base import Engine
-
-
-ConfigOption = Annotated[Path, typer.Option("--config", "-c", help="The collection's pool.yaml.")]
 
 
 def register(app: typer.Typer) -> None:

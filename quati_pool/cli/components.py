@@ -6,7 +6,8 @@ import dataclasses
 
 import typer
 
-from quati_pool.cli.console import Format, FormatOption, show
+from quati_pool.cli.console import show
+from quati_pool.cli.options import Format, FormatOption
 
 
 def register(app: typer.Typer) -> None:

@@ -5,30 +5,20 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
-from enum import StrEnum
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from quati_pool.cli.options import Format
 from quati_pool.reporting.formats.tables import FORMATS, Table, csv_file, latex_file, to_json
 from quati_pool.reporting.reporter import Reporter
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-
-class Format(StrEnum):
-    table = "table"
-    json = "json"
-    markdown = "markdown"
-    latex = "latex"
-    csv = "csv"
-
-
-FormatOption = Annotated[
-    Format, typer.Option("--format", help="How to print the tables; json is one object on stdout.")
-]
+    from quati_pool.store.failed_answers import FailedAnswer
 
 
 def show(tables: Sequence[Table], data: Any, output_format: Format) -> None:
@@ -102,3 +92,13 @@ class ConsoleListener(Reporter):
         if self._bars is not None:
             self._bars.stop()
         self._bars, self._tasks = None, {}
+
+
+def say_failures(judge: str, summary: str | None, example: FailedAnswer | None, written: Path | None = None) -> None:
+    """Says on stderr, before the tables, how many answers are no grade, with one of them; nothing where all are."""
+    from quati_pool.labels import failures
+
+    if summary is not None:
+        typer.echo(summary, err=True)
+        if example is not None:
+            typer.echo(failures.example(judge, example, written), err=True)

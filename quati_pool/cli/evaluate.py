@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quati_pool.cli.build import ConfigOption
-from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
-from quati_pool.cli.judge import PoolOption
-from quati_pool.cli.label_options import (
+from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.label_options import declared, label_files, say_left_out
+from quati_pool.cli.options import (
+    AlphaOption,
+    Averaged,
+    BaselineOption,
     ColumnOption,
+    ConfigOption,
     DrawsOption,
+    Format,
+    FormatOption,
     GradeOption,
+    MainLabelerOption,
+    MeasuresOption,
     OutputOption,
+    PairedTest,
+    PoolOption,
     ScaleOption,
     SeedOption,
-    declared,
-    label_files,
-    say_left_out,
+    TestOption,
 )
 from quati_pool.registry import nearest
 
@@ -42,43 +48,6 @@ QrelsOption = Annotated[
         help="Qrels, or any file of labels (repeatable), named by the file where no NAME is given.",
     ),
 ]
-MeasuresOption = Annotated[
-    list[str] | None,
-    typer.Option("--measures", help='ir_measures names, such as "nDCG@10 R(rel=2)@100"; the first ranks the systems.'),
-]
-
-
-class Averaged(StrEnum):
-    judged = "judged"
-    common = "common"
-    returned = "returned"
-
-
-class PairedTest(StrEnum):
-    t = "t"
-    wilcoxon = "wilcoxon"
-    randomisation = "randomisation"
-
-
-BaselineOption = Annotated[
-    str | None, typer.Option("--baseline", metavar="SYSTEM", help="Test all others against this run.")
-]
-TestOption = Annotated[PairedTest, typer.Option("--test", help="The paired test over queries.")]
-MainLabelerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--labeler",
-        metavar="NAME",
-        help="The main labeler: its leaderboard comes first. By default people before language models before programs.",
-    ),
-]
-AveragedOption = Annotated[
-    Averaged,
-    typer.Option(
-        "--queries", help="What means go over: all judged queries, those that all runs return, or each run's own."
-    ),
-]
-AlphaOption = Annotated[float, typer.Option("--alpha", help="The level of significance.")]
 
 
 def register(app: typer.Typer) -> None:

@@ -7,10 +7,17 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.assessors import DatabaseOption
-from quati_pool.cli.build import ConfigOption
-from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
-from quati_pool.cli.label_options import ColumnOption, GradeOption, QueriesOption, label_files, unmatched_lines
+from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.label_options import label_files, unmatched_lines
+from quati_pool.cli.options import (
+    ColumnOption,
+    ConfigOption,
+    DatabaseOption,
+    Format,
+    FormatOption,
+    GradeOption,
+    QueriesOption,
+)
 
 
 def register(app: typer.Typer) -> None:

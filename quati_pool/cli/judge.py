@@ -7,35 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quati_pool.cli.build import ConfigOption
-from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.cli.console import ConsoleListener, say_failures, show
+from quati_pool.cli.options import ConfigOption, Format, FormatOption, NameArgument, PoolOption
 from quati_pool.errors import QuatiPoolError
 from quati_pool.text.pluralize import counted
 
 if TYPE_CHECKING:
     from quati_pool.commands.judge.pairs import PairsFile
-    from quati_pool.store.failed_answers import FailedAnswer
 
-PoolOption = Annotated[
-    Path | None, typer.Option("--pool", help="Another pool than the workspace's: JSON lines, plain or .gz.")
-]
 _BUDGET = (
     "Spend no more in this run, calls in flight included. An answer is reserved at max_tokens, and after 20 answers at "
     "1.5 times the longest of them: one that is longer still may exceed the budget by what it is longer."
 )
-NameArgument = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="A judge of pool.yaml; may be left out if it has one.")
-]
-
-
-def say_failures(judge: str, summary: str | None, example: FailedAnswer | None, written: Path | None = None) -> None:
-    """Says on stderr, before the tables, how many answers are no grade, with one of them; nothing where all are."""
-    from quati_pool.labels import failures
-
-    if summary is not None:
-        typer.echo(summary, err=True)
-        if example is not None:
-            typer.echo(failures.example(judge, example, written), err=True)
 
 
 def register(app: typer.Typer) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,56 +18,6 @@ if TYPE_CHECKING:
     from quati_pool.labels.sources import Gathered, LabelFiles
     from quati_pool.project.config import PoolConfig
 
-NamesArgument = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[NAME]…", help="Labelers of the workspace; all of them if no --labels is given."),
-]
-LabelsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--labels",
-        metavar="[NAME=]FILE",
-        help="A file of labels (repeatable): TREC qrels, TSV, CSV, JSONL, Quati annotations, Doccano, Label Studio; "
-        "FILE#ANNOTATOR where it holds several people's. Without a NAME the file's own, less its suffix, or ANNOTATOR.",
-    ),
-]
-PeopleOption = Annotated[
-    list[str] | None,
-    typer.Option("--person", metavar="NAME", help="A labeler that is a person, not a program (repeatable)."),
-]
-QueriesOption = Annotated[
-    Path | None,
-    typer.Option("--queries", metavar="FILE", help="query_id <tab> query: the ids of files that hold texts alone."),
-]
-ColumnOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        metavar="[NAME.]FIELD=COLUMN",
-        help="The column of a table that holds query_id, doc_id, query, text or relevance (repeatable).",
-    ),
-]
-GradeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--grade",
-        metavar="TEXT=GRADE",
-        help="The grade that a label's text means (repeatable); TEXT=none: no grade, and counted, as 8=none.",
-    ),
-]
-ScaleOption = Annotated[
-    str | None, typer.Option("--scale", metavar="0,1,2,3", help="All grades there are; by default pool.yaml's, or 0–3.")
-]
-DrawsOption = Annotated[
-    int, typer.Option("--draws", min=0, help="Bootstrap resamples of the queries; 0: no intervals.")
-]
-SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="Of the resamples; pool.yaml's, or 0.")]
-OutputOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", metavar="DIR", help="Where to write tables and figures; the workspace's reports/ by default."
-    ),
-]
 
 _FIELDS = ("query_id", "doc_id", "query", "text", "relevance")
 _EXAMPLES = 3

@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.build import ConfigOption
-from quati_pool.cli.console import Format, FormatOption, show
-from quati_pool.cli.judge import PoolOption
+from quati_pool.cli.console import show
+from quati_pool.cli.options import ConfigOption, Format, FormatOption, PoolOption
 
 
 def register(app: typer.Typer) -> None:

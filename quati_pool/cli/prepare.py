@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
-from quati_pool.cli.engine_options import AddressOption, EngineName, check_address
+from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.options import AddressOption, EngineName, Format, FormatOption, check_address
 
 
 def register(app: typer.Typer) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quati_pool.cli.build import ConfigOption
-from quati_pool.cli.console import Format, FormatOption, show
+from quati_pool.cli.console import show
+from quati_pool.cli.options import ConfigOption, Format, FormatOption
 from quati_pool.files.yaml_entry import with_entry
 from quati_pool.reporting.formats.tables import Column, Table
 

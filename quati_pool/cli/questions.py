@@ -7,18 +7,14 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.build import ConfigOption
-from quati_pool.cli.console import ConsoleListener, Format, FormatOption, show
+from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption
 
 questions = typer.Typer(
     help="Questions that people write in the app: list them, export the accepted ones.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-DatabaseOption = Annotated[
-    str | None, typer.Option("--database", metavar="URL", help="The label database; pool.yaml's by default.")
-]
 
 
 def register(app: typer.Typer) -> None:

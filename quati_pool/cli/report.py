@@ -6,19 +6,22 @@ from pathlib import Path
 
 import typer
 
-from quati_pool.cli.build import ConfigOption
 from quati_pool.cli.console import ConsoleListener
-from quati_pool.cli.evaluate import (
+from quati_pool.cli.options import (
     AlphaOption,
     Averaged,
     AveragedOption,
     BaselineOption,
+    ConfigOption,
+    DrawsOption,
     MainLabelerOption,
     MeasuresOption,
+    OutputOption,
     PairedTest,
+    PeopleOption,
+    SeedOption,
     TestOption,
 )
-from quati_pool.cli.label_options import DrawsOption, OutputOption, PeopleOption, SeedOption
 
 
 def register(app: typer.Typer) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quati_pool.cli.console import Format, FormatOption, show
-from quati_pool.cli.label_options import GradeOption, grades_of
+from quati_pool.cli.console import show
+from quati_pool.cli.label_options import grades_of
+from quati_pool.cli.options import Format, FormatOption, GradeOption
 from quati_pool.reporting.formats.tables import Column, Table
 
 if TYPE_CHECKING:
