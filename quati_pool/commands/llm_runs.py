@@ -13,7 +13,7 @@ from quati_pool.llm.budget import Budget
 from quati_pool.llm.budgeted_calls import plausible, spent_on, written
 from quati_pool.llm.client import PROBE, Client, Event
 from quati_pool.llm.prices import Price
-from quati_pool.llm.running import Run
+from quati_pool.llm.runner import Runner
 from quati_pool.llm.tokens import counting
 from quati_pool.project.events import Listener
 
@@ -82,24 +82,8 @@ def check_price(price: Price | None, model: str) -> None:
         )
 
 
-def run_through(run: Run[Any, Any], stop: threading.Event, listener: Listener, progress: Callable[[], None]) -> None:
-    """Starts a run and waits for its end. Ctrl-C, or ``stop``, lets what is in flight finish; Ctrl-C once more
-    drops it."""
-    run.start()
-    while not _waited(run, listener, progress):
-        if stop.is_set():
-            run.stop()
-
-
-def _waited(run: Run[Any, Any], listener: Listener, progress: Callable[[], None]) -> bool:
-    try:
-        done = run.wait(0.2)
-        progress()
-        return done
-    except KeyboardInterrupt:
-        if run.stopped:
-            run.cancel()
-        else:
-            listener.say("finishing what is in flight; Ctrl-C again drops it")
-            run.stop()
-        return False
+def run_through(
+    runner: Runner[Any, Any], stop: threading.Event, listener: Listener, progress: Callable[[], None]
+) -> None:
+    """Runs to the end; Ctrl-C, or ``stop``, lets what is in flight finish, and Ctrl-C once more drops it."""
+    runner.run(progress, lambda: listener.say("finishing what is in flight; Ctrl-C again drops it"), stop)

@@ -92,6 +92,11 @@ class Caller:
         self._answers = 0
         self._longest = 0
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget is spent."""
+        return self.budget.exhausted
+
     async def call(self, request: Request) -> Called | None:
         """None where the run was stopped, the budget is spent or no call can succeed."""
         entered = self._count(request.messages)

@@ -23,7 +23,7 @@ from quati_pool.llm.budgeted_calls import Called, Caller, state_of
 from quati_pool.llm.client import Client, Counters, Event
 from quati_pool.llm.options import Request
 from quati_pool.llm.prices import Price
-from quati_pool.llm.running import Run
+from quati_pool.llm.runner import Runner
 from quati_pool.llm.thoughts import Marks, marks_of, split
 from quati_pool.project.config import JudgeConfig, load_config
 from quati_pool.project.events import Listener
@@ -300,11 +300,11 @@ class _Work:
                 self._say(f"{answerer.name}: asking {client.endpoint_name}, answers as {client.output}")
                 yield _Asking(client, price, budget, answerer)
 
-        run = Run(self._tasks(), connect, self._write, answerer.parameters.concurrency)
-        run_through(run, stop, self.listener, self._progress)
+        runner = Runner(self._tasks(), connect, self._write)
+        run_through(runner, stop, self.listener, self._progress)
         answers.spent, answers.needed = budget.spent, budget.needed
-        answers.error = run.error
-        if run.interrupted:
+        answers.error = runner.error
+        if runner.interrupted:
             answers.ended = "interrupted"
         elif budget.exhausted:
             answers.ended = "budget"

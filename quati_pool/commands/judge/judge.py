@@ -26,7 +26,7 @@ from quati_pool.llm.budget import Budget
 from quati_pool.llm.client import Counters
 from quati_pool.llm.faults import FatalError
 from quati_pool.llm.prices import Price
-from quati_pool.llm.running import Run
+from quati_pool.llm.runner import Runner
 from quati_pool.llm.secrets import filled, variables
 from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
@@ -374,17 +374,17 @@ class _Work:
                 yield asking
 
         tasks = self._affordable(judge, price, budget.limit) if price and budget.limit else self.pending.tasks()
-        run = Run(tasks, connect, self._write, judge.parameters.concurrency, self.options.limit)
-        run_through(run, self.stop, self.listener, self._progress)
+        runner = Runner(tasks, connect, self._write, self.options.limit)
+        run_through(runner, self.stop, self.listener, self._progress)
         if budget.limit is not None:
             calls_a_pair = 1 if judge.parameters.together else self.pending.samples
             self.money = Money(budget.limit, budget.spent, budget.needed * calls_a_pair)
-        self.error = run.error
-        if run.interrupted:
+        self.error = runner.error
+        if runner.interrupted:
             self.ended = "interrupted"
         elif budget.exhausted:
             self.ended = "budget"
-        elif run.limited:
+        elif runner.limited:
             self.ended = "limit"
 
     def _affordable(self, judge: LlmJudge, price: Price, budget: float) -> Iterator[list[Task]]:

@@ -18,6 +18,7 @@ import xxhash
 
 from quati_pool.preparation.deduplication.normalising import encoded
 from quati_pool.records import Int
+from quati_pool.stats.splitmix64 import GAMMA, mix
 
 Signatures = npt.NDArray[np.uint32]
 Hashes = npt.NDArray[np.uint64]
@@ -72,7 +73,7 @@ def band_hashes(signatures: Signatures, bands: int, rows: int, salt: Hashes) -> 
     places = signatures[:, : bands * rows].reshape(len(signatures), bands, rows).astype(np.uint64)
     hashes = np.repeat(salt[:, None], bands, axis=1)
     for place in range(rows):
-        hashes = _mixed(hashes ^ places[:, :, place])
+        hashes = mix((hashes ^ places[:, :, place]) + GAMMA)
     hashes[hashes == 0] = 1
     return hashes
 
@@ -103,7 +104,7 @@ def _words(texts: Sequence[str]) -> tuple[Hashes, Int]:
 
 def _characters(texts: Sequence[str]) -> tuple[Hashes, Int]:
     codes = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    return _mixed(codes.astype(np.uint64)), np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
+    return mix(codes.astype(np.uint64) + GAMMA), np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
 
 
 def _windows(units: Hashes, length: int) -> npt.NDArray[np.uint32]:
@@ -113,17 +114,9 @@ def _windows(units: Hashes, length: int) -> npt.NDArray[np.uint32]:
     factor = 1
     for place in range(length):
         hashes += units[place : place + count] * np.uint64(factor)
-        factor = factor * 0x9E3779B97F4A7C15 % (1 << 64)
-    return (_mixed(hashes) >> np.uint64(32)).astype(np.uint32)
+        factor = factor * int(GAMMA) % (1 << 64)
+    return (mix(hashes + GAMMA) >> np.uint64(32)).astype(np.uint32)
 
 
 def _whole(text: str) -> npt.NDArray[np.uint32]:
     return np.array([xxhash.xxh3_64_intdigest(encoded(text)) >> 32], dtype=np.uint32)
-
-
-def _mixed(values: Hashes) -> Hashes:
-    """Every bit of a value spread over 64 (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import xxhash
 
 from quati_pool.records import Int
+from quati_pool.stats.splitmix64 import GAMMA, mix
 
 Hashes = npt.NDArray[np.uint64]
 
@@ -21,26 +22,12 @@ _PLACES = 4096
 """Words of more characters are hashed one by one."""
 _BLOCK = 1 << 18
 """Characters that are hashed at a time, so that a page of any length needs little memory."""
-_STEP = np.uint64(0x9E3779B97F4A7C15)
-
-
-def mixed(values: Hashes) -> Hashes:
-    """A bijection whose every bit depends on all bits (the finaliser of splitmix64; Steele, Lea, Flood 2014).
-
-    Works in place.
-    """
-    values ^= values >> np.uint64(30)
-    values *= np.uint64(0xBF58476D1CE4E5B9)
-    values ^= values >> np.uint64(27)
-    values *= np.uint64(0x94D049BB133111EB)
-    values ^= values >> np.uint64(31)
-    return values
 
 
 @cache
 def multipliers() -> Hashes:
     """Odd random numbers, one for each place in a word, shape (4096,)."""
-    table = mixed(np.arange(1, _PLACES + 1, dtype=np.uint64) * _STEP) | np.uint64(1)
+    table = mix(np.arange(1, _PLACES + 1, dtype=np.uint64) * GAMMA) | np.uint64(1)
     table.flags.writeable = False
     return table
 
@@ -48,7 +35,7 @@ def multipliers() -> Hashes:
 def word_hashes(codes: npt.NDArray[np.uint32], start: Int, end: Int) -> Hashes:
     """The hashes of the words ``codes[start[i]:end[i]]``, which stand in order and apart."""
     length = end - start
-    hashes = length.astype(np.uint64) * _STEP
+    hashes = length.astype(np.uint64) * GAMMA
     cuts = np.unique(np.searchsorted(start, np.arange(0, len(codes) + _BLOCK, _BLOCK)))
     for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
         begin, stop = start[first:last], start[first:last] + np.minimum(length[first:last], _PLACES)
@@ -63,7 +50,7 @@ def word_hashes(codes: npt.NDArray[np.uint32], start: Int, end: Int) -> Hashes:
         hashes[first:last] += sums[stop - base] - sums[begin - base]
     for word in np.flatnonzero(length > _PLACES).tolist():
         hashes[word] = xxhash.xxh3_64_intdigest(codes[start[word] : end[word]].tobytes())
-    return mixed(hashes)
+    return mix(hashes)
 
 
 def series_hashes(words: Hashes, first: Int) -> Hashes:
@@ -71,4 +58,4 @@ def series_hashes(words: Hashes, first: Int) -> Hashes:
     the end; none is empty."""
     count = np.diff(first, append=len(words))
     place = np.arange(len(words)) - np.repeat(first, count)
-    return mixed(np.add.reduceat(mixed(words + (place.astype(np.uint64) + np.uint64(1)) * _STEP), first))
+    return mix(np.add.reduceat(mix(words + (place.astype(np.uint64) + np.uint64(1)) * GAMMA), first))

@@ -23,10 +23,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from quati_pool.preparation.quality_rules.hashing import Hashes, mixed
+from quati_pool.preparation.quality_rules.hashing import Hashes
 from quati_pool.preparation.quality_rules.wording import shares
 from quati_pool.preparation.quality_rules.words import Flags, Numbers, Stretches, Words, row_sums
 from quati_pool.records import Int
+from quati_pool.stats.splitmix64 import mix
 
 _ROW_STEP = np.uint64(0xD1342543DE82EF95)
 
@@ -100,7 +101,7 @@ def _equals(place: Int, key: Hashes) -> _Equals:
 
 def _of_row(hashes: Hashes, row: Int) -> Hashes:
     """Hashes that differ from row to row."""
-    return mixed(hashes ^ (row.astype(np.uint64) + np.uint64(1)) * _ROW_STEP)
+    return mix(hashes ^ (row.astype(np.uint64) + np.uint64(1)) * _ROW_STEP)
 
 
 def _covered(words: Words, place: Int, n: int) -> Int:

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.preparation.quality_rules.characters import SPELLING, code_points, lower_case
-from quati_pool.preparation.quality_rules.hashing import Hashes, mixed, multipliers
+from quati_pool.preparation.quality_rules.hashing import Hashes, multipliers
 from quati_pool.preparation.quality_rules.words import Flags, Numbers, Words
 from quati_pool.records import Int
+from quati_pool.stats.splitmix64 import mix
 
 _FOLDER = Path(__file__).with_name("stop_words")
 LONGEST = 64
@@ -125,4 +126,4 @@ def _hashes(codes: npt.NDArray[np.uint32], start: Int, length: Int) -> Hashes:
             longer = length[sums_at] > place
             at, sums_at = at[longer], sums_at[longer]
         sums[sums_at] += lower_case()[codes[at + place]] * multipliers()[place]
-    return mixed(sums)
+    return mix(sums)

@@ -1,84 +1,37 @@
-"""Components that encode a corpus by a model of their own, and keep what comes out: dense, splade, colbert."""
+"""Components that encode a corpus and keep what comes out: dense, splade, colbert."""
 
 from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing, suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from quati_pool.corpus.store import CorpusStore
-from quati_pool.errors import ConfigError, QuatiPoolError
+from quati_pool.errors import QuatiPoolError
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders import models, shard_tasks
 from quati_pool.retrieval.encoders.duplicate_texts import equal_before, with_repeats
 from quati_pool.retrieval.encoders.encoding import Encoded, TextEncoder, pieces
+from quati_pool.retrieval.encoders.passage_encoding import PassageEncoding
 from quati_pool.retrieval.shards import Shards
 
 E = TypeVar("E", bound=TextEncoder)
 
-# Multiplications and additions of a shard on a CPU: about two minutes of two slow cores.
-_SHARD_FLOPS = 1.2e13
-_SHARD_TOKENS = 256
 
+class CorpusEncoding(PassageEncoding[E]):
+    """What a component's model makes of the passages of a corpus, in shards that an interrupted encoding continues.
+    A text that occurs again is not encoded again."""
 
-class CorpusEncoding(base.Component, Generic[E]):
-    """A component with a model, and what that makes of the passages of a corpus, in shards that an interrupted
-    encoding continues. A text that occurs again is not encoded again."""
-
-    name: ClassVar[str]
-    """Of the component, and of the folders of what is encoded."""
     encoding_revision: ClassVar[int] = 1
     """Raised when the same parameters come to give something else of a passage; components of one ``name`` share it."""
-    kind: ClassVar[models.Kind]
-    most: ClassVar[int]
-    """Passages of a shard, at most."""
     encoded_by: ClassVar[tuple[str, ...]]
     """Parameters besides the model that may change what is encoded."""
-    parameters: models.ModelParameters
-    placed: Path | None = None
-    """Where the model lies, for a worker that need not look for it."""
-
-    @classmethod
-    def require(cls) -> None:
-        models.require_neural(cls.name)
-
-    def fetch(self, note: Callable[[str], None]) -> None:
-        local = models.fetch(self.environment, self.parameters.model, self.parameters.revision, note)
-        self.check(local, note)
-        models.devices_of(self.parameters)
-
-    def inspect(self, note: Callable[[str], None]) -> None:
-        local = models.look(self.environment, self.parameters, note)
-        if local is not None:
-            self.check(local, lambda line: None)
-
-    def check(self, local: models.Local, note: Callable[[str], None]) -> None:
-        """Refuses a model that cannot be used, as far as its files tell; ``note`` takes a line on what is assumed."""
-        models.require_kind(local, self.parameters.model, self.kind, self.name)
-
-    def folder(self) -> Path:
-        """Where the model lies; its weights are not read. Raises as ``models.locate``, and ModelError for a model
-        of another kind."""
-        if self.placed is not None:
-            return self.placed
-        unread = replace(self.environment, digest=lambda path: "")
-        local = models.locate(unread, self.parameters.model, self.parameters.revision)
-        models.require_kind(local, self.parameters.model, self.kind, self.name)
-        return local.folder
-
-    def folder_if_here(self) -> Path | None:
-        """The same; None where the model is not on this machine, or still to be named."""
-        try:
-            return self.folder()
-        except (ConfigError, models.ModelMissingError):
-            return None
 
     def encoding_key(self) -> dict[str, Any]:
         """What changes what is made of a passage. Raises as ``models.locate``."""
@@ -97,17 +50,6 @@ class CorpusEncoding(base.Component, Generic[E]):
     def chosen(self, folder: Path) -> dict[str, Any]:
         """What the parameters come to that change what is made of a passage, for the model in ``folder``."""
 
-    @abstractmethod
-    def load(self, folder: Path, note: Callable[[str], None]) -> E:
-        """The model in ``folder``, which is of the right kind, ready to compute."""
-
-    @abstractmethod
-    def encode(
-        self, encoder: E, texts: list[str], doc_id: Callable[[int], str], progress: Callable[[int], None]
-    ) -> Encoded:
-        """What is kept of passages, at least one. ``doc_id`` names the one at a position; ``progress`` is called
-        with how many of them are done."""
-
     def encoded(self, corpus: CorpusStore, context: base.Context, ordinals: Int | None = None) -> Shards:
         """What is made of all passages, or of ``ordinals`` alone, in their order; encoded where it is not yet."""
         key = self.encoding_key()
@@ -125,16 +67,6 @@ class CorpusEncoding(base.Component, Generic[E]):
             return self.encoded(corpus, context), docs
         ordinals, places = np.unique(docs, return_inverse=True)
         return self.encoded(corpus, context, None if len(ordinals) == len(corpus) else ordinals), places
-
-    def shard_size(self, encoder: E) -> int:
-        """Passages of a shard, at most, on the encoder's device."""
-        return shard_passages(encoder, self.most)
-
-    def made_of(
-        self, encoder: E, corpus: CorpusStore, ordinals: Int, texts: list[str], progress: Callable[[int], None]
-    ) -> Encoded:
-        """What is made of the passages ``ordinals``, at least one, which are ``texts``. Raises as ``encode``."""
-        return self.encode(encoder, texts, lambda row: str(corpus.ids.decode(ordinals[[row]])[0].as_py()), progress)
 
     def _fill(self, folder: Path, corpus: CorpusStore, ordinals: Int, context: base.Context) -> dict[str, int]:
         """Goes on encoding the passages ``ordinals`` into the shards of ``folder``."""
@@ -181,14 +113,6 @@ class CorpusEncoding(base.Component, Generic[E]):
         with context.workers() as engine:
             first = equal_before(corpus, ordinals)
             yield from shard_tasks.encoded_by_workers(self, corpus, shards, ordinals, first, engine, context)
-
-
-def shard_passages(encoder: TextEncoder, most: int) -> int:
-    """Passages of a shard: fewer the larger the model, on a CPU, so that an interruption loses minutes."""
-    if encoder.on_gpu:
-        return most
-    flops = 2 * _SHARD_TOKENS * encoder.layer_weights
-    return int(np.clip(_SHARD_FLOPS / max(flops, 1), 64, most))
 
 
 def _nothing(shards: Shards) -> Encoded:

@@ -18,7 +18,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -32,10 +32,8 @@ from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.encoding import Encoded, pieces
+from quati_pool.retrieval.encoders.passage_encoding import PassageEncoding
 from quati_pool.retrieval.shards import Shards
-
-if TYPE_CHECKING:
-    from quati_pool.retrieval.encoders.encoded import CorpusEncoding
 
 _PARTS = "parts"
 _COUNTS, _ARRAY = "counts", "array."
@@ -47,7 +45,7 @@ class Job:
     left; ``versions`` are those of the libraries that the numbers depend on. ``threads`` are those of a worker, None
     where the user set them by OMP_NUM_THREADS, which workers are given."""
 
-    kind: type[CorpusEncoding[Any]]
+    kind: type[PassageEncoding[Any]]
     parameters: models.ModelParameters
     model: Path
     corpus: Path
@@ -71,7 +69,7 @@ def told(task: Task) -> str:
 
 
 def encoded_by_workers(
-    component: CorpusEncoding[Any],
+    component: PassageEncoding[Any],
     corpus: CorpusStore,
     shards: Shards,
     ordinals: Int,
@@ -192,7 +190,7 @@ class _Opened:
     """The model and the corpus of a job, kept from one task to the next."""
 
     job: Job
-    component: CorpusEncoding[Any]
+    component: PassageEncoding[Any]
     corpus: CorpusStore
     notes: list[str] = field(default_factory=list)
     encoder: Any = None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,15 +15,20 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import QuatiPoolError
 from quati_pool.llm.answers import Usage
 from quati_pool.llm.client import Client
-from quati_pool.llm.embedding_run import Asker, Batch, BatchFailed, Embedded, TextRefused, embed_all
+from quati_pool.llm.embedding_calls import Batch, BatchFailed, Embedded, EmbeddingCaller, TextRefused
 from quati_pool.llm.embeddings import MOST_REQUEST_TOKENS, fitted, size
 from quati_pool.llm.prices import Price
+from quati_pool.llm.runner import Runner
 from quati_pool.retrieval.base import Context
 from quati_pool.retrieval.remote.reorder_buffer import Arrivals
 from quati_pool.retrieval.vector_index.vector_search import Precision, Vectors, store_arrays
 
 # Texts of one batch, empty ones included, which are not asked about.
 _MOST_PASSAGES = 4096
+# Workers for each call that may be in flight; each holds a batch's vectors.
+_WORKERS = 2
+# Seconds that what is in flight, and paid for, gets to arrive after an interrupt.
+_GRACE = 10.0
 # How far from 1 a length is before it is said that vectors have no unit length; 16-bit servers round.
 _UNIT = 0.01
 
@@ -69,6 +75,7 @@ class Way:
 class _Span(Batch):
     """A batch of the texts from ``start`` up to ``end``; those asked about stand at ``places`` among them."""
 
+    start: int
     end: int
     places: Sequence[int]
     cut: frozenset[int]
@@ -88,6 +95,7 @@ class Filling:
         self._asked = 0
         self._spent = np.zeros(3, dtype=np.int64)
         self._off_unit = False
+        self._client: Client | None = None
         shape = self.arrivals.row_shape("vectors")
         self._dimension = shape[0] if shape else None
 
@@ -113,23 +121,32 @@ class Filling:
 
     def fill(self, connect: Callable[[], Client]) -> dict[str, int]:
         """Asks about the texts that are not there, and returns how many are; ``connect`` makes the client, and is
-        not called where nothing is to be asked.
+        not called where nothing is to be asked. Whatever ends the run, what is in flight still arrives and is kept,
+        after an interrupt within some seconds.
 
         Raises QuatiPoolError where a text cannot be had, or comes as no vector of numbers.
         """
         self._context.progress(self.arrivals.passages, self.texts.total)
-        batches = self._spans()
-        first = next(batches, None)
-        if first is not None:
-            client = connect()
-            asker = Asker(client, self.way.dimensions, self.way.max_tokens)
-            try:
-                embed_all(client, asker, _chained(first, batches), self._land)
-                self._fill_blank()
-            except BatchFailed as failed:
-                raise self._explained(client, failed) from None
-            finally:
-                self._tell(client)
+
+        @asynccontextmanager
+        async def caller() -> AsyncIterator[EmbeddingCaller]:
+            async with connect() as self._client:
+                yield EmbeddingCaller(self._client, self.way.dimensions, self.way.max_tokens)
+
+        runner = Runner(([span] for span in self._spans()), caller, self._land, workers=_WORKERS, together=False)
+
+        def interrupted() -> None:
+            runner.error = runner.error or KeyboardInterrupt()
+
+        runner.run(interrupted=interrupted, grace=_GRACE)
+        try:
+            if isinstance(runner.error, BatchFailed):
+                raise self._explained(runner.error)
+            if runner.error is not None:
+                raise runner.error
+            self._fill_blank()
+        finally:
+            self._tell()
         # Nothing but empty texts has no dimension; one component says as much as many.
         self._dimension = self._dimension or 1
         self._fill_blank()
@@ -147,7 +164,7 @@ class Filling:
 
         def close() -> Iterator[_Span]:
             if places:
-                yield _Span(start, tuple(sent), start + count, tuple(places), frozenset(cut))
+                yield _Span(tuple(sent), start, start + count, tuple(places), frozenset(cut))
             elif count:
                 self._blank.append((start, start + count))
 
@@ -172,7 +189,9 @@ class Filling:
             count += 1
         yield from close()
 
-    def _land(self, span: _Span, made: Embedded) -> None:
+    def _land(self, landed: Sequence[tuple[_Span, Sequence[Embedded]]]) -> None:
+        """Keeps the vectors of one batch."""
+        ((span, (made,)),) = landed
         vectors = made.vectors
         spent = np.array([made.counted, made.estimated, len(span.cut.union(made.cut))], dtype=np.int64)
         self._spent += spent
@@ -226,23 +245,27 @@ class Filling:
         assert isinstance(span, _Span)
         return f"the {self.texts.one} {self.texts.name(span.start + span.places[place])}"
 
-    def _explained(self, client: Client, failed: BatchFailed) -> QuatiPoolError:
+    def _explained(self, failed: BatchFailed) -> QuatiPoolError:
+        assert self._client is not None
+        server = self._client.endpoint_name
         span, cause = failed.batch, failed.cause
         if isinstance(cause, TextRefused):
             return QuatiPoolError(
-                f"{client.endpoint_name} refuses {self._named(span, cause.place)} ({cause.words}); mend that text, or "
-                "the parameters"
+                f"{server} refuses {self._named(span, cause.place)} ({cause.words}); mend that text, or the parameters"
             )
         if cause.kind == "rejected":
             return QuatiPoolError(f"{self._named(span, 0)} and those after it cannot be asked about: {cause.words}")
         tried = f" after {cause.retries + 1} attempts" if cause.retries else ""
         return QuatiPoolError(
-            f"{client.endpoint_name} gives no embeddings{tried} ({cause.words}); see to the server and run the same "
+            f"{server} gives no embeddings{tried} ({cause.words}); see to the server and run the same "
             "command again: what was answered is kept"
         )
 
-    def _tell(self, client: Client) -> None:
+    def _tell(self) -> None:
         """One line on what this run asked and what it cost; none where nothing was answered."""
+        client = self._client
+        if client is None:
+            return
         unit = self.texts.unit
         lost = sum(client.counters.ends[end] for end in ("timeout", "protocol"))
         if not self._spent.any() and not lost:
@@ -276,8 +299,3 @@ class Filling:
         dollars = self._price.cost(Usage(counted + guessed, None, 0, None)) or 0.0
         shown = f"${dollars:,.4f}" if dollars >= 0.00005 or not dollars else "less than $0.0001"
         return f"{tokens}, {shown} (prices of {self._price.as_of})"
-
-
-def _chained(first: _Span, rest: Iterator[_Span]) -> Iterator[_Span]:
-    yield first
-    yield from rest

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import MissingExtraError, QuatiPoolError
@@ -27,28 +26,8 @@ from quati_pool.retrieval.planning import Estimate, Work
 from quati_pool.retrieval.sparse.impact_encoder import ImpactEncoder
 from quati_pool.retrieval.sparse.impact_search import invert, search_inverted, search_lucene
 from quati_pool.retrieval.sparse.impacts import stored
+from quati_pool.retrieval.sparse.splade_parameters import SpladeParameters
 from quati_pool.retrieval.sparse.splade_plan import estimate_splade
-
-
-class SpladeParameters(models.ModelParameters):
-    batch_tokens: Annotated[
-        int, Field(ge=1, description="tokens of one batch, padding included; each takes 8 bytes a vocabulary entry")
-    ] = 4096
-    max_tokens: Annotated[
-        int | None, Field(ge=1, description="tokens read of a text; by default as many as the model can")
-    ] = None
-    passage_terms: Annotated[
-        int | None, Field(ge=1, description="heaviest terms kept of a passage; all that the model gives by default")
-    ] = None
-    query_terms: Annotated[
-        int | None, Field(ge=1, description="heaviest terms kept of a query; all that the model gives by default")
-    ] = None
-    quantization: Annotated[
-        int, Field(ge=1, le=10_000, description="weights times this, rounded, are what is searched")
-    ] = 100
-    search: Annotated[
-        Literal["csr", "lucene"], Field(description="inverted lists on disk, or a Lucene impact index (needs Java)")
-    ] = "csr"
 
 
 class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):

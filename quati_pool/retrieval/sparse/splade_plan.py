@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from quati_pool.retrieval import planning
 from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.planning import Estimate, Part, Work
-
-if TYPE_CHECKING:
-    from quati_pool.retrieval.sparse.splade import SpladeParameters
+from quati_pool.retrieval.sparse.splade_parameters import SpladeParameters
 
 TERMS = 200
 """Terms of a passage where ``passage_terms`` does not say: trained models give some hundred or two."""

@@ -23,7 +23,7 @@ from quati_pool.retrieval.base import ComponentEnvironment, Context
 from quati_pool.retrieval.bi_encoder import dense as module
 from quati_pool.retrieval.bi_encoder.dense import Dense, DenseParameters, DenseReranker
 from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters, settings_of
-from quati_pool.retrieval.encoders import encoded, models
+from quati_pool.retrieval.encoders import models, passage_encoding
 from quati_pool.retrieval.planning import Work
 from quati_pool.retrieval.vector_index.vector_search import Vectors
 from tests.tiny_models import dense as tiny
@@ -167,7 +167,7 @@ def test_equal_passages_have_the_same_vector_and_score_in_any_shard_and_batch(
 ) -> None:
     texts = [TEXTS[row] for row in rows]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoded, "shard_passages", lambda encoder, most: size)
+        patch.setattr(passage_encoding, "shard_passages", lambda encoder, most: size)
         corpus, context = store(Path(folder, "store"), texts), Context()
         retriever = dense(made["mean"], batch_tokens=batch_tokens, precision=precision)
         vectors = Vectors(retriever.encoded(corpus, context)).rows(slice(None))
@@ -289,7 +289,7 @@ def test_every_kind_of_index_shares_the_vectors(
 def test_an_interrupted_encoding_goes_on_after_its_last_shard(
     made: dict[str, Path], corpus: CorpusStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: int
 ) -> None:
-    monkeypatch.setattr(encoded, "shard_passages", lambda encoder, most: 3)
+    monkeypatch.setattr(passage_encoding, "shard_passages", lambda encoder, most: 3)
     retriever = dense(made["mean"])
     unbroken = Context()
     whole = Vectors(retriever.encoded(corpus, unbroken)).rows(slice(None))

@@ -22,7 +22,7 @@ from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters
 from quati_pool.retrieval.encoders import models, shard_tasks
 from quati_pool.retrieval.late_interaction.colbert import ColbertParameters
 from quati_pool.retrieval.shards import Shards
-from quati_pool.retrieval.sparse.splade import SpladeParameters
+from quati_pool.retrieval.sparse.splade_parameters import SpladeParameters
 from tests.retrieval.encoders.small_shards import (
     Dying,
     Noting,

@@ -26,8 +26,7 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval import planning
 from quati_pool.retrieval.base import ComponentEnvironment, Context
-from quati_pool.retrieval.encoders import encoded as corpus_encoding
-from quati_pool.retrieval.encoders import models
+from quati_pool.retrieval.encoders import models, passage_encoding
 from quati_pool.retrieval.encoders.models import ModelError, ModelMissingError, quiet
 from quati_pool.retrieval.late_interaction.colbert import (
     Colbert,
@@ -206,7 +205,7 @@ def test_max_tokens_cut_passages_not_queries(folders: dict[str, Path], corpus: C
 def test_batches_do_not_change_the_scores(
     folders: dict[str, Path], corpus: CorpusStore, batch_tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpus_encoding, "shard_passages", lambda encoder, most: 5)
+    monkeypatch.setattr(passage_encoding, "shard_passages", lambda encoder, most: 5)
     found = search(retriever(folders["expanding"], batch_tokens=batch_tokens), corpus, QUERIES)
     expected = similarity(folders["expanding"], QUERIES, TEXTS)
     assert found == [pytest.approx(scores, abs=TOLERANCE) for scores in expected]
@@ -250,7 +249,7 @@ def test_equal_passages_are_encoded_once_and_score_the_same_in_any_shard(
     different = [" ".join(chance.choice(words, chance.integers(1, 20))) for _ in range(20)]
     rows = chance.integers(0, 20, 100)
     corpus = store(tmp_path / "store", [different[row] for row in rows])
-    monkeypatch.setattr(corpus_encoding, "shard_passages", lambda encoder, most: 9)
+    monkeypatch.setattr(passage_encoding, "shard_passages", lambda encoder, most: 9)
     encoded = counted(monkeypatch)
     found = search(retriever(folders["plain"]), corpus, QUERIES)
     assert sum(encoded) == len(set(rows.tolist()))
@@ -277,7 +276,7 @@ def test_an_interrupted_encoding_goes_on_after_its_last_shard(
     folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = store(tmp_path / "store", [f"{a} {b}" for a in ("dog", "cat", "rain") for b in multivector.WORDS])
-    monkeypatch.setattr(corpus_encoding, "shard_passages", lambda encoder, most: 8)
+    monkeypatch.setattr(passage_encoding, "shard_passages", lambda encoder, most: 8)
     unbroken = Context()
     made = retriever(folders["plain"], precision="fp16")
     expected = search(made, corpus, QUERIES, context=unbroken)

@@ -387,6 +387,27 @@ def test_an_interrupt_keeps_what_is_in_flight(server: EmbeddingServer, tmp_path:
     assert len(server.texts) < len(TEXTS)
 
 
+def test_ctrl_c_keeps_what_is_in_flight(server: EmbeddingServer, tmp_path: Path) -> None:
+    corpus = store(tmp_path / "store", TEXTS)
+    server.latency = 0.2
+    pressed = []
+
+    def press(done: int, total: int) -> None:
+        if total == len(TEXTS) and done and not pressed:
+            pressed.append(done)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    around = context(tmp_path)
+    around.progress = press
+    with pytest.raises(KeyboardInterrupt):
+        search(retriever(server, concurrency=2), corpus, around)
+    answered = set(server.texts) - set(QUERIES)
+    assert 0 < len(answered) < len(TEXTS)
+    server.asked.clear()
+    search(retriever(server), corpus, context(tmp_path))
+    assert set(server.texts) == set(TEXTS) - answered
+
+
 # -- what the server takes ------------------------------------------------------------------------------------
 
 

@@ -24,15 +24,15 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Query
 from quati_pool.retrieval.base import Context
-from quati_pool.retrieval.encoders import encoded as module
-from quati_pool.retrieval.encoders import encoding
+from quati_pool.retrieval.encoders import encoding, passage_encoding
 from quati_pool.retrieval.encoders.models import ModelError, ModelMissingError
 from quati_pool.retrieval.lucene import missing_package
 from quati_pool.retrieval.planning import KNOWN, Work, forward_flops
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse.impact_encoder import ImpactEncoder
 from quati_pool.retrieval.sparse.impacts import stored
-from quati_pool.retrieval.sparse.splade import Splade, SpladeParameters
+from quati_pool.retrieval.sparse.splade import Splade
+from quati_pool.retrieval.sparse.splade_parameters import SpladeParameters
 from tests.tiny_models import dense, sparse
 
 if "QUATI_POOL_REQUIRE_ALL" in os.environ:
@@ -236,7 +236,7 @@ def test_equal_passages_score_the_same_in_any_shard_and_batch(
     splade: Path, rows: list[int], size: int, batch_tokens: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "shard_passages", lambda encoder, most: size)
+        patch.setattr(passage_encoding, "shard_passages", lambda encoder, most: size)
         corpus = store(Path(folder, "store"), [TEXTS[row] for row in rows])
         way = retriever(splade, quantization=FINE, batch_tokens=batch_tokens)
         encoded: list[str] = []
@@ -297,7 +297,7 @@ class Killed(BaseException):
 def test_an_encoding_that_was_killed_goes_on_where_its_last_shard_ends(
     splade: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "shard_passages", lambda encoder, most: 7)
+    monkeypatch.setattr(passage_encoding, "shard_passages", lambda encoder, most: 7)
     corpus, way = store(tmp_path / "store", TEXTS), retriever(splade)
     encoded: list[str] = []
     real = ImpactEncoder.impacts

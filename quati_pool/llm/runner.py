@@ -1,5 +1,6 @@
-"""One run of asking: an event loop in a thread of its own, so that the command line, a notebook and the
-app can all start it; a reader that stays a chunk ahead; a writer that makes every answer durable.
+"""The one way to make many calls, for chat and for embeddings: an event loop in a thread of its own, so that the
+command line, a notebook and the app can all start it; a reader that stays a chunk of tasks ahead; a writer that makes
+every answer durable.
 
 A worker takes the next task only once its last answer is committed, so a process that is killed loses
 what was in flight and the one commit under way, however many tasks there are.
@@ -12,16 +13,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 from queue import SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.llm.budget import Budget
-from quati_pool.llm.loop import loop_error
+from quati_pool.llm.client import Client
 
-# Workers for each call that may be in flight: those beyond wait for a retry, or for a commit.
-_WORKERS = 4
+# Seconds between two looks at how far a run has come.
+_POLL = 0.2
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -29,34 +30,32 @@ T_contra = TypeVar("T_contra", contravariant=True)
 A_co = TypeVar("A_co", covariant=True)
 
 
-class Stoppable(Protocol):
-    """A client: ``stop`` lets what is in flight finish and begins nothing new; any thread may call it."""
-
-    def stop(self) -> None: ...
-
-
 class Asker(Protocol[T_contra, A_co]):
-    """What all calls of one run share. ``error`` says why no call can succeed any more."""
+    """What all calls of one run share."""
 
     @property
-    def client(self) -> Stoppable: ...
+    def client(self) -> Client: ...
 
     @property
-    def budget(self) -> Budget: ...
+    def error(self) -> QuatiPoolError | None:
+        """Why no call can succeed any more."""
 
     @property
-    def error(self) -> QuatiPoolError | None: ...
+    def exhausted(self) -> bool:
+        """Whether no further call can be paid for."""
 
     async def ask(self, task: T_contra) -> Sequence[A_co]:
-        """The answers to a task; none where the run was stopped, its budget is spent or ``error`` came between."""
+        """The answers to a task; none where the client was stopped, or ``exhausted`` or ``error`` came between."""
 
 
-class Run(Generic[T, A]):
-    """Asks about all tasks of ``source`` once ``start`` is called.
+class Runner(Generic[T, A]):
+    """Asks about all tasks of ``source``, as many at once as the client's limits allow.
 
     ``source`` gives chunks of tasks and is read in a thread of its own; ``write`` makes answers durable
-    and is called in another, with all that have arrived since its last call; ``connect`` opens the
-    client, and is not called where there is no task.
+    and is called in another, with all that have arrived since its last call if these are written ``together``, else
+    with one task's; ``connect`` opens the client, and is not called where there is no task. At most ``limit`` tasks
+    are taken. There are ``workers`` for each call that may be in flight: those beyond wait for a retry, or for a
+    commit.
     """
 
     def __init__(
@@ -64,70 +63,107 @@ class Run(Generic[T, A]):
         source: Iterator[list[T]],
         connect: Callable[[], AbstractAsyncContextManager[Asker[T, A]]],
         write: Callable[[Sequence[tuple[T, Sequence[A]]]], None],
-        concurrency: int,
         limit: int | None = None,
+        workers: int = 4,
+        together: bool = True,
     ) -> None:
+        self.error: BaseException | None = None
+        """What went wrong first."""
+        self.interrupted = False
         self._source = source
         self._connect = connect
         self._write = write
-        self._workers = _WORKERS * concurrency
         self._left = limit
-        self.asking: Asker[T, A] | None = None
-        self.error: BaseException | None = None
-        self.stopped = False
-        self.interrupted = False
+        self._workers = workers
+        self._together = together
+        self._asker: Asker[T, A] | None = None
         self._connecting = False
+        self._stopped = False
         self._done = threading.Event()
         self._tasks: deque[T] = deque()
         self._answers: SimpleQueue[tuple[tuple[T, Sequence[A]], asyncio.Future[None]] | None] = SimpleQueue()
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="task-reader")
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
-        self._thread = threading.Thread(target=self._in_thread, name="asking", daemon=True)
 
-    def start(self) -> None:
-        self._thread.start()
+    def run(
+        self,
+        progress: Callable[[], None] = lambda: None,
+        interrupted: Callable[[], None] = lambda: None,
+        stop: threading.Event | None = None,
+        grace: float | None = None,
+    ) -> None:
+        """Runs to the end, and calls ``progress`` all along. What goes wrong is ``error`` then.
 
-    def wait(self, seconds: float) -> bool:
-        """Whether the run is over, after so many seconds at most."""
-        return self._done.wait(seconds)
-
-    def stop(self) -> None:
-        """Begins nothing new and lets what is in flight finish; may be called from any thread."""
-        self.interrupted = True
-        self._stop()
-
-    def _stop(self) -> None:
-        self.stopped = True
-        self._call(self._stop_client)
+        Ctrl-C, or ``stop``, begins nothing new and lets what is in flight finish, after Ctrl-C for ``grace`` seconds
+        at most if these are given; Ctrl-C once more drops it. ``interrupted`` is called at the first Ctrl-C.
+        """
+        threading.Thread(target=self._in_thread, name="llm-calls", daemon=True).start()
+        done = False
+        while not done:
+            try:
+                done = self._done.wait(_POLL)
+                progress()
+            except KeyboardInterrupt:
+                if self.interrupted:
+                    self._call(self._cancel)
+                    continue
+                interrupted()
+                self._interrupt()
+                if grace is not None:
+                    self._call(partial(self._cancel_after, grace))
+            if stop is not None and stop.is_set() and not done:
+                self._interrupt()
 
     @property
     def limited(self) -> bool:
         """Whether the limit of tasks was reached."""
         return self._left == 0
 
-    def cancel(self) -> None:
-        """Drops what is in flight too."""
-        self.stopped = True
-        self._call(lambda: self._main.cancel() if self._main else None)
+    def _interrupt(self) -> None:
+        self.interrupted = True
+        self._stop()
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self._call(self._stop_client)
 
     def _call(self, action: Callable[[], object]) -> None:
-        loop = self._loop
-        if loop is not None and not self._done.is_set():
-            loop.call_soon_threadsafe(action)
+        """In the loop; one that is closed has nothing left to stop."""
+        if self._loop is not None:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(action)
 
     def _stop_client(self) -> None:
-        if self.asking is not None:
-            self.asking.client.stop()
-        elif self._main is not None and self._connecting:
+        if self._asker is not None:
+            self._asker.client.stop()
+        elif self._connecting:
             # Nothing is in flight but the question that finds out how to ask.
+            self._cancel()
+
+    def _cancel(self) -> None:
+        if self._main is not None:
             self._main.cancel()
 
+    def _cancel_after(self, seconds: float) -> None:
+        assert self._loop is not None
+        self._loop.call_later(seconds, self._cancel)
+
     def _in_thread(self) -> None:
-        error = loop_error(self._all)
-        self.error = self.error or error
+        try:
+            asyncio.run(self._all())
+        except asyncio.CancelledError:
+            pass
+        except BaseException as error:
+            # A thread has nobody to raise it to.
+            self.error = self.error or error
         self._reader.shutdown()
         self._done.set()
+
+    def _fail(self, error: BaseException) -> None:
+        """The run ends with its first error; what is in flight is paid for, and finishes."""
+        self.error = self.error or error
+        self._stop()
 
     async def _all(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -136,7 +172,7 @@ class Run(Generic[T, A]):
         self._ahead = self._read()
         try:
             await self._fill()
-            if self._tasks and not self.stopped:
+            if self._tasks and not self._stopped:
                 await self._ask_all()
         finally:
             # The reader must not outlive the loop that waits for it.
@@ -147,22 +183,22 @@ class Run(Generic[T, A]):
     async def _ask_all(self) -> None:
         assert self._loop is not None
         self._connecting = True
-        async with self._connect() as self.asking:
-            if self.stopped:
+        async with self._connect() as self._asker:
+            if self._stopped:
                 return
             writer = threading.Thread(target=self._writing, name="answer-writer", daemon=True)
             writer.start()
             try:
                 async with asyncio.TaskGroup() as group:
-                    for _ in range(self._workers):
-                        group.create_task(self._work(self.asking))
+                    for _ in range(self._workers * self._asker.client.limits.concurrency):
+                        group.create_task(self._work(self._asker))
             except* asyncio.CancelledError:
                 pass
             finally:
                 self._answers.put(None)
                 await self._loop.run_in_executor(None, writer.join)
 
-    async def _work(self, asking: Asker[T, A]) -> None:
+    async def _work(self, asker: Asker[T, A]) -> None:
         """One worker: the next task, its answers, their commit, until there is nothing more to do."""
         assert self._loop is not None
         while True:
@@ -170,18 +206,16 @@ class Run(Generic[T, A]):
                 task = await self._take()
                 if task is None:
                     return
-                answers = await asking.ask(task)
+                answers = await asker.ask(task)
             except Exception as error:
-                # What the others have in flight is paid for, and finishes.
-                self.error = self.error or error
-                self._stop()
+                self._fail(error)
                 return
             if answers:
                 committed = self._loop.create_future()
                 self._answers.put(((task, answers), committed))
                 await committed
-            self.error = self.error or asking.error
-            if self.error is not None or asking.budget.exhausted:
+            self.error = self.error or asker.error
+            if self.error is not None or asker.exhausted:
                 self._stop()
 
     async def _take(self) -> T | None:
@@ -189,7 +223,7 @@ class Run(Generic[T, A]):
             async with self._more:
                 if not self._tasks:
                     await self._fill()
-        if self.stopped or not self._tasks or self._left == 0:
+        if self._stopped or not self._tasks or self._left == 0:
             return None
         if self._left is not None:
             self._left -= 1
@@ -201,7 +235,7 @@ class Run(Generic[T, A]):
 
     async def _fill(self) -> None:
         """The next chunk that holds a task, if there is one; the one after it is read meanwhile."""
-        while not self._tasks and not self.stopped:
+        while not self._tasks and not self._stopped:
             chunk = await self._ahead
             if chunk is None:
                 return
@@ -214,7 +248,7 @@ class Run(Generic[T, A]):
         open_ = True
         while open_:
             arrived = [self._answers.get()]
-            while not self._answers.empty():
+            while self._together and not self._answers.empty():
                 arrived.append(self._answers.get())
             open_ = None not in arrived
             landed = [item for item in arrived if item is not None]
@@ -223,8 +257,7 @@ class Run(Generic[T, A]):
             try:
                 self._write([item for item, _ in landed])
             except BaseException as error:
-                self.error = self.error or error
-                self._stop()
+                self._fail(error)
             futures = [future for _, future in landed]
             self._loop.call_soon_threadsafe(_resolve, futures)
 

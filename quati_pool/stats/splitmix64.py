@@ -1,0 +1,22 @@
+"""SplitMix64 (Steele, Lea and Flood 2014, Fast splittable pseudorandom number generators), of many states at once.
+
+Its n-th number from a seed is ``mix(seed + n * GAMMA)``, modulo 2^64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+"""What the state grows by: 2^64 divided by the golden ratio, made odd."""
+
+
+def mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """A bijection of 64-bit numbers whose every bit depends on all bits. Works in place, and returns ``values``."""
+    values ^= values >> np.uint64(30)
+    values *= np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(27)
+    values *= np.uint64(0x94D049BB133111EB)
+    values ^= values >> np.uint64(31)
+    return values
