@@ -1,1 +1,1 @@
-"""Where work that is cut in tasks runs: in processes of this machine, or on a cluster of Ray."""
+"""Other processes: children that answer requests, and engines that run many tasks at once."""

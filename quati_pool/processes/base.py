@@ -10,16 +10,16 @@ import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from quati_pool.errors import ConfigError
-from quati_pool.processes.errors import EngineError, pack_error, unpack_error
+from quati_pool.processes.errors import EngineError
+from quati_pool.processes.messages import outcome_of
 
 A = TypeVar("A")
 R = TypeVar("R")
 DEATHS = 3
 """How often a task may lose its worker before it is given up."""
-_DONE, _FAILED = b"+", b"-"
 IDLE_SECONDS = 0.5
 """How often a waiting engine calls ``idle``."""
 
@@ -75,22 +75,7 @@ def pack_call(function: Callable[[A], R], task: A) -> bytes:
 
 def perform(call: bytes) -> bytes:
     """What a worker does with a task: the outcome, for ``unpack_outcome``."""
-    try:
-        function, task = pickle.loads(call)
-        return _DONE + pickle.dumps(function(task), pickle.HIGHEST_PROTOCOL)
-    except BaseException as error:
-        return _FAILED + pack_error(error)
-
-
-def has_failed(outcome: bytes) -> bool:
-    return outcome.startswith(_FAILED)
-
-
-def unpack_outcome(outcome: bytes) -> Any:
-    """A task's result. Raises what the task raised."""
-    if has_failed(outcome):
-        raise unpack_error(outcome[len(_FAILED) :])
-    return pickle.loads(memoryview(outcome)[len(_DONE) :])
+    return outcome_of(lambda function_and_task: function_and_task[0](function_and_task[1]), call)
 
 
 def lost(task: str, how: str) -> EngineError:

@@ -1,4 +1,4 @@
-"""A process that this one started and talks with in messages over two pipes, and its side of that talk."""
+"""A process that this one started and talks with in messages."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import contextlib
 import os
 import pickle
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from typing import IO, BinaryIO
 
-_SIZE = struct.Struct(">Q")
+from quati_pool.processes.messages import receive, send, unpack_progress
+
 _STOP_SECONDS = 1.0
 _PRINTED_BYTES = 4096
 _PRINTED_LINE = 200
@@ -27,29 +26,13 @@ import os, pickle, sys
 messages, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
 os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 os.dup2(2, 1)
-sys.path[:], serve = pickle.load(messages), sys.argv[1]
+sys.path[:], module = pickle.load(messages), sys.argv[1]
 import importlib
-importlib.import_module(serve).serve(messages, answers)
+try:
+    importlib.import_module(module).serve(messages, answers)
+except BrokenPipeError:
+    os._exit(0)  # nobody is left to answer
 """
-
-
-def send(to: BinaryIO | IO[bytes], message: bytes) -> None:
-    to.write(_SIZE.pack(len(message)))
-    to.write(message)
-    to.flush()
-
-
-def receive(source: BinaryIO | IO[bytes]) -> bytes:
-    """The next message. Raises EOFError where the other side ended."""
-    (size,) = _SIZE.unpack(_exactly(source, _SIZE.size))
-    return _exactly(source, size)
-
-
-def _exactly(source: BinaryIO | IO[bytes], size: int) -> bytes:
-    data = source.read(size)
-    if len(data) < size:
-        raise EOFError
-    return data
 
 
 class ChildEnded(Exception):  # noqa: N818 - what happened to a process; an error may be made of it
@@ -57,19 +40,18 @@ class ChildEnded(Exception):  # noqa: N818 - what happened to a process; an erro
 
 
 class Child:
-    """A fresh interpreter in which ``serve(messages, answers)`` of the module ``serve`` runs.
+    """A fresh interpreter in which ``serve(messages, answers)`` of ``module`` runs.
 
-    It has this process's path, folder and environment, and ``environment`` besides. It does not hear Ctrl-C;
+    It has this process's path, folder and environment, and ``environment`` besides. It ignores Ctrl-C;
     ``serve`` must end when ``messages`` ends, which it does even where this process was killed. What it prints
-    goes to a file.
+    goes to a file, or to this process's stderr where it is not ``quiet``.
     """
 
-    def __init__(
-        self, serve: Callable[[BinaryIO, BinaryIO], None], environment: Mapping[str, str] | None = None
-    ) -> None:
-        self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
+    def __init__(self, module: str, environment: Mapping[str, str] | None = None, *, quiet: bool = True) -> None:
+        self._printed = tempfile.TemporaryFile() if quiet else None  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", _START, serve.__module__],
+            # -P: a json.py in the user's folder must not become the child's.
+            [sys.executable, "-P", "-c", _START, module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._printed,
@@ -81,6 +63,10 @@ class Child:
         with contextlib.suppress(BrokenPipeError):
             self._messages.write(pickle.dumps(sys.path))
             self._messages.flush()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def alive(self) -> bool:
@@ -100,6 +86,24 @@ class Child:
         except EOFError:
             raise self._ended() from None
 
+    def call(self, request: bytes, progress: Callable[..., None] = lambda *state: None) -> bytes:
+        """The outcome of a request, for ``unpack_outcome``; ``progress`` is called with what the child reports until
+        then. Raises ChildEnded."""
+        self.send(request)
+        while (state := unpack_progress(answer := self.receive())) is not None:
+            progress(*state)
+        return answer
+
+    def printed(self, lines: int = 1) -> str:
+        """The last lines that it printed, in one; "" where it is not quiet."""
+        if self._printed is None:
+            return ""
+        # Not by seeking: the child writes at the same position.
+        file = self._printed.fileno()
+        text = os.pread(file, _PRINTED_BYTES, max(0, os.fstat(file).st_size - _PRINTED_BYTES)).decode(errors="replace")
+        found = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
+        return " | ".join(found[-lines:])[-lines * _PRINTED_LINE :]
+
     def kill(self) -> None:
         self._process.kill()
 
@@ -113,7 +117,8 @@ class Child:
         self.finish()
         self._wait(seconds)
         self._answers.close()
-        self._printed.close()
+        if self._printed is not None:
+            self._printed.close()
 
     def _wait(self, seconds: float) -> None:
         try:
@@ -129,8 +134,5 @@ class Child:
         if code < 0:
             known = {number.value: number.name for number in signal.Signals}
             how = f"killed by {known.get(-code, f'signal {-code}')}"
-        self._printed.seek(0, os.SEEK_END)
-        self._printed.seek(max(0, self._printed.tell() - _PRINTED_BYTES))
-        lines = self._printed.read().decode(errors="replace").split("\n")
-        last = next((" ".join(line.split()) for line in reversed(lines) if line.strip()), "")
-        return ChildEnded(f"{how}: {last[-_PRINTED_LINE:]}" if last else how)
+        last = self.printed()
+        return ChildEnded(f"{how}: {last}" if last else how)

@@ -21,14 +21,12 @@ from quati_pool.processes.base import (
     Engine,
     R,
     check_workers,
-    has_failed,
     lost,
     pack_call,
     stopped,
-    unpack_outcome,
 )
 from quati_pool.processes.child import Child, ChildEnded
-from quati_pool.processes.worker import serve
+from quati_pool.processes.messages import has_failed, unpack_outcome
 
 
 def usable_cores() -> int:
@@ -120,7 +118,7 @@ class _Work:
         worker: Child | None = None
         while (place := self._next_place()) is not None:
             try:
-                worker = worker or self._free_worker() or Child(serve)
+                worker = worker or self._free_worker() or Child("quati_pool.processes.worker")
                 outcome = self._done(worker, place)
             except ChildEnded as death:
                 worker = None
@@ -165,8 +163,7 @@ class _Work:
                 worker.kill()
             self._busy.add(worker)
         try:
-            worker.send(call)
-            return worker.receive()
+            return worker.call(call)
         except ChildEnded:
             worker.close()
             raise

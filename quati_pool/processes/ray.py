@@ -32,11 +32,11 @@ from quati_pool.processes.base import (
     lost,
     pack_call,
     stopped,
-    unpack_outcome,
 )
 from quati_pool.processes.child import Child, ChildEnded
 from quati_pool.processes.errors import EngineError
-from quati_pool.processes.ray_leader import Lost, Settings, serve
+from quati_pool.processes.messages import unpack_outcome
+from quati_pool.processes.ray_leader import Lost, Settings
 
 _CARRIED = ("OMP_", "MKL_", "OPENBLAS_", "NUMEXPR_", "HF_", "TRANSFORMERS_", "TOKENIZERS_", "QUATI_POOL_")
 """Beginnings of the environment variables that the workers of a cluster elsewhere are given."""
@@ -63,7 +63,7 @@ class RayEngine(Engine):
         self._sending, self._noting = threading.Lock(), threading.Lock()
         self._runs: dict[int, _Answers] = {}
         self._closed = False
-        self._leader = Child(serve, _leader_environment(address))
+        self._leader = Child("quati_pool.processes.ray_leader", _leader_environment(address))
         try:
             cpus = self._open(address, workers)
         except BaseException:

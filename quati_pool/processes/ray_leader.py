@@ -24,7 +24,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from quati_pool.processes.child import receive, send
+from quati_pool.processes.messages import receive, send
 
 _STORE_BYTES = 100_000_000
 _LONGEST_FOLDER = 40

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import os
-import threading
-from queue import SimpleQueue
 from typing import BinaryIO
 
 from quati_pool.processes.base import perform
-from quati_pool.processes.child import receive, send
+from quati_pool.processes.messages import requests, send
 
 
-def serve(calls: BinaryIO, outcomes: BinaryIO) -> None:
+def serve(messages: BinaryIO, answers: BinaryIO) -> None:
     """Does tasks until the driver closes the pipe or dies."""
-    waiting: SimpleQueue[bytes] = SimpleQueue()
-    threading.Thread(target=_listen, args=(calls, waiting), daemon=True).start()
-    while True:
-        call = waiting.get()
+    for call in requests(messages):
         _forget_what_was_printed()
-        send(outcomes, perform(call))
-
-
-def _listen(calls: BinaryIO, waiting: SimpleQueue[bytes]) -> None:
-    """In a thread, so that the end of the driver is seen in the middle of a task."""
-    try:
-        while True:
-            waiting.put(receive(calls))
-    except (EOFError, OSError):
-        os._exit(0)
+        send(answers, perform(call))
 
 
 def _forget_what_was_printed() -> None:

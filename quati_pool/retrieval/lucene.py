@@ -1,4 +1,4 @@
-"""Lucene in a process of its own: the side that starts it, asks it and outlives its crashes.
+"""Lucene in a process of its own: the side that starts it and sends it commands.
 
 A JVM inside the build's own process would share its signals, its memory and its fate with numba, torch
 and faiss. ``lucene_worker`` is the other side; this module imports nothing of Java and is cheap to import.
@@ -6,31 +6,30 @@ and faiss. ``lucene_worker`` is the other side; this module imports nothing of J
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import json
 import os
+import pickle
 import re
-import signal
-import subprocess
-import sys
-import threading
-from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import QuatiPoolError
+from quati_pool.processes.child import Child, ChildEnded
+from quati_pool.processes.messages import unpack_outcome
+from quati_pool.processes.service import Service
 from quati_pool.retrieval.base import Progress
 
 JAVA = 21
 """The oldest Java that Anserini's classes run on."""
 
-_STDERR_LINES, _STDERR_LINE = 50, 4096
+_LINES = 5
+"""Of what the process printed, in the error of a command that failed."""
 
 
 class LuceneHits(NamedTuple):
@@ -102,40 +101,31 @@ class ImpactHits(NamedTuple):
     score: npt.NDArray[np.float32]
 
 
-class _WorkerDiedError(Exception):
-    """The worker ended before it answered."""
-
-
 class Lucene:
     """One Lucene process, started on the first command and ended on exit.
 
-    A command during which the process dies is asked once more of a fresh one. Anything else that ends a
-    command early (Ctrl-C, an exception in ``progress``) ends the process too, because its answer would
-    still be on the way.
+    A command during which it dies is given once more, to a fresh one; any other that fails ends it.
     """
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._stderr: deque[bytes] = deque(maxlen=_STDERR_LINES)
-        self._drain: threading.Thread | None = None
-        self._lock = threading.Lock()
+        self._process = Service(lambda: Child("quati_pool.retrieval.lucene_worker", java_environment()))
 
     @property
     def pid(self) -> int | None:
         """The worker's process id while one runs."""
-        return self._process.pid if self._process else None
+        return self._process.child.pid if self._process.child else None
 
     def index(self, corpus: Path, folder: Path, language: str, threads: int, progress: Progress) -> None:
         """Writes a Lucene index of the corpus store in the folder ``corpus`` into ``folder``."""
         place = {"corpus": str(corpus.absolute()), "folder": str(folder.absolute())}
-        self._ask({"command": "index", "language": language, "threads": threads, **place}, progress)
+        self._ask("index", {"language": language, "threads": threads, **place}, progress)
 
     def search(
         self, folder: Path, language: str, k1: float, b: float, queries: Sequence[str], depth: int
     ) -> LuceneHits:
         """The best ``depth`` documents of every query under BM25."""
         setting = {"folder": str(folder.absolute()), "language": language, "k1": k1, "b": b}
-        answer = self._ask({"command": "search", **setting, "queries": list(queries), "depth": depth})
+        answer = json.loads(self._ask("search", {**setting, "queries": list(queries), "depth": depth}))
         found = [answer[str(position)] for position in range(len(queries))]
         position = np.repeat(np.arange(len(queries)), [len(hits) for hits in found])
         doc_ids = [hit["docid"] for hits in found for hit in hits]
@@ -149,7 +139,7 @@ class Lucene:
         what Lucene would cut at.
         """
         place = {"shards": str(shards.absolute()), "folder": str(folder.absolute())}
-        self._ask({"command": "index_impacts", **place}, progress)
+        self._ask("index_impacts", place, progress)
 
     def search_impacts(self, folder: Path, queries: Sequence[Mapping[int, int]], depth: int) -> ImpactHits:
         """The best ``depth`` vectors of every query, given as its terms' numbers and impacts.
@@ -157,9 +147,8 @@ class Lucene:
         The score is the dot product of the two vectors.
         """
         asked = [{f"t{term}": weight for term, weight in query.items()} for query in queries]
-        answer = self._ask(
-            {"command": "search_impacts", "folder": str(folder.absolute()), "queries": asked, "depth": depth}
-        )
+        setting = {"folder": str(folder.absolute()), "queries": asked, "depth": depth}
+        answer = json.loads(self._ask("search_impacts", setting))
         found = [top["scoreDocs"] for top in answer]
         position = np.repeat(np.arange(len(queries)), [len(hits) for hits in found])
         row = np.array([hit["doc"] for hits in found for hit in hits], dtype=np.int64)
@@ -172,105 +161,22 @@ class Lucene:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stop()
+        self._process.close()
 
-    def _ask(self, command: dict[str, Any], progress: Progress = lambda done, total: None) -> Any:
-        with self._lock:
-            for _ in range(2):
-                try:
-                    return self._once(command, progress)
-                except _WorkerDiedError:
-                    status = self._stop()
-                except BaseException:
-                    self._stop()
-                    raise
+    def _ask(self, command: str, arguments: Mapping[str, object], progress: Progress = lambda done, total: None) -> Any:
+        said = command.replace("_", " ")
+        try:
+            outcome = self._process.call(pickle.dumps((command, arguments)), progress)
+        except ChildEnded as end:
             raise QuatiPoolError(
-                f"Lucene's process ended during {_said(command)}, twice ({_ending(status)})"
-                f"{self._last_words()}: see whether memory or disk space ran out, then run the command again"
-            )
-
-    def _once(self, command: dict[str, Any], progress: Progress) -> Any:
-        process = self._process or self._start()
-        assert process.stdin is not None
-        assert process.stdout is not None
+                f"Lucene's process ended during {said}, twice ({end}): see whether memory or disk space ran out, "
+                "then run the command again"
+            ) from None
         try:
-            process.stdin.write(json.dumps(command).encode() + b"\n")
-            process.stdin.flush()
-        except OSError as error:
-            raise _WorkerDiedError from error
-        while line := process.stdout.readline():
-            # A line cut short is the end of a dying process.
-            if not line.endswith(b"\n"):
-                break
-            message = json.loads(line)
-            if "progress" in message:
-                progress(*message["progress"])
-            elif "error" in message:
-                told = message["error"]
-                raise QuatiPoolError(f"Lucene could not {_said(command)}: {told}{self._last_words()}{_remedy(told)}")
-            else:
-                return message["answer"]
-        raise _WorkerDiedError
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        root = str(Path(__file__).parents[2])
-        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
-        self._stderr.clear()
-        self._process = subprocess.Popen(
-            # -P: a json.py in the user's folder must not become the worker's.
-            [sys.executable, "-P", "-m", "quati_pool.retrieval.lucene_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path, **java_environment()},
-            # Ctrl-C is the parent's: the worker ends when its input closes.
-            start_new_session=True,
-        )
-        self._drain = threading.Thread(target=_keep, args=(self._process.stderr, self._stderr), daemon=True)
-        self._drain.start()
-        return self._process
-
-    def _stop(self) -> int | None:
-        """Ends the worker and returns how it ended."""
-        process, self._process = self._process, None
-        if process is None:
-            return None
-        for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
-            # What a dead worker did not read cannot be flushed.
-            with contextlib.suppress(OSError):
-                pipe.close()
-        try:
-            process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if self._drain is not None:
-            self._drain.join()
-        return process.returncode
-
-    def _last_words(self) -> str:
-        lines = [line.decode(errors="replace").strip() for line in self._stderr]
-        said = " | ".join([line for line in lines if line][-5:])
-        return f"; it said: {said[-1000:]}" if said else ""
-
-
-def _keep(stream: IO[bytes], lines: deque[bytes]) -> None:
-    with stream:
-        while line := stream.readline(_STDERR_LINE):
-            lines.append(line)
-
-
-def _remedy(error: str) -> str:
-    return "; free some space and run the same command again" if "No space left" in error else ""
-
-
-def _said(command: Mapping[str, Any]) -> str:
-    name: str = command["command"]
-    return name.replace("_", " ")
-
-
-def _ending(status: int | None) -> str:
-    if status is not None and status < 0:
-        return f"signal {signal.Signals(-status).name}"
-    return f"exit status {status}"
+            return unpack_outcome(outcome)
+        except Exception as error:
+            printed = self._process.child.printed(_LINES) if self._process.child else ""
+            self._process.end()
+            its_words = f"; it said: {printed}" if printed else ""
+            remedy = "; free some space and run the same command again" if "No space left" in str(error) else ""
+            raise QuatiPoolError(f"Lucene could not {said}: {error}{its_words}{remedy}") from error

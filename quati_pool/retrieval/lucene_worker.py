@@ -1,26 +1,18 @@
-"""The Lucene process: Anserini's own classes in a JVM, driven over pipes by ``lucene.Lucene``.
-
-One JSON object a line each way. A command is ``{"command": "index" | "search" | "index_impacts" |
-"search_impacts", ...}``; answers to it are any number of ``{"progress": [done, total]}`` and then
-``{"answer": ...}`` or ``{"error": "..."}``. The process ends as soon as its input closes, in the middle of
-a command too.
-"""
+"""The Lucene process: Anserini's own classes in a JVM, for ``lucene.Lucene``."""
 
 from __future__ import annotations
 
 import json
 import os
-import queue
-import sys
-import threading
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from quati_pool.corpus.store import CorpusStore
+from quati_pool.processes.messages import outcome_of, pack_progress, requests, send
 from quati_pool.retrieval.lucene import JAVA, anserini_jar, java_environment
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse.impacts import stored
@@ -32,46 +24,38 @@ _ROWS = 1000
 _BLANK = "".join(map(chr, range(33)))
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
-Send = Callable[[bytes], None]
+Report = Callable[[int, int], None]
 
 
-def main() -> None:
-    # Java may print to file descriptor 1: answers go to a copy of it, and it becomes stderr.
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    commands: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, commands), daemon=True).start()
+def serve(messages: BinaryIO, answers: BinaryIO) -> None:
+    """Carries out commands, each the name of a method of ``Engine`` and its arguments, until ``messages`` ends."""
+    # Before Java starts, so that the end of the parent is noticed then too.
+    commands = requests(messages)
+    engine = Engine(lambda done, total: send(answers, pack_progress(done, total)))
 
-    def send(message: bytes) -> None:
-        out.write(message + b"\n")
-        out.flush()
-
-    engine = Engine()
-    while True:
-        command = json.loads(commands.get())
+    def perform(command: tuple[str, dict[str, Any]]) -> Any:
+        name, arguments = command
         try:
-            getattr(engine, command.pop("command"))(**command, send=send)
+            return getattr(engine, name)(**arguments)
         except Exception as error:
-            # A Java exception's text goes on with its stack.
+            # The parent does not know Java's classes. An exception's text goes on with its stack.
             first = str(error).partition("\n")[0].removeprefix("JVM exception occurred: ")
-            send(json.dumps({"error": first or repr(error)}).encode())
+            raise RuntimeError(first or repr(error)) from None
 
-
-def _listen(stream: IO[bytes], commands: queue.SimpleQueue[bytes]) -> None:
-    """Hands on command lines; ends the process with its input, whatever the JVM is doing."""
-    for line in stream:
-        commands.put(line)
-    os._exit(0)
+    for command in commands:
+        send(answers, outcome_of(perform, command))
 
 
 class Engine:
-    """Anserini's indexer and searcher. Only the thread that made it may call it.
+    """Anserini's indexer and searcher; ``report`` is given how many of how many passages are indexed. Only the
+    thread that created it may call it.
 
     pyjnius attaches every thread that calls Java to the JVM, and such a thread must call
     ``jnius.detach()`` before it ends; here Java's own pools do all work in parallel.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, report: Report = lambda done, total: None) -> None:
+        self._report = report
         jar = anserini_jar()
         if jar is None:
             raise RuntimeError("pyserini holds no Anserini jar")
@@ -119,7 +103,7 @@ class Engine:
         self._threads = cast("java.util.concurrent.Executor", threads)
         self._open: tuple[tuple[str, str | None], Any] | None = None
 
-    def index(self, corpus: str, folder: str, language: str, threads: int, send: Send) -> None:
+    def index(self, corpus: str, folder: str, language: str, threads: int) -> None:
         """Indexes a corpus store with the settings of Pyserini's LuceneIndexer, plus the language.
 
         Texts are analysed by ``threads`` threads, so Lucene's own document numbers and segments differ
@@ -147,19 +131,16 @@ class Engine:
                     raise RuntimeError(f"it refused a passage from doc_id {doc_ids[0]} to {doc_ids[-1]}")
                 expected += len(documents)
                 done += len(rows)
-                send(json.dumps({"progress": [done, len(store)]}).encode())
+                self._report(done, len(store))
         finally:
             indexer.close()
         written = self._searcher(folder)
         if written.get_total_num_docs() != expected:
             raise RuntimeError(f"the index holds {written.get_total_num_docs()} of {expected} passages")
         written.close()
-        send(b'{"answer": null}')
 
-    def search(
-        self, folder: str, language: str, k1: float, b: float, queries: list[str], depth: int, send: Send
-    ) -> None:
-        """Answers ``{position: [{docid, lucene_docid, score}, ...]}`` just as Anserini ranks and scores.
+    def search(self, folder: str, language: str, k1: float, b: float, queries: list[str], depth: int) -> str:
+        """``{position: [{docid, lucene_docid, score}, ...]}`` in JSON, just as Anserini ranks and scores.
 
         Anserini sorts by score, then by doc_id ascending (bytes of UTF-8), before it cuts at ``depth``;
         then it rounds scores to 4 decimals and lowers the n-th of equal ones by n millionths. Scores are
@@ -173,9 +154,9 @@ class Engine:
             positions.add(str(position))
         # Anserini 1.7 ignores the last argument, its number of threads, and uses all cores.
         found = searcher.batch_search(texts, positions, depth, os.cpu_count() or 1)
-        send(b'{"answer": ' + self._json.writeValueAsString(found).encode() + b"}")
+        return str(self._json.writeValueAsString(found))
 
-    def index_impacts(self, shards: str, folder: str, send: Send) -> None:
+    def index_impacts(self, shards: str, folder: str) -> None:
         """Indexes the vectors of a folder of shards with the postings and the similarity that
         ``IndexCollection -collection JsonVectorCollection -impact -pretokenized`` would give them.
 
@@ -202,7 +183,7 @@ class Engine:
                     place.setBytesValue(new_bytes(str(number).encode()))
                     contents.setStringValue(" ".join(pieces[low:high]))
                     writer.addDocument(document)
-                send(json.dumps({"progress": [some.stop, total]}).encode())
+                self._report(some.stop, total)
         finally:
             writer.close()
         reader = self._reader(folder)
@@ -213,11 +194,10 @@ class Engine:
             if documents.document(number).get("id") != str(number):
                 raise RuntimeError(f"Lucene moved vector {number}")
         reader.close()
-        send(b'{"answer": null}')
 
-    def search_impacts(self, folder: str, queries: list[dict[str, int]], depth: int, send: Send) -> None:
-        """Answers a list of ``{"scoreDocs": [{"doc", "score", ...}, ...]}``, a row for doc, the best first and
-        of ties the lower row; a score is the dot product of two vectors, rounded to float32."""
+    def search_impacts(self, folder: str, queries: list[dict[str, int]], depth: int) -> str:
+        """A list of ``{"scoreDocs": [{"doc", "score", ...}, ...]}`` in JSON, a row for doc, the best first and of
+        ties the lower row; a score is the dot product of two vectors, rounded to float32."""
         if self._open is None or self._open[0] != (folder, None):
             self._close()
             self._open = (folder, None), self._reader(folder)
@@ -234,7 +214,7 @@ class Engine:
                 weights.put(term, new_float(float(weight)))
             found = searcher.search(bag_of_words.buildQuery("contents", weights), depth)
             answers.append(self._json.writeValueAsString(found))
-        send(b'{"answer": [' + ", ".join(answers).encode() + b"]}")
+        return f"[{', '.join(answers)}]"
 
     def _reader(self, folder: str) -> Any:
         path = self._class("java.io.File")(folder).toPath()
@@ -319,7 +299,3 @@ def _memory() -> int:
     except OSError:
         return machine
     return min(machine, int(limit)) if limit.isdigit() else machine
-
-
-if __name__ == "__main__":
-    main()

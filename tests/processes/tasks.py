@@ -70,6 +70,10 @@ def who(task: Task) -> int:
     return os.getpid()
 
 
+def imported(task: Task) -> set[str]:
+    return set(sys.modules)
+
+
 def seen(name: str) -> str | None:
     return os.environ.get(name)
 
@@ -122,3 +126,7 @@ def printed(text: str) -> str:
     os.write(2, text.encode())
     os.system(f"echo {text}; echo {text} >&2; cat")
     return text
+
+
+def printed_to_stderr(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -407,7 +407,7 @@ def test_neither_side_imports_pyserini_or_torch(tied: CorpusStore, tmp_path: Pat
         "import sys; from quati_pool.retrieval.bm25 import Bm25; Bm25.require()\n"
         "from quati_pool.retrieval.lucene_worker import Engine\n"
         "print(*sys.modules)\n"
-        "Engine().index(sys.argv[1], sys.argv[2], 'en', 1, lambda message: None)\n"
+        "Engine().index(sys.argv[1], sys.argv[2], 'en', 1)\n"
         "print(*sys.modules)\n"
     )
     command = [sys.executable, "-c", script, str(tied.folder), str(tmp_path / "index")]

@@ -15,6 +15,7 @@ import pytest
 
 from quati_pool.commands.annotate.dashboard import Dashboard, Latest, compute, dashboard
 from quati_pool.commands.annotate.dashboard_process import apart
+from quati_pool.processes.child import Child
 from tests.commands.annotate.disputes import disputed
 from tests.store.processes import ROOT
 
@@ -68,6 +69,15 @@ def test_what_the_other_process_refuses_is_told(tmp_path: Path) -> None:
         assert found.dashboard is None
         assert found.problem is not None
         assert "none.yaml" in found.problem
+
+
+def test_that_the_other_process_ended_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "quati_pool.commands.annotate.dashboard_process.Child", lambda module, quiet: Child("absent", quiet=quiet)
+    )
+    with disputed(tmp_path / "w", None) as (desk, tokens), apart(desk, desk.config.path):
+        found = dashboard(desk, tokens.lia, _PATIENCE, anew=True)
+        assert found.problem == "the process that makes dashboards ended (exit status 1); see what the server wrote"
 
 
 SERVER = """

@@ -14,7 +14,8 @@ from small_stores import contents, store
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.processes.base import Engine, pack_call, perform, unpack_outcome
+from quati_pool.processes.base import Engine, pack_call, perform
+from quati_pool.processes.messages import unpack_outcome
 from quati_pool.processes.opening import open_engine
 from quati_pool.retrieval.base import Context
 from quati_pool.retrieval.bi_encoder.dense import DenseParameters, DenseReranker
