@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from quati_pool.cli.console import ConsoleListener
-from quati_pool.cli.options import ConfigOption, DatabaseOption, PoolOption
+from quati_pool.cli.options import ConfigOption, DatabaseOption, PoolOption, parameters_of
 from quati_pool.errors import ConfigError
 from quati_pool.registry import EXPORTS
 from quati_pool.text.pluralize import counted, listed
@@ -185,24 +185,6 @@ def export_format(
 
 def _outside(grades: int, outside: int) -> str:
     return f"of {grades:,} grades {outside:,} are of pairs outside the pool"
-
-
-def parameters_of(settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
-    """What ``--set KEY=VALUE``, given any number of times, sets; values are YAML."""
-    import yaml
-
-    found: dict[str, Any] = {}
-    for setting in settings:
-        key, sign, value = setting.partition("=")
-        if not sign:
-            raise typer.BadParameter(f"{setting!r} holds no '='", param_hint="--set")
-        if key in found:
-            raise typer.BadParameter(f"{key} is set twice; set it once", param_hint="--set")
-        try:
-            found[key] = yaml.safe_load(value)
-        except yaml.YAMLError:
-            found[key] = value
-    return found
 
 
 def _told(counts: Any) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from quati_pool.cli.console import ConsoleListener, say_failures, show
-from quati_pool.cli.options import ConfigOption, Format, FormatOption, NameArgument, PoolOption
+from quati_pool.cli.options import ConfigOption, Format, FormatOption, NameArgument, PoolOption, parameters_of
 from quati_pool.errors import QuatiPoolError
 from quati_pool.text.pluralize import counted
 
@@ -152,7 +152,6 @@ def _pairs_file(context: typer.Context) -> PairsFile | None:
             raise typer.BadParameter(problem, param_hint=hint)
     if "pairs" not in given:
         return None
-    from quati_pool.cli.export import parameters_of
     from quati_pool.commands.judge.pairs import PairsFile
 
     for name in ("model", "prompt", "output"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -136,3 +136,21 @@ OutputOption = Annotated[
         "--output", "-o", metavar="DIR", help="Where to write tables and figures; the workspace's reports/ by default."
     ),
 ]
+
+
+def parameters_of(settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
+    """What ``--set KEY=VALUE``, given any number of times, sets; values are YAML."""
+    import yaml
+
+    found: dict[str, Any] = {}
+    for setting in settings:
+        key, sign, value = setting.partition("=")
+        if not sign:
+            raise typer.BadParameter(f"{setting!r} holds no '='", param_hint="--set")
+        if key in found:
+            raise typer.BadParameter(f"{key} is set twice; set it once", param_hint="--set")
+        try:
+            found[key] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            found[key] = value
+    return found
