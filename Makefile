@@ -1,34 +1,43 @@
-# make demo   builds the bundled sample collection with the lean core (no torch, no Java)
-# make test   installs everything and runs all checks: lint, types, imports, tests
-# make lint   the checks without the tests
+# make demo      builds the bundled sample collection with the lean core (no torch, no Java)
+# make test      lint, types, imports and the quick tests, with what these need (no torch, no Java, no browser, no server)
+# make test-all  the same, then installs everything and runs the other tests (`make rest`)
+# make lint      the checks without the tests
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Python compiles what is imported; compiling all of it takes pip longer than the rest of the installation.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
+# One thread of torch and FAISS for each of the two processes: more only wait for each other.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=worksteal --durations=30
 
-.PHONY: demo test lint machine
+.PHONY: demo test test-all rest lint machine
+# The quick tests run before the rest is installed, which shows that they do without it.
+.NOTPARALLEL:
 
 demo: $(VENV)/lean
 	$(BIN)/quati-pool demo
 	@echo "The command is $(BIN)/quati-pool; after  . $(BIN)/activate  it is quati-pool."
 
-# One thread of torch and FAISS for each of the two processes: more only wait for each other.
-# The files in the order of their names: xdist's own order keeps those of few tests, often slow ones, to the end,
-# where one process waits for the other; the last by name, tests/text, are quick.
-test: $(VENV)/all machine lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
+test: $(VENV)/quick lint
+	$(PYTEST) -m quick
 
-lint: $(VENV)/all
+test-all: test rest
+
+# Types once more: those of torch and of others are known only now.
+rest: $(VENV)/all machine
+	$(BIN)/mypy
+	$(PYTEST) -m 'not quick'
+
+lint: $(VENV)/quick
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Says which parts of the test run this machine cannot do, and why.
+# Says which tests this machine cannot run, and why.
 machine: $(VENV)/all
-	@$(BIN)/python tests/machine.py
+	@$(BIN)/python -m tests.machine_parts
 
 $(VENV)/lean: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' || \
@@ -37,7 +46,11 @@ $(VENV)/lean: pyproject.toml constraints.txt
 	$(INSTALL) -e .
 	touch $@
 
-$(VENV)/all: $(VENV)/lean
-	$(INSTALL) -e '.[all,dev]'
+$(VENV)/quick: $(VENV)/lean
+	$(INSTALL) -e '.[test]'
+	touch $@
+
+$(VENV)/all: $(VENV)/quick
+	$(INSTALL) -e '.[dev]'
 	$(BIN)/python -m pip check
 	touch $@

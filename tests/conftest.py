@@ -1,18 +1,56 @@
-"""Hypothesis draws the same examples every time, no test fails for a slow machine, and the garbage collector passes
-over what all tests share."""
+"""Which tests are quick, and which of the others this machine can run. Hypothesis draws the same examples every time,
+no test fails for a slow machine, and the garbage collector passes over what all tests share."""
 
 from __future__ import annotations
 
 import gc
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.machine_parts import PARTS, REQUIRED, all_lacking, lacking, not_checked
+
+NEEDS = (*PARTS, "slow")
+
 settings.register_profile("quati-pool", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("quati-pool")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file whose ``pytestmark`` says what all its tests need may import that at its top. So it is not imported
+    where none of them would run."""
+    if collection_path.suffix != ".py":
+        return None
+    mark = re.search(r"^pytestmark = (.*)$", collection_path.read_text(encoding="utf-8"), re.MULTILINE)
+    needs = {*NEEDS}.intersection(re.findall(r"pytest\.mark\.(\w+)", mark[1] if mark else ""))
+    if config.getoption("markexpr") == "quick":
+        return bool(needs) or None
+    return (not REQUIRED and any(map(lacking, PARTS.keys() & needs))) or None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before pytest selects by markers."""
+    for item in items:
+        if "cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker("postgres")
+        if not any(item.get_closest_marker(name) for name in NEEDS):
+            item.add_marker("quick")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for part in PARTS:
+        if item.get_closest_marker(part) and (reason := lacking(part)):
+            not_checked(reason)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [] if config.getoption("markexpr") == "quick" else all_lacking()
 
 
 @pytest.hookimpl(trylast=True)

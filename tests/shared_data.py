@@ -3,20 +3,14 @@ so; with QUATI_POOL_REQUIRE_ALL set it fails."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-import pytest
-
-FOLDER = Path(__file__).parents[2] / "shared" / "data"
+from tests.machine_parts import COLLECTIONS, not_checked
 
 
 def shared(name: str) -> Path:
     """The file ``name``, such as ``vaswani/qrels``."""
-    path = FOLDER / name
+    path = COLLECTIONS / name
     if not path.exists():
-        reason = f"cannot check against {name}: it is not in {FOLDER}"
-        if os.environ.get("QUATI_POOL_REQUIRE_ALL"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        not_checked(f"cannot check against {name}: it is not in {COLLECTIONS}")
     return path

@@ -16,8 +16,6 @@ from tests.browser.served import Served, code_for, served
 from tests.commands.annotate.people_at_work import collection
 from tests.patience import PATIENCE
 
-pytestmark = pytest.mark.slow
-
 
 class Reply:
     """What the server answered."""

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from playwright.sync_api import Browser, Dialog, Page
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Dialog, Page
 
 Scheme = Literal["light", "dark"]
 

@@ -12,8 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from playwright.sync_api import Browser, BrowserContext, Dialog, Error, Page
+from typing import TYPE_CHECKING
 
 from quati_pool.annotation.codes import hash_code, new_code
 from quati_pool.project.config import load_config
@@ -22,6 +21,9 @@ from quati_pool.store.people import People
 from quati_pool.store.records import Role
 from tests.browser.pages import Record, Scheme
 from tests.patience import PATIENCE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Dialog, Page
 
 READING = 400
 """Milliseconds: longer than the app waits before it takes a press for a reader's."""
@@ -125,6 +127,8 @@ def visitor(
 
 def _cleaned(context: BrowserContext) -> bool:
     """Closes its pages and empties it but for its cache; whether that could be done."""
+    from playwright.sync_api import Error
+
     try:
         for page in context.pages:
             if page.url.startswith("http"):

@@ -19,9 +19,9 @@ from tests.browser.served import Served, code_for, enter_code, question, served,
 from tests.commands.annotate.people_at_work import assigned, collection, text
 from tests.commands.judged import pair
 from tests.reporting.hostile import HOSTILE
-from tests.store.cluster import Cluster, lacking
+from tests.store.cluster import Cluster
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 PEOPLE = ["ana", "bia", "caio", "dora", "eva", "fabio", "gil", "hugo", "ines", "joao", "keila", "lia"]
 GRADES = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
@@ -396,12 +396,10 @@ def test_passage_scale_and_buttons_are_in_sight_whatever_the_length(
         clean(record, long)
 
 
+@pytest.mark.postgres
 def test_a_database_that_goes_and_comes_back_loses_nothing(browser: Browser, tmp_path: Path) -> None:
     """PostgreSQL is stopped in the middle of work: the grade stays on screen, the page says that it is not
     stored, and stores it by itself once the server is back."""
-    reason = lacking()
-    if reason is not None:
-        pytest.skip(reason)
     cluster = Cluster()
     try:
         config = collection(tmp_path / "small", [pair("q0", f"d{d}", text(d)) for d in range(3)])

@@ -17,7 +17,7 @@ from tests.browser.test_pages import contrast
 from tests.commands.annotate.people_at_work import assigned, collection
 from tests.commands.judged import pair
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 LOW = """() => {
   // Every text in sight with its own colour and that of the ground under it, opacity counted.

@@ -21,7 +21,7 @@ from tests.commands.annotate.disputes import GRADES, told
 from tests.commands.annotate.people_at_work import assigned, collection
 from tests.commands.judged import pair
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 HOSTILE = (
     "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> **bold** "

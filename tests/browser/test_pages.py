@@ -15,7 +15,7 @@ from quati_pool.reporting.formats.tables import Column, Table
 from tests.browser.pages import Scheme, opened
 from tests.reporting.hostile import HOSTILE, hostile_document
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 NAMES = ["bm25", "e5-large", "multilingual-e5-large-and-a-reranker-at-depth-1000", "x" * 200]
 

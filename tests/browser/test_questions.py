@@ -15,6 +15,8 @@ from tests.browser.served import Served, code_for, let_in, served, visitor
 from tests.commands.annotate import writers
 from tests.commands.small_collection import built
 
+pytestmark = pytest.mark.browser
+
 FIRST = "Where do sailors find the old lighthouse?"
 NEAR = "Where does a sailor find an old lighthouse?"
 EVIL = '<script>alert(1)</script> <img src=x onerror="alert(2)"> [link](javascript:alert(3))'

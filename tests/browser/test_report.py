@@ -13,7 +13,7 @@ from quati_pool.project.events import Listener
 from quati_pool.reporting.page import report
 from tests.browser.pages import Scheme, opened
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")

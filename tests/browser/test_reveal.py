@@ -12,7 +12,7 @@ from tests.browser.served import Served, code_for, question, served, sign_in, vi
 from tests.browser.test_annotate import clean, labels, press
 from tests.commands.annotate.revealing import revealing
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 
 class Sent:

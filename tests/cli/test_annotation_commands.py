@@ -265,16 +265,13 @@ def test_without_streamlit_it_says_what_to_install(workspace: Path, cli: Cli, mo
 
 
 def test_a_port_in_use_is_one_line(workspace: Path, cli: Cli) -> None:
-    pytest.importorskip("streamlit")
     add(cli, "ana")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert str(port) in refused(cli("annotate", "--port", port))
 
 
-@pytest.mark.slow
 def test_it_says_where_it_serves_and_ctrl_c_ends_it_with_0(workspace: Path, cli: Cli) -> None:
-    pytest.importorskip("streamlit")
     add(cli, "ana")
     command = [sys.executable, "-m", "quati_pool", "annotate", "--port", "0"]
     process = subprocess.Popen(

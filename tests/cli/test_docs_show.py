@@ -29,7 +29,6 @@ def page(name: str) -> str:
     return (DOCS / f"{name}.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_the_tour_shows_the_tables_of_the_lean_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = page("tour")
 

@@ -144,6 +144,7 @@ def test_the_chain_pools_hard_ids(workspace: Path) -> None:
     assert max(map(len, QUERIES)) == max(map(len, HARD_IDS)) == 200
 
 
+@pytest.mark.neural
 def test_beirs_loader_reads_the_export(workspace: Path, export: Export) -> None:
     assert said(export("beir", "--labeler", "gold", "--labeler", "lexical"))[-1].startswith(
         f"wrote exports/beir: {len(HARD_IDS)} passages, {len(QUERIES)} queries, "
@@ -221,6 +222,7 @@ def test_those_that_are_named_in_their_order(workspace: Path, cli: Cli, export: 
     assert splits("--labeler", "gold", "--labeler", "lexical") == [("test", "gold"), ("lexical", "lexical")]
 
 
+@pytest.mark.neural
 def test_refused_while_pairs_are_pending(workspace: Path, cli: Cli, export: Export) -> None:
     three = {"judges": {**SETTINGS["judges"], "late": {"judge": "replay", "path": "late.qrels"}}}
     configure(workspace, **three)
@@ -260,6 +262,7 @@ def outside(folder: Path, **changes: Any) -> list[tuple[str, str]]:
     return more
 
 
+@pytest.mark.neural
 def test_every_grade_of_a_label_file_is_released_those_of_the_pool_first(workspace: Path, export: Export) -> None:
     more = outside(workspace)
     pairs = [*pooled(workspace), *more]
@@ -370,6 +373,7 @@ def test_the_samples_published_qrels_give_the_figures_of_the_workspace(
     assert theirs == ours
 
 
+@pytest.mark.neural
 def test_a_changed_label_makes_the_export_anew(workspace: Path, cli: Cli, export: Export) -> None:
     export("beir", "--labeler", "gold")
     pair = pooled(workspace)[0]
@@ -711,7 +715,7 @@ def driver() -> Iterator[Driver]:
         yield Driver(process)
 
 
-@pytest.mark.slow
+@pytest.mark.kill
 def test_killed_at_any_event_an_export_ends_as_an_unbroken_one(workspace: Path, driver: Driver) -> None:
     """Of a first export, and of one that replaces another."""
     for file in workspace.iterdir():

@@ -161,7 +161,6 @@ def test_an_empty_pool_has_nothing_to_judge(here: Path, cli: Cli) -> None:
     assert (done.status, json.loads(done.out)["pairs"]) == (0, 0)
 
 
-@pytest.mark.slow
 def test_a_model_behind_the_environments_address(here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the README has it: OPENAI_BASE_URL and OPENAI_API_KEY, and nothing else."""
     workspace(here, [*many(2, 3), pair("q1", "no", "[[serve: refusal]] [pair no]")], FAKE)

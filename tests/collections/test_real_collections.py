@@ -12,7 +12,7 @@ from tests.collections.oracle import measures
 from tests.collections.real_collections import pira, vaswani
 from tests.shared_data import shared
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.java
 
 
 @pytest.fixture(scope="module")

@@ -271,7 +271,7 @@ def test_collecting_needs_no_pool(server: ServerProcess, tmp_path: Path) -> None
     assert collect(config).states == {State.ok: 3}
 
 
-@pytest.mark.slow
+@pytest.mark.kill
 @pytest.mark.parametrize("place", ["prepare_batch", "upload", "update_batch", "create"])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_crash_while_handing_in_neither_loses_nor_repeats_a_batch(
@@ -286,7 +286,7 @@ def test_a_crash_while_handing_in_neither_loses_nor_repeats_a_batch(
     assert list((tmp_path / "cache" / "batches" / "fake").iterdir()) == []
 
 
-@pytest.mark.slow
+@pytest.mark.kill
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_crash_while_collecting_counts_no_answer_twice(
     server: ServerProcess, forks: Forks, tmp_path: Path, when: str

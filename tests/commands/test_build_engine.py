@@ -31,6 +31,8 @@ from tests.commands.small_collection import (
 from tests.serial_engine import SerialEngine
 from tests.tiny_models import dense, sparse
 
+pytestmark = pytest.mark.neural
+
 # Three whole shards of 1,024 passages, and the beginning of a fourth.
 PASSAGES, SHARD = 3500, 1024
 
@@ -68,7 +70,7 @@ def finished(folder: Path) -> int:
     return max(len(parts(folder)), sum(file.read_bytes().count(b"\n") for file in journals))
 
 
-@pytest.mark.slow
+@pytest.mark.kill
 def test_a_build_killed_with_its_workers_is_finished_by_the_next_to_the_bytes_of_one_process(tmp_path: Path) -> None:
     folder = tmp_path / "killed"
     sparse.splade(folder / "models" / "splade")

@@ -31,6 +31,8 @@ from tests.commands.small_collection import (
 )
 from tests.tiny_models import cross_encoder, dense, multivector, sparse
 
+pytestmark = [pytest.mark.neural, pytest.mark.kill]
+
 MANY, FEW, QUERIES, DEPTH = 6500, 2600, 10, 60
 # Passages of a shard with the tiny models below.
 SHARD = {"dense": 4096, "colbert": 2048, "splade": 1024}
@@ -145,7 +147,6 @@ def killed(inputs: Path) -> dict[str, Path]:
     return folders
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("run_tag", TOTAL)
 def test_a_rerun_encodes_what_a_killed_build_had_not(
     run_tag: str, killed: dict[str, Path], unbroken: Path, monkeypatch: pytest.MonkeyPatch

@@ -23,12 +23,10 @@ import psutil
 import pytest
 from filelock import FileLock
 
-from quati_pool.errors import MissingExtraError
 from quati_pool.files.artifacts import stale
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
-from quati_pool.retrieval.bm25 import Bm25
 from tests.commands.small_collection import (
     ROOT,
     SYSTEMS,
@@ -46,6 +44,8 @@ from tests.commands.small_collection import (
     write_settings,
 )
 from tests.patience import PATIENCE
+
+pytestmark = pytest.mark.kill
 
 KILLED = -9
 Answer = dict[str, Any]
@@ -123,7 +123,6 @@ def finishes_as_unbroken(driver: Driver, folder: Path, expected: dict[str, bytes
     assert {path: path.stat().st_mtime_ns for path in before} == before, "finished work was done again"
 
 
-@pytest.mark.slow
 def test_killed_at_every_writing_step(driver: Driver, make_folder: Callable[[], Path], finished: Path) -> None:
     expected = products(finished)
     whole = driver.build(make_folder())
@@ -144,7 +143,6 @@ def test_killed_at_every_writing_step(driver: Driver, make_folder: Callable[[], 
         finishes_as_unbroken(driver, folder, expected)
 
 
-@pytest.mark.slow
 def test_killed_again_and_again_the_work_advances(
     driver: Driver, make_folder: Callable[[], Path], finished: Path
 ) -> None:
@@ -162,7 +160,6 @@ def test_killed_again_and_again_the_work_advances(
     finishes_as_unbroken(driver, folder, products(finished))
 
 
-@pytest.mark.slow
 def test_killed_while_an_artefact_is_made_anew(driver: Driver, make_folder: Callable[[], Path], finished: Path) -> None:
     folder = make_folder()
     driver.build(folder)
@@ -175,7 +172,6 @@ def test_killed_while_an_artefact_is_made_anew(driver: Driver, make_folder: Call
         finishes_as_unbroken(driver, copy, products(finished))
 
 
-@pytest.mark.slow
 def test_killed_three_times_at_random(tmp_path: Path) -> None:
     unbroken = make_collection(tmp_path / "unbroken").parent
     started = time.monotonic()
@@ -215,14 +211,8 @@ def lucene_folder(folder: Path, times: int) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.java
 def test_killed_while_lucene_indexes(tmp_path: Path) -> None:
-    try:
-        Bm25.require()
-    except MissingExtraError as error:
-        if "QUATI_POOL_REQUIRE_ALL" in os.environ:
-            raise
-        pytest.skip(f"a kill during Lucene's work was not checked: {error}")
     unbroken, folder = lucene_folder(tmp_path / "unbroken", 100), lucene_folder(tmp_path / "killed", 100)
     done = run_cli("build", "-c", unbroken / "pool.yaml")
     assert done.returncode == 0, done.stderr
@@ -261,7 +251,6 @@ def is_one_line_of_error(stderr: str) -> bool:
     )
 
 
-@pytest.mark.slow
 def test_a_full_disk_is_one_line_and_the_next_build_goes_on(
     driver: Driver, make_folder: Callable[[], Path], finished: Path
 ) -> None:
@@ -348,7 +337,6 @@ def test_a_large_array_that_does_not_fit(tmp_path: Path) -> None:
     assert builder.ensure("array", path, {}, fill)
 
 
-@pytest.mark.slow
 def test_a_small_file_system_that_is_really_full(tmp_path: Path, finished: Path) -> None:
     mounted = tmp_path / "small"
     mounted.mkdir()
@@ -380,7 +368,6 @@ def test_a_small_file_system_that_is_really_full(tmp_path: Path, finished: Path)
 # ---- two at once
 
 
-@pytest.mark.slow
 def test_two_builds_at_once(tmp_path: Path, finished: Path) -> None:
     folder = make_collection(tmp_path / "workspace").parent
     processes = [

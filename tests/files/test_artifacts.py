@@ -247,7 +247,7 @@ def holder(lock: Path) -> subprocess.Popen[str]:
     return process
 
 
-@pytest.mark.parametrize("end", ["released", "killed"])
+@pytest.mark.parametrize("end", ["released", pytest.param("killed", marks=pytest.mark.kill)])
 def test_a_second_process_waits_and_names_the_first(tmp_path: Path, end: str) -> None:
     lock = tmp_path / "locks" / "run-bm25.lock"
     said: list[str] = []
@@ -325,6 +325,7 @@ def test_the_lock_of_an_output_is_gone_afterwards(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.kill
 def test_what_a_killed_process_leaves_holds_nobody_up_and_goes(tmp_path: Path) -> None:
     with holder(tmp_path / ".out.lock") as first:
         os.kill(first.pid, signal.SIGKILL)

@@ -126,6 +126,8 @@ def keys_of(folder: Path) -> tuple[PoolConfig, Workspace, Keys]:
     return config, there, Keys(config, there, load_queries(config), corpora)
 
 
+@pytest.mark.neural
+@pytest.mark.java
 def test_its_runs_pool_and_indexes_are_current(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORMER_KEY", "any")
     config, there, keys = keys_of(workspace)
@@ -145,6 +147,8 @@ def test_its_runs_pool_and_indexes_are_current(workspace: Path, monkeypatch: pyt
     assert {name.rpartition("-")[0] for name in indexes.values()} >= {"bm25", "bm25s", "lsa", "dense", "splade"}
 
 
+@pytest.mark.neural
+@pytest.mark.java
 def test_build_reuses_what_is_there(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORMER_KEY", "any")
     _, there, keys = keys_of(workspace)
@@ -209,6 +213,8 @@ def called(component: type, module: str, name: str) -> Iterator[None]:
         component.__module__, component.__name__, component.__qualname__ = before
 
 
+@pytest.mark.neural
+@pytest.mark.java
 def test_code_may_move(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FORMER_KEY", "any")
     before = everything_hashed(workspace)

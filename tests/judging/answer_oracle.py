@@ -11,6 +11,7 @@ import json
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from json.decoder import scanstring
 from json.scanner import py_make_scanner
 from typing import NamedTuple
@@ -82,6 +83,7 @@ def state_of_end(refusal: str | None, finish_reason: str | None, error: str | No
 Mark = tuple[str, ...]
 
 
+@cache
 def mark_of(text: str) -> Mark:
     """A mark as its words and signs, between which white space may stand."""
     spaced = "".join(sign if sign.isalnum() or sign == "_" else f" {sign} " for sign in text)

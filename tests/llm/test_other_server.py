@@ -14,7 +14,6 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -27,16 +26,13 @@ from quati_pool.llm.options import Options, Request
 from quati_pool.llm.retries import Retry
 from tests.llm.calling import SCHEMA, free_port
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.neural
 
 PROGRAM = Path(__file__).with_name("transformers_server.py")
 
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    for package in ("transformers", "torch", "fastapi", "uvicorn"):
-        if find_spec(package) is None:  # not imported here: that takes seconds
-            pytest.skip(f"{package} is not installed")
     model, port = tmp_path_factory.mktemp("model"), free_port()
     log = (tmp_path_factory.mktemp("log") / "log.txt").open("w+b")
     command = [sys.executable, PROGRAM, str(model), str(port)]

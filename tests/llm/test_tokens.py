@@ -50,7 +50,6 @@ def test_nothing_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_damaged_encoding_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("tiktoken")
     folder = tmp_path / "damaged"
     folder.mkdir()
     url = tokens._ENCODINGS["o200k_base"]
@@ -62,7 +61,7 @@ def test_a_damaged_encoding_is_not_used(tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.fixture
 def _bytes_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An encoding of one token a byte, and one for "ab", in the place of o200k_base."""
-    tiktoken = pytest.importorskip("tiktoken")
+    import tiktoken
     from tiktoken import registry
     from tiktoken.load import load_tiktoken_bpe
 

@@ -23,7 +23,7 @@ from tests.commands.judged import repool
 from tests.load.people import Told, at_work, workspace
 from tests.store.make_revision import FOLDER
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.browser
 
 OTHERS = [f"person{number:02}" for number in range(18)]
 NAMES = {0: "Irrelevant", 1: "Relevant", 2: "Highly relevant", 3: "Perfectly relevant"}

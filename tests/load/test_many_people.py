@@ -18,10 +18,11 @@ from tests.load.cut import Cutting
 from tests.load.people import Told, all_at_once, at_work, workspace
 from tests.store.cluster import Cluster
 
+pytestmark = pytest.mark.kill
+
 PEOPLE = [f"person{number:02}" for number in range(20)]
 
 
-@pytest.mark.slow
 def test_twenty_people_in_four_processes_store_two_thousand_labels(tmp_path: Path, made_url: str) -> None:
     # Half as many pairs again as they grade: what they hold in the end is given to nobody else.
     config = workspace(tmp_path, made_url, PEOPLE, queries=50, docs=30)
@@ -50,7 +51,6 @@ class _Heard(Told):
             self.hear(json.dumps(what))
 
 
-@pytest.mark.slow
 def test_a_database_that_crashes_twice_under_twenty_people_loses_nothing(tmp_path: Path, cluster: Cluster) -> None:
     own = Crashing()
     try:
@@ -74,7 +74,6 @@ def test_a_database_that_crashes_twice_under_twenty_people_loses_nothing(tmp_pat
         own.stop()
 
 
-@pytest.mark.slow
 def test_a_connection_that_breaks_as_a_label_is_committed_stores_it_once(tmp_path: Path, cluster: Cluster) -> None:
     """Sometimes the commit does not reach the server, sometimes only the answer to it is lost; nobody can tell
     which, so the label is sent again."""

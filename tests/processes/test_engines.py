@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -25,8 +24,6 @@ from tests.processes import tasks
 from tests.processes.cluster import running_cluster
 from tests.processes.processes import comes_true, free_port, gone, servers
 
-needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra [ray]")
-
 
 @contextmanager
 def ray_engine() -> Iterator[Engine]:
@@ -40,7 +37,7 @@ def ray_engine() -> Iterator[Engine]:
         assert before.items() <= servers(started_by).items()
 
 
-@pytest.fixture(scope="module", params=["local", pytest.param("ray", marks=needs_ray)])
+@pytest.fixture(scope="module", params=["local", pytest.param("ray", marks=pytest.mark.ray)])
 def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "3")
@@ -131,12 +128,14 @@ def test_tasks_and_results_of_many_at_once_do_not_wait_for_each_other(
     assert sorted(place for place, result in found if result == data[::-1]) == list(range(120))
 
 
+@pytest.mark.kill
 def test_a_worker_that_is_killed_is_replaced_and_only_its_task_begun_again(engine: Engine, tmp_path: Path) -> None:
     work = [(tmp_path / f"{place}", 1 if place == 1 else 0) for place in range(4)]
     done = sorted(engine.run(tasks.killed, work, str))
     assert done == [(0, ("0", 1)), (1, ("1", 2)), (2, ("2", 1)), (3, ("3", 1))]
 
 
+@pytest.mark.kill
 def test_a_task_that_kills_its_worker_three_times_is_named(engine: Engine, tmp_path: Path) -> None:
     work = [(tmp_path / "good", 0), (tmp_path / "bad", 9)]
     with pytest.raises(EngineError, match=r"^bad: its worker died 3 times .*fewer workers.*") as caught:
@@ -195,9 +194,10 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.kill
 @pytest.mark.parametrize(
     ("name", "ending"),
-    [("local", "SIGKILL"), ("local", "SIGINT"), pytest.param("ray", "SIGKILL", marks=needs_ray)],
+    [("local", "SIGKILL"), ("local", "SIGINT"), pytest.param("ray", "SIGKILL", marks=pytest.mark.ray)],
 )
 def test_workers_print_nothing_and_do_not_outlive_their_driver(name: str, ending: str, tmp_path: Path) -> None:
     # Ray makes sockets in its folder, whose name must be short.
@@ -231,7 +231,7 @@ def test_workers_print_nothing_and_do_not_outlive_their_driver(name: str, ending
     scratch.rmdir()
 
 
-@needs_ray
+@pytest.mark.ray
 def test_a_cluster_that_does_not_answer_is_said() -> None:
     address = f"127.0.0.1:{free_port()}"
     with pytest.raises(EngineError, match=f"^no Ray cluster could be reached at {address} "):

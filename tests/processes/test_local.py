@@ -27,6 +27,7 @@ def test_workers_live_over_several_runs_and_end_with_the_engine() -> None:
     assert gone(found)
 
 
+@pytest.mark.kill
 def test_a_worker_that_died_between_runs_is_replaced() -> None:
     with LocalEngine(1) as engine:
         ((_, first),) = engine.run(tasks.who, [0], str)
@@ -36,6 +37,7 @@ def test_a_worker_that_died_between_runs_is_replaced() -> None:
         assert second != first
 
 
+@pytest.mark.kill
 def test_how_a_worker_died_and_what_it_said_last_are_told(tmp_path: Path) -> None:
     with (
         LocalEngine(1) as engine,

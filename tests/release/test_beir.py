@@ -36,7 +36,8 @@ def exported(release: Release, folder: Path, **parameters: Any) -> dict[str, Any
 def loaded(
     folder: Path, split: str = "test"
 ) -> tuple[dict[str, dict[str, str]], dict[str, str], dict[str, dict[str, int]]]:
-    """What BEIR's loader reads; it asks for a notebook's progress bar, and leaves its files to be collected."""
+    """What BEIR's loader reads; it asks for a notebook's progress bar, and leaves its files to be collected.
+    beir brings torch."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Using `tqdm.autonotebook.tqdm`")
         warnings.filterwarnings("ignore", "unclosed file", ResourceWarning)
@@ -48,6 +49,7 @@ def loaded(
     return corpus, queries, qrels
 
 
+@pytest.mark.neural
 def test_hard_ids_and_hostile_passages_read_back_equal(tmp_path: Path) -> None:
     grades = grid()
     texts = dict(zip(HARD_IDS, HOSTILE, strict=False))
@@ -65,6 +67,7 @@ def test_hard_ids_and_hostile_passages_read_back_equal(tmp_path: Path) -> None:
     assert verify(tmp_path / "out") == []
 
 
+@pytest.mark.neural
 @settings(max_examples=15, deadline=None)
 @given(graded_pairs(IDS), graded_pairs(IDS))
 def test_any_ids_read_back_equal(
@@ -94,6 +97,7 @@ def test_a_querys_cluster_is_metadata(tmp_path: Path) -> None:
     assert [json.loads(row)["metadata"] for row in rows] == [{"cluster_id": "far north"}, {}]
 
 
+@pytest.mark.neural
 def test_an_ungraded_pair_has_no_row_and_a_passage_stays(tmp_path: Path) -> None:
     release = release_of(tmp_path, {"gpt": {("q1", "d1"): 0}}, extra_pairs=[("q1", "d2"), ("q2", "d1")])
     exported(release, tmp_path / "out")
@@ -102,6 +106,7 @@ def test_an_ungraded_pair_has_no_row_and_a_passage_stays(tmp_path: Path) -> None
     assert set(corpus) == {"d1", "d2"}
 
 
+@pytest.mark.neural
 def test_a_further_labeler_named_as_the_split_gets_another_file(tmp_path: Path) -> None:
     release = release_of(tmp_path, {"gpt": {("q1", "d1"): 3}, "Dev": {("q1", "d1"): 1}, "../x": {("q1", "d1"): 2}})
     counts = exported(release, tmp_path / "out", split="dev")

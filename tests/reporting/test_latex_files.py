@@ -9,7 +9,7 @@ import pytest
 from tests.reporting.formats.test_latex import compiled
 
 
-@pytest.mark.slow
+@pytest.mark.latex
 def test_every_latex_file_of_the_demo_compiles(finished_demo: Path, tmp_path: Path) -> None:
     files = sorted((finished_demo / "reports").glob("*.tex"))
     assert [file.name for file in files] == ["agreement.tex", "diversity.tex", "evaluation.tex"]

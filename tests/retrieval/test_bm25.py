@@ -32,14 +32,8 @@ from tests.patience import PATIENCE
 from tests.shared_data import shared
 
 ROOT = Path(__file__).parents[2]
-REQUIRE_ALL = "QUATI_POOL_REQUIRE_ALL" in os.environ
 
-try:
-    Bm25.require()
-except MissingExtraError as error:
-    if REQUIRE_ALL:
-        raise
-    pytest.skip(f"BM25 was not checked: {error}", allow_module_level=True)
+pytestmark = pytest.mark.java
 
 # Pyserini's own indexer and searcher. The stub stands in for its encoders, which take torch and 12 seconds.
 ORACLE = """
@@ -131,7 +125,6 @@ def vaswani() -> tuple[list[str], list[str], list[str], list[str]]:
     return list(doc_ids), list(texts), list(query_ids), list(asked)
 
 
-@pytest.mark.slow
 def test_vaswani_as_pyserini_itself(tmp_path: Path, context: Context) -> None:
     doc_ids, texts, query_ids, asked = vaswani()
     assert (len(doc_ids), len(asked)) == (11429, 93)

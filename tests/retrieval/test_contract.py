@@ -16,17 +16,18 @@ from quati_pool.records import Ids, Query, Run
 from quati_pool.registry import RERANKERS, RETRIEVERS, Registry
 from quati_pool.retrieval.base import ComponentEnvironment, Context, Hits
 from tests.llm.embedding_server import EmbeddingServer
-from tests.tiny_models import cross_encoder, dense, multivector, sparse, t5
 
 # A neural score is a sum over tensors whose shapes the batch decides.
 TOLERANCE = 1e-4
 
 
 class Case(NamedTuple):
-    """A component with the parameters it is tried with; MODEL:x stands for a tiny model of kind x."""
+    """A component with the parameters it is tried with, where MODEL:x stands for a tiny model of kind x, and the
+    markers of what it needs."""
 
     name: str
     parameters: dict[str, Any]
+    needs: Sequence[str] = ("neural",)
 
     @property
     def title(self) -> str:
@@ -36,10 +37,10 @@ class Case(NamedTuple):
 
 _EMBEDDING = {"model": "tiny", "base_url": "SERVER", "api_key_env": None}
 RETRIEVER_CASES = [
-    Case("bm25", {"language": "en"}),
-    Case("bm25s", {"language": "en"}),
-    Case("lsa", {"language": "en", "dimensions": 8}),
-    Case("run", {"path": "theirs.run"}),
+    Case("bm25", {"language": "en"}, ["java"]),
+    Case("bm25s", {"language": "en"}, []),
+    Case("lsa", {"language": "en", "dimensions": 8}, []),
+    Case("run", {"path": "theirs.run"}, []),
     Case("dense", {"model": "MODEL:dense"}),
     Case("dense", {"model": "MODEL:dense", "precision": "fp16"}),
     Case("dense", {"model": "MODEL:dense", "precision": "int8"}),
@@ -47,14 +48,14 @@ RETRIEVER_CASES = [
     Case("dense", {"model": "MODEL:dense", "index": "ivf-pq"}),
     Case("dense", {"model": "MODEL:static"}),
     Case("splade", {"model": "MODEL:sparse", "search": "csr"}),
-    Case("splade", {"model": "MODEL:sparse", "search": "lucene"}),
+    Case("splade", {"model": "MODEL:sparse", "search": "lucene"}, ["neural", "java"]),
     Case("colbert", {"model": "MODEL:multivector"}),
     Case("colbert", {"model": "MODEL:multivector", "index": "ivf"}),
     Case("openai-embedding", _EMBEDDING),
     Case("openai-embedding", {**_EMBEDDING, "index": "hnsw"}),
 ]
 RERANKER_CASES = [
-    Case("lsa", {"language": "en", "dimensions": 8}),
+    Case("lsa", {"language": "en", "dimensions": 8}, []),
     Case("dense", {"model": "MODEL:dense"}),
     Case("colbert", {"model": "MODEL:multivector"}),
     Case("cross-encoder", {"model": "MODEL:cross_encoder"}),
@@ -85,18 +86,8 @@ def quick_java() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace with tiny models and a run made elsewhere."""
+    """A workspace with a run made elsewhere."""
     folder = tmp_path_factory.mktemp("contract")
-    made = {
-        "dense": dense.sentence_transformer(folder / "dense-model"),
-        "static": dense.static(folder / "static-model"),
-        "sparse": sparse.splade(folder / "sparse-model"),
-        "multivector": multivector.expanding(folder / "multivector-model"),
-        "cross_encoder": cross_encoder.cross_encoder(folder / "cross-encoder-model"),
-        "t5": t5.t5(folder / "t5-model"),
-    }
-    for kind, path in made.items():
-        path.rename(folder / kind) if path != folder / kind else None
     rows = [
         f"q{query} Q0 {doc_id} {rank} {9 - rank / 8} theirs"
         for query in range(len(QUERIES))
@@ -123,8 +114,28 @@ def context() -> Iterator[Context]:
         yield shared_context
 
 
-def titled(cases: Sequence[Case]) -> dict[str, Any]:
-    return {"argvalues": cases, "ids": [f"{n}-{case.title}" for n, case in enumerate(cases)]}
+def titled(cases: Sequence[Case]) -> list[Any]:
+    return [
+        pytest.param(case, marks=[getattr(pytest.mark, need) for need in case.needs], id=f"{n}-{case.title}")
+        for n, case in enumerate(cases)
+    ]
+
+
+def model(place: Path, kind: str) -> str:
+    """The folder in ``place`` of a tiny model, made once."""
+    from tests.tiny_models import cross_encoder, dense, multivector, sparse, t5
+
+    make = {
+        "dense": dense.sentence_transformer,
+        "static": dense.static,
+        "sparse": sparse.splade,
+        "multivector": multivector.expanding,
+        "cross_encoder": cross_encoder.cross_encoder,
+        "t5": t5.t5,
+    }
+    if not (place / kind).exists():
+        make[kind](place / f"{kind}-model").rename(place / kind)
+    return kind
 
 
 class Made(NamedTuple):
@@ -163,10 +174,11 @@ def fresh(
 
 def fetched(registry: Registry, case: Case, place: Path, server: EmbeddingServer, context: Context) -> Any:
     """The component of a case, which has built nothing yet."""
-    values = {
-        key: value.replace("MODEL:", "").replace("SERVER", server.url) if isinstance(value, str) else value
-        for key, value in case.parameters.items()
-    }
+    values = dict(case.parameters)
+    if values.get("model", "").startswith("MODEL:"):
+        values["model"] = model(place, values["model"].removeprefix("MODEL:"))
+    if "base_url" in values:
+        values["base_url"] = server.url
     kind = registry.get(case.name)
     kind.require()
     component = kind(kind.Parameters(**values), ComponentEnvironment(folder=place))
@@ -194,7 +206,7 @@ def test_every_component_of_ours_is_tried_here() -> None:
     assert {case.name for case in RERANKER_CASES} == set(RERANKERS._builtin)
 
 
-@pytest.mark.parametrize("case", **titled(RETRIEVER_CASES))
+@pytest.mark.parametrize("case", titled(RETRIEVER_CASES))
 class TestRetrievers:
     @pytest.fixture(autouse=True)
     def _made(self, case: Case, place: Path, corpus: CorpusStore, server: EmbeddingServer, context: Context) -> None:
@@ -264,7 +276,7 @@ class TestRetrievers:
 
 # A run made elsewhere is looked up by query_id, whatever the query says.
 @pytest.mark.parametrize("blank", ["", " \t\n"])
-@pytest.mark.parametrize("case", **titled([case for case in RETRIEVER_CASES if case.name != "run"]))
+@pytest.mark.parametrize("case", titled([case for case in RETRIEVER_CASES if case.name != "run"]))
 def test_an_empty_query_finds_nothing_and_troubles_no_other(
     case: Case, blank: str, place: Path, corpus: CorpusStore, server: EmbeddingServer, context: Context
 ) -> None:
@@ -276,7 +288,7 @@ def test_an_empty_query_finds_nothing_and_troubles_no_other(
 
 
 # Of equals, Lucene's BM25 has an order of its own, each a step below the one before.
-@pytest.mark.parametrize("case", **titled([case for case in RETRIEVER_CASES if case.name not in ("run", "bm25")]))
+@pytest.mark.parametrize("case", titled([case for case in RETRIEVER_CASES if case.name not in ("run", "bm25")]))
 def test_equal_passages_have_equal_scores(
     case: Case, place: Path, corpus: CorpusStore, server: EmbeddingServer, context: Context
 ) -> None:
@@ -286,7 +298,7 @@ def test_equal_passages_have_equal_scores(
     assert scores[0] == scores[36] == scores[37]
 
 
-@pytest.mark.parametrize("case", **titled(RERANKER_CASES))
+@pytest.mark.parametrize("case", titled(RERANKER_CASES))
 class TestRerankers:
     @pytest.fixture(autouse=True)
     def _made(self, case: Case, place: Path, corpus: CorpusStore, server: EmbeddingServer, context: Context) -> None:

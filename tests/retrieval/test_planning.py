@@ -81,12 +81,14 @@ def _bert(head: bool) -> tuple[Any, Any]:
     return model.eval(), torch.ones((3, 17), dtype=torch.long)
 
 
+@pytest.mark.neural
 @pytest.mark.parametrize("head", [False, True], ids=["encoder", "masked-lm"])
 def test_flops_are_those_that_torch_counts_in_an_encoder(head: bool) -> None:
     model, tokens = _bert(head)
     assert _counted(lambda: model(tokens)) == forward_flops(TINY, 17, 3, vocabulary_head=head)
 
 
+@pytest.mark.neural
 def test_flops_are_about_those_that_torch_counts_in_an_encoder_decoder() -> None:
     import torch
     from transformers import MT5Config, MT5ForConditionalGeneration

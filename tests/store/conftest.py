@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,22 +9,17 @@ from pathlib import Path
 import pytest
 
 from quati_pool.store.database import Store
-from tests.store.cluster import Cluster, lacking
+from tests.store.cluster import Cluster
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    reason = lacking()
-    if reason is not None:
-        if os.environ.get("QUATI_POOL_REQUIRE_ALL"):
-            pytest.fail(reason)
-        pytest.skip(reason)
     started = Cluster()
     yield started
     started.stop()
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def engine(request: pytest.FixtureRequest) -> str:
     """The engine's name; asking for it makes a test run on both."""
     if request.param == "postgresql":

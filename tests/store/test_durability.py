@@ -34,6 +34,7 @@ def failed(store: Store, n: int) -> str:
     return str(caught.value)
 
 
+@pytest.mark.kill
 def test_a_writer_killed_again_and_again_loses_nothing_it_had_committed(made_url: str, engine: str) -> None:
     chosen = random.Random(7)
     told: list[str] = []

@@ -41,6 +41,7 @@ def children(process: int) -> set[int]:
     return found
 
 
+@pytest.mark.kill
 def test_another_process_makes_the_same_dashboard_and_is_started_anew_when_it_was_killed(
     tmp_path: Path, made_url: str
 ) -> None:
@@ -96,7 +97,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.kill
 def test_the_other_process_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
     with disputed(tmp_path / "w", None) as (desk, _):
         config = desk.config.path

@@ -254,7 +254,7 @@ def test_an_import_that_dies_between_any_two_steps_is_finished_by_the_next(
     assert [len(some) for some in said] == [1] * 6
 
 
-@pytest.mark.slow
+@pytest.mark.kill
 def test_an_import_killed_by_the_system_is_finished_by_the_next(tmp_path: Path) -> None:
     rows = pairs(4, 150)
     config = _staffed(collection(tmp_path / "workspace", rows))

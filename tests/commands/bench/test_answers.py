@@ -478,6 +478,7 @@ ask(many(100), chosen_answerer(folder / "pool.yaml", "fake"), folder / "answers"
 """
 
 
+@pytest.mark.kill
 def test_who_comes_second_waits_and_finishes_what_a_killed_process_had_in_flight(
     server: ServerProcess, answerer: Answerer, tmp_path: Path
 ) -> None:

@@ -22,6 +22,8 @@ from tests.commands.judged import ID_PATTERN, many, pair, rows, workspace
 from tests.llm.server import PATCHES, PROBE, STATES, ServerProcess, state_of
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.kill
+
 ROOT = Path(__file__).parents[2]
 CONCURRENCY = 32
 KILLS = 5
@@ -80,7 +82,6 @@ def wait_for(folder: Path, labels: int, process: Forked) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.slow
 def test_two_thousand_pairs_through_every_failure_and_five_kills(
     server: ServerProcess, forks: Forks, tmp_path: Path
 ) -> None:
@@ -155,7 +156,6 @@ def test_two_thousand_pairs_through_every_failure_and_five_kills(
     assert {(f"{row[0]}/{row[2]}", int(row[3])) for row in written} == {(name, grade) for name, grade, _ in found}
 
 
-@pytest.mark.slow
 def test_control_c_finishes_what_is_in_flight(server: ServerProcess, forks: Forks, tmp_path: Path) -> None:
     config = workspace(tmp_path, many(10, 50), {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
     # Nine seconds in all, so that a busy machine sees the first 40 long before the last.
@@ -173,7 +173,6 @@ def test_control_c_finishes_what_is_in_flight(server: ServerProcess, forks: Fork
     assert Counter(entry["id"] for entry in server.log() if entry["id"] != PROBE).most_common(1)[0][1] == 1
 
 
-@pytest.mark.slow
 def test_two_processes_of_one_judge_share_the_work(server: ServerProcess, forks: Forks, tmp_path: Path) -> None:
     config = workspace(tmp_path, many(4, 50), {"fake": {"model": "fake-1", "prompt": "quati-pt"}})
     server.script(id_pattern=ID_PATTERN, latency=0.02)
@@ -186,7 +185,6 @@ def test_two_processes_of_one_judge_share_the_work(server: ServerProcess, forks:
     assert rows(tmp_path, "SELECT count(*) FROM labels WHERE status = 'ok'") == [(200,)]
 
 
-@pytest.mark.slow
 def test_two_judges_write_at_once(server: ServerProcess, forks: Forks, tmp_path: Path) -> None:
     judges = {name: {"model": name, "prompt": "quati-pt"} for name in ("one", "two")}
     config = workspace(tmp_path, many(4, 50), judges)
@@ -197,7 +195,6 @@ def test_two_judges_write_at_once(server: ServerProcess, forks: Forks, tmp_path:
     assert found == [("one", 200), ("two", 200)]
 
 
-@pytest.mark.slow
 def test_a_disk_that_is_full_is_one_line_and_loses_nothing(server: ServerProcess, forks: Forks, tmp_path: Path) -> None:
     judges = {"fake": {"model": "fake-1", "prompt": "quati-pt"}}
     config = workspace(tmp_path, [pair("q1", f"d{i}") for i in range(300)], judges)

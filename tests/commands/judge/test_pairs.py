@@ -390,7 +390,7 @@ def command(*more: object) -> list[object]:
     return ["judge", *files, "--model", GIVEN.model, "--prompt", GIVEN.prompt, *more]
 
 
-@pytest.mark.slow
+@pytest.mark.kill
 def test_a_run_that_is_killed_goes_on_where_it_was(server: ServerProcess, forks: Forks) -> None:
     pairs = [row(f"q{i % 17}", f"d{i}", "refusal" if i % 50 == 7 else "") for i in range(400)]
     write(pairs)
@@ -419,7 +419,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(server: ServerProcess, forks:
     assert not list(Path().glob(".work-*"))
 
 
-@pytest.mark.slow
+@pytest.mark.kill
 def test_two_processes_share_the_work(server: ServerProcess, forks: Forks) -> None:
     write([row("q1", f"d{i}") for i in range(150)])
     server.script(id_pattern=ID_PATTERN, latency=0.02)
@@ -430,7 +430,7 @@ def test_two_processes_share_the_work(server: ServerProcess, forks: Forks) -> No
     assert Counter(line["status"] for line in graded()) == {"ok": 150}
 
 
-@pytest.mark.slow
+@pytest.mark.kill
 def test_control_c_writes_what_is_graded(server: ServerProcess, forks: Forks) -> None:
     write([row("q1", f"d{i}") for i in range(400)])
     server.script(id_pattern=ID_PATTERN, latency=0.15)

@@ -29,7 +29,6 @@ from quati_pool.retrieval.bm25s import Bm25s
 from quati_pool.retrieval.planning import Estimate
 from quati_pool.retrieval.shards import Shards
 from tests.shared_data import shared
-from tests.tiny_models import cross_encoder, dense
 
 POOL = """\
 name: tiny
@@ -124,8 +123,11 @@ def test_a_changed_parameter_makes_a_run_stale_in_the_plan(tiny: Path) -> None:
     assert _system(found, "lsa").there == ("run current",)
 
 
+@pytest.mark.neural
 def test_a_model_too_large_to_be_hashed_in_passing_is_planned(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A local model of more than some hundred megabytes, before the first build."""
+    from tests.tiny_models import cross_encoder, dense
+
     dense.bert_folder(tiny / "model")
     cross_encoder.cross_encoder(tiny / "pairs")
     monkeypatch.setattr(corpora, "_HASHED", 1000)

@@ -19,6 +19,8 @@ from quati_pool.retrieval.bi_encoder.dense import Dense, DenseParameters
 from quati_pool.retrieval.planning import Work
 from tests.benchmarks import bench_plan
 
+pytestmark = [pytest.mark.neural, pytest.mark.java]
+
 PASSAGES = 1500
 NOT_RERUN = ("static", "static-hnsw", "static-ivf-pq")  # the same kinds with other vectors: for the benchmark
 

@@ -16,6 +16,8 @@ import pytest
 from tests.commands.prepare.planted import make_pile, write_pile
 from tests.commands.prepare.test_prepare import outcome, run
 
+pytestmark = pytest.mark.kill
+
 LINES = make_pile()[0][::8]
 SHARDS = 10
 # The pages are few: only small shards make several.
@@ -55,7 +57,6 @@ def wait_for(folder: Path, shards: int, process: subprocess.Popen[bytes]) -> Non
         time.sleep(0.01)
 
 
-@pytest.mark.slow
 def test_the_whole_command_killed_again_and_again(tmp_path: Path, unbroken: dict[str, str]) -> None:
     config = write_pile(tmp_path, LINES)
     chance = random.Random(29)
@@ -79,7 +80,6 @@ def test_the_whole_command_killed_again_and_again(tmp_path: Path, unbroken: dict
     assert not list((tmp_path / "cache" / "preparation").glob("*/.partial-*"))
 
 
-@pytest.mark.slow
 def test_workers_killed_while_they_work(tmp_path: Path, unbroken: dict[str, str]) -> None:
     config = write_pile(tmp_path, LINES)
     process = started(config)

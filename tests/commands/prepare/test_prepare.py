@@ -90,7 +90,7 @@ def at(folder: Path, place: str) -> str:
     return doc_id
 
 
-@pytest.fixture(scope="module", params=["local", "ray"])
+@pytest.fixture(scope="module", params=["local", pytest.param("ray", marks=pytest.mark.ray)])
 def ran(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Funnel]:
     folder = tmp_path_factory.mktemp(request.param)
     return folder, run(write_pile(folder, LINES), open_engine(request.param, 2))
@@ -102,7 +102,6 @@ def serial(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Funnel]:
     return folder, run(write_pile(folder, LINES))
 
 
-@pytest.mark.slow
 def test_exactly_the_planted_pages_are_dropped_each_for_its_reason(ran: tuple[Path, Funnel]) -> None:
     folder, result = ran
     found = dropped(result)
@@ -120,7 +119,6 @@ def test_exactly_the_planted_pages_are_dropped_each_for_its_reason(ran: tuple[Pa
     assert abs(len(sampled) - len(kept) / 2) < 5 * (len(kept) / 4) ** 0.5
 
 
-@pytest.mark.slow
 def test_both_engines_give_the_same_bytes_as_no_engine(ran: tuple[Path, Funnel], serial: tuple[Path, Funnel]) -> None:
     assert outcome(ran[0]) == outcome(serial[0])
     assert len(outcome(ran[0])) >= 8

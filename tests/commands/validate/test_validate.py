@@ -10,6 +10,7 @@ from quati_pool.bundled import bundled
 from quati_pool.commands.validate.validate import validate
 
 
+@pytest.mark.neural
 def test_the_systems_of_the_paper_are_a_valid_configuration() -> None:
     path = bundled("data/quati-paper") / "pool.yaml"
     report = validate(path, None, limit=100)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from quati_pool.reporting.formats.latex import escape
 from quati_pool.reporting.formats.tables import Column, Table, latex_file, to_latex
-from tests.machine_parts import program
 
 SIGNS = "≥ – → ± κ τ α Δ − é ã ç Ș ≤ × ρ “quoted” ‘single’ … — € ° ½ x² 10⁻⁶ «» \u00a0 №"
 HOSTILE = [
@@ -42,8 +41,7 @@ def compiled(tables: str, folder: Path) -> Path:
         f"\\begin{{document}}\n{tables}\n\\end{{document}}\n",
         encoding="utf-8",
     )
-    command = [program("pdflatex", "texlive-latex-base texlive-latex-recommended"), "-halt-on-error"]
-    command += ["-interaction=nonstopmode", "-no-shell-escape", source.name]
+    command = ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "-no-shell-escape", source.name]
     ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", check=False)
     assert ran.returncode == 0, ran.stdout[-2000:]
     log = (folder / "tables.log").read_text(encoding="latin-1")
@@ -52,7 +50,7 @@ def compiled(tables: str, folder: Path) -> Path:
     return folder / "tables.pdf"
 
 
-@pytest.mark.slow
+@pytest.mark.latex
 def test_tables_with_hostile_cells_compile(tmp_path: Path) -> None:
     rows = [[text, -0.25, text] for text in HOSTILE]
     columns = [Column("System"), Column("κ ± σ", 2, percent=True), Column(string.punctuation)]
@@ -62,14 +60,14 @@ def test_tables_with_hostile_cells_compile(tmp_path: Path) -> None:
     assert compiled(source, tmp_path).read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.slow
+@pytest.mark.latex
 def test_a_file_of_many_tables_compiles(tmp_path: Path) -> None:
     """More than LaTeX keeps waiting for a page, 18 or in newer ones 52."""
     tables = [Table(f"Table {n}", [Column("System")], [["x"]]) for n in range(80)]
     assert compiled(latex_file(tables), tmp_path).read_bytes().startswith(b"%PDF")
 
 
-@pytest.mark.slow
+@pytest.mark.latex
 def test_every_character_that_has_its_own_spelling_compiles(tmp_path: Path) -> None:
     """All that is not given as a code point, of the first 12,000 characters."""
     spelled = [c for c in map(chr, range(32, 12000)) if "U+" not in escape(c) and escape(c).strip()]
@@ -77,7 +75,7 @@ def test_every_character_that_has_its_own_spelling_compiles(tmp_path: Path) -> N
     compiled("\n\n".join(f"{ord(c)}: {escape(c)} {escape(c + c)} {escape('a' + c)}" for c in spelled), tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.latex
 def test_the_compilation_fails_where_a_character_is_not_escaped(tmp_path: Path) -> None:
     bad = to_latex(Table("T", [Column("System")], [["x"]])).replace("x \\\\", "x_y \\\\")
     with pytest.raises(AssertionError, match="Missing \\$ inserted"):

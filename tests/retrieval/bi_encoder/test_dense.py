@@ -28,6 +28,8 @@ from quati_pool.retrieval.planning import Work
 from quati_pool.retrieval.vector_index.vector_search import Vectors
 from tests.tiny_models import dense as tiny
 
+pytestmark = pytest.mark.neural
+
 # Batches of other texts and widths sum in another order.
 TOLERANCE = 1e-5
 

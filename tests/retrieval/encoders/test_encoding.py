@@ -25,6 +25,8 @@ from quati_pool.retrieval.encoders import encoding, text_truncation
 from quati_pool.retrieval.encoders.encoding import Encoder, Halving, pieces, require_finite, token_batches
 from tests.tiny_models import dense as tiny
 
+pytestmark = pytest.mark.neural
+
 # float32 sums in another order: a batch of other texts or another width.
 TOLERANCE = 1e-5
 

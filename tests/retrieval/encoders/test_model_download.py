@@ -17,6 +17,8 @@ from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.models import ModelMissingError
 from tests.tiny_models import dense as tiny
 
+pytestmark = pytest.mark.neural
+
 COMMIT = "c" * 40
 
 

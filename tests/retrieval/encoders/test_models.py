@@ -22,7 +22,7 @@ from tests.tiny_models import dense as tiny
 from tests.tiny_models import sparse
 from tests.tiny_models.cross_encoder import cross_encoder
 
-pytestmark = pytest.mark.usefixtures("offline")
+pytestmark = [pytest.mark.neural, pytest.mark.usefixtures("offline")]
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from quati_pool.errors import ConfigError
 from quati_pool.retrieval.encoders.model_inputs import limit_of, limit_tokens, positions_of, prompt_of, reader_of
 from tests.tiny_models import cross_encoder, dense, sparse
 
+pytestmark = pytest.mark.neural
+
 
 @pytest.mark.parametrize(
     ("prompts", "query", "passage"),

@@ -35,6 +35,8 @@ from tests.retrieval.encoders.small_shards import (
 from tests.serial_engine import SerialEngine
 from tests.tiny_models import dense, multivector, sparse
 
+pytestmark = pytest.mark.neural
+
 # In shards of four: the fourth repeats texts of others and of its own only, the third one text of the first.
 TEXTS = [
     "the court judge heard the appeal", "boats", "a judge and a witness in court court court", "",
@@ -289,11 +291,10 @@ def test_a_passage_whose_vector_is_nan_is_named_as_in_one_process(
     assert f"model '{broken}' gives passage 'd16' a vector with NaN" in told[0][1]
 
 
-@pytest.mark.slow
+@pytest.mark.ray
 def test_ray_writes_the_same_bytes_and_replaces_a_worker_that_is_killed(
     made: dict[str, Path], corpus: CorpusStore
 ) -> None:
-    pytest.importorskip("ray")
     plain = component("dense", made)
     expected = here(plain, corpus)
     context = Context(workers=lambda: open_engine("ray", 1))

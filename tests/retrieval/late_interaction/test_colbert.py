@@ -38,6 +38,8 @@ from quati_pool.retrieval.late_interaction.token_encoder import TokenEncoder
 from quati_pool.retrieval.shards import Shards
 from tests.tiny_models import multivector
 
+pytestmark = pytest.mark.neural
+
 TOLERANCE = 1e-4
 TEXTS = [
     "the old harbour, ferry and bridge",

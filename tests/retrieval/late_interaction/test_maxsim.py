@@ -233,6 +233,7 @@ def ivf(tokens: TokenVectors, folder: Path, seed: int = 0, **chosen: Any) -> Tok
     return TokenIndex(folder, len(tokens))
 
 
+@pytest.mark.neural
 def test_the_space_of_the_lists_is_taken_before_they_are_filled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +251,7 @@ def test_the_space_of_the_lists_is_taken_before_they_are_filled(
     assert all(taken)
 
 
+@pytest.mark.neural
 def test_the_inverted_file_finds_the_best_100_of_clustered_passages(tmp_path: Path) -> None:
     """Recall@100 of 6,000 passages: at the defaults, and where a sixth of the passages is scored."""
     chance = np.random.default_rng(0)
@@ -275,6 +277,7 @@ def test_the_inverted_file_finds_the_best_100_of_clustered_passages(tmp_path: Pa
         assert np.mean(recall) >= least
 
 
+@pytest.mark.neural
 def test_two_builds_write_the_same_bytes_and_a_seed_matters(tmp_path: Path) -> None:
     tokens = token_vectors(tmp_path / "tokens", ragged(np.random.default_rng(1), 500, 9, 16))
     for name, seed in (("one", 3), ("two", 3), ("other", 4)):
@@ -284,6 +287,7 @@ def test_two_builds_write_the_same_bytes_and_a_seed_matters(tmp_path: Path) -> N
     assert contents(tmp_path / "one") != contents(tmp_path / "other")
 
 
+@pytest.mark.neural
 @pytest.mark.parametrize("block", [1, 40, 1 << 16])
 def test_a_list_holds_each_passage_with_a_token_nearest_to_its_centroid_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
@@ -298,6 +302,7 @@ def test_a_list_holds_each_passage_with_a_token_nearest_to_its_centroid_once(
     assert [part.tolist() for part in held] == [[p for p in range(60) if one in nearest[p]] for one in range(7)]
 
 
+@pytest.mark.neural
 def test_candidates_score_by_the_best_centroid_read_or_the_least_similar_one(tmp_path: Path) -> None:
     """Lists at the four directions. Of two probes a token, the query token (0.9, 0.1) reads (1,0) and (0,1),
     the token (0.2, -0.8) reads (0,-1) and (1,0). Passages: 0 lies in (1,0): 0.9 + 0.2 = 1.1; 1 in (0,-1):
@@ -313,12 +318,14 @@ def test_candidates_score_by_the_best_centroid_read_or_the_least_similar_one(tmp
     assert index.candidates(query, 5, 2, 5).tolist() == [0, 1, 2, 3, 4]  # more lists are read for depth 5
 
 
+@pytest.mark.neural
 def test_candidates_that_tie_come_together(tmp_path: Path) -> None:
     one = np.array([[1, 0]], dtype=np.float32)
     tokens = token_vectors(tmp_path / "tokens", [one, -one, one, one])
     assert ivf(tokens, tmp_path / "index", lists=2).candidates(one, 1, 1, 1).tolist() == [0, 2, 3]
 
 
+@pytest.mark.neural
 def test_passages_without_tokens_are_no_candidates(tmp_path: Path) -> None:
     nothing, one = np.empty((0, 2), dtype=np.float32), np.ones((1, 2), dtype=np.float32)
     some = token_vectors(tmp_path / "some", [nothing, one, nothing, one])
@@ -327,12 +334,14 @@ def test_passages_without_tokens_are_no_candidates(tmp_path: Path) -> None:
     assert ivf(none, tmp_path / "empty").candidates(one, 10, 8, 10).tolist() == []
 
 
+@pytest.mark.neural
 def test_more_lists_than_tokens(tmp_path: Path) -> None:
     passages = ragged(np.random.default_rng(1), 5, 2, 4)
     index = ivf(token_vectors(tmp_path / "tokens", passages), tmp_path / "index", lists=1000)
     assert index.candidates(passages[0], 10, 1000, 10).tolist() == [0, 1, 2, 3, 4]
 
 
+@pytest.mark.neural
 def test_building_says_nothing(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """faiss warns on stderr of few points a centroid unless told not to."""
     ivf(token_vectors(tmp_path / "tokens", ragged(np.random.default_rng(1), 50, 4, 4)), tmp_path / "index", lists=60)

@@ -29,6 +29,8 @@ from quati_pool.retrieval.pairwise.cross_encoder import CrossEncoder
 from quati_pool.retrieval.pairwise.pairs import PairParameters, QueryTooLongError
 from quati_pool.retrieval.planning import Work
 
+pytestmark = pytest.mark.neural
+
 TEXTS = [
     "the harbour",
     "boats in the harbour at night",

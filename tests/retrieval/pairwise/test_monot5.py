@@ -29,6 +29,8 @@ from quati_pool.retrieval.pairwise.pairs import QueryTooLongError
 from quati_pool.retrieval.planning import Work
 from tests.retrieval.pairwise.test_cross_encoder import other_models, rescored
 
+pytestmark = pytest.mark.neural
+
 TEXTS = ["the harbour", "boats in the harbour\nat  night", "", "x", "the the the", "Mar alta, 7 barcos!", "oven?"]
 QUERIES = ["the harbour boats", "dough ?"]
 YES_NO = ["yes", "no"]

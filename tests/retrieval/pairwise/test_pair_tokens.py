@@ -17,6 +17,8 @@ from tiny_models.t5 import t5_tokenizer
 
 from quati_pool.retrieval.pairwise.pair_tokens import Frame, Part, TextReader, Tokens
 
+pytestmark = pytest.mark.neural
+
 FAMILIES = ["bert", "roberta", "xlm-roberta"]
 WRITTEN = {**SPECIAL, "t5": ["<pad>", "</s>", "<extra_id_0>", "<extra_id_9>"]}
 words = st.lists(st.sampled_from(["the", "harbour", "quay", "a", "Não", "maré,", "x-7", "é"]), max_size=12)

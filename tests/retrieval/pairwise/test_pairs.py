@@ -25,6 +25,8 @@ from quati_pool.retrieval.planning import forward_flops
 from tests.retrieval.pairwise.test_cross_encoder import TEXTS, all_pairs, rescored
 from tests.retrieval.pairwise.test_cross_encoder import reranker as cross
 
+pytestmark = pytest.mark.neural
+
 QUERIES = ["the harbour boats", "lighthouse?", "oven"]
 ASKED = [Query(f"q{row}", text) for row, text in enumerate(QUERIES)]
 

@@ -35,6 +35,8 @@ from quati_pool.retrieval.shards import Shards
 from tests.llm.embedding_server import ODD, WRONG, EmbeddingServer
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.neural
+
 KEY = "sk-test-0123456789abcdef"
 TEXTS = [f"o trecho {n} trata de {n * n % 7}" for n in range(60)]
 QUERIES = ["a primeira pergunta", "de que trata o trecho 7?", "ação ✓"]
@@ -330,6 +332,7 @@ search(component, CorpusStore(folder / "store"), Kept(place=folder / "grown"))
 """
 
 
+@pytest.mark.kill
 @pytest.mark.parametrize("answers", [2, 23])
 def test_a_kill_loses_at_most_what_is_in_flight(server: EmbeddingServer, tmp_path: Path, answers: int) -> None:
     """Killed once so many batches of 40 were answered, with the first one still open: all others wait ahead of it."""

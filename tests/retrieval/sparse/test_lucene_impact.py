@@ -16,16 +16,13 @@ from hypothesis import strategies as st
 from small_stores import by_query
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.retrieval.lucene import Lucene, anserini_jar, java_environment, missing_package
+from quati_pool.retrieval.lucene import Lucene, anserini_jar, java_environment
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse import impact_search
 from quati_pool.retrieval.sparse.impact_search import search_lucene
 from tests.retrieval.sparse.test_impacts import Sparse, append, dot, expected_hits, searched, vectors
 
-if missing := missing_package():
-    if "QUATI_POOL_REQUIRE_ALL" in os.environ:
-        raise ModuleNotFoundError(missing)
-    pytest.skip(f"impact search by Lucene was not checked: {missing} is not installed", allow_module_level=True)
+pytestmark = pytest.mark.java
 
 # Anserini's own way: vectors as JSON, IndexCollection, and its searcher of impacts.
 ORACLE = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import tempfile
 from collections.abc import Sequence
@@ -26,7 +25,6 @@ from quati_pool.records import Query
 from quati_pool.retrieval.base import Context
 from quati_pool.retrieval.encoders import encoding, passage_encoding
 from quati_pool.retrieval.encoders.models import ModelError, ModelMissingError
-from quati_pool.retrieval.lucene import missing_package
 from quati_pool.retrieval.planning import KNOWN, Work, forward_flops
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse.impact_encoder import ImpactEncoder
@@ -35,9 +33,7 @@ from quati_pool.retrieval.sparse.splade import Splade
 from quati_pool.retrieval.sparse.splade_parameters import SpladeParameters
 from tests.tiny_models import dense, sparse
 
-if "QUATI_POOL_REQUIRE_ALL" in os.environ:
-    assert missing_package() is None
-needs_lucene = pytest.mark.skipif(missing_package() is not None, reason="Lucene is not installed")
+pytestmark = pytest.mark.neural
 
 FINE = 10_000
 WORDS = [
@@ -179,7 +175,7 @@ class TestAgainstSparseEncoder:
         assert_same(scores(tmp_path, splade, texts, QUERIES, quantization=FINE), oracle(splade, texts, QUERIES))
 
 
-@needs_lucene
+@pytest.mark.java
 @pytest.mark.parametrize("kind", ["splade", "inference_free"])
 @pytest.mark.parametrize(
     "parameters", [{}, {"quantization": 3}, {"quantization": FINE}, {"passage_terms": 4, "query_terms": 3}], ids=str
@@ -210,7 +206,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield store(tmp_path_factory.mktemp("store"), [*TEXTS, *TEXTS[:5], *HOSTILE]), context
 
 
-@pytest.mark.parametrize("way", ["csr", pytest.param("lucene", marks=needs_lucene)])
+@pytest.mark.parametrize("way", ["csr", pytest.param("lucene", marks=pytest.mark.java)])
 def test_passages_without_weights_and_queries_without_terms_are_in_no_run(way: str, tmp_path: Path) -> None:
     """Queries are their words' weights here: special tokens and [UNK] have none, and the model none at all for
     passages once its logits are low."""

@@ -25,6 +25,8 @@ from quati_pool.retrieval.vector_index.vector_search import (
 )
 from tests.retrieval.vector_index.test_vectors import PRECISIONS, stored
 
+pytestmark = pytest.mark.neural
+
 KINDS = ["hnsw", "ivf-pq"]
 
 
@@ -63,7 +65,6 @@ def recall(found: list[list[int]], exact: list[list[int]]) -> float:
     return float(np.mean([len(set(one) & set(other)) / len(other) for one, other in zip(found, exact, strict=True)]))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_recall_at_100_of_100k_clustered_vectors_is_at_least_095_at_the_defaults(tmp_path: Path, kind: Any) -> None:
     require_recall(tmp_path, kind, *clustered(100_000, 1000, 32, 200))

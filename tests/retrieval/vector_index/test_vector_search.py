@@ -14,6 +14,8 @@ from quati_pool.retrieval.vector_index.faiss_library import load_faiss
 from quati_pool.retrieval.vector_index.vector_search import Precision, VectorError, Vectors, flat_search, pair_scores
 from tests.retrieval.vector_index.test_vectors import PRECISIONS, stored
 
+pytestmark = pytest.mark.neural
+
 DIMENSION = 8
 
 
