@@ -9,7 +9,7 @@ import pytest
 
 from quati_pool.cli.main import app
 from quati_pool.commands.bench.bench import BenchOptions, bench
-from quati_pool.commands.demo import demo, tables
+from quati_pool.commands.demo import demo
 from quati_pool.commands.init import init_pages
 from quati_pool.commands.prepare.prepare import prepare
 from quati_pool.errors import MissingExtraError
@@ -17,6 +17,7 @@ from quati_pool.project.events import Listener
 from quati_pool.registry import BENCHMARKS, EXPORTS, PREPARATIONS
 from quati_pool.reporting.formats.tables import to_text
 from quati_pool.reporting.tables.bench import tables as bench_tables
+from quati_pool.reporting.tables.demo import tables
 from quati_pool.reporting.tables.prepare import tables as prepare_tables
 from quati_pool.retrieval.bm25 import Bm25
 from tests.serial_engine import SerialEngine

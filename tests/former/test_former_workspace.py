@@ -137,7 +137,7 @@ def test_its_runs_pool_and_indexes_are_current(workspace: Path, monkeypatch: pyt
     for tag, system in config.systems.items():
         registry, name = component_name(system)
         if registry is not FUSIONS:
-            component = registry.get(name)(system.parameters, keys.site)
+            component = registry.get(name)(system.parameters, keys.environment)
             place = index_place(there, component, registry.index_identity(name), keys._corpora[keys.corpus(tag)])
             if place is not None:
                 indexes[tag] = place[0].name
@@ -187,7 +187,7 @@ def everything_hashed(folder: Path) -> dict[str, str]:
         registry, name = component_name(system)
         if registry is FUSIONS:
             continue
-        component = registry.get(name)(system.parameters, keys.site)
+        component = registry.get(name)(system.parameters, keys.environment)
         place = index_place(there, component, registry.index_identity(name), "corpus")
         found[f"index {tag}"] = str(place)
         found[f"encodings {tag}"] = digest([[name, dict(key)] for name, key in component.encodings()])

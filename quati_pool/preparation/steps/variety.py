@@ -18,7 +18,7 @@ from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.language_codes import main_code
 
-_LIST = Path(__file__).with_name("lists") / "portuguese.txt"
+_LIST = Path(__file__).parents[1] / "lists" / "portuguese.txt"
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _ESTAR = r" est(?:ou|ás|á|amos|ão|ava|avas|ávamos|avam|ive|eve|iveram|aria|ariam|ará|arão|eja|ejam|ar) "
 # "está fazendo" and "está a fazer"; what only looks so is left out, such as "está quando" and "está a par".
