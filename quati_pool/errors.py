@@ -11,10 +11,10 @@ class QuatiPoolError(Exception):
 
 
 class InputError(QuatiPoolError):
-    """A file that does not hold what its format asks for.
+    """A file that does not follow its format.
 
     The message reads ``path:line: what is wrong; what was expected``. ``line`` counts from 1 and is
-    None where the fault belongs to no line (an empty file, a missing column).
+    None where the fault has no line (an empty file, a missing column).
     """
 
     def __init__(self, path: str | PathLike[str], line: int | None, message: str) -> None:
@@ -26,7 +26,7 @@ class InputError(QuatiPoolError):
 
 
 class FaultsError(QuatiPoolError):
-    """Faults that were found in one go; a line each."""
+    """Several faults that were found together; the message has one line per fault."""
 
     def __init__(self, errors: Sequence[QuatiPoolError]) -> None:
         self.errors = list(errors)

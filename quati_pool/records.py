@@ -1,7 +1,7 @@
-"""The vocabulary every stage shares: ids, queries, runs and qrels.
+"""The data types that all stages share: ids, queries, runs and qrels.
 
-Ids are strings at every edge and integer codes inside: a run is three columns of numbers over two
-vocabularies (``Ids``), so that ranking, fusion, pooling and counting are array operations.
+Ids are strings in files and interfaces and integer codes inside: a run is columns of numbers over two vocabularies
+(``Ids``), so that ranking, fusion, pooling and counting are array operations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ GRADES = {0: "Irrelevant", 1: "Relevant", 2: "Highly relevant", 3: "Perfectly re
 """The default scale, of TREC-DL 2021 (arXiv 2404.06976, section 3.3): only 2 and 3 answer the query."""
 
 MAX_GRADE = 1_000_000
-"""No grade lies further from 0: evaluation libraries keep grades in 32 bits, and tables as long as the highest."""
+"""The largest absolute value of a grade: evaluation libraries keep grades in 32 bits, and tables as long as the highest
+grade."""
 
 
 def id_problem(value: str) -> str | None:
@@ -53,8 +54,8 @@ def id_problem(value: str) -> str | None:
     return f"holds the character U+{ord(character):04X}, which no id may hold"
 
 
-# pa.array and Array.to_numpy import pandas where it is installed: half a second, and 40 MB for as long as the
-# process lives. These two do without.
+# pa.array and Array.to_numpy import pandas where it is installed, which takes half a second and 40 MB. These two
+# functions do not.
 
 
 def arrow_array(codes: npt.NDArray[Any]) -> pa.Array:
@@ -70,7 +71,7 @@ def numbers(array: pa.Array) -> npt.NDArray[Any]:
 
 
 def release_memory() -> None:
-    """Gives freed memory back to the system; Arrow's allocator and the C library's keep it for later."""
+    """Returns freed memory to the system, which Arrow's and the C library's allocators would keep."""
     pa.default_memory_pool().release_unused()
     pa.system_memory_pool().release_unused()
 
@@ -78,7 +79,7 @@ def release_memory() -> None:
 class Ids:
     """A vocabulary of distinct ids: code (position) to id and back.
 
-    Holds an Arrow string array, so a million ids cost their bytes and no Python object each.
+    Holds an Arrow string array, so that ids cost their bytes and no Python objects.
     """
 
     def __init__(self, values: pa.ChunkedArray | pa.Array | Sequence[str]) -> None:
@@ -138,9 +139,9 @@ def code_ids(columns: Sequence[pa.Array | pa.ChunkedArray]) -> tuple[Ids, list[I
 
 
 class State(StrEnum):
-    """What became of a pair that a labeler was given. Only ``ok`` has a grade; a failure is no grade and
-    stays pending; ``skipped`` is a person's "later", ``unsure`` a person's final "cannot judge"; a pair of
-    ``no_text`` has no passage to show, was not asked and blocks nothing."""
+    """The outcome of one pair for one labeler. Only ``ok`` has a grade; a failure has none and stays pending;
+    ``skipped`` is a person's "later", ``unsure`` a person's final "cannot judge"; a pair of ``no_text`` has no passage
+    to show, was not asked and blocks nothing."""
 
     ok = "ok"
     unparsed = "unparsed"
@@ -159,8 +160,8 @@ FAILURES = frozenset({State.unparsed, State.off_scale, State.refused, State.trun
 
 @dataclass(frozen=True)
 class Query:
-    """A question of the collection; ``narrative`` says what an assessor should count as an answer, and
-    ``cluster_id`` which related questions it belongs to."""
+    """A question of the collection; ``narrative`` says what an assessor should accept as an answer,
+    ``cluster_id`` names its group of related questions."""
 
     query_id: str
     query: str
@@ -189,7 +190,7 @@ class Run:
 
     @classmethod
     def empty(cls, run_tag: str, queries: Ids | None = None, docs: Ids | None = None) -> Run:
-        """A run that found nothing, over these vocabularies or over empty ones."""
+        """A run without rows, over these vocabularies or empty ones."""
         none = np.empty(0, dtype=np.int64)
         nothing = Ids([])
         return cls.ranked(
@@ -214,7 +215,7 @@ class Run:
         """
         query = np.asarray(query, dtype=np.int64)
         doc = np.array(doc, dtype=np.int64)
-        # + 0.0 makes one zero of -0.0 and 0.0, which compare equal but print differently.
+        # + 0.0 turns -0.0 into 0.0, which compares equal but prints differently.
         score = np.asarray(score).astype(np.float32) + np.float32(0.0)
         if len(score) and not np.isfinite(score).all():
             raise ScoreError(f"{run_tag}: a score is NaN or infinite as float32; mend the system that gave it")
@@ -306,7 +307,7 @@ def _position(query: Int) -> Int:
 
 
 def _reaching(query: Int, score: Float, depth: int) -> npt.NDArray[np.bool_]:
-    """Rows whose score is at least that at ``depth`` of their query: a tie at the cut-off stays whole."""
+    """Rows whose score is at least that at ``depth`` of their query: a tie at the cut-off is not split."""
     if len(query) == 0:
         return np.empty(0, dtype=bool)
     starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]])

@@ -1,8 +1,8 @@
-"""What there is of each kind of component, by name: ours and, by entry point, other people's.
+"""The components of each kind by name: built-in ones and, by entry point, those of plug-ins.
 
-A registry holds import paths, not classes, so that listing names imports nothing. A third party adds
-a component through the entry-point group ``quati_pool.<kind>``; one that cannot be loaded raises an
-error with its name when it is asked for, and troubles nobody else.
+A registry holds import paths, not classes, so that listing names imports nothing. A plug-in adds a component
+through the entry-point group ``quati_pool.<kind>``; one that cannot be loaded raises an error with its name when it
+is used, and does not affect the others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from quati_pool.errors import ConfigError
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` where a known word is near, else the list of all known ones."""
+    """``did you mean 'x'?`` where a known word is similar, else the list of all known words."""
     known = sorted(known)
     plain = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), plain, n=1, cutoff=0.6)
@@ -27,7 +27,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"there are: {', '.join(known)}" if known else "there are none"
 
 
-# The kinds of which 0.1.0 had a ``version`` in keys.
+# The kinds whose components had a ``version`` in keys of release 0.1.0.
 _VERSIONED = ("retrievers", "rerankers", "fusions", "preparations")
 
 
@@ -43,18 +43,18 @@ class Registry:
         return {point.name: point for point in entry_points(group=f"quati_pool.{self.kind}")}
 
     def names(self) -> list[str]:
-        """All names, ours first; a plug-in cannot take the name of one of ours."""
+        """All names, built-in ones first; a plug-in cannot take the name of a built-in component."""
         return [*self._builtin, *(name for name in self._plugins if name not in self._builtin)]
 
     def identity(self, name: str) -> str:
-        """What a component is called in every version and cache key, such as ``judge/llm@1``: its id and revision
-        and, of a plug-in, the package with its version, so that two components never share what one of them made.
-        Where its code lies is no part of it: code moves."""
+        """The component's identity in every version and cache key, such as ``judge/llm@1``: its id and revision and,
+        for a plug-in, the package with its version, so that two components never share an artefact. The location
+        of its code is no part of it, as code moves."""
         return self._with_package(name, f"{self._id(name)}@{self._revision(name)}")
 
     def index_identity(self, name: str) -> str:
-        """What the index that a component keeps is called: ``index/lsa@1`` for all that share it. A retriever's own is
-        called by its name; others' by their kind too, as a package may have both of one name."""
+        """The identity of the component's index: ``index/lsa@1`` for all components that share it. A retriever's own
+        index is named by the retriever alone, others' by their kind too, as a package may have both of one name."""
         component = self.get(name)
         shared = self._declared(name, component, "index_identity")
         called = self._id(name)
@@ -69,7 +69,7 @@ class Registry:
         return int(getattr(self.get(name), "revision", 1))
 
     def _declared(self, name: str, component: Any, attribute: str) -> str | None:
-        # What a plug-in inherits from a component of ours says nothing of the plug-in.
+        # A value that a plug-in inherits from a built-in component is not its own.
         found = getattr(component, attribute, None) if name in self._builtin else vars(component).get(attribute)
         return None if found is None else str(found)
 
@@ -94,7 +94,7 @@ class Registry:
                 raise TypeError("what it calls version is called revision now")
             if not isinstance(getattr(component, "revision", 1), int):
                 raise TypeError("its revision is no int")
-            # Without these the configuration and the listing would fail for everybody.
+            # Without these the configuration and the listing would fail for all components.
             _ = component.Parameters.model_fields, component.summary
         except (Exception, SystemExit) as error:
             source = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"

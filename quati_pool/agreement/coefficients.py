@@ -1,9 +1,8 @@
-"""Coefficients of agreement of two labelers, from confusion tables, many tables at a time.
+"""Coefficients of agreement of two labelers, computed from many confusion tables at a time.
 
 Tables have shape (…, grades, grades), rows the first labeler's grades, columns the second's, counts or
-weights; the result has shape (…). NaN is undefined: any coefficient without a common pair, kappa where
-both labelers gave one and the same grade throughout, a correlation where either gave one grade
-throughout.
+weights; the result has shape (…). NaN is undefined: any coefficient without a common pair, kappa where both
+labelers gave one and the same grade to all pairs, a correlation where either gave one grade to all pairs.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from quati_pool.stats.ratio import ratio
 
 
 class _Tables(NamedTuple):
-    """Tables with what several coefficients need of them; ``varied`` says that both labelers used two
-    grades or more."""
+    """Tables with their sums, which several coefficients need; ``varied``: both labelers used two or more grades."""
 
     cells: Values
     rows: Values
@@ -36,7 +34,7 @@ def _kappa(tables: _Tables, disagreement: Values) -> Values:
     (Cohen, Psychological Bulletin 70(4), 1968)."""
     observed = (tables.cells * disagreement).sum(axis=(-2, -1)) * tables.n
     expected = (tables.rows[..., :, None] * tables.columns[..., None, :] * disagreement).sum(axis=(-2, -1))
-    # One cell alone is in use, and the two grades of it are the same.
+    # All pairs are in one cell, whose two grades are the same.
     same = ((tables.cells > 0).sum(axis=(-2, -1)) == 1) & (np.trace(tables.cells, axis1=-2, axis2=-1) > 0)
     return 1 - ratio(observed, expected, (tables.n > 0) & ~same)
 
@@ -89,7 +87,7 @@ def kendall(tables: _Tables) -> Values:
     """Kendall's tau-b (Biometrika 33(3), 1945)."""
     place = np.arange(tables.cells.shape[-1])
     direction = np.sign(place[:, None] - place).astype(np.float64)
-    # Each two pairs meet twice in all three sums, each pair with itself as a tie.
+    # All three sums count every two pairs twice, and each pair with itself as a tie.
     agreeing = (tables.cells * (direction @ tables.cells @ direction.T)).sum(axis=(-2, -1))
     untied_x = tables.n**2 - (tables.rows**2).sum(axis=-1)
     untied_y = tables.n**2 - (tables.columns**2).sum(axis=-1)
@@ -97,7 +95,7 @@ def kendall(tables: _Tables) -> Values:
 
 
 def agreement(tables: _Tables) -> Values:
-    """The share of pairs that got the same grade from both, from 0 to 1."""
+    """The share of pairs to which both gave the same grade, from 0 to 1."""
     return ratio(np.trace(tables.cells, axis1=-2, axis2=-1), tables.n, tables.n > 0)
 
 
@@ -133,7 +131,7 @@ def coefficients(
 
 
 def why_undefined(table: Int, grades: Sequence[str], a: str, b: str) -> str:
-    """Why a coefficient that is NaN for ``table``, shape (grades, grades), is so.
+    """Why a coefficient is NaN for ``table``, shape (grades, grades).
 
     ``grades`` are words for the table's rows and columns, such as "the grade 0"; ``a`` and ``b`` are the
     labelers' names.

@@ -1,4 +1,4 @@
-"""Confusion counts of two labelers, query by query: what coefficients of two are sums of."""
+"""Confusion counts of two labelers per query, whose sums the coefficients of two labelers are computed from."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where labelers disagree: the hardest queries, and the grades they tell apart worst.
+"""Where labelers disagree: the hardest queries, and the grades that they confuse most.
 
-A comparison is one pair graded by two labelers; a pair that three people graded gives three.
+A comparison is one pair graded by two labelers; a pair that three people graded gives three comparisons.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ class Hardness:
     """Queries by how much labelers disagree in them, hardest first: the largest mean distance, then the
     least agreement, then by query_id.
 
-    ``among`` says whose grades are compared: those of all independent ``labelers``, of all ``people``, or of
-    one ``judge`` with each person (with each other independent judge where there are no people), but those
-    of a panel never with its own members'. A query without such a
-    comparison is absent.
+    ``among`` says whose grades are compared: those of all independent ``labelers``, of all ``people``, or of one
+    ``judge`` with each person (with each other independent judge where there are no people). A panel is never
+    compared with its own members. A query without a comparison is left out.
     """
 
     among: Among
@@ -72,7 +71,7 @@ def hardest_queries(ratings: Ratings) -> list[Hardness]:
     found = []
     for among, judge, pairs in groups:
         if pairs:
-            # Neither figure asks whose grade is the row's.
+            # Neither figure depends on whose grades are the rows.
             ordered = [(a, b) if place[a] < place[b] else (b, a) for a, b in pairs]
             comparisons = np.sum([tables[pair] for pair in ordered], axis=0)
             found.append(Hardness(among, judge, _hardest_first(ratings, comparisons)))

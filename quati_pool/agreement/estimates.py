@@ -28,8 +28,8 @@ class Estimates:
 def resample(sums: Sequence[Int], draws: int, seed: int) -> list[Values]:
     """Bootstrap resamples of sums over queries, shape (queries, …) each, as sums of shape (draws, …).
 
-    Sums over equally many queries are drawn together. Fewer than two queries give no draws: shape (0, …).
-    All are whole numbers, so that no order of adding up changes a result.
+    Sums over the same number of queries use the same draws. Fewer than two queries give no draws: shape (0, …).
+    All sums are of whole numbers, so that they are exact in any order.
     """
     drawn = [np.empty((draws if len(one) > 1 else 0, *one.shape[1:])) for one in sums]
     for queries in {len(one) for one in sums if len(one) > 1}:
@@ -49,8 +49,8 @@ def estimate(
     draws: int,
     queries: Mapping[str, int],
 ) -> Estimates:
-    """Puts together values, shape (), and their draws, shape (draws,) or (0,); ``why`` gives the reason of
-    an undefined value; ``queries`` counts, by name, the queries that were resampled."""
+    """Combines values, shape (), with the intervals of their draws, shape (draws,) or (0,); ``why`` returns the reason
+    of an undefined value by name; ``queries`` counts, by name, the queries that were resampled."""
     intervals = {name: interval(drawn[name]) for name in values} if draws else {}
     undefined = {name: why(name) for name, value in values.items() if np.isnan(value)}
     for name, found in intervals.items():

@@ -18,7 +18,7 @@ from quati_pool.records import ID, numbers
 
 
 class Words(NamedTuple):
-    """How messages call an id and a text, and what to do where texts have no ids."""
+    """The words of messages for an id and a text, and the advice where texts have no ids."""
 
     id: str
     text: str
@@ -30,8 +30,8 @@ DOC = Words("doc_id", "passage text", "add a doc_id column")
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
-    """One side, queries or passages, of a labeler's rows: ids, texts or both, each a row long."""
+class IdsAndTexts:
+    """The queries or the passages of a labeler's rows: ids, texts or both, one per row."""
 
     path: Path
     lines: Sequence[int]
@@ -39,23 +39,23 @@ class Named:
     texts: Sequence[str] | None
 
     @property
-    def given(self) -> Sequence[str]:
+    def ids_or_texts(self) -> Sequence[str]:
         return self.ids if self.ids is not None else self.texts or []
 
 
-def identify(words: Words, columns: Mapping[str, Named], known: Mapping[str, str]) -> tuple[bool, list[pa.Array]]:
-    """Each column's ids, shape (rows,), and whether they are ids rather than texts; ``known`` maps ids to
-    texts.
+def identify(words: Words, columns: Mapping[str, IdsAndTexts], known: Mapping[str, str]) -> tuple[bool, list[pa.Array]]:
+    """Whether there are ids, and each column's ids, shape (rows,), which are its texts where there are none;
+    ``known`` maps ids to texts.
 
-    A column without ids takes those of equal texts, equal to the letter or else as ``folded``, from ``known``
-    and from columns that have both. Without any ids the text is the id; texts of different columns that are
-    equal but for what ``folded`` removes are one id, unless a column tells them apart.
+    A column without ids takes those of equal texts (exactly equal, or else after ``folded``) from ``known`` and from
+    columns that have both. Where there are no ids at all, the text is the id; texts of different columns that
+    are equal after ``folded`` share one id, unless one column holds both of them.
 
     Raises InputError for a text without an id or with several, QuatiPoolError where nothing gives texts ids.
     """
     lacking = [name for name, column in columns.items() if column.ids is None]
     if not lacking:
-        return True, [arrow_strings(column.given) for column in columns.values()]
+        return True, [arrow_strings(column.ids_or_texts) for column in columns.values()]
     if len(lacking) == len(columns) and not known:
         return False, _texts_as_ids(list(columns.values()))
     ids = _TextIds()
@@ -68,13 +68,13 @@ def identify(words: Words, columns: Mapping[str, Named], known: Mapping[str, str
     if ids.empty:
         raise _unmatchable(words, columns, lacking)
     return True, [
-        arrow_strings(column.given) if column.ids is not None else _looked_up(words, column, ids)
+        arrow_strings(column.ids_or_texts) if column.ids is not None else _looked_up(words, column, ids)
         for column in columns.values()
     ]
 
 
-def _looked_up(words: Words, column: Named, ids: _TextIds) -> pa.Array:
-    texts = dictionary_coded(arrow_strings(column.given))
+def _looked_up(words: Words, column: IdsAndTexts, ids: _TextIds) -> pa.Array:
+    texts = dictionary_coded(arrow_strings(column.ids_or_texts))
     codes = numbers(texts.indices)
     found = []
     for code, text in enumerate(texts.dictionary.to_pylist()):
@@ -94,43 +94,43 @@ def _unknown(words: Words, text: str, candidates: Sequence[str]) -> str:
     return f"the {words.text} {quoted(text)} has no {words.id}, not being among the known ones; {words.remedy}"
 
 
-def _unmatchable(words: Words, columns: Mapping[str, Named], lacking: Sequence[str]) -> QuatiPoolError:
-    def listed(names: Iterable[str]) -> str:
+def _unmatchable(words: Words, columns: Mapping[str, IdsAndTexts], lacking: Sequence[str]) -> QuatiPoolError:
+    def with_paths(names: Iterable[str]) -> str:
         return ", ".join(f"{name} ({columns[name].path})" for name in names)
 
-    having = listed(name for name in columns if name not in lacking)
+    having = with_paths(name for name in columns if name not in lacking)
     return QuatiPoolError(
-        f"{listed(lacking)}: only {words.text}s; {having}: only {words.id}s, so that they cannot be matched; "
+        f"{with_paths(lacking)}: only {words.text}s; {having}: only {words.id}s, so that they cannot be matched; "
         f"{words.remedy}"
     )
 
 
-def _texts_as_ids(columns: Sequence[Named]) -> list[pa.Array]:
-    distinct = [set(column.given) for column in columns]
+def _texts_as_ids(columns: Sequence[IdsAndTexts]) -> list[pa.Array]:
+    distinct = [set(column.ids_or_texts) for column in columns]
     everywhere = set.intersection(*distinct)
     variants: dict[str, list[str]] = {}
-    told_apart: set[str] = set()
+    distinguished: set[str] = set()
     for texts in distinct:
         forms: set[str] = set()
-        # What all columns have to the letter needs no folding, which takes time on a million passages.
+        # Texts that all columns share need no folding, which takes time on a million passages.
         for text in sorted(texts - everywhere):
             form = folded(text)
             if form in forms:
-                told_apart.add(form)
+                distinguished.add(form)
             forms.add(form)
             variants.setdefault(form, []).append(text)
     chosen = {
         text: texts[0]
         for form, texts in variants.items()
-        if form not in told_apart
+        if form not in distinguished
         for text in texts
         if text != texts[0]
     }
-    return [pa.array([chosen.get(text, text) for text in column.given], type=ID) for column in columns]
+    return [pa.array([chosen.get(text, text) for text in column.ids_or_texts], type=ID) for column in columns]
 
 
 class _TextIds:
-    """The ids of texts."""
+    """Looks up the ids of a text."""
 
     def __init__(self) -> None:
         self._exact: dict[str, tuple[str, ...]] = {}
@@ -145,7 +145,7 @@ class _TextIds:
             self._exact[text] = (*before, identity)
 
     def find(self, text: str) -> tuple[str, ...]:
-        """All ids of the text, or else of the texts that differ from it in white space and case alone."""
+        """All ids of exactly this text, or else of the texts that are equal to it after ``folded``."""
         if text in self._exact:
             return self._exact[text]
         if self._folded is None:
@@ -157,7 +157,7 @@ class _TextIds:
 
 
 def folded(text: str) -> str:
-    """A text as it is compared: without byte-order marks (U+FEFF), case-folded, in Unicode's form NFC, each run of
-    white space one blank and none around. Compatibility forms stay apart: x² is not x2."""
+    """A text for comparison: without byte-order marks (U+FEFF), case-folded, in Unicode's form NFC, each run of white
+    space one blank and none at the ends. Compatibility forms stay different: x² is not x2."""
     folded_case = unicodedata.normalize("NFC", text).replace("\ufeff", "").casefold()
     return " ".join(unicodedata.normalize("NFC", folded_case).split())

@@ -27,8 +27,8 @@ class Layout:
     """One coefficient of every labeler with every person (Tables 3–5); NaN is undefined.
 
     ``value``, shape (labelers, people): a person with themself is NaN. ``mean`` and ``std``, shape
-    (labelers,), over the people (for a person over the other people), without the ``undefined`` ones
-    counted beside them. ``human_mean`` and ``human_std``: mean and standard deviation of the people's
+    (labelers,), over the people (for a person over the other people), without undefined values, which
+    ``undefined`` counts. ``human_mean`` and ``human_std``: mean and standard deviation of the people's
     own means; ``difference``, shape (labelers,): a judge's mean less ``human_mean``, NaN for people.
     """
 

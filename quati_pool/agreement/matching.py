@@ -1,4 +1,4 @@
-"""Label files of several labelers turned into grades of the same pairs, with what was found on the way."""
+"""Matches the label files of several labelers: the grades of the same pairs, and the rows that repeat one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from quati_pool.agreement.identities import DOC, QUERY, Named, identify
+from quati_pool.agreement.identities import DOC, QUERY, IdsAndTexts, identify
 from quati_pool.errors import InputError
 from quati_pool.files.label_files import LabelFile
 from quati_pool.files.label_files.label_file import dictionary_coded
@@ -23,7 +23,7 @@ Codes = npt.NDArray[np.int32]
 
 
 class Duplicate(NamedTuple):
-    """A row that repeats the pair and the grade of the labeler's row in ``first_line``, and is left out."""
+    """A row that was left out, as it repeats the pair and the grade of the labeler's row in ``first_line``."""
 
     labeler: str
     path: Path
@@ -36,12 +36,11 @@ class Duplicate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Matched:
-    """What several labelers graded, over one vocabulary of queries and one of passages.
+    """The grades of several labelers, over one vocabulary of queries and one of passages.
 
-    ``qrels`` hold every graded pair once, by query_id, then doc_id, in byte order; so they do not depend on
-    the order of rows. ``query_names`` are the texts of query_ids, where known. ``ungraded`` counts a
-    labeler's pairs that its file leaves without a grade. ``matched_by`` and ``passages_by`` say by what
-    queries and passages were told equal.
+    ``qrels`` hold every graded pair once, by query_id, then doc_id, in byte order, whatever the order of rows.
+    ``query_names`` maps query_ids to texts, where known. ``ungraded`` counts a labeler's pairs without a grade.
+    ``matched_by`` and ``passages_by`` say whether queries and passages were matched by id or by text.
     """
 
     qrels: dict[str, Qrels]
@@ -61,8 +60,8 @@ def match(files: Mapping[str, LabelFile], queries: Mapping[str, str] | None = No
     Raises InputError for a text that has no id or several, and for a pair that one labeler graded in two
     ways; QuatiPoolError where some files have only ids, others only texts, and nothing joins them.
     """
-    query_sides = {name: Named(file.path, file.lines, file.query_id, file.query) for name, file in files.items()}
-    doc_sides = {name: Named(file.path, file.lines, file.doc_id, file.text) for name, file in files.items()}
+    query_sides = {name: IdsAndTexts(file.path, file.lines, file.query_id, file.query) for name, file in files.items()}
+    doc_sides = {name: IdsAndTexts(file.path, file.lines, file.doc_id, file.text) for name, file in files.items()}
     by_query_id, query_ids = identify(QUERY, query_sides, queries or {})
     by_doc_id, doc_ids = identify(DOC, doc_sides, {})
     query_names = _names(queries or {}, list(zip(query_ids, files.values(), strict=True)))
@@ -71,7 +70,7 @@ def match(files: Mapping[str, LabelFile], queries: Mapping[str, str] | None = No
     duplicates: list[Duplicate] = []
     ungraded: dict[str, int] = {}
     for (name, file), query, doc in zip(files.items(), _coded(query_ids), _coded(doc_ids), strict=True):
-        qrels[name], twice, ungraded[name] = _LabelerRows(name, file, query, doc, key_names).settled()
+        qrels[name], twice, ungraded[name] = _LabelerRows(name, file, query, doc, key_names).result()
         duplicates += twice
         release_memory()
     return Matched(
@@ -85,7 +84,7 @@ def match(files: Mapping[str, LabelFile], queries: Mapping[str, str] | None = No
 
 
 class _LabelerRows:
-    """A labeler's rows, of which the first of each graded pair count."""
+    """A labeler's rows, of which the first of each graded pair counts."""
 
     def __init__(self, name: str, file: LabelFile, query: _Column, doc: _Column, key_names: tuple[str, str]) -> None:
         self._name, self._file, self._query, self._doc, self._key_names = name, file, query, doc, key_names
@@ -97,7 +96,7 @@ class _LabelerRows:
         self._ungraded = _distinct_beyond(pair[~graded], pair[self._kept]) if not graded.all() else 0
 
     def _grouped(self, pair: Int, graded: npt.NDArray[np.bool_]) -> tuple[Int, Int, Int]:
-        """The first row of each graded pair, by pair; the rows that repeat one, by line; and whose they repeat."""
+        """The first row of each graded pair, by pair; the rows that repeat one, by line; and the rows they repeat."""
         order = np.argsort(pair, kind="stable")
         order = order if graded.all() else order[graded[order]]
         by_pair = pair[order]
@@ -111,8 +110,8 @@ class _LabelerRows:
         by_line = np.lexsort((rows[again], lines[rows[again]]))
         return rows[~again], rows[again][by_line], first[again][by_line]
 
-    def settled(self) -> tuple[Qrels, list[Duplicate], int]:
-        """The graded pairs, the rows that repeat one, and how many pairs have no grade."""
+    def result(self) -> tuple[Qrels, list[Duplicate], int]:
+        """The graded pairs, the rows that repeat one, and the number of pairs without a grade."""
         kept = self._kept
         query, doc = self._query.of(kept), self._doc.of(kept)
         qrels = Qrels(self._query.ids, self._doc.ids, query, doc, self._relevance[kept])
@@ -145,7 +144,7 @@ class _LabelerRows:
 
 
 def _grades(file: LabelFile) -> tuple[npt.NDArray[np.bool_], Int]:
-    """Which rows have a grade, and the grades, 0 where there is none; both shape (rows,)."""
+    """Which rows have a grade, and their grades, 0 without one; both shape (rows,)."""
     given = np.array(file.relevance, dtype=object)
     graded = given != None  # noqa: E711
     relevance = np.zeros(len(given), dtype=np.int64)
@@ -154,7 +153,7 @@ def _grades(file: LabelFile) -> tuple[npt.NDArray[np.bool_], Int]:
 
 
 def _distinct_beyond(some: Int, known: Int) -> int:
-    """How many different values of ``some`` are not among ``known``, which are ascending."""
+    """The number of distinct values of ``some`` that are not among ``known``, which are ascending."""
     if not len(some):
         return 0
     some = np.sort(some)
@@ -183,13 +182,13 @@ class _Column(NamedTuple):
 
 
 def _coded(columns: Sequence[pa.Array]) -> list[_Column]:
-    """Each column over one vocabulary of all; a column may be coded over a dictionary."""
+    """The columns as codes over one common vocabulary; a column may be coded over a dictionary already."""
     coded = [dictionary_coded(column) for column in columns]
     if coded and all(column.dictionary.equals(coded[0].dictionary) for column in coded):
         ids, codes = Ids(coded[0].dictionary), [numbers(column.indices) for column in coded]
     else:
-        ids, whole = code_ids([column.dictionary for column in coded])
-        codes = [code.astype(np.int32)[numbers(column.indices)] for column, code in zip(coded, whole, strict=True)]
+        ids, of_values = code_ids([column.dictionary for column in coded])
+        codes = [code.astype(np.int32)[numbers(column.indices)] for column, code in zip(coded, of_values, strict=True)]
     order = np.empty(len(ids), dtype=np.int32)
     order[numbers(pc.sort_indices(ids.values))] = np.arange(len(ids), dtype=np.int32)
     return [_Column(ids, order, column) for column in codes]
@@ -202,7 +201,7 @@ def _names(known: Mapping[str, str], columns: Sequence[tuple[pa.Array, LabelFile
         distinct = dictionary_coded(query_ids).dictionary.to_pylist()
         names.update((query_id, known[query_id]) for query_id in distinct if query_id in known)
         if file.query is not None and not names.keys() >= set(distinct):
-            # A file may spell a query in two ways: the order of its rows must not decide.
+            # A file may have two texts of a query: the order of its rows must not decide.
             for query_id, text in sorted(set(zip(query_ids.to_pylist(), file.query, strict=True))):
                 if text:
                     names.setdefault(query_id, text)

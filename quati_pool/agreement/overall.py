@@ -1,7 +1,7 @@
 """Agreement of all labelers together: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2.
 
-All follow from how often each two grades meet within a pair (ordered, both ways), summed over a query's
-pairs and kept apart by how many labelers graded the pair.
+All are computed from how often two grades occur together in a pair (ordered, both ways), summed over a query's
+pairs, separately for each number of labelers that graded the pair.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quati_pool.stats.bootstrap import DRAWS, Values
 from quati_pool.stats.ratio import ratio
 from quati_pool.text.pluralize import listed
 
-# Pairs that are counted at a time.
+# The number of pairs that are counted at a time.
 _BLOCK = 1 << 17
 
 AC2_WEIGHTS = "quadratic, by position in the scale"
@@ -29,11 +29,10 @@ AC2_WEIGHTS = "quadratic, by position in the scale"
 class Overall(Estimates):
     """Coefficients of all independent ``labelers`` together.
 
-    Derived ones, whose agreement with their own members is no evidence, are ``left_out``. ``n`` and ``queries``
-    count, by name, the pairs whose agreement each is about (for Fleiss' kappa those that all labelers graded,
-    otherwise those that two or more did) and the queries resampled for it. ``graded`` counts all graded pairs:
-    those of a single labeler enter the grade shares of AC1 and AC2 and nothing else. ``ac2_weights`` says what
-    AC2's weights are.
+    Derived labelers are ``left_out``, as their agreement with their own members is no evidence. ``n`` counts, by
+    name, the pairs that a coefficient measures (for Fleiss' kappa those that all labelers graded, otherwise those
+    that two or more did), ``queries`` the queries resampled for it. ``graded`` counts all graded pairs; those of
+    a single labeler count only in the grade shares of AC1 and AC2. ``ac2_weights`` names AC2's weights.
     """
 
     n: dict[str, int]
@@ -45,23 +44,23 @@ class Overall(Estimates):
 
 
 @dataclass(frozen=True, eq=False)
-class _Meetings:
-    """Sums over pairs. ``meetings``, shape (…, labelers - 1, grades, grades): how often two grades meet in
-    the pairs graded by 2, 3, … all labelers; ``single``, shape (…, grades): the grades of pairs that one
+class _GradeCounts:
+    """Sums over pairs. ``together``, shape (…, labelers - 1, grades, grades): how often two grades occur together
+    in the pairs graded by 2, 3, … all labelers; ``single``, shape (…, grades): the grades of pairs that one
     labeler graded; ``grades``: the scale's values."""
 
-    meetings: Values
+    together: Values
     single: Values
     grades: Values
 
     @property
     def raters(self) -> Values:
-        return np.arange(2, self.meetings.shape[-3] + 2, dtype=np.float64)
+        return np.arange(2, self.together.shape[-3] + 2, dtype=np.float64)
 
     @property
     def given(self) -> Values:
         """How often each grade was given, shape (…, labelers - 1, grades)."""
-        given: Values = self.meetings.sum(axis=-1) / (self.raters[:, None] - 1)
+        given: Values = self.together.sum(axis=-1) / (self.raters[:, None] - 1)
         return given
 
     @property
@@ -71,10 +70,10 @@ class _Meetings:
         return pairs
 
 
-def _alpha(sums: _Meetings, distance: Callable[[Values, Values], Values]) -> Values:
-    """Krippendorff's alpha (Content Analysis, 4th ed., 2018, chapter 12); ``distance`` makes squared
-    distances, shape (…, grades, grades), of the grades and of how often each occurs."""
-    coincidences = (sums.meetings / (sums.raters[:, None, None] - 1)).sum(axis=-3)
+def _alpha(sums: _GradeCounts, distance: Callable[[Values, Values], Values]) -> Values:
+    """Krippendorff's alpha (Content Analysis, 4th ed., 2018, chapter 12); ``distance`` computes squared distances,
+    shape (…, grades, grades), from the grades and the number of times each occurs."""
+    coincidences = (sums.together / (sums.raters[:, None, None] - 1)).sum(axis=-3)
     margin = sums.given.sum(axis=-2)
     squared = distance(sums.grades, margin)
     observed = (margin.sum(axis=-1) - 1) * (coincidences * squared).sum(axis=(-2, -1))
@@ -87,7 +86,7 @@ def _nominal(grades: Values, margin: Values) -> Values:
 
 
 def _ordinal(grades: Values, margin: Values) -> Values:
-    """The grades given between two grades, those two themselves by half."""
+    """The squared number of grades given between two grades, those two themselves counted by half."""
     middle = margin.cumsum(axis=-1) - margin / 2
     squared: Values = (middle[..., :, None] - middle[..., None, :]) ** 2
     return squared
@@ -98,11 +97,11 @@ def _interval(grades: Values, margin: Values) -> Values:
     return squared
 
 
-def _fleiss(sums: _Meetings) -> Values:
+def _fleiss(sums: _GradeCounts) -> Values:
     """Fleiss' kappa (Psychological Bulletin 76(5), 1971) over the pairs that all labelers graded."""
-    if sums.meetings.shape[-3] == 0:
+    if sums.together.shape[-3] == 0:
         return np.full(sums.single.shape[:-1], np.nan)
-    met, given = sums.meetings[..., -1, :, :], sums.given[..., -1, :]
+    met, given = sums.together[..., -1, :, :], sums.given[..., -1, :]
     total = given.sum(axis=-1)
     defined = total > 0
     observed = ratio(np.trace(met, axis1=-2, axis2=-1), met.sum(axis=(-2, -1)), defined)
@@ -110,13 +109,13 @@ def _fleiss(sums: _Meetings) -> Values:
     return ratio(observed - expected, 1 - expected, (given > 0).sum(axis=-1) > 1)
 
 
-def _gwet(sums: _Meetings, weights: Values) -> Values:
+def _gwet(sums: _GradeCounts, weights: Values) -> Values:
     """Gwet's AC2 with agreement weights of shape (grades, grades); AC1 with the identity (Gwet, Handbook
     of Inter-Rater Reliability, 4th ed., 2014, for missing grades). All grades of the scale count."""
     grades = len(sums.grades)
     raters = sums.raters
     # A pair counts as one, however many labelers graded it.
-    agreeing = ((sums.meetings * weights).sum(axis=(-2, -1)) / (raters * (raters - 1))).sum(axis=-1)
+    agreeing = ((sums.together * weights).sum(axis=(-2, -1)) / (raters * (raters - 1))).sum(axis=-1)
     pairs = sums.pairs.sum(axis=-1)
     observed = ratio(agreeing, pairs, pairs > 0)
     graded = pairs + sums.single.sum(axis=-1)
@@ -132,21 +131,21 @@ def _quadratic(grades: int) -> Values:
     return weights
 
 
-_ALPHA: dict[str, Callable[[_Meetings], Values]] = {
+_ALPHA: dict[str, Callable[[_GradeCounts], Values]] = {
     "alpha_nominal": lambda sums: _alpha(sums, _nominal),
     "alpha_ordinal": lambda sums: _alpha(sums, _ordinal),
     "alpha_interval": lambda sums: _alpha(sums, _interval),
 }
-_FLEISS: dict[str, Callable[[_Meetings], Values]] = {"fleiss_kappa": _fleiss}
-_GWET: dict[str, Callable[[_Meetings], Values]] = {
+_FLEISS: dict[str, Callable[[_GradeCounts], Values]] = {"fleiss_kappa": _fleiss}
+_GWET: dict[str, Callable[[_GradeCounts], Values]] = {
     "gwet_ac1": lambda sums: _gwet(sums, np.eye(len(sums.grades))),
     "gwet_ac2": lambda sums: _gwet(sums, _quadratic(len(sums.grades))),
 }
 
 
 def overall(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> Overall:
-    """All coefficients of all independent labelers, with intervals over the queries that bear on each; draws=0
-    leaves intervals out."""
+    """All coefficients of all independent labelers, with intervals over the queries that count in each; draws=0 leaves
+    intervals out."""
     left_out = tuple(name for name in ratings.labelers if name in ratings.members)
     if left_out:
         ratings = ratings.only(ratings.independent)
@@ -156,14 +155,14 @@ def overall(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> Overall:
     groups = [(_ALPHA, two), (_FLEISS, every), (_GWET, two | single.any(axis=1))]
     drawn = iter(resample([sums[kept] for _, kept in groups for sums in (met, single)], draws, seed))
     grades = np.asarray(ratings.scale, dtype=np.float64)
-    total = _Meetings(met.sum(axis=0).astype(np.float64), single.sum(axis=0).astype(np.float64), grades)
+    total = _GradeCounts(met.sum(axis=0).astype(np.float64), single.sum(axis=0).astype(np.float64), grades)
     pairs = np.round(total.pairs).astype(int)
     counts: dict[str, int] = {}
     values: dict[str, Values] = {}
     resampled: dict[str, Values] = {}
     queries: dict[str, int] = {}
     for group, kept in groups:
-        totals = _Meetings(next(drawn), next(drawn), grades)
+        totals = _GradeCounts(next(drawn), next(drawn), grades)
         for name, coefficient in group.items():
             values[name], resampled[name] = coefficient(total), coefficient(totals)
             queries[name] = int(kept.sum())
@@ -182,7 +181,7 @@ def overall(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> Overall:
 
 
 def _by_query(ratings: Ratings) -> tuple[Int, Int]:
-    """``_Meetings``' sums for each query, shapes (queries, labelers - 1, grades, grades) and (queries,
+    """``_GradeCounts``' sums for each query, shapes (queries, labelers - 1, grades, grades) and (queries,
     grades)."""
     queries, grades, labelers = len(ratings.queries), len(ratings.scale), len(ratings.labelers)
     met = np.zeros((queries, max(labelers - 1, 0), grades, grades), dtype=np.int64)
@@ -193,7 +192,7 @@ def _by_query(ratings: Ratings) -> tuple[Int, Int]:
 
 
 def _add(met: Int, single: Int, query: Int, grade: Positions) -> None:
-    """Adds some pairs to the sums."""
+    """Adds a block of pairs to the sums."""
     queries, many_raters, grades, _ = met.shape
     given = np.stack([(grade == position).sum(axis=0) for position in range(grades)])
     raters = given.sum(axis=0)
@@ -215,7 +214,7 @@ def _add(met: Int, single: Int, query: Int, grade: Positions) -> None:
 
 
 def basis(labelers: Sequence[str], left_out: Sequence[str]) -> str:
-    """What coefficients rest on, as a part of a sentence: "over lexical and local; the panel both is left out"."""
+    """The labelers that coefficients are over, for a message: "over lexical and local; the panel both is left out"."""
     over = f"over {listed(labelers)}" if labelers else "over nobody"
     if not left_out:
         return over
@@ -223,7 +222,7 @@ def basis(labelers: Sequence[str], left_out: Sequence[str]) -> str:
     return f"{over}; {panels} left out"
 
 
-def _why(name: str, ratings: Ratings, counts: Mapping[str, int], total: _Meetings, left_out: Sequence[str]) -> str:
+def _why(name: str, ratings: Ratings, counts: Mapping[str, int], total: _GradeCounts, left_out: Sequence[str]) -> str:
     labelers = len(ratings.labelers)
     if labelers < 2:
         if not left_out:

@@ -1,4 +1,4 @@
-"""Agreement of every two labelers, with intervals over queries, and query by query."""
+"""Agreement of every two labelers: over all queries, with intervals, and per query."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class PairAgreement(Estimates):
 def pairwise(ratings: Ratings, draws: int = DRAWS, seed: int = 0, *, binarized: bool = True) -> list[PairAgreement]:
     """All coefficients of all pairs of labelers, in the labelers' order.
 
-    Resamples the queries in which the two have a common pair; draws=0 leaves intervals out, and
-    ``binarized=False`` what takes most of the time. The order of the input changes no interval.
+    Intervals resample the queries in which the two have a common pair, whatever the order of the input; draws=0
+    leaves intervals out, and ``binarized=False`` the binarised coefficients, which take most of the time.
     """
     thresholds = ratings.scale[1:] if binarized else ()
     order = queries_by_id(ratings)
@@ -65,7 +65,7 @@ def _agreement(
 ) -> PairAgreement:
     total: Int = tables.sum(axis=0)
 
-    def found(table: Int, drawn: Values, values: Sequence[int], words: Sequence[str]) -> Estimates:
+    def estimated(table: Int, drawn: Values, values: Sequence[int], words: Sequence[str]) -> Estimates:
         return estimate(
             coefficients(table, values),
             coefficients(drawn, values),
@@ -74,18 +74,18 @@ def _agreement(
             dict.fromkeys(COEFFICIENTS, len(tables)),
         )
 
-    whole = found(total, drawn, scale, grade_words(scale))
+    estimates = estimated(total, drawn, scale, grade_words(scale))
     return PairAgreement(
         a=a,
         b=b,
         n=int(total.sum()),
         queries=len(tables),
         confusion=total,
-        values=whole.values,
-        intervals=whole.intervals,
-        undefined=whole.undefined,
+        values=estimates.values,
+        intervals=estimates.intervals,
+        undefined=estimates.undefined,
         binarized={
-            grade: found(
+            grade: estimated(
                 binarize(total, scale, grade),
                 binarize(drawn, scale, grade),
                 (0, 1),
@@ -117,8 +117,8 @@ class QueryAgreement:
 
 
 def per_query(ratings: Ratings, names: Sequence[str] = tuple(COEFFICIENTS)) -> list[QueryAgreement]:
-    """The named coefficients of every two labelers query by query, in the order of ``ratings.queries``,
-    for the queries with a common pair."""
+    """The named coefficients of every two labelers per query, for the queries with a common pair, in the order of
+    ``ratings.queries``."""
     words = grade_words(ratings.scale)
     pairs: list[list[QueryPair]] = [[] for _ in range(len(ratings.queries))]
     for a, b in combinations(ratings.labelers, 2):
@@ -142,6 +142,6 @@ def grade_words(scale: Sequence[int]) -> list[str]:
 
 
 def queries_by_id(ratings: Ratings) -> Int:
-    """The codes of all queries in the order of their ids, which no order of the input changes."""
+    """The codes of all queries sorted by id, so that the order of the input does not matter."""
     order: Int = np.argsort(ratings.queries.lexicographic_rank(np.arange(len(ratings.queries))))
     return order

@@ -1,4 +1,4 @@
-"""The grades of several labelers side by side: what every coefficient of agreement is computed from."""
+"""The grades of several labelers per pair, from which every coefficient of agreement is computed."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ class Ratings:
         return tuple(labeler for labeler in self.labelers if labeler not in self.members)
 
     def shared_members(self, a: str, b: str) -> tuple[str, ...]:
-        """Whose grades enter both labelers', by name: of a panel and its member that member, of two panels
-        the members of both; none for independent labelers."""
+        """The labelers from whose grades both labelers' are computed, sorted: for a panel and its member that member,
+        for two panels their common members; none for independent labelers."""
         return tuple(sorted(self.members.get(a, frozenset({a})) & self.members.get(b, frozenset({b}))))
 
     def only(self, labelers: Collection[str]) -> Ratings:
-        """These labelers alone, with the pairs that one of them graded."""
+        """The ratings of some labelers, with the pairs that any of them graded."""
         rows = [row for row, labeler in enumerate(self.labelers) if labeler in labelers]
         grade = self.grade[rows]
         kept = np.flatnonzero((grade >= 0).any(axis=0))
@@ -77,9 +77,9 @@ class Ratings:
         people: Collection[str] = (),
         members: Mapping[str, frozenset[str]] | None = None,
     ) -> Ratings:
-        """Joins labelers on query_id and doc_id; the scale is sorted. A derived labeler is no person.
+        """Joins labelers on query_id and doc_id; the scale is sorted. A derived labeler is not one of the people.
 
-        Raises QuatiPoolError for a grade that is not of the scale.
+        Raises QuatiPoolError for a grade that is not on the scale.
         """
         scale = sorted(scale)
         queries, seen_queries, keys = _merged([(qrels.queries, qrels.query) for qrels in graded.values()])
@@ -113,7 +113,7 @@ class Ratings:
 
 
 def _merged(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, Int, list[Int]]:
-    """One vocabulary; its codes that occur, by first appearance; and each column as places among those."""
+    """One vocabulary; its codes that occur, by first appearance; and each column as positions among those."""
     shared = columns[0][0] if columns else None
     if shared is None or any(ids is not shared for ids, _ in columns):
         merged, places = code_ids([ids.decode(codes) for ids, codes in columns])
@@ -122,7 +122,7 @@ def _merged(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, Int, list[Int]]:
     first = np.full(len(shared), never)
     end = never
     for _, column in reversed(columns):
-        # Of equal codes the last to be written holds: the first to appear.
+        # For equal codes the last assignment wins: that of the first appearance.
         first[column[::-1]] = np.arange(end - 1, end - len(column) - 1, -1)
         end -= len(column)
     seen = np.argsort(first, kind="stable")[: int((first < never).sum())]
@@ -132,7 +132,7 @@ def _merged(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, Int, list[Int]]:
 
 
 def _distinct(columns: Sequence[Int]) -> Int:
-    """All values, ascending, each once. np.unique takes ten times as long over a million."""
+    """All distinct values, ascending. np.unique takes ten times as long for a million."""
     values = np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)
     values.sort()
     return values[np.r_[True, values[1:] != values[:-1]]] if len(values) else values

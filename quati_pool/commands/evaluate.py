@@ -12,7 +12,7 @@ import numpy as np
 
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.bounds import ndcg_bounds
-from quati_pool.evaluation.judged_runs import Joined, answering
+from quati_pool.evaluation.judged_runs import JudgedRuns, emptied_if_unjudged
 from quati_pool.evaluation.leaderboard import Conditions, Leaderboard, leaderboard, systems_by_condition
 from quati_pool.evaluation.measures import DEFAULTS, parse_measures
 from quati_pool.evaluation.qrels_comparison import RankingComparison, compare_rankings
@@ -311,7 +311,7 @@ def _condition(
     pool: Pool | str,
     clusters: Clusters | None,
 ) -> Condition:
-    joined = Joined(_answering(run_set, source.qrels), source.qrels)
+    joined = JudgedRuns(_answering(run_set, source.qrels), source.qrels)
     whole = score(joined, measures)
     returned = dict(zip(whole.run_tags, (~whole.missing).sum(axis=1).tolist(), strict=True))
     joined, scores = _over(settings.queries, joined, whole)
@@ -344,7 +344,7 @@ def _condition(
     )
 
 
-def _over(queries: str, joined: Joined, scores: Scores) -> tuple[Joined, Scores]:
+def _over(queries: str, joined: JudgedRuns, scores: Scores) -> tuple[JudgedRuns, Scores]:
     """The same over the queries that one of QUERIES means."""
     lacking = scores.missing.sum(axis=1)
     worst = int(lacking.argmax())
@@ -365,7 +365,7 @@ def _over(queries: str, joined: Joined, scores: Scores) -> tuple[Joined, Scores]
     found, qrels = scores.over(common), joined.qrels
     kept = np.isin(qrels.query, qrels.queries.encode(found.query_ids))
     columns = (qrels.query[kept], qrels.doc[kept], qrels.relevance[kept])
-    return Joined(joined.runs, Qrels(qrels.queries, qrels.docs, *columns)), found
+    return JudgedRuns(joined.runs, Qrels(qrels.queries, qrels.docs, *columns)), found
 
 
 def _answering(run_set: RunSet, qrels: Qrels) -> list[Run]:
@@ -373,7 +373,7 @@ def _answering(run_set: RunSet, qrels: Qrels) -> list[Run]:
     empty one, as it is no run for other queries where others of its workspace answer these."""
     if not run_set.of_workspace:
         return run_set.runs
-    found = [answering(run, qrels) for run in run_set.runs]
+    found = [emptied_if_unjudged(run, qrels) for run in run_set.runs]
     return found if any(map(len, found)) else run_set.runs
 
 
@@ -396,7 +396,7 @@ def _proposed(run_set: RunSet) -> Pool | str:
     return depth_pool([run.head(depths[run.run_tag]) for run in run_set.runs], depths)
 
 
-def _quality(run_set: RunSet, joined: Joined, pool: Pool, measures: tuple[str, ...]) -> PoolQuality:
+def _quality(run_set: RunSet, joined: JudgedRuns, pool: Pool, measures: tuple[str, ...]) -> PoolQuality:
     """``pool``: that of all runs of the set; what a run returned that answers no judged query is left out."""
     depths = dict(zip(pool.run_tags, pool.depths.tolist(), strict=True))
     related = len({run_set.families[run_tag] for run_tag in depths}) < len(joined.runs)

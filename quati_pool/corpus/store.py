@@ -1,7 +1,7 @@
-"""The corpus on disk: one memory-mapped Arrow file, ordinal to doc_id and text, doc_id to ordinal.
+"""The corpus on disk, a memory-mapped Arrow file: doc_id and text by ordinal, ordinal by doc_id.
 
-A corpus is never held in memory. Looking an id up goes through the sorted 64-bit hashes of all ids
-(16 bytes an id, memory-mapped too) and is confirmed against the id itself.
+A corpus is never held in memory. An id is looked up in the sorted 64-bit hashes of all ids (16 bytes per id,
+memory-mapped too) and compared with the id itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import xxhash
 
 from quati_pool.records import ID, Ids, Int
 
-# A batch ends at either, so that neither many passages nor long ones fill the memory.
+# A batch ends at either limit, so that neither many passages nor long ones fill the memory.
 BATCH_ROWS = 4096
 BATCH_CHARACTERS = 8_000_000
 SCHEMA = pa.schema([("doc_id", pa.string()), ("text", pa.string())])
@@ -33,7 +33,7 @@ class DuplicateDocIdError(Exception):
 
 
 class CorpusStore:
-    """A written corpus, opened by memory map."""
+    """A corpus on disk, opened by memory map."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -80,7 +80,7 @@ class CorpusStore:
 
     @staticmethod
     def write(folder: Path, passages: Iterable[tuple[Sequence[str], Sequence[str]]]) -> int:
-        """Writes batches of (doc_ids, texts) into ``folder`` and returns how many passages there are.
+        """Writes batches of (doc_ids, texts) into ``folder`` and returns the number of passages.
 
         Raises DuplicateDocIdError where an id occurs twice.
         """
@@ -125,7 +125,7 @@ class _StoreIds(Ids):
         hashed = _hashed(wanted)
         at = np.searchsorted(self._hashes, hashed)
         open_rows = np.arange(len(wanted))
-        # Two ids may share a hash: walk on through equal hashes until the id itself is found.
+        # Two ids may share a hash: try all equal hashes until the id itself is found.
         while len(open_rows):
             open_rows = open_rows[at[open_rows] < len(self._hashes)]
             open_rows = open_rows[self._hashes[at[open_rows]] == hashed[open_rows]]

@@ -1,19 +1,19 @@
 """How far nDCG could move if the unjudged documents were judged: its exact lower and upper bound.
 
-Gains are written by level: a document of gain g has every level up to g, a level weighs its gain less
-that of the level below. With n documents of the run's unjudged ones at or above level t,
+Gains are split into levels: a document of gain g has every level up to g, and a level's weight is its gain less
+that of the level below. If n_t of the run's unjudged documents are at or above level t,
 
-    DCG = that of the judged + Σ weight_t · A(n_t)    and    IDCG = Σ weight_t · D(J_t + n_t),
+    DCG = DCG of the judged + Σ weight_t · A(n_t)    and    IDCG = Σ weight_t · D(J_t + n_t),
 
-A being the sum of n discounts among the unjudged ranks (the largest for the upper bound, the smallest
-for the lower), D that of the first n discounts up to the cutoff, J_t the judged documents at or above
+where A(n) is the sum of n discounts among the unjudged ranks (the largest for the upper bound, the smallest for
+the lower), D(n) that of the first n discounts up to the cutoff, and J_t the number of judged documents at or above
 the level. At a fixed ratio λ, DCG - λ · IDCG is a sum over levels (Dinkelbach, Management Science 13(7), 1967).
 
-One more document costs λ times a discount that grows with the level, as J_t falls. So for the upper
-bound the best n_t falls with the level by itself: each level is solved alone, and the sets nest. For
-the lower bound the best n_t alone would rise with the level, which no assignment allows: of two
-adjacent blocks of levels with n > n', raising the upper to n or lowering the lower to n' is no worse.
-So all levels are equal: some documents have the highest grade and the others the lowest.
+One more document costs λ times a discount that grows with the level, as J_t falls. So for the upper bound the
+best n_t falls with the level: each level can be solved alone, and the sets nest. For the lower bound the best n_t
+of each level alone would rise with the level, which no assignment allows: of two adjacent blocks of levels with
+n > n', raising the upper one to n or lowering the lower one to n' is no worse. So n_t is the same at all levels:
+some documents have the highest grade and the others the lowest.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.judged_runs import Joined, Judgements, Rows
+from quati_pool.evaluation.judged_runs import JudgedRows, JudgedRuns, Judgements
 from quati_pool.stats.ratio import ratio
 
 Values = npt.NDArray[np.float64]
 
 
-def ndcg_bounds(joined: Joined, cutoff: int, scale: Sequence[int]) -> tuple[Values, Values]:
+def ndcg_bounds(joined: JudgedRuns, cutoff: int, scale: Sequence[int]) -> tuple[Values, Values]:
     """The lowest and the highest nDCG@``cutoff`` that each run could have on each judged query, over all
     grades of ``scale`` that its unjudged documents within the cutoff could be given; other unjudged
     documents count as not relevant. Linear gain (a negative grade gains 0), log2(rank + 1), the ideal
@@ -43,22 +43,21 @@ def ndcg_bounds(joined: Joined, cutoff: int, scale: Sequence[int]) -> tuple[Valu
         raise ConfigError(f"the cutoff is {cutoff}; give a whole number from 1")
     if not len(scale):
         raise ConfigError("the scale has no grade; give its grades, such as 0, 1, 2, 3")
-    problem = _Problem(joined.judged, cutoff, scale)
-    found = [problem.solve(rows) for rows in joined.rows(cutoff)]
+    bounds = _Bounds(joined.judged, cutoff, scale)
+    found = [bounds.of(rows) for rows in joined.rows(cutoff)]
     shape = (len(joined.runs), len(joined.judged.query_ids))
     low = np.array([one for one, _ in found]).reshape(shape)
     high = np.array([other for _, other in found]).reshape(shape)
     return low, high
 
 
-class _Problem:
-    """What all runs share. The levels lie between the grades of the scale: those up to its lowest grade
-    every document has, those above its highest none; the levels between two of its grades (a qrels may
-    hold others) go together and are one step, so that a document takes ``steps`` from the lowest grade
-    up.
+class _Bounds:
+    """The bounds under one set of judgements. Every unjudged document has the levels up to the lowest grade of the
+    scale, and none those above the highest; the levels between two adjacent grades of the scale (qrels may hold
+    further grades) form one step, so that a document takes ``steps`` up from the lowest grade.
 
-    ``_ideal``, shape (queries, steps + 2, cutoff + 1): for each step the part of IDCG that its levels
-    add with n = 0 … cutoff documents on it; the first is what all have, the last what none has.
+    ``_ideal``, shape (queries, steps + 2, cutoff + 1): for each step the part of IDCG that its levels add with
+    n = 0 … cutoff documents on it; the first is of the levels that all have, the last of those that none has.
     """
 
     def __init__(self, judged: Judgements, cutoff: int, scale: Sequence[int]) -> None:
@@ -79,8 +78,8 @@ class _Problem:
         documents = np.minimum(reaching[:, :, None] + np.arange(cutoff + 1), cutoff)
         self._ideal: Values = np.einsum("sl,qln->qsn", weight, sums[documents])
 
-    def solve(self, rows: Rows) -> tuple[Values, Values]:
-        """The bounds of one run, shape (queries,) each."""
+    def of(self, rows: JudgedRows) -> tuple[Values, Values]:
+        """The lower and upper bound of one run, each of shape (queries,)."""
         known = rows.judgement >= 0
         discount = self._discount[rows.rank - 1]
         gained = self._gain[rows.judgement[known]] * discount[known]
@@ -122,5 +121,5 @@ class _Problem:
 
 
 def _by_ideal(dcg: Values, idcg: Values) -> Values:
-    """0 where the ideal is 0, as trec_eval has it."""
+    """DCG / IDCG; 0 where the ideal is 0, as in trec_eval."""
     return ratio(dcg, idcg, otherwise=0)

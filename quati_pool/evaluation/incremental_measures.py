@@ -1,9 +1,8 @@
-"""Common measures computed again and again as judgements are taken away.
+"""Common measures, computed quickly for many reduced sets of judgements.
 
-Which documents a run returned at which rank stays; what changes is which of them are judged. So each
-measure keeps the rows that can count and adds up those whose judgement is kept: a few milliseconds
-for all runs and queries, where ir_measures reads all rankings anew. The values are those of
-``scores.score`` under the reduced qrels (tests compare them), but for the last bits of a sum.
+The runs stay the same; only the judgements change. So each measure keeps the rows that can count and sums those
+whose judgement is kept: a few milliseconds for all runs and queries, where ir_measures would read all rankings
+again. The values equal those of ``scores.score`` under the reduced qrels, except for the last bits of a sum.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.evaluation.judged_runs import Judgements, Rows, places, starts
+from quati_pool.evaluation.judged_runs import JudgedRows, Judgements, places, starts
 from quati_pool.records import Int
 from quati_pool.stats.ratio import ratio
 
@@ -34,21 +33,20 @@ def recountable(measure: Any) -> bool:
 class Recount:
     """Values of measures for some runs when only some of the judgements are kept.
 
-    ``rows``, one a run, must reach as deep as every measure looks. A query whose judgements are all
-    gone stays, with 0.
+    ``rows``, one per run, must reach the deepest cutoff. A query without any kept judgement counts with 0.
     """
 
-    def __init__(self, judged: Judgements, rows: Sequence[Rows], measures: Sequence[Any]) -> None:
+    def __init__(self, judged: Judgements, rows: Sequence[JudgedRows], measures: Sequence[Any]) -> None:
         self._shape = (len(rows), len(judged.query_ids))
         cells = [run * self._shape[1] + one.query for run, one in enumerate(rows)]
         nothing = np.empty(0, dtype=np.int64)
-        found = _Found(
+        found = _RetrievedRows(
             cell=np.concatenate([nothing, *cells]),
             rank=np.concatenate([nothing, *(one.rank for one in rows)]),
             judgement=np.concatenate([nothing, *(one.judgement for one in rows)]),
         )
         self._measures = [
-            _MEASURES[measure.NAME](judged, found, self._shape, **_given(measure)) for measure in measures
+            _MEASURES[measure.NAME](judged, found, self._shape, **_parameters(measure)) for measure in measures
         ]
 
     def values(self, kept: Flags) -> Values:
@@ -57,66 +55,65 @@ class Recount:
         return np.stack(values, axis=1) if values else np.empty((self._shape[0], 0, self._shape[1]))
 
 
-def _given(measure: Any) -> dict[str, int]:
+def _parameters(measure: Any) -> dict[str, int]:
     return {name: value for name, value in measure.params.items() if name in ("cutoff", "rel")}
 
 
-class _Found:
-    """The rows of all runs; ``cell`` numbers run and query. Rows of a cell are together, by rank."""
+class _RetrievedRows:
+    """The rows of all runs; ``cell`` is run * queries + query. Rows of a cell are consecutive, by rank."""
 
     def __init__(self, cell: Int, rank: Int, judgement: Int) -> None:
         self.cell, self.rank, self.judgement = cell, rank, judgement
 
-    def where(self, chosen: Flags) -> _Found:
-        return _Found(self.cell[chosen], self.rank[chosen], self.judgement[chosen])
+    def where(self, chosen: Flags) -> _RetrievedRows:
+        return _RetrievedRows(self.cell[chosen], self.rank[chosen], self.judgement[chosen])
 
 
-class _Relevant:
-    """The rows of documents of grade ``rel`` or above, to ``cutoff``."""
+class _RelevantRows:
+    """The rows of documents of grade ``rel`` or above, down to ``cutoff``."""
 
     def __init__(
-        self, judged: Judgements, found: _Found, shape: tuple[int, int], cutoff: int | None = None, rel: int = 1
+        self, judged: Judgements, found: _RetrievedRows, shape: tuple[int, int], cutoff: int | None = None, rel: int = 1
     ) -> None:
         self._cells = shape[0] * shape[1]
         self._runs, self._queries = shape
         self._cutoff = cutoff
         relevant = judged.relevance >= rel
-        # Judgement -1, an unjudged document, reads the last one here and is dropped by the first test.
         chosen = found.judgement >= 0
         chosen[chosen] = relevant[found.judgement[chosen]]
         self._found = found.where(chosen if cutoff is None else chosen & (found.rank <= cutoff))
         self._relevant = np.flatnonzero(relevant)
         self._relevant_query = judged.query[self._relevant]
 
-    def _kept(self, kept: Flags) -> _Found:
+    def _kept(self, kept: Flags) -> _RetrievedRows:
         return self._found.where(kept[self._found.judgement])
 
-    def _count(self, found: _Found, weights: Values | None = None) -> Values:
+    def _count(self, found: _RetrievedRows, weights: Values | None = None) -> Values:
         return np.bincount(found.cell, weights, minlength=self._cells).astype(np.float64)
 
     def _per_relevant(self, totals: Values, kept: Flags) -> Values:
-        """Divides by the relevant documents of each query; 0 where it has none."""
+        """``totals`` divided by the number of each query's relevant documents; 0 where it has none."""
         there = np.bincount(self._relevant_query[kept[self._relevant]], minlength=self._queries)
         return ratio(totals, np.tile(there.astype(np.float64), self._runs), otherwise=0)
 
 
-class _Recall(_Relevant):
+class _Recall(_RelevantRows):
     def values(self, kept: Flags) -> Values:
         return self._per_relevant(self._count(self._kept(kept)), kept)
 
 
-class _Precision(_Relevant):
+class _Precision(_RelevantRows):
     def values(self, kept: Flags) -> Values:
         assert self._cutoff is not None, "P has a cutoff"
         return self._count(self._kept(kept)) / self._cutoff
 
 
-class _Success(_Relevant):
+class _Success(_RelevantRows):
     def values(self, kept: Flags) -> Values:
         return (self._count(self._kept(kept)) > 0).astype(np.float64)
 
 
-class _ReciprocalRank(_Relevant):
+class _ReciprocalRank(_RelevantRows):
     def values(self, kept: Flags) -> Values:
         found = self._kept(kept)
         first = found.where(starts(found.cell))
@@ -125,14 +122,16 @@ class _ReciprocalRank(_Relevant):
         return values
 
 
-class _AveragePrecision(_Relevant):
+class _AveragePrecision(_RelevantRows):
     def values(self, kept: Flags) -> Values:
         found = self._kept(kept)
         return self._per_relevant(self._count(found, (places(found.cell) + 1) / found.rank), kept)
 
 
-class _Ndcg(_Relevant):
-    def __init__(self, judged: Judgements, found: _Found, shape: tuple[int, int], cutoff: int | None = None) -> None:
+class _Ndcg(_RelevantRows):
+    def __init__(
+        self, judged: Judgements, found: _RetrievedRows, shape: tuple[int, int], cutoff: int | None = None
+    ) -> None:
         super().__init__(judged, found, shape, cutoff)
         self._gain = judged.relevance
         ideal = np.lexsort((-judged.relevance[self._relevant], self._relevant_query))
@@ -153,7 +152,9 @@ class _Ndcg(_Relevant):
 class _Judged:
     """The share of the returned documents that are judged."""
 
-    def __init__(self, judged: Judgements, found: _Found, shape: tuple[int, int], cutoff: int | None = None) -> None:
+    def __init__(
+        self, judged: Judgements, found: _RetrievedRows, shape: tuple[int, int], cutoff: int | None = None
+    ) -> None:
         self._cells = shape[0] * shape[1]
         within = found if cutoff is None else found.where(found.rank <= cutoff)
         self._returned = np.bincount(within.cell, minlength=self._cells).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Runs beside qrels: for each row of a run its judged query and its judgement, as arrays."""
+"""Runs joined to qrels: for each row of a run its judged query and its judgement, as arrays."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from quati_pool.records import Ids, Int, Qrels, Run
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """A run's rows of judged queries, sorted by query (in the run's order), then rank; shape (n,) each.
+class JudgedRows:
+    """A run's rows of judged queries, sorted by query (in the run's order), then rank; each array has shape (n,).
 
-    ``query`` is a position in ``Judgements.query_ids``; ``judgement`` a row of the qrels, -1 where the
-    document is unjudged. ``unjudged_queries`` counts the run's queries that are not judged.
+    ``query`` holds positions in ``Judgements.query_ids``; ``judgement`` rows of the qrels, -1 where the document is
+    unjudged. ``unjudged_queries`` counts the run's queries without a judgement.
     """
 
     query: Int
@@ -26,23 +26,23 @@ class Rows:
     judgement: Int
     unjudged_queries: int
 
-    def head(self, depth: int) -> Rows:
+    def head(self, depth: int) -> JudgedRows:
         """The rows of the first ``depth`` documents of every query."""
         kept = self.rank <= depth
-        return Rows(self.query[kept], self.rank[kept], self.judgement[kept], self.unjudged_queries)
+        return JudgedRows(self.query[kept], self.rank[kept], self.judgement[kept], self.unjudged_queries)
 
 
-def answering(run: Run, qrels: Qrels) -> Run:
-    """The run, or an empty one where all it found is for queries that nobody judged."""
-    asked = qrels.queries.encode(run.queries.decode(np.unique(run.query)))
-    return run if np.isin(asked, qrels.query).any() else Run.empty(run.run_tag, run.queries, run.docs)
+def emptied_if_unjudged(run: Run, qrels: Qrels) -> Run:
+    """The run, or an empty run where none of its queries is judged."""
+    queries = qrels.queries.encode(run.queries.decode(np.unique(run.query)))
+    return run if np.isin(queries, qrels.query).any() else Run.empty(run.run_tag, run.queries, run.docs)
 
 
 class Judgements:
-    """Qrels by query, in order of first appearance.
+    """Qrels by query.
 
-    ``query_ids``; ``query``, shape (judgements,), positions in it; ``place``, same shape: each
-    judgement's number from 0 within its query; ``relevance``.
+    ``query_ids`` in order of first appearance; ``query``, shape (judgements,), positions in it; ``place``, same
+    shape: each judgement's number from 0 within its query; ``relevance``, same shape.
     """
 
     def __init__(self, qrels: Qrels) -> None:
@@ -62,7 +62,7 @@ class Judgements:
         self.place: Int = np.empty(len(qrels), dtype=np.int64)
         self.place[by_query] = places(self.query[by_query])
 
-    def rows(self, runs: Sequence[Run], depth: int | None = None) -> Iterator[Rows]:
+    def rows(self, runs: Sequence[Run], depth: int | None = None) -> Iterator[JudgedRows]:
         """For each run its rows of judged queries, to ``depth``.
 
         Raises QuatiPoolError for a run that has rows, but none of a judged query.
@@ -71,13 +71,13 @@ class Judgements:
         kept = []
         for run, query in zip(runs, queries, strict=True):
             if len(query) and (query < 0).all():
-                raise self._apart(run)
+                raise self._no_judged_query(run)
             kept.append((query >= 0) if depth is None else (query >= 0) & (run.rank <= depth))
         docs = self._doc_codes(runs, kept)
         for run, query, rows in zip(runs, queries, kept, strict=True):
             unjudged = len(np.unique(run.query[query < 0]))
             query, doc, rank = (column if rows.all() else column[rows] for column in (query, run.doc, run.rank))
-            yield Rows(query, rank, self._find(query, docs[id(run.docs)][doc]), unjudged)
+            yield JudgedRows(query, rank, self._find(query, docs[id(run.docs)][doc]), unjudged)
 
     def _doc_codes(self, runs: Sequence[Run], kept: Sequence[npt.NDArray[np.bool_]]) -> dict[int, npt.NDArray[Any]]:
         """By vocabulary: the qrels' code of each document that a kept row holds, -1 for all others."""
@@ -106,7 +106,7 @@ class Judgements:
             found[known[same]] = self._row_by_pair[at[same]]
         return found
 
-    def _apart(self, run: Run) -> QuatiPoolError:
+    def _no_judged_query(self, run: Run) -> QuatiPoolError:
         codes = np.unique(run.query)
         theirs = run.queries.decode(codes[:3]).to_pylist()
         return QuatiPoolError(
@@ -116,21 +116,21 @@ class Judgements:
         )
 
 
-class Joined:
-    """Some runs beside some qrels: what all that is said of them under these qrels is computed from.
+class JudgedRuns:
+    """Runs and the qrels that they are evaluated under.
 
-    Each row's judgement is looked up once, and again only where rows are asked for deeper than before.
+    Judgements are looked up once, and again only when deeper rows are asked for than before.
     """
 
     def __init__(self, runs: Sequence[Run], qrels: Qrels) -> None:
         self.runs = tuple(runs)
         self.qrels = qrels
         self.judged = Judgements(qrels)
-        self._rows: list[Rows] = []
-        # No rows yet; None is all of them.
+        self._rows: list[JudgedRows] = []
+        # The depth of ``_rows``: 0 before the first look-up, None for all rows.
         self._depth: int | None = 0
 
-    def rows(self, depth: int | None = None) -> list[Rows]:
+    def rows(self, depth: int | None = None) -> list[JudgedRows]:
         """For each run its rows of judged queries, to ``depth``; as ``Judgements.rows``."""
         if self._depth is not None and (depth is None or depth > self._depth):
             self._rows, self._depth = list(self.judged.rows(self.runs, depth)), depth
@@ -144,13 +144,13 @@ def _some(query_ids: Sequence[str], count: int) -> str:
 
 
 def starts(groups: Int) -> npt.NDArray[np.bool_]:
-    """Which rows are the first of their group; rows of a group are together."""
+    """Which rows are the first of their group; rows of a group are consecutive."""
     found: npt.NDArray[np.bool_] = np.r_[True, groups[1:] != groups[:-1]] if len(groups) else np.empty(0, dtype=bool)
     return found
 
 
 def places(groups: Int) -> Int:
-    """Each row's number from 0 within its group; rows of a group are together."""
+    """Each row's number from 0 within its group; rows of a group are consecutive."""
     first = np.flatnonzero(starts(groups))
     place: Int = np.arange(len(groups)) - np.repeat(first, np.diff(np.r_[first, len(groups)]))
     return place

@@ -1,4 +1,4 @@
-"""Leaderboards: means over queries with intervals, ranks, and what they rest on."""
+"""Leaderboards: means over queries with intervals, ranks, and counts of the queries."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A run's place by the first measure, its measures by name, and how many judged queries it lacks;
-    ``queries`` counts those that its means go over."""
+class LeaderboardRow:
+    """A run's rank by the first measure, its measures by name, and the number of judged queries that it lacks;
+    ``queries`` counts those that its means are over."""
 
     run_tag: str
     rank: int
@@ -44,12 +44,12 @@ class Leaderboard:
     """
 
     measures: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[LeaderboardRow, ...]
     queries: int
     without_relevant: int
 
 
-class Cell(NamedTuple):
+class ConditionResult(NamedTuple):
     """A system under a condition: its mean, its rank among the condition's systems, and its mean less
     that under the first condition (None there, and where the first condition lacks the system)."""
 
@@ -64,12 +64,12 @@ class Conditions:
 
     measure: str
     conditions: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
+    rows: tuple[tuple[str, tuple[ConditionResult | None, ...]], ...]
 
 
 def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboard:
-    """Means and 95 % intervals of every run and measure, over the same draws of queries; without draws
-    there are no intervals."""
+    """Means and 95 % intervals of every run and measure, all from the same draws of queries; draws=0 leaves the
+    intervals out."""
     runs, measures, queries = scores.values.shape
     means, averaged = scores.means(), scores.averaged
     flat = summable(np.where(averaged[:, None], scores.values, 0).reshape(runs * measures, queries).T)
@@ -80,14 +80,14 @@ def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboar
     ]
     drawn = np.concatenate([np.empty((0, runs * measures)), *blocks])
     counts = averaged.sum(axis=1).tolist()
-    # One query is the same in every draw, which is no certainty.
+    # A single query is the same in every draw, which does not make the mean certain.
     intervals = [
         interval(column if counts[place // measures] > 1 else column[:0]) for place, column in enumerate(drawn.T)
     ]
     places = ranks(means[:, 0])
     missing = scores.missing.sum(axis=1)
     rows = tuple(
-        Row(
+        LeaderboardRow(
             run_tag=scores.run_tags[run],
             rank=int(places[run]),
             measures={
@@ -110,8 +110,8 @@ def order(run_tags: Sequence[str], means: npt.NDArray[np.float64]) -> list[int]:
 
 
 def systems_by_condition(conditions: Mapping[str, Scores], measure: str) -> Conditions:
-    """The layout of the Quati paper's Tables 6 and 7: systems down, conditions (a set of runs under
-    some qrels) across. Rows in the order of the first condition, then what only later ones have."""
+    """The layout of the Quati paper's Tables 6 and 7: a row per system, a column per condition (runs under some
+    qrels). Rows are in the order of the first condition, then those that only later ones have."""
     means: list[dict[str, float]] = []
     places: list[dict[str, int]] = []
     rows: dict[str, None] = {}
@@ -121,11 +121,11 @@ def systems_by_condition(conditions: Mapping[str, Scores], measure: str) -> Cond
         places.append(dict(zip(scores.run_tags, ranks(values).tolist(), strict=True)))
         rows |= dict.fromkeys(scores.run_tags[run] for run in order(scores.run_tags, values))
 
-    def cell(run_tag: str, place: int) -> Cell | None:
+    def cell(run_tag: str, place: int) -> ConditionResult | None:
         if run_tag not in means[place]:
             return None
         mean, first = means[place][run_tag], means[0].get(run_tag)
-        return Cell(mean, places[place][run_tag], None if place == 0 or first is None else mean - first)
+        return ConditionResult(mean, places[place][run_tag], None if place == 0 or first is None else mean - first)
 
     cells = tuple((run_tag, tuple(cell(run_tag, place) for place in range(len(means)))) for run_tag in rows)
     return Conditions(measure, tuple(conditions), cells)

@@ -1,4 +1,4 @@
-"""Names of measures, as ir_measures writes them, checked before anything is computed."""
+"""Reads names of measures as ir_measures writes them, and checks them before anything is computed."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from quati_pool.records import MAX_GRADE
 from quati_pool.registry import nearest
 
 DEFAULTS = ("nDCG@10", "nDCG@20", "R(rel=2)@100", "RR(rel=2)@10", "Judged@10")
-"""What runs are measured by where nothing else is asked for; the first ranks them. On the default scale grade 1 does
-not answer the query, so recall and reciprocal rank start at 2."""
+"""The default measures; the first ranks the runs. On the default scale grade 1 does not answer the query, so recall
+and reciprocal rank start at 2."""
 
-# What is left of a ranking after its first `cutoff` documents changes none of these.
+# Measures whose value at a cutoff does not depend on the documents below it.
 _CUT = frozenset({"AP", "ERR", "Judged", "P", "R", "RR", "Success", "nDCG"})
 
-# Their packages ask for older releases of numpy and scipy than ours.
+# Providers whose packages require older releases of numpy and scipy.
 _OUTDATED = frozenset({"ranx"})
 # Blanks that belong to one measure: R (rel=2) @ 100.
 _INSIDE = re.compile(r"\s*(@)\s*|\s+(?=\()")
@@ -48,7 +48,7 @@ def resolve(names: Iterable[str]) -> list[Any]:
 
 
 def load_ir_measures() -> Any:
-    """The library ir_measures, imported without what Python says of cwl_eval's sources as it first compiles them."""
+    """The library ir_measures, imported without the warnings from compiling cwl_eval."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "invalid escape sequence")
         import ir_measures
@@ -56,14 +56,14 @@ def load_ir_measures() -> Any:
 
 
 def provider(measure: Any) -> Any:
-    """The provider of ir_measures that computes ``measure``; None where none that is installed does."""
+    """The installed provider of ir_measures that computes ``measure``; None without one."""
     ir_measures = load_ir_measures()
     providers: Iterable[Any] = ir_measures.DefaultPipeline.providers
     return next((one for one in providers if one.supports(measure) and one.is_available()), None)
 
 
 def deepest(measures: Iterable[Any]) -> int | None:
-    """The deepest rank that any of the ir_measures objects looks at; None where one looks at all."""
+    """The deepest cutoff of these ir_measures objects; None where one of them depends on all ranks."""
     cutoffs = []
     for measure in measures:
         if measure.NAME not in _CUT or "cutoff" not in measure.params or measure.params.get("judged_only"):
@@ -120,12 +120,12 @@ def _trec_name(text: str) -> str | None:
         with contextlib.redirect_stdout(io.StringIO()):
             (measure,) = ir_measures.parse_trec_measure(text)
         return str(measure)
-    except Exception:  # its parser fails in any way on what trec_eval has no name for
+    except Exception:  # its parser raises all kinds of errors for names unknown to trec_eval
         return None
 
 
 def _parameter_problem(measure: Any) -> str | None:
-    """What is wrong with a measure's parameters; some of it would end the process inside a provider."""
+    """What is wrong with a measure's parameters, None if nothing; some faults would crash a provider."""
     taken = measure.SUPPORTED_PARAMS
     for name, value in measure.params.items():
         if name not in taken:
@@ -176,7 +176,7 @@ def _not_computed(text: str, measure: Any) -> ConfigError:
 
 
 def _changes(measure: Any, like: Any) -> str:
-    """How ``measure`` has to be changed for a provider that computes what is ``like`` it."""
+    """How ``measure`` must be changed into the measure ``like``, which a provider computes."""
     from ir_measures.providers.base import NOT_PROVIDED
 
     changes = []

@@ -33,7 +33,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class System:
-    """A system's means and ranks under both qrels; equal means share the best of their ranks."""
+    """A system's means and ranks under both qrels; equal means share the best rank."""
 
     run_tag: str
     mean_a: float
@@ -74,8 +74,8 @@ class Swap:
 class RankingComparison:
     """Two rankings of the same systems by one measure, over the queries that both qrels judge.
 
-    ``queries_a`` and ``queries_b`` count what each qrels judges, ``common`` what both do: means, ranks,
-    correlations and tests rest on these alone. The first qrels are the reference of ``tau_ap`` and
+    ``queries_a`` and ``queries_b`` count the queries that each qrels judges, ``common`` those that both judge, which
+    alone count in means, ranks, correlations and tests. The first qrels are the reference of ``tau_ap`` and
     ``top_tau``. ``systems`` in the order of the first qrels; ``pairs`` counts all pairs of systems,
     ``tied`` those that either qrels ties, which are no swaps. ``max_rank_change`` and
     ``mean_rank_change`` are absolute, None without a common query or system.
@@ -158,10 +158,10 @@ def compare_rankings(
 
 
 def _check(a: Scores, b: Scores, top: int, rbo_p: float) -> None:
-    apart = sorted(set(a.run_tags) ^ set(b.run_tags))
-    if apart:
+    unshared = sorted(set(a.run_tags) ^ set(b.run_tags))
+    if unshared:
         raise QuatiPoolError(
-            f"{', '.join(apart[:3])}{' …' if len(apart) > 3 else ''}: scored under one of the two qrels only; "
+            f"{', '.join(unshared[:3])}{' …' if len(unshared) > 3 else ''}: scored under one of the two qrels only; "
             "score the same runs under both"
         )
     if top < 2:
@@ -210,7 +210,7 @@ def _correlations(
         if np.isnan(value):
             found[name] = Correlation(None, _UNDEFINED, _why_undefined(mean_a, mean_b))
         else:
-            # One query is the same in every draw, which is no certainty.
+            # A single query is the same in every draw, which does not make the value certain.
             values = np.concatenate([np.empty(0), *drawn[name]]) if queries > 1 else np.empty(0)
             found[name] = Correlation(value, interval(values))
     return found
@@ -226,7 +226,7 @@ def _why_none(scores: Scores) -> str | None:
 
 
 def _drawn_means(scores: Scores, block: Values) -> Values:
-    """The systems' means in resamples of the queries, shape (resamples, systems); NaN over none."""
+    """The systems' means in resamples of the queries, shape (resamples, systems); NaN over no query."""
     averaged = scores.averaged
     sums = block @ summable(np.where(averaged, scores.values[:, 0], 0).T)
     return rounded(ratio(sums, block @ averaged.T.astype(np.float64)))

@@ -1,4 +1,4 @@
-"""Ranks by means. Means that differ only in their last bits, having been added up in another order, are ties."""
+"""Ranks by means; means that differ only in their last bits, by the order of summation, are ties."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DECIMALS = 12
 
 
 def rounded(means: npt.NDArray[Any]) -> Values:
-    """Means of which those that are ties are equal."""
+    """Means, rounded so that ties are equal."""
     result: Values = np.round(means, _DECIMALS)
     return result
 

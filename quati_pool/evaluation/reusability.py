@@ -1,7 +1,7 @@
-"""How far a pool serves systems that did not feed it: each system or family left out, and hole rates.
+"""How reusable a pool is for systems that did not feed it: leave-one-out by system or family, and hole rates.
 
-Leaving out takes away the judgements that a system (Zobel, SIGIR 1998) or its whole family (Büttcher
-et al., SIGIR 2007) alone brought into the pool, and measures all systems under what is left.
+Leaving out removes the judgements that a system (Zobel, SIGIR 1998) or its family (Büttcher et al., SIGIR 2007)
+alone brought into the pool, and measures all systems under the remaining ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.evaluation.incremental_measures import Recount, recountable
-from quati_pool.evaluation.judged_runs import Joined, Judgements, Rows
+from quati_pool.evaluation.judged_runs import JudgedRows, JudgedRuns, Judgements
 from quati_pool.evaluation.measures import DEFAULTS, deepest, resolve
 from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Values, score
@@ -52,8 +52,8 @@ class LeftOut:
     """A system under the qrels without what it, or its family, alone brought into the pool.
 
     ``left_out`` names the system or family; ``depth`` is the system's own pool depth, 0 where it did
-    not feed the pool. ``unique_pairs`` counts the judgements taken away, ``unique_relevant`` those of
-    them of grade 1 or above, ``emptied_queries`` the queries that lose all their judgements by it.
+    not feed the pool. ``unique_pairs`` counts the judgements removed, ``unique_relevant`` those of
+    them of grade 1 or above, ``emptied_queries`` the queries that lose all their judgements.
     """
 
     run_tag: str
@@ -82,8 +82,8 @@ class Stability:
 
 @dataclass(frozen=True)
 class LeaveOut:
-    """Every system left out in turn, in the order of the runs. Means go over all ``queries`` of the
-    full qrels, also those that the reduced ones empty: they count 0."""
+    """Every system left out in turn, in the order of the runs. Means are over all ``queries`` of the
+    full qrels; those that lose all judgements count 0."""
 
     by: Literal["system", "family"]
     queries: int
@@ -117,7 +117,7 @@ class Holes:
 
 
 def leave_one_system_out(
-    joined: Joined,
+    joined: JudgedRuns,
     depths: Mapping[str, int],
     extra: Iterable[tuple[str, str]] = (),
     measures: Sequence[str] = DEFAULTS,
@@ -136,20 +136,20 @@ def leave_one_system_out(
 
 
 def leave_one_family_out(
-    joined: Joined,
+    joined: JudgedRuns,
     depths: Mapping[str, int],
     families: Mapping[str, str],
     extra: Iterable[tuple[str, str]] = (),
     measures: Sequence[str] = DEFAULTS,
 ) -> LeaveOut:
     """Each system under the qrels without the pairs that only its family, ``families[run_tag]``, fed;
-    a system without one is a family of its own name. All else as ``leave_one_system_out``."""
+    a system without one is a family by itself. Otherwise as ``leave_one_system_out``."""
     return _leave_out("family", joined, depths, families, extra, measures)
 
 
-def hole_rates(joined: Joined, cutoffs: Sequence[int] = CUTOFFS) -> tuple[Holes, ...]:
-    """For each run, what share of its first documents is unjudged, over all judged queries and at each
-    cutoff; documents that it did not return do not count.
+def hole_rates(joined: JudgedRuns, cutoffs: Sequence[int] = CUTOFFS) -> tuple[Holes, ...]:
+    """For each run the share of unjudged documents among its first ones, over all judged queries, at each cutoff;
+    documents that it did not return do not count.
 
     Raises ConfigError for a cutoff below 1, QuatiPoolError for a run without any judged query.
     """
@@ -169,7 +169,7 @@ def hole_rates(joined: Joined, cutoffs: Sequence[int] = CUTOFFS) -> tuple[Holes,
 
 def _leave_out(
     by: Literal["system", "family"],
-    joined: Joined,
+    joined: JudgedRuns,
     depths: Mapping[str, int],
     families: Mapping[str, str],
     extra: Iterable[tuple[str, str]],
@@ -181,56 +181,51 @@ def _leave_out(
     groups = [families.get(run.run_tag, run.run_tag) for run in runs]
     names = list(dict.fromkeys(groups))
     group = np.array([names.index(name) for name in groups], dtype=np.int64)
-    recounted = [measure for measure in wanted if recountable(measure)]
-    depth = deepest(recounted) if recounted else 1
-    if depth is not None:
-        depth = max([depth, *depths.values()])
-    rows = joined.rows(depth)
+    rows = joined.rows(_depth(wanted, depths))
     unique = _unique(judged, rows, [depths.get(run.run_tag, 0) for run in runs], group, len(names))
     unique[_extra(qrels, extra)] = False
 
     scorer = _Scorer(joined, rows, wanted)
     full = scorer.means(np.ones(len(qrels), dtype=bool))
-    reduced = [scorer.means(~unique[:, place]) if unique[:, place].any() else full for place in range(len(names))]
-    before = ranks(full)
-    ranks_of = [ranks(means) for means in reduced]
-    per_query = np.bincount(judged.query, minlength=len(judged.query_ids))
+    reduced = [scorer.means(~gone) if gone.any() else full for gone in unique.T]
+    ranks_full, ranks_reduced = ranks(full), [ranks(means) for means in reduced]
     systems = []
-    for row, run in enumerate(runs):
-        place = int(group[row])
-        gone = unique[:, place]
-        means, after = reduced[place], ranks_of[place]
+    for row, (run, place) in enumerate(zip(runs, group, strict=True)):
+        means = zip(full[row].tolist(), reduced[place][row].tolist(), strict=True)
+        run_ranks = zip(ranks_full[row].tolist(), ranks_reduced[place][row].tolist(), strict=True)
+        changes = (Change(*mean, *rank) for mean, rank in zip(means, run_ranks, strict=True))
         systems.append(
             LeftOut(
-                run_tag=run.run_tag,
-                left_out=groups[row],
-                depth=depths.get(run.run_tag, 0),
-                unique_pairs=int(gone.sum()),
-                unique_relevant=int((gone & (judged.relevance >= 1)).sum()),
-                emptied_queries=int((np.bincount(judged.query[gone], minlength=len(per_query)) == per_query).sum()),
-                measures={
-                    str(measure): Change(
-                        before=float(full[row, column]),
-                        after=float(means[row, column]),
-                        rank_before=int(before[row, column]),
-                        rank_after=int(after[row, column]),
-                    )
-                    for column, measure in enumerate(wanted)
-                },
+                run.run_tag,
+                groups[row],
+                depths.get(run.run_tag, 0),
+                *_losses(judged, unique[:, place]),
+                dict(zip(map(str, wanted), changes, strict=True)),
             )
         )
-    fed = {groups[row] for row, run in enumerate(runs) if depths.get(run.run_tag, 0) > 0}
+    fed = {name for name, run in zip(groups, runs, strict=True) if depths.get(run.run_tag, 0) > 0}
     feeding = np.array([name in fed for name in groups], dtype=bool)
     own = np.array([reduced[place][row] for row, place in enumerate(group)]).reshape(len(runs), len(wanted))
-    return LeaveOut(
-        by=by,
-        queries=len(judged.query_ids),
-        judged_pairs=len(qrels),
-        systems=tuple(systems),
-        measures={
-            str(measure): _stability(full[:, column], own[:, column], feeding) for column, measure in enumerate(wanted)
-        },
-    )
+    stability = {
+        str(measure): _stability(full[:, column], own[:, column], feeding) for column, measure in enumerate(wanted)
+    }
+    return LeaveOut(by, len(judged.query_ids), len(qrels), tuple(systems), stability)
+
+
+def _depth(wanted: Sequence[Any], depths: Mapping[str, int]) -> int | None:
+    """How many rows per query the recounted measures and the pool depths need; None for all."""
+    recounted = [measure for measure in wanted if recountable(measure)]
+    depth = deepest(recounted) if recounted else 1
+    return None if depth is None else max([depth, *depths.values()])
+
+
+def _losses(judged: Judgements, gone: Flags) -> tuple[int, int, int]:
+    """Of the judgements removed: how many there are, how many of grade 1 or above, and how many queries they
+    leave without any judgement."""
+    queries = len(judged.query_ids)
+    before = np.bincount(judged.query, minlength=queries)
+    emptied = np.bincount(judged.query[gone], minlength=queries) == before
+    return int(gone.sum()), int((gone & (judged.relevance >= 1)).sum()), int(emptied.sum())
 
 
 def _check(runs: Sequence[Run], qrels: Qrels, depths: Mapping[str, int]) -> None:
@@ -249,7 +244,7 @@ def _check(runs: Sequence[Run], qrels: Qrels, depths: Mapping[str, int]) -> None
 
 
 def _unique(
-    judged: Judgements, rows: Sequence[Rows], depths: Sequence[int], group: npt.NDArray[Any], groups: int
+    judged: Judgements, rows: Sequence[JudgedRows], depths: Sequence[int], group: npt.NDArray[Any], groups: int
 ) -> Flags:
     """Which judgements only one group fed, shape (judgements, groups)."""
     fed = np.zeros((len(judged.query), groups), dtype=bool)
@@ -273,11 +268,11 @@ def _extra(qrels: Qrels, extra: Iterable[tuple[str, str]]) -> Flags:
 class _Scorer:
     """Means of all runs and measures under some of the judgements.
 
-    Common measures are recounted. Others come from ir_measures: once in full, then only for the
-    queries that lose a judgement, the rest of a run's values being what they were.
+    Common measures are recounted (``incremental_measures``). Others come from ir_measures: once in full, then only
+    for the queries that lose a judgement.
     """
 
-    def __init__(self, joined: Joined, rows: Sequence[Rows], wanted: Sequence[Any]) -> None:
+    def __init__(self, joined: JudgedRuns, rows: Sequence[JudgedRows], wanted: Sequence[Any]) -> None:
         runs, judged = joined.runs, joined.judged
         self._runs, self._qrels, self._judged = runs, joined.qrels, judged
         self._recounted = [column for column, measure in enumerate(wanted) if recountable(measure)]
@@ -290,7 +285,7 @@ class _Scorer:
         self._queries = [query_ids.encode(run.queries.values)[run.query] for run in runs] if self._names else []
 
     def means(self, kept: Flags) -> Values:
-        """``kept``, shape (judgements,); returns shape (runs, measures)."""
+        """The means with only the ``kept`` judgements, shape (judgements,), as shape (runs, measures)."""
         means = np.zeros(self._shape)
         means[:, self._recounted] = self._recount.values(kept).mean(axis=2)
         if self._full is not None:
@@ -304,14 +299,14 @@ class _Scorer:
         values = full.copy()
         values[:, :, changed] = 0
         if len(left):
-            # Without the queries that have no judgement left, which ir_measures would not take.
+            # Without the queries that have no judgement left, which ir_measures does not accept.
             changed[:] = False
             changed[self._judged.query[left]] = True
             runs = [
                 _chosen(run, (query >= 0) & changed[query])
                 for run, query in zip(self._runs, self._queries, strict=True)
             ]
-            found = score(Joined(runs, _reduced(self._qrels, left)), self._names)
+            found = score(JudgedRuns(runs, _reduced(self._qrels, left)), self._names)
             place = {query_id: position for position, query_id in enumerate(self._judged.query_ids)}
             values[:, :, [place[query_id] for query_id in found.query_ids]] = found.values
         return values

@@ -1,4 +1,4 @@
-"""How runs fare on the worst query of each cluster of related ones, beside their means."""
+"""Robustness: the mean over clusters of related queries of each cluster's worst query, compared with the mean."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Estimate(NamedTuple):
 
 
 class Robustness(NamedTuple):
-    """A run's mean of a measure over the queries of clusters, its mean over clusters of each one's lowest
-    value, and how far the second lies below the first: negative where large clusters fare worse than small ones."""
+    """A run's mean of a measure over the queries of clusters, its mean over clusters of their lowest values, and the
+    first less the second: negative where large clusters do worse than small ones."""
 
     mean: Estimate
     minimum: Estimate
@@ -52,8 +52,8 @@ class RobustRow:
 class Robust:
     """Runs, best first, by the mean over clusters of the first measure's lowest value.
 
-    ``queries`` counts the judged queries in ``clusters``, ``single`` the clusters that have one alone, which add
-    nothing to robustness; ``without_cluster`` the judged queries left out, ``unknown`` those of them that the
+    ``queries`` counts the judged queries in ``clusters``, ``single`` the clusters with a single query, which say
+    nothing of robustness; ``without_cluster`` the judged queries left out, ``unknown`` those of them that the
     queries file lacks. ``tau``: by measure, Kendall's τ-b between the runs' orders by mean and by cluster
     minimum, or why it is undefined.
     """
@@ -84,9 +84,9 @@ def robust(scores: Scores, cluster_ids: Mapping[str, str | None], draws: int = D
     cluster = np.array([codes[one] for one in found if one is not None], dtype=np.int64)
     values = scores.values[:, :, kept]
     sizes = cluster_sizes(cluster)
-    whole = _robustness(scores, values, cluster, draws, seed)
+    of_all = _robustness(scores, values, cluster, draws, seed)
     several = sizes[cluster] > 1
-    part = _robustness(scores, values[:, :, several], cluster[several], draws, seed) if several.any() else None
+    of_several = _robustness(scores, values[:, :, several], cluster[several], draws, seed) if several.any() else None
     means, minima = values.mean(axis=2), cluster_minima(values, cluster).mean(axis=2)
     by_minimum, by_mean = ranks(minima[:, 0]), ranks(means[:, 0])
     rows = tuple(
@@ -94,8 +94,8 @@ def robust(scores: Scores, cluster_ids: Mapping[str, str | None], draws: int = D
             scores.run_tags[run],
             int(by_minimum[run]),
             int(by_mean[run]),
-            whole[run],
-            {} if part is None else part[run],
+            of_all[run],
+            {} if of_several is None else of_several[run],
         )
         for run in order(scores.run_tags, minima[:, 0])
     )
@@ -127,14 +127,14 @@ def _robustness(scores: Scores, values: Values, cluster: Codes, draws: int, seed
         drawn_minima.append(block @ of_minima / clusters)
     mean, minimum = np.concatenate(drawn_means), np.concatenate(drawn_minima)
     value_mean, value_minimum = flat.mean(axis=1), minima.mean(axis=1)
-    # The two are added up in different orders: clusters of one query drop by 0, not by a last bit.
+    # The two are summed in different orders: rounding makes the drop of clusters of one query exactly 0.
     value_drop, drop = rounded(value_mean - value_minimum) + 0.0, rounded(mean - minimum) + 0.0
 
     def estimate(value: float, drawn: Values) -> Estimate:
-        # One cluster is the same in every draw, which is no certainty.
+        # A single cluster is the same in every draw, which does not make the value certain.
         return Estimate(float(value), interval(drawn if clusters > 1 else drawn[:0]))
 
-    made = [
+    found = [
         Robustness(
             estimate(value_mean[at], mean[:, at]),
             estimate(value_minimum[at], minimum[:, at]),
@@ -142,7 +142,7 @@ def _robustness(scores: Scores, values: Values, cluster: Codes, draws: int, seed
         )
         for at in range(runs * measures)
     ]
-    return [{name: made[run * measures + place] for place, name in enumerate(scores.measures)} for run in range(runs)]
+    return [{name: found[run * measures + place] for place, name in enumerate(scores.measures)} for run in range(runs)]
 
 
 def _tau(means: Values, minima: Values) -> float | str:

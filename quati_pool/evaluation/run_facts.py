@@ -1,4 +1,4 @@
-"""What a run is like before anything is judged: how deep its lists go, and how much of it is tied."""
+"""Facts of a run that need no judgements: the length of its lists, and its ties."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from quati_pool.records import Run
 
 @dataclass(frozen=True)
 class RunFacts:
-    """``rows`` of a run, of which ``tied`` share their score with another of their query; ``longest``: the most
-    documents of a query; ``cut``: whether the lists look as if they had been cut there."""
+    """The number of a run's ``rows``, of which ``tied`` share their score with another of their query; ``longest``: the
+    most documents of a query; ``cut``: whether the lists seem to have been cut at that length."""
 
     rows: int
     tied: int
@@ -26,13 +26,13 @@ class RunFacts:
 
 
 def run_facts(run: Run) -> RunFacts:
-    """A run's lists count as cut where several queries have just as many documents as the longest (or the
-    only one has), and the run holds further documents: all there are is no cut."""
+    """Lists count as cut where several queries (or the only one) have as many documents as the longest, unless these
+    are all documents of the run."""
     longest = int(run.rank.max(initial=0))
     queries = int((run.rank == 1).sum())
     last = np.flatnonzero(run.rank == longest)
     cut = queries == 1
     if len(last) > 1:
-        # Ranks count on within a query, so that these are all documents of one.
+        # Ranks ascend within a query, so these rows are all documents of one query.
         cut = not np.isin(run.doc, run.doc[last[0] - longest + 1 : last[0] + 1]).all()
     return RunFacts(len(run), int(run.tied.sum()), longest, cut)

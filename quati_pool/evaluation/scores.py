@@ -1,4 +1,4 @@
-"""What each run scores on each judged query, by ir_measures."""
+"""The values of measures for each run and judged query, by ir_measures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.judged_runs import Joined, Judgements, Rows
+from quati_pool.evaluation.judged_runs import JudgedRows, JudgedRuns, Judgements
 from quati_pool.evaluation.measures import deepest, load_ir_measures, provider, resolve
 from quati_pool.files.problems import quoted
 from quati_pool.records import MAX_GRADE, Int
@@ -26,13 +26,13 @@ GDEVAL_GRADES = 4
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Values of measures for every run and judged query; means go over all of these queries, or with ``own``
-    over those that the run itself returned.
+    """Values of measures for every run and judged query; means are over all of these queries, or with ``own`` over
+    those that the run itself returned.
 
     ``query_ids``: all judged queries, in order of first appearance in the qrels. ``values``, shape
     (runs, measures, queries). ``missing``, shape (runs, queries): the run has no row for the query,
     which then has the measure's default, 0. ``without_relevant``, shape (queries,): no grade above 0.
-    ``unjudged_queries``: for each run, how many of its queries are not judged and so count nowhere.
+    ``unjudged_queries``: for each run, the number of its queries that are not judged and so never count.
     """
 
     run_tags: tuple[str, ...]
@@ -46,7 +46,7 @@ class Scores:
 
     @property
     def averaged(self) -> Flags:
-        """Which queries each run's means go over, shape (runs, queries)."""
+        """Which queries each run's means are over, shape (runs, queries)."""
         return ~self.missing if self.own else np.ones_like(self.missing)
 
     def means(self) -> Values:
@@ -58,7 +58,7 @@ class Scores:
         return mean_over(self.of(measure), self.averaged)
 
     def over(self, queries: Int) -> Scores:
-        """The same of some queries alone, at these positions."""
+        """The scores of the queries at these positions."""
         return replace(
             self,
             query_ids=tuple(self.query_ids[query] for query in queries),
@@ -83,7 +83,7 @@ def mean_over(values: Values, averaged: Flags) -> Values:
     return ratio(np.where(averaged, values, 0).sum(axis=-1), averaged.sum(axis=-1))
 
 
-def score(joined: Joined, measures: Sequence[str]) -> Scores:
+def score(joined: JudgedRuns, measures: Sequence[str]) -> Scores:
     """Computes ``measures`` (names as ``parse_measures`` takes them) for all runs under their qrels.
 
     Every provider sees the ranking of the run itself: scores are rewritten from rank, without ties.
@@ -124,11 +124,11 @@ def score(joined: Joined, measures: Sequence[str]) -> Scores:
 
 
 class Rankings:
-    """Rankings and qrels as the dictionaries that providers take, under names of our own.
+    """Rankings and qrels as the dictionaries that providers take, with short names in place of ids.
 
-    A query is called by its position and a judged document by its place among the query's judgements,
-    the unjudged by their position: there are no ties for the names to break, short shared strings are
-    quicker than the ids, and providers that read numbers or ASCII only (gdeval) take any collection.
+    A query's name is its position, a judged document's its place among the query's judgements, an unjudged one's
+    its position in the ranking: there are no ties for the names to break, short shared strings are faster than ids,
+    and providers that read only numbers or ASCII (gdeval) accept any collection.
     """
 
     def __init__(self, judged: Judgements, longest: int, depth: int | None) -> None:
@@ -152,7 +152,7 @@ class Rankings:
             named[self._query_names[query]][doc] = relevance
         return named
 
-    def of(self, rows: Rows) -> dict[str, dict[str, float]]:
+    def of(self, rows: JudgedRows) -> dict[str, dict[str, float]]:
         starts = np.flatnonzero(np.r_[True, rows.query[1:] != rows.query[:-1]])
         lengths = np.diff(np.r_[starts, len(rows.query)])
         known = np.flatnonzero(rows.judgement >= 0)
@@ -176,14 +176,14 @@ class Rankings:
 
 
 class _Evaluator:
-    """ir_measures under one set of qrels, which takes a provider at its word: what this gives no number for, or
-    none that is finite, was not computed."""
+    """ir_measures under one set of qrels, without its defaults: a measure for which a provider returns no finite number
+    was not computed."""
 
     def __init__(self, wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> None:
         self._wanted, self._judged, self._rankings = wanted, judged, rankings
-        made = _made(wanted, judged, rankings)
+        evaluator = _evaluator(wanted, judged, rankings)
         # Measures of several providers have an evaluator for each.
-        self._evaluators = getattr(made, "evaluators", [made])
+        self._evaluators = getattr(evaluator, "evaluators", [evaluator])
         # By identity, as ir_measures hashes a measure by writing out its name.
         self._column = {id(measure): place for place, measure in enumerate(wanted)}
         highest = np.zeros(len(judged.query_ids), dtype=np.int64)
@@ -191,8 +191,8 @@ class _Evaluator:
         # Providers may leave out a query that has nothing relevant, whose value is the measure's default.
         self._expected = highest >= np.array([measure.params.get("rel", 1) for measure in wanted])[:, None]
 
-    def fill(self, values: Values, rows: Rows, run_tag: str) -> None:
-        """Puts one run's values into ``values``, shape (measures, queries).
+    def fill(self, values: Values, rows: JudgedRows, run_tag: str) -> None:
+        """Writes one run's values into ``values``, shape (measures, queries).
 
         Raises QuatiPoolError for a measure that was not computed for a query of the run.
         """
@@ -220,13 +220,13 @@ class _Evaluator:
 
 
 def _computed(evaluator: Any, ranking: dict[str, dict[str, float]]) -> Iterator[Any]:
-    """What a provider computes, without the measure's default for all that it gives nothing for: ir_measures adds
-    this in ``Evaluator.iter_calc``, which few of its evaluators replace."""
+    """The values that a provider returns, without the measure's default for the others: ir_measures adds that in
+    ``Evaluator.iter_calc``, which few of its evaluators override."""
     replaced = "iter_calc" in vars(type(evaluator))
     yield from evaluator.iter_calc(ranking) if replaced else evaluator._iter_calc(ranking)
 
 
-def _made(wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> Any:
+def _evaluator(wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> Any:
     ir_measures = load_ir_measures()
     highest = int(judged.relevance.max(initial=0))
     limited = [str(measure) for measure in wanted if provider(measure).NAME == "gdeval"]
@@ -246,8 +246,8 @@ def _made(wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> Any:
 
 
 def _failed(wanted: Sequence[Any], error: Exception) -> QuatiPoolError:
-    said = " ".join(str(error).split())
+    reason = " ".join(str(error).split())
     return QuatiPoolError(
-        f"ir_measures could not compute {', '.join(map(str, wanted))} ({type(error).__name__}: {said}); "
+        f"ir_measures could not compute {', '.join(map(str, wanted))} ({type(error).__name__}: {reason}); "
         "ask for one measure at a time to see which fails, and leave it out"
     )

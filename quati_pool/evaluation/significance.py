@@ -1,4 +1,4 @@
-"""Which systems differ on a measure beyond chance, and which cannot be told apart."""
+"""Which systems differ significantly on a measure, and groups of systems that do not."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Comparison:
 def compare(
     scores: Scores, measure: str, test: str, baseline: str | None = None, alpha: float = 0.05, seed: int = 0
 ) -> tuple[Comparison, ...]:
-    """Every other run against ``baseline``, or all pairs of runs, by the paired ``test`` over the queries that
-    the means of both go over; significant where Holm's adjusted p, over these comparisons, is at most ``alpha``.
+    """Every other run against ``baseline``, or all pairs of runs, by the paired ``test`` over the queries that the
+    means of both are over; significant where Holm's adjusted p, over these comparisons, is at most ``alpha``.
 
     Runs come in leaderboard order, the better one of a pair first. Raises ConfigError for a measure
     that was not computed, an unknown test or baseline, and an alpha that is not between 0 and 1.
@@ -110,8 +110,8 @@ def groups(run_tags: Sequence[str], comparisons: Iterable[Comparison]) -> dict[s
         holding = {group for group in found if a in group and b in group}
         parts = {group - {run} for group in holding for run in (a, b)}
         found -= holding
-        # Absorb: a part goes where another group holds all of it. No older group lies inside a part,
-        # as it would have lain inside the group that was split.
+        # Absorb: a part is dropped where another group contains it. No older group is within a part, as it
+        # would have been within the group that was split.
         found |= {part for part in parts if not any(part < other for other in found | parts)}
     letters: dict[str, list[str]] = {run_tag: [] for run_tag in run_tags}
     for number, group in enumerate(sorted(found, key=sorted)):

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.judged_runs import Joined
+from quati_pool.evaluation.judged_runs import JudgedRuns
 from quati_pool.records import Int
 
 Values = npt.NDArray[np.float64]
 
 
-def first_relevant(joined: Joined, depth: int | None = None) -> Int:
+def first_relevant(joined: JudgedRuns, depth: int | None = None) -> Int:
     """The rank of the first document with a grade above 0 of every run and judged query, 0 where its first
     ``depth`` documents (all, where that is None) have none. Shape (runs, queries), queries in the order of
     ``Scores.query_ids``.
@@ -35,8 +35,8 @@ def first_relevant(joined: Joined, depth: int | None = None) -> Int:
 
 
 def success(first: Int, depth: int) -> Values:
-    """Success@k for k = 1…``depth`` from ``first_relevant`` of at least that depth, shape (runs, queries): the
-    share of all its queries, a query that a run lacks being none of them. Shape (runs, depth).
+    """Success@k for k = 1…``depth``, shape (runs, depth): the share of all queries, where a query that a run lacks is
+    no success. ``first``, shape (runs, queries), is ``first_relevant`` of at least that depth.
 
     Raises ConfigError for a depth below 1 and for no queries.
     """
@@ -50,17 +50,18 @@ def success(first: Int, depth: int) -> Values:
 
 
 def random_success(relevant: Int, documents: int, depth: int) -> Values:
-    """What success@k of a random order of all ``documents`` is expected to be, for k = 1…``depth``: the mean over
-    queries of 1 - C(N - R, k) / C(N, k), N being ``documents`` and R a query's ``relevant`` ones, shape (queries,).
+    """The expected success@k of a random order of all ``documents``, for k = 1…``depth``, shape (depth,): the mean
+    over queries of 1 - C(N - R, k) / C(N, k), N being ``documents`` and R a query's number of relevant ones,
+    ``relevant``, shape (queries,).
 
-    With one relevant document a query it is k / N, the line of the Pirá paper. From k = N on all documents are
-    returned. Shape (depth,). Raises ConfigError for a depth below 1, for no queries, and for more relevant
+    With one relevant document per query it is k / N, the line of the Pirá paper. From k = N on all documents are
+    returned. Raises ConfigError for a depth below 1, for no queries, and for more relevant
     documents than there are.
     """
     _check(depth, len(relevant))
     if (relevant < 0).any() or (relevant > documents).any():
         raise ConfigError(f"a query has {int(relevant.max())} relevant documents of {documents}; count those there are")
-    # The i-th document is not relevant either with (N - R - i) / (N - i): no factorial, whatever the size of N.
+    # The i-th document is not relevant either with probability (N - R - i) / (N - i): no factorials of large N.
     several, queries = np.unique(relevant, return_counts=True)
     drawn = np.arange(min(depth, documents))
     missed = np.cumprod(np.maximum(documents - several[:, None] - drawn, 0) / (documents - drawn), axis=1)

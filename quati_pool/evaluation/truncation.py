@@ -1,7 +1,7 @@
-"""Measures that look deeper than a run goes, and recall that no run could complete.
+"""Measures that need deeper lists than a run has, and recall that its lists cannot complete.
 
-AP, and whatever else looks at the whole ranking, is by convention that of 1,000 documents per query, the depth of
-TREC's runs and of trec_eval's recall_1000; of shorter lists it is a lower value of another name.
+AP, like every measure of the whole ranking, is by convention that of 1,000 documents per query, the depth of TREC's
+runs and of trec_eval's recall_1000; shorter lists give a lower value, which is not comparable.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ _RECALL = frozenset({"AP", "R", "Rprec"})
 
 
 class Incomplete(NamedTuple):
-    """A measure of recall, and the queries with more relevant documents than a run holds of them, up to ``most``."""
+    """A measure of recall, and the number of queries with more relevant documents than a run's lists hold; ``most`` is
+    the largest number of relevant documents of such a query."""
 
     measure: str
     queries: int
@@ -30,7 +31,8 @@ class Incomplete(NamedTuple):
 
 
 class Truncated(NamedTuple):
-    """Runs whose lists were cut at ``depth``, the ``measures`` that look deeper, and those that cannot be complete."""
+    """Runs whose lists were cut at ``depth``, the ``measures`` that need deeper lists, and the measures of recall that
+    cannot be complete."""
 
     run_tags: tuple[str, ...]
     depth: int
@@ -41,8 +43,8 @@ class Truncated(NamedTuple):
 def truncated(
     facts: Mapping[str, RunFacts], measures: Sequence[str], judged: Judgements, query_ids: Sequence[str]
 ) -> tuple[Truncated, ...]:
-    """Runs with these ``facts``, by run_tag, that were cut above the depth that ``measures`` look to, or above the
-    number of relevant documents of some of the queries ``query_ids``; those cut at one depth together."""
+    """The runs, of these ``facts`` by run_tag, that were cut above the depth that a measure needs, or above the number
+    of relevant documents of some of the queries ``query_ids``; one entry per depth, ascending."""
     wanted = resolve(measures)
     kept = np.isin(judged.query_ids, query_ids)
     at_depth: dict[int, list[str]] = {}
@@ -51,7 +53,7 @@ def truncated(
             at_depth.setdefault(one.longest, []).append(run_tag)
     found = []
     for depth, run_tags in sorted(at_depth.items()):
-        deeper = tuple(str(measure) for measure in wanted if _looks_to(measure) > depth)
+        deeper = tuple(str(measure) for measure in wanted if _needed_depth(measure) > depth)
         incomplete = []
         for measure in wanted:
             if measure.NAME in _RECALL and measure.params.get("cutoff", depth) >= depth:
@@ -63,8 +65,8 @@ def truncated(
     return tuple(found)
 
 
-def _looks_to(measure: Any) -> int:
-    """The depth to which a measure looks; 0 where what lies deeper adds next to nothing, or is not ranked."""
+def _needed_depth(measure: Any) -> int:
+    """The depth that a measure needs; 0 where deeper documents add next to nothing, or ranks do not matter."""
     cutoff: int | None = measure.params.get("cutoff")
     if cutoff is not None:
         return cutoff

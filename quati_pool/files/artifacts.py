@@ -1,8 +1,8 @@
-"""Files and folders the tool makes: written atomically, with a sidecar that says what they came from.
+"""Artefacts, the files and folders that the tool writes: atomically, with a sidecar that holds their key.
 
-Data is written beside its place, synced and renamed; ``<name>.meta.json`` follows last. An artefact
-whose sidecar is absent, names another key or does not match the data counts as absent, so a command
-killed at any point leaves either a finished artefact or nothing.
+Data is written under a temporary name next to its place, synced and renamed; ``<name>.meta.json`` follows last.
+An artefact whose sidecar is missing, has another key or does not match the data counts as missing, so that a
+command killed at any point leaves either a finished artefact or nothing.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from quati_pool.files.former_keys import former_key
 _CUT_SHORT = re.compile(r"\d+ requested and \d+ written")
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 
-# Bytes of a lock's file that was removed.
-_GIVEN_UP = 1
+# The size in bytes of a lock file that was removed.
+_REMOVED_SIZE = 1
 
 T = TypeVar("T")
 
@@ -44,25 +44,25 @@ def sidecar(path: Path) -> Path:
 
 
 def stale(path: Path, key: Key) -> str | None:
-    """Why the artefact at ``path`` cannot serve for ``key``, in a few words; None where it can."""
+    """Why the artefact at ``path`` cannot be used for ``key``, in a few words; None where it can."""
     meta = _meta(path)
     if isinstance(meta, str):
         return meta
     stored, wanted = meta["key"], json.loads(json.dumps(key))
     if stored != wanted and stored != (former := former_key(wanted)):
-        # Of a former key the words that differ for their age alone are no reason.
+        # What differs only because a key was written in former words is no reason.
         return _worded(min((_differences(stored, words) for words in (wanted, former)), key=len))
     return _changed(path, meta)
 
 
 def unfinished(path: Path) -> str | None:
-    """Why there is no whole artefact at ``path``, of whatever key; None where there is one."""
+    """Why there is no complete artefact at ``path``, of any key; None where there is one."""
     meta = _meta(path)
     return meta if isinstance(meta, str) else _changed(path, meta)
 
 
 def _meta(path: Path) -> dict[str, Any] | str:
-    """What the sidecar says, or why that cannot be read."""
+    """The sidecar's content, or why it cannot be read."""
     if not path.exists():
         return "not there yet"
     try:
@@ -81,7 +81,7 @@ def _changed(path: Path, meta: dict[str, Any]) -> str | None:
 
 
 def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
-    """Makes a file through ``fill``, which writes to the path it is given and returns counts."""
+    """Writes a file by ``fill``, which writes to the path it is given and returns counts; then its sidecar."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with naming(path):
         counts = put_file(path, fill)
@@ -90,23 +90,23 @@ def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callab
 
 
 def put_file(path: Path, fill: Callable[[Path], T]) -> T:
-    """Puts a file in its place through ``fill``, which writes to the path it is given: whole, or not at all and
-    the one that was there stays. Gives what ``fill`` gives."""
+    """Writes a file by ``fill``, which writes to the path it is given, and returns what ``fill`` returns. After a
+    fault the previous file is still there, unchanged."""
     # The suffix stays last: writers choose gzip and picture formats by it.
     partial = path.with_name(f".partial-{path.name}")
     try:
-        made = fill(partial)
+        result = fill(partial)
         sync(partial)
         os.replace(partial, path)
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
     sync(path.parent)
-    return made
+    return result
 
 
 def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
-    """Makes a folder through ``fill``, which writes into the empty folder it is given."""
+    """Writes a folder by ``fill``, which writes into the empty folder it is given; then its sidecar."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, old = path.with_name(f".partial-{path.name}"), path.with_name(f".old-{path.name}")
     clear_partials(path)
@@ -117,7 +117,7 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
             for file in sorted(partial.rglob("*")):
                 sync(file)
             sync(partial)
-            # A folder cannot be renamed onto another; whoever has files of the old one open keeps them.
+            # A folder cannot be renamed onto another; processes that have files of the old one open keep them.
             if path.exists():
                 os.replace(path, old)
             os.replace(partial, path)
@@ -131,8 +131,8 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
 
 
 def grow_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
-    """Finishes a folder through ``fill``, which goes on with what lies there and syncs what it writes: such a
-    folder outlives whatever ends the process, and its sidecar comes when all is done."""
+    """Finishes a folder by ``fill``, which continues with the files that are there and syncs what it writes: the
+    folder survives the end of the process, and gets its sidecar when all is done."""
     with naming(path):
         path.mkdir(parents=True, exist_ok=True)
         sidecar(path).unlink(missing_ok=True)
@@ -145,9 +145,9 @@ def grow_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Calla
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Gives a failed write the artefact's name, where it comes with none.
+    """Adds the artefact's path to an OSError without a file name.
 
-    numpy tells the reason as little as the name: "9 requested and 5 written".
+    numpy gives neither the name nor the reason: "9 requested and 5 written".
     """
     try:
         yield
@@ -159,7 +159,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def clear_partials(path: Path) -> None:
-    """Removes what a killed process left half-made of an artefact; its lock must be held."""
+    """Removes the partial files of an artefact that a killed process left; its lock must be held."""
     for name in (f".partial-{path.name}", f".old-{path.name}", f".partial-{sidecar(path).name}"):
         leftover = path.with_name(name)
         if leftover.is_dir():
@@ -169,26 +169,26 @@ def clear_partials(path: Path) -> None:
 
 
 def read_counts(path: Path) -> Counts:
-    """The counts recorded beside a current artefact."""
+    """The counts in the sidecar of a current artefact."""
     counts: Counts = json.loads(sidecar(path).read_text(encoding="utf-8"))["counts"]
     return counts
 
 
 @contextmanager
 def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, leave: bool = True) -> Iterator[None]:
-    """Holds a lock of one artefact; where another process holds it, says which and waits. ``what`` is the
-    artefact's name in that line, the lock's where it is None. Without ``leave`` the lock's file is gone afterwards.
+    """Holds the lock of one artefact; while another process holds it, says which and waits. ``what`` is the
+    artefact's name in that line, by default the lock's. Without ``leave`` the lock file is removed afterwards.
 
-    The operating system drops the lock of a process that dies, however it dies.
+    The operating system releases the lock of a process that dies, however it dies.
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
     holder = lock.with_suffix(".holder")
-    file, descriptor = _taken(
+    file, descriptor = _acquired(
         lock, lambda: say(f"{what or lock.stem}: waiting for {_holder(holder)}, which is making it")
     )
     try:
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        # It only tells others whom they wait for: a full disk is told of what is made.
+        # This only informs processes that wait: a full disk is reported when the artefact itself is written.
         with suppress(OSError):
             holder.write_text(f"process {os.getpid()} on {socket.gethostname()} (since {now})", encoding="utf-8")
         yield
@@ -196,27 +196,27 @@ def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, l
         with suppress(OSError):
             holder.unlink(missing_ok=True)
         if not leave and descriptor is not None:
-            _give_up(lock, descriptor)
+            _remove_lock(lock, descriptor)
         file.release()
 
 
 @contextmanager
 def locked_output(path: Path, say: Callable[[str], None], what: str | None = None) -> Iterator[None]:
-    """Holds the lock of an artefact that any workspace may write, by whatever way it is named: a hidden file next
-    to it, so that every machine that sees the artefact sees its lock, and gone afterwards."""
-    with locked(lock_beside(path), say, what or str(path), leave=False):
+    """Holds the lock of an artefact that any workspace may write: a hidden file next to it, so that every machine
+    that sees the artefact sees its lock. The file is removed afterwards."""
+    with locked(lock_path(path), say, what or str(path), leave=False):
         yield
 
 
-def lock_beside(path: Path) -> Path:
-    """The file of an artefact's lock: hidden next to it, by whatever way it is named."""
+def lock_path(path: Path) -> Path:
+    """The lock file of an artefact: hidden next to it, and the same for every path that leads to it."""
     place = path.resolve()
     return place.with_name(f".{place.name}.lock")
 
 
-def _taken(lock: Path, waits: Callable[[], None]) -> tuple[BaseFileLock, int | None]:
-    """A lock that is held and its file's descriptor; None where the file system has no locks and the file's
-    being there is the lock. ``waits`` is called once where another process holds it."""
+def _acquired(lock: Path, waits: Callable[[], None]) -> tuple[BaseFileLock, int | None]:
+    """A lock that is held, and the descriptor of its file; None where the file system has no locks and the
+    existence of the file is the lock. ``waits`` is called once if another process holds it."""
     descriptors: list[int] = []
     file: BaseFileLock = FileLock(lock, on_acquired=descriptors.append)
     timeout = 0
@@ -233,22 +233,22 @@ def _taken(lock: Path, waits: Callable[[], None]) -> tuple[BaseFileLock, int | N
         else:
             if not descriptors:
                 return file, None
-            if os.fstat(descriptors[-1]).st_size != _GIVEN_UP:
+            if os.fstat(descriptors[-1]).st_size != _REMOVED_SIZE:
                 return file, descriptors[-1]
             file.release()
             time.sleep(0.05)
 
 
-def _give_up(lock: Path, descriptor: int) -> None:
+def _remove_lock(lock: Path, descriptor: int) -> None:
     """Removes the file of a lock that is held.
 
-    Another process may have opened it already: filelock takes no file without a name, but on NFS an open file
-    that is removed keeps one, so its size says it too.
+    Another process may have opened it already: filelock does not acquire a file without a name, but on NFS an open
+    file keeps one when it is removed, so its size marks it too.
     """
     with suppress(OSError):
-        if os.fstat(descriptor).st_size == 0:  # what is not empty is not ours
+        if os.fstat(descriptor).st_size == 0:  # a file with content is not a lock file
             lock.unlink(missing_ok=True)
-            os.ftruncate(descriptor, _GIVEN_UP)
+            os.ftruncate(descriptor, _REMOVED_SIZE)
 
 
 def _holder(path: Path) -> str:
@@ -272,8 +272,8 @@ def _write_sidecar(path: Path, key: Key, provenance: Mapping[str, Any], counts: 
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """What shows that data is whole: a file's hash, a folder's files with their sizes (an index may
-    hold gigabytes, and nobody edits it by hand)."""
+    """What data is compared by: a file's hash, or the names and sizes of a folder's files (an index may hold
+    gigabytes, and nobody edits it by hand)."""
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file())
         return {"files": {file.relative_to(path).as_posix(): file.stat().st_size for file in files}}
@@ -290,14 +290,14 @@ def sync(path: Path) -> None:
 
 
 def _differences(old: Any, new: Any) -> list[tuple[str, str, str]]:
-    """The settings in which two keys differ: name, what it was, what it is."""
+    """The settings in which two keys differ: (name, old value, new value)."""
     before, after = dict(_leaves(old)), dict(_leaves(new))
     both = ((name, before.get(name, "absent"), after.get(name, "absent")) for name in before.keys() | after.keys())
     return sorted((name, was, now) for name, was, now in both if was != now)
 
 
 def _worded(differences: list[tuple[str, str, str]]) -> str:
-    """The first of them in words."""
+    """The first difference in words."""
     for name, was, now in differences:
         hashed = _DIGEST.search(was) or _DIGEST.search(now)
         return f"{name} changed" if hashed else f"{name} was {was}, is {now}"

@@ -1,4 +1,4 @@
-"""TREC's files of columns: words between blanks, one row a line, ``#`` lines and blank ones skipped."""
+"""TREC's files of columns: one row per line, columns separated by blanks; blank lines and ``#`` lines are skipped."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
 from quati_pool.records import MAX_GRADE, Ids, Int, code_ids
 
-# Only blanks and tabs part columns, so that another white space inside an id is named as such.
+# Only blanks and tabs separate columns, so that other white space inside an id is reported as such.
 _WORD = re.compile(r"[^ \t]+")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 _GRADE = re.compile(r"([+-]?[0-9]+)(?:\.0+)?\Z")
 
 
 def read_columns(path: Path, names: Sequence[str], problems: Problems = STRICT) -> Iterator[tuple[int, list[str]]]:
-    """Each row's line and its columns, whose ids and run tags are sound."""
+    """Each row's line number and its columns; ids and run tags are checked."""
     checked = [(i, name) for i, name in enumerate(names) if name in ("query_id", "doc_id", "run_tag")]
     for line, text in read_lines(path, problems):
         columns = _WORD.findall(text)
@@ -41,13 +41,13 @@ def read_columns(path: Path, names: Sequence[str], problems: Problems = STRICT) 
 
 
 def integer(text: str) -> int | None:
-    """The number that ASCII digits spell, or None: Python's int would take 1_000 and other digits too."""
+    """The number that ASCII digits spell, or None; Python's int would accept 1_000 and other scripts' digits too."""
     return int(text) if _INTEGER.match(text) else None
 
 
 @lru_cache(maxsize=1024)
 def grade_of(text: str) -> int | None:
-    """The grade that ASCII digits spell, a fraction of zeros allowed (2.0 is 2), or None for another text.
+    """The grade that ASCII digits spell, with a fraction of zeros allowed (2.0 is 2); None for any other text.
 
     Raises RowError for a grade beyond ±``MAX_GRADE``.
     """
@@ -56,14 +56,14 @@ def grade_of(text: str) -> int | None:
 
 
 def checked_grade(grade: int | None, text: object) -> int:
-    """``grade``, spelt as ``text``; None is one of more digits than any can have. Raises RowError."""
+    """``grade``, spelt as ``text``. Raises RowError beyond ±``MAX_GRADE``, and for None (too many digits)."""
     if grade is None or abs(grade) > MAX_GRADE:
         raise RowError(f"relevance {quoted(str(text))} is beyond ±{MAX_GRADE:,}; expected a grade such as 0 or 3")
     return grade
 
 
 def required_grade(text: str) -> int:
-    """The same; raises RowError for a text that is no grade too."""
+    """As ``grade_of``, but raises RowError for a text that is no grade."""
     grade = grade_of(text)
     if grade is None:
         raise RowError(f"relevance {quoted(text)} is not an integer; expected a grade such as 0 or 3")
@@ -71,14 +71,14 @@ def required_grade(text: str) -> int:
 
 
 class Pairs:
-    """The pairs of a file in order, each once."""
+    """The distinct pairs of a file in order; ``lines`` holds the line of each."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str], int] = {}
         self.lines = array("q")
 
     def earlier(self, query_id: str, doc_id: str, line: int) -> int | None:
-        """The place of a pair that an earlier row holds; None for a new pair, which takes the next place."""
+        """The position of a pair that an earlier row holds; None for a new pair, which is added."""
         new = len(self.lines)
         place = self._places.setdefault((query_id, doc_id), new)
         if place != new:
@@ -91,8 +91,8 @@ class Pairs:
         before = self.earlier(query_id, doc_id, line)
         if before is not None:
             raise RowError(
-                f"query_id {quoted(query_id)} and doc_id {quoted(doc_id)} stand together "
-                f"in line {self.lines[before]} already; expected one row a pair"
+                f"query_id {quoted(query_id)} and doc_id {quoted(doc_id)} are a pair "
+                f"in line {self.lines[before]} already; expected one row per pair"
             )
 
     def coded(self) -> tuple[Ids, Ids, Int, Int]:
@@ -103,7 +103,7 @@ class Pairs:
 
 
 def refuse_comments(path: Path, query_ids: pa.Array | pa.ChunkedArray) -> None:
-    """A row that begins with ``#`` would be lost when the file is read."""
+    """Raises QuatiPoolError for a query_id that begins with ``#``: its rows would be skipped as comments."""
     begun = query_ids.filter(pc.starts_with(query_ids, "#"))
     if len(begun):
         raise QuatiPoolError(

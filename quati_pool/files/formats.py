@@ -1,4 +1,4 @@
-"""Which format a file has: by its suffix, or by its first lines where the suffix says nothing."""
+"""The format of a file: by its suffix, or else by its first lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SNIFFED = 100
 
 
 def data_suffix(path: Path) -> str:
-    """The suffix in small letters, .gz left off."""
+    """The suffix in lower case, without .gz."""
     return Path(path.stem if path.suffix == ".gz" else path.name).suffix.lower()
 
 
@@ -42,7 +42,7 @@ def format_of(path: Path) -> Format:
 
 
 def sniff(path: Path) -> Literal["documents", "topics"] | None:
-    """TREC documents or topics, by the element that opens first; a declaration may stand before it.
+    """TREC documents or topics, by the first element that opens within 100 lines.
 
     Lines that are not UTF-8 are left for the reader to report.
     """

@@ -1,4 +1,4 @@
-"""Text files, plain or gzip by suffix: strict UTF-8 in, reproducible bytes out."""
+"""Text files, plain or gzip by suffix: read as strict UTF-8, written as reproducible bytes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def read_lines(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, s
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole file, unpacked, without a byte-order mark."""
+    """The decompressed file without a byte-order mark."""
     with _opened(path) as stream:
         return _checked_start(path, stream.read())
 
 
 def read_blocks(path: Path, size: int) -> Iterator[bytes]:
-    """The file's bytes, unpacked, without a byte-order mark, in blocks of whole lines of about ``size`` bytes."""
+    """The decompressed file without a byte-order mark, in blocks of complete lines of about ``size`` bytes."""
     with _opened(path) as stream:
         start = True
         while block := stream.read(size):
@@ -57,7 +57,7 @@ def read_blocks(path: Path, size: int) -> Iterator[bytes]:
 
 @contextmanager
 def output(path: Path, level: int = 6) -> Iterator[BinaryIO]:
-    """A stream that writes ``path``, packed if it ends in .gz, the same bytes whenever it is written.
+    """A stream that writes ``path``, by gzip if it ends in .gz; equal content gives equal bytes.
 
     ``level``, from 1 (fast) to 9 (small), is gzip's.
     """

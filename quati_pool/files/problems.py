@@ -1,4 +1,4 @@
-"""Where readers report what is wrong: the first fault ends the reading, or a list gathers them."""
+"""How readers report faults: the first one ends the reading, or a list collects them; and how messages put them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from quati_pool.records import id_problem
 
 
 class Problems:
-    """Takes the faults a reader finds. This one raises the first; where ``add`` returns, readers leave
-    the row out and go on."""
+    """Receives the faults that a reader finds. This class raises the first; where ``add`` returns, readers skip
+    the row and go on."""
 
     count = 0
-    """How many faults were found so far."""
+    """The number of faults found so far."""
 
     def report(self, path: Path, line: int | None, message: str) -> None:
         self.add(InputError(path, line, message))
@@ -23,11 +23,11 @@ class Problems:
         raise error
 
     def warn(self, path: Path, message: str) -> None:
-        """Takes what looks odd in a file without being wrong; here nobody hears of it."""
+        """Receives what looks odd in a file without being wrong; this class ignores it."""
 
 
 class Collected(Problems):
-    """Keeps the first ``limit`` faults and counts all of them; keeps what looks odd, too."""
+    """Keeps the first ``limit`` faults, counts all of them, and keeps all warnings."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -41,7 +41,7 @@ class Collected(Problems):
 
     @property
     def covered(self) -> int:
-        """How many faults ``errors`` speaks of."""
+        """How many of the faults ``errors`` covers."""
         return len(self._errors)
 
     def add(self, error: InputError) -> None:
@@ -53,13 +53,13 @@ class Collected(Problems):
         self.warnings.append(message)
 
 
-class Kinds(Collected):
-    """Keeps the first ``limit`` kinds of faults, an error each, with their count and first places. Faults are of
-    one kind where their messages differ in numbers and quoted values alone."""
+class CollectedByKind(Collected):
+    """Keeps one error for each of the first ``limit`` kinds of faults, with their count and first places. Faults
+    are of one kind if their messages differ only in numbers and quoted values."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
-        self._kinds: dict[str, _Kind] = {}
+        self._kinds: dict[str, _FaultKind] = {}
 
     @property
     def errors(self) -> list[InputError]:
@@ -74,7 +74,7 @@ class Kinds(Collected):
         name = _VALUE.sub("", error.message)
         kind = self._kinds.get(name)
         if kind is None and len(self._kinds) < self.limit:
-            kind = self._kinds[name] = _Kind(error)
+            kind = self._kinds[name] = _FaultKind(error)
         if kind is not None:
             kind.add(error)
 
@@ -84,7 +84,7 @@ _VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|0x[0-9A-F]+|U\+[0-9
 _PLACES = 3
 
 
-class _Kind:
+class _FaultKind:
     def __init__(self, first: InputError) -> None:
         self._first = first
         self._places: list[str] = []
@@ -107,11 +107,11 @@ STRICT = Problems()
 
 
 class RowError(Exception):
-    """What is wrong with the row at hand, raised to the loop that knows its line."""
+    """A fault of one row, raised to the loop that knows its line."""
 
 
 def quoted(text: str) -> str:
-    """A value for a message: on one line, with what cannot be seen escaped, and not too long."""
+    """A value for a message: in quotes, on one line, with invisible characters escaped, and at most 60 characters."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
@@ -121,13 +121,13 @@ def in_quotes(cell: str) -> bool:
 
 
 def quotes_problem(name: str, cell: str) -> str:
-    """The message for a cell that is wrapped in double quotes where quotes mean themselves."""
+    """The message for a cell wrapped in double quotes in a format where quotes are part of the cell."""
     remedy = "write it without them, or save the file as CSV (.csv) or JSONL"
     return f"{name} {quoted(cell)} is in double quotes, and in TSV quotes belong to the cell; {remedy}"
 
 
 def surrogate_problem(text: str) -> str | None:
-    """Why ``text`` cannot be written, as only half a character can hinder it; None where it can."""
+    """Why ``text`` cannot be written as UTF-8 (it holds half a surrogate pair); None where it can."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -136,14 +136,14 @@ def surrogate_problem(text: str) -> str | None:
 
 
 def id_error(name: str, value: str, problem: str) -> str:
-    """The message for an id that ``records.id_problem`` finds fault with."""
+    """The message for an id in which ``records.id_problem`` found ``problem``."""
     if not value:
         return f"{name} is empty; expected an id"
     return f"{name} {quoted(value)} {problem}; expected an id without white space or control characters"
 
 
 def check_id(name: str, value: str) -> None:
-    """Raises RowError for what cannot be an id."""
+    """Raises RowError for an invalid id."""
     problem = id_problem(value)
     if problem is not None:
         raise RowError(id_error(name, value, problem))

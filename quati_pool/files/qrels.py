@@ -23,7 +23,7 @@ _COLUMNS = ("query_id", "0", "doc_id", "relevance")
 
 
 def read_judgements(path: Path, problems: Problems = STRICT) -> Qrels:
-    """Qrels or a label file: a first line with tabs that names query_id or doc_id is a label file's."""
+    """Qrels or a label file, which is recognised by a first line with tabs that names query_id or doc_id."""
     return read_labels(path, problems=problems) if is_label_file(path) else read_qrels(path, problems)
 
 
@@ -33,7 +33,7 @@ def is_label_file(path: Path) -> bool:
 
 
 def read_qrels(path: Path, problems: Problems = STRICT) -> Qrels:
-    """TREC qrels: ``query_id 0 doc_id relevance``; the second column is not used."""
+    """TREC qrels: ``query_id 0 doc_id relevance``; the second column is ignored."""
     rows = ((line, (row[0], *row[2:])) for line, row in read_columns(path, _COLUMNS, problems))
     return _graded(path, rows, " ".join(_COLUMNS), problems)
 
@@ -45,7 +45,7 @@ def read_labels(path: Path, relevance: str = "relevance", problems: Problems = S
 
 
 def write_qrels(qrels: Qrels, path: Path) -> None:
-    """One ``query_id 0 doc_id relevance`` row a pair, in the order of the pairs."""
+    """Writes one row ``query_id 0 doc_id relevance`` per pair, in the order of the pairs."""
     refuse_comments(path, qrels.queries.values)
     columns = [
         qrels.queries.decode(qrels.query).cast(pa.string()),
@@ -59,7 +59,7 @@ def write_qrels(qrels: Qrels, path: Path) -> None:
 
 
 def _graded(path: Path, rows: Iterable[tuple[int, Sequence[str]]], expected: str, problems: Problems) -> Qrels:
-    """``rows`` are lines with query_id, doc_id, relevance."""
+    """``rows`` are line numbers with (query_id, doc_id, relevance)."""
     pairs = Pairs()
     grades: list[int] = []
     for line, (query_id, doc_id, relevance) in rows:

@@ -16,9 +16,9 @@ from quati_pool.records import Query
 _TREC_FIELDS = {"query_id": "num", "query": "title", "narrative": "narr"}
 
 CLUSTER_ID = "cluster_id"
-# A cell as CSV writes one that holds quotes: in quotes, those inside doubled.
+# A cell with quotes as CSV writes it: in quotes, with the quotes inside doubled.
 _CSV_CELL = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"\Z')
-# What cannot be seen would make two clusters of one; blanks within are harmless, as no TREC file holds a cluster_id.
+# Invisible characters would split a cluster in two; inner blanks are harmless, as no TREC file holds a cluster_id.
 _BAD_CLUSTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u2060\ufeff\ud800-\udfff]")
 
 
@@ -32,10 +32,10 @@ def read_queries(
 ) -> list[Query]:
     """All queries in file order.
 
-    ``query`` names the field of the text, or several, which are joined by a blank; unset it is
-    ``query``, and the title of a TREC topic. A narrative that is empty or absent is None, and so is a
-    cluster_id; one that is there is any text without control characters or white space at its ends. A field
-    of them that has another name must hold one at least. TREC topics have none.
+    ``query`` names the field of the text, or several fields, which are joined by a blank; by default it is
+    ``query``, or the title of a TREC topic. A missing or empty narrative or cluster_id is None. A cluster_id is any
+    text without control characters and without white space at its ends; TREC topics have none. A column that the
+    caller names for the narrative must exist, and one named for the cluster_id must hold at least one.
     """
     columns = ["query"] if query is None else [query] if isinstance(query, str) else query
     rows = _rows(path, query_id, columns, narrative, cluster_id, problems)
@@ -45,7 +45,7 @@ def read_queries(
         identity, *texts, narration, cluster = values
         before = lines.setdefault(identity, line)
         if before != line:
-            message = f"query_id {quoted(identity)} stands in line {before} already; expected it once"
+            message = f"query_id {quoted(identity)} is in line {before} already; expected it once"
             problems.report(path, line, message)
             continue
         if identity.startswith("#"):
@@ -98,8 +98,8 @@ def _rows(
 def _without_quotes(
     path: Path, rows: Iterator[tuple[int, Sequence[str]]], query: list[str], problems: Problems
 ) -> Iterator[tuple[int, Sequence[str]]]:
-    """The rows of a TSV, whose quotes belong to the texts: what writes cells as CSV does puts all texts in quotes,
-    or those that hold quotes, which it doubles. Of many queries one may be a phrase in quotes."""
+    """The rows of a TSV, in which quotes are part of the texts. Reports cells that were written as CSV: with doubled
+    quotes, or all of them in quotes; a single query may be a phrase in quotes."""
     first: tuple[int, str] | None = None
     all_quoted = True
     for line, values in rows:

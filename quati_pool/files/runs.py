@@ -1,7 +1,7 @@
 """TREC runs: ``query_id Q0 doc_id rank score run_tag``.
 
-A regular file goes through Arrow's parser. Whatever that cannot take, or takes more freely than the
-rules allow, is read again line by line, which names the line at fault.
+A regular file is read by Arrow's parser. A file that Arrow cannot read, or with anything that Arrow accepts and the
+format does not, is read again line by line, which names the line at fault.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from quati_pool.errors import QuatiPoolError
+from quati_pool.files.arrow_reader import single_blanks
 from quati_pool.files.columns import Pairs, integer, read_columns, refuse_comments
 from quati_pool.files.lines import output, read_bytes
 from quati_pool.files.problems import STRICT, Problems, RowError, id_error, quoted
-from quati_pool.files.regular import single_blanks
 from quati_pool.records import Float, Ids, Int, Run, code_ids, id_problem
 
 _COLUMNS = ("query_id", "Q0", "doc_id", "rank", "score", "run_tag")
@@ -29,7 +29,7 @@ _SLICE = 1 << 18
 
 
 class RunRows(NamedTuple):
-    """A run file as it stands: rows in file order, with the file's own ranks."""
+    """The rows of a run file in its order, with its own ranks."""
 
     run_tag: str
     queries: Ids
@@ -41,30 +41,29 @@ class RunRows(NamedTuple):
 
 
 class RankContradictions(NamedTuple):
-    """Rows of a run file whose score is above that of a row of their query that the rank column puts before
-    them, and the queries that hold such rows."""
+    """How many ``rows`` of a run file have a higher score than a row of their query with a better rank, and how many
+    ``queries`` have such rows."""
 
     queries: int
     rows: int
 
 
 def read_run(path: Path, run_tag: str | None = None, depth: int | None = None, problems: Problems = STRICT) -> Run:
-    """A run ranked by its scores (the file's ranks are not used), named by its tag or ``run_tag``."""
+    """A run ranked by its scores (the file's ranks are ignored), named ``run_tag`` or by its own tag."""
     return ranked_run(read_run_rows(path, problems), run_tag, depth)
 
 
 def ranked_run(rows: RunRows, run_tag: str | None = None, depth: int | None = None) -> Run:
-    """The rows as a run ranked by its scores, named by its tag or ``run_tag``."""
+    """The rows as a run ranked by its scores, named ``run_tag`` or by its own tag."""
     name = rows.run_tag if run_tag is None else run_tag
     return Run.ranked(name, rows.queries, rows.docs, rows.query, rows.doc, rows.score, depth)
 
 
 def rank_contradictions(rows: RunRows) -> RankContradictions:
-    """Where the rank column is not in the order of the scores, which decide; rows of one rank or of one score
-    contradict nothing."""
+    """Counts where the rank column contradicts the scores, which decide; equal ranks or scores never do."""
     same, score = rows.query[1:] == rows.query[:-1], rows.score
-    apart = rows.query[1:] > rows.query[:-1]
-    if (apart | (same & (rows.rank[1:] > rows.rank[:-1]) & (score[1:] <= score[:-1]))).all():
+    next_query = rows.query[1:] > rows.query[:-1]
+    if (next_query | (same & (rows.rank[1:] > rows.rank[:-1]) & (score[1:] <= score[:-1]))).all():
         return RankContradictions(0, 0)
     order = np.lexsort((-score, rows.rank, rows.query))
     query = rows.query[order]
@@ -76,7 +75,7 @@ def rank_contradictions(rows: RunRows) -> RankContradictions:
 
 
 def read_run_rows(path: Path, problems: Problems = STRICT) -> RunRows:
-    """All rows; a last line without a line end, whose row may be cut off, is a warning to ``problems``."""
+    """All rows; warns ``problems`` of a last line without a line end, as its row may be cut off."""
     data = read_bytes(path)
     if data and not data.endswith(b"\n"):
         problems.warn(path, "has no line end after its last row and may be cut off; check that row, or copy it again")
@@ -84,7 +83,7 @@ def read_run_rows(path: Path, problems: Problems = STRICT) -> RunRows:
 
 
 def line_of(path: Path, query_id: str, doc_id: str) -> int:
-    """The line of a pair in a run file that was read before."""
+    """The line number of a pair in a run file that holds it."""
     for line, columns in read_columns(path, _COLUMNS):
         if columns[0] == query_id and columns[2] == doc_id:
             return line
@@ -92,7 +91,7 @@ def line_of(path: Path, query_id: str, doc_id: str) -> int:
 
 
 def write_run(run: Run, target: Path | BinaryIO) -> None:
-    """Writes a run to a path (packed if it ends in .gz) or, unpacked, to a stream."""
+    """Writes a run to a path (by gzip if it ends in .gz) or, uncompressed, to a stream."""
     name = target if isinstance(target, Path) else Path(run.run_tag)
     problem = id_problem(run.run_tag)
     if problem:
@@ -118,12 +117,12 @@ def _write(run: Run, stream: BinaryIO) -> None:
             run.run_tag + "\n",
             " ",
         )
-        # Joined rows lie one after the other in the array's buffer: that is the file.
+        # The array's buffer holds the joined rows one after the other: that is the file.
         stream.write(memoryview(rows.buffers()[2]))
 
 
 def _read_regular(data: bytes) -> RunRows | None:
-    """The rows of a file that has nothing out of the ordinary; None for one to be read by line."""
+    """The rows of a regular file; None for one that must be read by line."""
     parsed = _parse(_without_comments(data))
     if parsed is None:
         return None
@@ -131,7 +130,7 @@ def _read_regular(data: bytes) -> RunRows | None:
     queries, (query,) = code_ids([query_id])
     docs, (doc,) = code_ids([doc_id])
     tags = pc.unique(run_tag)
-    if len(tags) != 1 or _any_bad([tags, queries.values, docs.values]):
+    if len(tags) != 1 or _any_invalid([tags, queries.values, docs.values]):
         return None
     if not np.isfinite(score).all() or len(np.unique(query * len(docs) + doc)) != len(query):
         return None
@@ -139,7 +138,7 @@ def _read_regular(data: bytes) -> RunRows | None:
 
 
 def _without_comments(data: bytes) -> bytes:
-    """The same rows with one blank between columns, none around them, and no comments."""
+    """The rows with one blank between columns, none before or after them, and no comments."""
     data = single_blanks(data).strip(b"\n")
     if data.startswith(b"#") or b"\n#" in data:
         data = re.sub(rb"(?m)^#.*\n?", b"", data)
@@ -157,7 +156,7 @@ def _parse(data: bytes) -> tuple[pa.ChunkedArray, pa.ChunkedArray, Int, Float, p
             pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False),
             pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(_COLUMNS, pa.string())),
         )
-        # The cast alone would take 0x10.
+        # The cast alone would accept 0x10.
         if not pc.all(pc.ascii_is_decimal(table["rank"])).as_py():
             return None
         rank = table["rank"].cast(pa.int64()).to_numpy()
@@ -168,7 +167,7 @@ def _parse(data: bytes) -> tuple[pa.ChunkedArray, pa.ChunkedArray, Int, Float, p
         return table["query_id"], table["doc_id"], rank, score.astype(np.float32), table["run_tag"]
 
 
-def _any_bad(ids: list[pa.Array]) -> bool:
+def _any_invalid(ids: list[pa.Array]) -> bool:
     return any(id_problem("".join(values.to_pylist())) is not None for values in ids)
 
 
@@ -184,7 +183,7 @@ def _read_by_line(path: Path, problems: Problems) -> RunRows:
             if run_tag != tagged[0]:
                 raise RowError(
                     f"run_tag {quoted(run_tag)} follows {quoted(tagged[0])} (line {tagged[1]}); "
-                    "expected one run a file: split it"
+                    "expected one run per file: split it"
                 )
             pairs.add(query_id, doc_id, line)
         except RowError as fault:

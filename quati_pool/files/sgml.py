@@ -1,6 +1,6 @@
-"""TREC's SGML: elements without a root, entities, and tags that nobody closes.
+"""TREC's SGML: elements without a root, entities, and tags that may stay open.
 
-Only what is formed as a tag counts as one: ``a < b`` is text.
+Only a well-formed tag counts as one: ``a < b`` is text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TAG = re.compile(rf"<(/?)([A-Za-z][\w.:-]*){_ATTRIBUTES}\s*/?>")
 _DECLARATION = re.compile(r"<!--.*?-->|<\?.*?\?>|<![A-Za-z][^<>]*>", re.DOTALL)
 _ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
 _DOCNO = re.compile(r"<docno\s*>(.*?)</docno\s*>", re.IGNORECASE | re.DOTALL)
-# What TREC wrote at the head of these fields, up to the colon.
+# The words that TREC wrote before the text of these fields, up to the colon.
 _PREFIXES = {
     name: re.compile(rf"\A\s*{word}\s*:", re.IGNORECASE)
     for name, word in {"num": "Number", "title": "Topic", "desc": "Description", "narr": "Narrative"}.items()
@@ -37,7 +37,7 @@ def read_documents(path: Path, problems: Problems = STRICT) -> Iterator[tuple[in
 
 
 def read_topics(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, dict[str, str]]]:
-    """Each topic's first line and its fields by tag in small letters, on one line each."""
+    """Each topic's first line and its fields by lower-case tag, each field on one line."""
     for line, inner in _read_elements(path, "top", problems):
         try:
             fields = _fields(inner)
@@ -48,7 +48,7 @@ def read_topics(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, 
 
 
 def _fields(inner: str) -> dict[str, str]:
-    """Text from each opening tag to the next tag of any kind; a field that comes twice is joined."""
+    """The text from each opening tag to the next tag of any kind; repeated fields are joined."""
     fields: dict[str, list[str]] = {}
     name, at = None, 0
     for tag in [*_TAG.finditer(inner), None]:
@@ -57,7 +57,7 @@ def _fields(inner: str) -> dict[str, str]:
             prefix = _PREFIXES.get(name)
             fields.setdefault(name, []).extend((prefix.sub("", text) if prefix else text).split())
         elif text.strip():
-            raise RowError(f"text {quoted(text.strip())} lies outside of the topic's fields; expected it inside")
+            raise RowError(f"text {quoted(text.strip())} is outside of the topic's fields; expected it inside")
         if tag:
             name, at = None if tag[1] else tag[2].lower(), tag.end()
     return {name: " ".join(words) for name, words in fields.items()}
@@ -75,7 +75,7 @@ def _lines(text: str) -> str:
 
 
 def _read_elements(path: Path, name: str, problems: Problems) -> Iterator[tuple[int, str]]:
-    """The line each element opens at, and what lies between its tags."""
+    """The line at which each element opens, and the text between its tags."""
     boundary = re.compile(rf"<(/?){name}\s*>", re.IGNORECASE)
     opened: int | None = None
     parts: list[str] = []
@@ -110,5 +110,5 @@ def _unclosed(name: str, event: str) -> str:
 def _refuse_stray(path: Path, line: int, name: str, text: str, problems: Problems) -> None:
     stray = plain(text).strip() if text else ""
     if stray:
-        message = f"text {quoted(stray)} lies outside of any <{name}>; expected it inside"
+        message = f"text {quoted(stray)} is outside of any <{name}>; expected it inside"
         problems.report(path, line, message)

@@ -1,6 +1,6 @@
 """Rows of named fields from JSONL, TSV and CSV: one reader for corpora, queries and label files.
 
-Blank lines are skipped. Every value is a string, and ids are sound.
+Blank lines are skipped. Every value is checked to be a string, and every id to be valid.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import NamedTuple, cast
 
 from quati_pool.errors import InputError
 from quati_pool.files.formats import TableFormat
-from quati_pool.files.json_text import decode
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import (
     STRICT,
@@ -26,18 +25,19 @@ from quati_pool.files.problems import (
     quotes_problem,
     surrogate_problem,
 )
+from quati_pool.files.strict_json import decode
 
-# The module's own limit, 131,072 characters a cell, is below what a long page holds.
+# The module's default limit, 131,072 characters per cell, is too low for long pages.
 csv.field_size_limit(2**31 - 1)
 
-# A first line of nothing but these names columns, whatever they are set to.
+# A first line of these words alone is a header, whichever columns the caller names.
 _ID_HEADERS = {"id", "_id", "num", "number", "topic", "qid", "query_id", "pid", "docno", "docid", "doc_id"}
 _TEXT_HEADERS = {"query", "question", "text", "title", "passage", "contents", "body", "description", "url"}
 _HEADERS = _ID_HEADERS | _TEXT_HEADERS
 
 
 class Field(NamedTuple):
-    """A field to read: its name here, its column in the file, and whether the file must have it."""
+    """A field to read: its name in this library, its column in the file, and whether the file must have it."""
 
     name: str
     column: str
@@ -49,7 +49,7 @@ class Field(NamedTuple):
 
 
 RawRows = Iterator[tuple[int, Sequence[object]]]
-"""Each row's line and its fields' values; an absent value of an optional field is an empty string."""
+"""Each row's line number and its fields' values; a missing value of an optional field is an empty string."""
 
 
 def read_table(
@@ -59,9 +59,9 @@ def read_table(
     headerless: bool = False,
     problems: Problems = STRICT,
 ) -> Iterator[tuple[int, Sequence[str]]]:
-    """Each row's first line and its values in the order of ``fields``; optional fields stand last.
+    """Each row's first line and its values in the order of ``fields``, of which optional ones come last.
 
-    ``headerless`` says that a TSV may do without a header, its columns being the required fields.
+    With ``headerless`` a TSV may lack a header; its columns are then the required fields.
     """
     rows: RawRows
     if table_format == "jsonl":
@@ -81,7 +81,7 @@ def read_table(
 
 
 def checker(fields: Sequence[Field]) -> Callable[[Sequence[object]], Sequence[str]]:
-    """What raises RowError for a row with a value that is not a string, or with an id that is none."""
+    """A function that returns a row's values, or raises RowError for one that is no string or an invalid id."""
     ids = [(place, field.column) for place, field in enumerate(fields) if field.is_id]
 
     def check(values: Sequence[object]) -> Sequence[str]:
@@ -121,8 +121,8 @@ def _jsonl(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
             record = json_object(text)
             values = take(record)
             if optional:
-                given = map(record.get, optional)
-                values = (*values, *("" if value is None else value for value in given))
+                found = map(record.get, optional)
+                values = (*values, *("" if value is None else value for value in found))
             # Only an escape can bring in half a surrogate pair, which neither UTF-8 nor Arrow can hold.
             if "\\u" in text:
                 refuse_surrogates(fields, values)
@@ -136,24 +136,24 @@ def _jsonl(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
 
 
 def _taker(columns: Sequence[str]) -> Callable[[dict[str, object]], tuple[object, ...]]:
-    """What takes the values of several columns; KeyError where one is missing."""
+    """A function from a record to its values of some columns; it raises KeyError where one is missing."""
     if len(columns) > 1:
         return itemgetter(*columns)
     return lambda record: tuple(record[column] for column in columns)
 
 
 def json_object(text: str) -> dict[str, object]:
-    """What one line of JSON Lines holds; raises RowError where that is no object."""
+    """The object in one line of JSON Lines; raises RowError for any other text."""
     try:
         record = decode(text)
     except json.JSONDecodeError as error:
-        problem = f"is not JSON ({error.msg}, column {error.colno}); expected one object a line"
+        problem = f"is not JSON ({error.msg}, column {error.colno}); expected one object per line"
         raise RowError(problem) from error
     except (ValueError, RecursionError) as error:  # a number of 4,300 digits, a thousand brackets
-        problem = "holds a number too long, or nests too deeply; expected one flat object a line"
+        problem = "holds a number too long, or nests too deeply; expected one flat object per line"
         raise RowError(problem) from error
     if type(record) is not dict:
-        raise RowError("is no JSON object; expected one object a line")
+        raise RowError("is no JSON object; expected one object per line")
     return record
 
 
@@ -228,7 +228,7 @@ def _looks_like_header(row: Sequence[str], names: Sequence[str]) -> bool:
 def _picker(
     path: Path, line: int, header: Sequence[str], fields: Sequence[Field]
 ) -> Callable[[Sequence[str]], list[str]]:
-    """What takes the fields' cells from a row under ``header``."""
+    """A function from a row under ``header`` to the fields' cells."""
     for field in fields:
         if field.required and field.column not in header:
             raise InputError(path, line, missing_column(field, header))

@@ -1,4 +1,4 @@
-"""Checks a file from end to end: all its faults up to a limit, what looks odd, and what it holds."""
+"""Checks a file from end to end: its faults up to a limit, warnings, and a summary of its content."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from quati_pool.files.label_files.reading import looks_like
 from quati_pool.files.label_files.records import read_records
 from quati_pool.files.label_files.repeats import repeats
 from quati_pool.files.lines import read_lines
-from quati_pool.files.problems import Collected, Kinds, Problems, quoted
+from quati_pool.files.problems import Collected, CollectedByKind, Problems, quoted
 from quati_pool.files.queries import read_queries
 from quati_pool.files.runs import RunRows, read_run_rows
 
@@ -42,7 +42,7 @@ _INTEGER_LIKE = re.compile(r"-?[0-9]+([.,][0-9]+)?\Z")
 
 @dataclass(frozen=True)
 class Findings:
-    """What a file holds, in counts, and what looks odd in it without being wrong."""
+    """The counts of a file's content, and warnings of what looks odd without being wrong."""
 
     summary: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -50,8 +50,8 @@ class Findings:
 
 @dataclass(frozen=True)
 class ValidationReport:
-    """The first faults of a file, how many more there are, and what was found in the rest of it. ``repeats`` counts
-    the faults that an error of ``errors`` speaks of without being its first place."""
+    """The first faults of a file, the number of further ones, warnings, and counts of its valid content. ``repeats``
+    counts the faults that ``errors`` covers beyond the first of each kind."""
 
     path: Path
     kind: str | None
@@ -80,13 +80,13 @@ def validate_file(
     query: str | list[str] | None = None,
     grades: Mapping[str, int | None] | None = None,
 ) -> ValidationReport:
-    """Reads a file whole, as ``kind`` or as what its first lines look like; ``grades`` are what a label
-    file's own names mean. Of a corpus ``limit`` is that of the kinds of faults, which are an error each."""
+    """Reads all of a file, as ``kind`` or as the kind that its first lines suggest; ``grades`` maps a label file's
+    own names to grades. In a corpus ``limit`` applies to the kinds of faults, each of which is one error."""
     try:
         kind = kind or detect_kind(path, doc_id, query_id)
     except InputError as error:
         return ValidationReport(path, None, [error], 0, [], {})
-    problems = Kinds(limit) if kind == "corpus" else Collected(limit)
+    problems = CollectedByKind(limit) if kind == "corpus" else Collected(limit)
     checks: dict[Kind, Callable[[], Findings]] = {
         "run": lambda: _check_run(read_run_rows(path, problems)),
         "qrels": lambda: _check_qrels(path, grades, problems),
@@ -105,7 +105,7 @@ def validate_file(
 
 
 def detect_kind(path: Path, doc_id: str = "doc_id", query_id: str = "query_id") -> Kind:
-    """What a file seems to be; raises InputError where that cannot be said."""
+    """The kind that a file seems to have; raises InputError where that is unclear."""
     suffix = data_suffix(path)
     by_suffix = _KIND_OF_SUFFIX.get(suffix)
     if by_suffix is not None:
@@ -127,7 +127,7 @@ def detect_kind(path: Path, doc_id: str = "doc_id", query_id: str = "query_id") 
 
 
 def _names(path: Path, suffix: str, first: str) -> set[str]:
-    """The names of fields that the first row of a table shows."""
+    """The field names in the first row of a table."""
     if suffix in (".jsonl", ".ndjson", ".json"):
         return next((set(record) for _, record in read_records(path, Collected(0))), set())
     if suffix == ".csv":
@@ -149,7 +149,7 @@ def _kind_of_columns(path: Path, suffix: str, head: list[str]) -> Kind | None:
         return "run"
     if any(len(row) == 4 and _INTEGER_LIKE.match(row[3]) for row in rows):
         return "qrels"
-    # Queries and passages look alike in two columns without names: the file's name has to tell.
+    # In two columns without names queries look like passages: the file's name decides.
     if suffix == ".tsv" and all(len(row) == 2 for row in rows):
         return next((kind for hint, kind in _KIND_OF_HINT.items() if hint in path.name.lower()), None)
     return None
@@ -158,11 +158,11 @@ def _kind_of_columns(path: Path, suffix: str, head: list[str]) -> Kind | None:
 def _check_run(rows: RunRows) -> Findings:
     _, lengths = np.unique(rows.query, return_counts=True)
     ties = _ties(rows)
-    disordered = _disordered(rows)
+    out_of_order = _queries_out_of_order(rows)
     warnings = []
-    if disordered:
+    if out_of_order:
         warnings.append(
-            f"in {disordered} of {len(lengths)} queries the ranks do not follow the scores; "
+            f"in {out_of_order} of {len(lengths)} queries the ranks do not follow the scores; "
             "the scores count, as in trec_eval"
         )
     if ties:
@@ -179,15 +179,15 @@ def _check_run(rows: RunRows) -> Findings:
 
 
 def _ties(rows: RunRows) -> int:
-    """How many rows share their score with another row of their query."""
+    """The number of rows that share their score with another row of their query."""
     order = np.lexsort((rows.score, rows.query))
     query, score = rows.query[order], rows.score[order]
     same = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
     return int(np.count_nonzero(np.r_[same, False] | np.r_[False, same]))
 
 
-def _disordered(rows: RunRows) -> int:
-    """In how many queries a later rank has a higher score."""
+def _queries_out_of_order(rows: RunRows) -> int:
+    """The number of queries in which a later rank has a higher score."""
     order = np.lexsort((-rows.score, rows.rank, rows.query))
     query, score = rows.query[order], rows.score[order]
     rises = (query[1:] == query[:-1]) & (score[1:] > score[:-1])
@@ -195,7 +195,7 @@ def _disordered(rows: RunRows) -> int:
 
 
 def _check_qrels(path: Path, names: Mapping[str, int | None] | None, problems: Problems) -> Findings:
-    """As every command reads them that takes label files, so that what is sound here is sound there."""
+    """By the reader of label files that all commands use, so that a valid file is valid there too."""
     file = read_label_file(path, "qrels", names=names, problems=problems)
     repeated = repeats(file, problems)
     left_out = set(repeated)
@@ -206,26 +206,26 @@ def _check_qrels(path: Path, names: Mapping[str, int | None] | None, problems: P
     summary = {
         "pairs": len(kept),
         "queries": len(graded),
-        "grades": _counted(file.relevance[place] for place in kept),
+        "grades": _grade_counts(file.relevance[place] for place in kept),
         "queries_without_relevant": without,
         **({"set_to_none": file.set_aside} if file.set_aside else {}),
     }
     warning = f"{without} of {len(graded)} queries have no relevant document; they stay in every mean"
-    return Findings(summary, [*_repeated(len(repeated)), *([warning] if without else [])])
+    return Findings(summary, [*_repeat_warnings(len(repeated)), *([warning] if without else [])])
 
 
-def _counted(grades: Iterable[int | None]) -> dict[str, int]:
-    """How often each grade occurs, from the lowest."""
+def _grade_counts(grades: Iterable[int | None]) -> dict[str, int]:
+    """The number of labels of each grade, from the lowest grade."""
     counts = Counter(grade for grade in grades if grade is not None)
     return {str(grade): counts[grade] for grade in sorted(counts)}
 
 
-def _repeated(rows: int) -> list[str]:
+def _repeat_warnings(rows: int) -> list[str]:
     return [f"rows that repeat a pair with the same grade: {rows}; they count once"] if rows else []
 
 
-class _Once(Problems):
-    """Passes each fault on once, where a file is read for one annotator after another."""
+class _WithoutRepeats(Problems):
+    """Passes each fault on once, as a file is read once per annotator."""
 
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
@@ -239,25 +239,25 @@ class _Once(Problems):
 
 
 def _check_labels(path: Path, names: Mapping[str, int | None] | None, problems: Problems) -> Findings:
-    once = _Once(problems)
+    without_repeats = _WithoutRepeats(problems)
     people = annotators(path)
     chosen: list[str | None] = [*people] or [None]
-    files = [read_label_file(path, names=names, annotator=one, problems=once) for one in chosen]
-    repeated = sum(len(repeats(file, once)) for file in files)
-    given = [grade for file in files for grade in file.relevance]
-    ungraded = given.count(None)
+    files = [read_label_file(path, names=names, annotator=one, problems=without_repeats) for one in chosen]
+    repeated = sum(len(repeats(file, without_repeats)) for file in files)
+    grades = [grade for file in files for grade in file.relevance]
+    ungraded = grades.count(None)
     summary = {
         "format": files[0].format,
-        "labels": len(given) - ungraded,
+        "labels": len(grades) - ungraded,
         "queries": len({query for file in files for query in file.query_id or file.query or ()}),
-        "grades": _counted(given),
+        "grades": _grade_counts(grades),
         "without_a_grade": ungraded,
         **({"annotators": len(people)} if people else {}),
     }
     warnings = []
     if ungraded:
         warnings.append(f"rows without a grade: {ungraded}; they are counted, and no 0")
-    return Findings(summary, [*warnings, *_repeated(repeated)])
+    return Findings(summary, [*warnings, *_repeat_warnings(repeated)])
 
 
 def _check_queries(path: Path, query_id: str, query: str | list[str] | None, problems: Problems) -> Findings:
@@ -295,11 +295,11 @@ def _check_corpus(path: Path, doc_id: str, text: str | list[str], problems: Prob
 
 
 def _report_duplicates(path: Path, doc_id: str, text: str | list[str], suspects: set[int], problems: Problems) -> None:
-    """A second reading, in which only the ids whose hash occurs twice are kept."""
+    """Reads the file again and keeps only the ids whose hash occurs twice."""
     first: dict[str, int] = {}
     for line, identity, _ in read_file(path, doc_id, text, Collected(0)):
         if xxhash.xxh3_64_intdigest(identity.encode()) in suspects:
             before = first.setdefault(identity, line)
             if before != line:
-                message = f"doc_id {quoted(identity)} stands in line {before} already; expected it once"
+                message = f"doc_id {quoted(identity)} is in line {before} already; expected it once"
                 problems.report(path, line, message)

@@ -1,4 +1,4 @@
-"""A new entry in a YAML file that people keep: comments, order and spacing stay as they are, byte for byte."""
+"""Adds an entry to a YAML file that people edit; comments, order and spacing stay the same, byte for byte."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import yaml
 
 
 class _Part(NamedTuple):
-    """One event of a YAML text: where it ends, in which column it begins, which event ends the node that it begins,
-    and whether it is the end of a block, which has no mark of its own and lies where the next thing begins."""
+    """One event of a YAML text: the offset of its end, the column of its start, the number of the event that ends
+    the node it begins, and whether it is the ``unseen`` end of a block, which no character marks."""
 
     event: yaml.Event
     ends: int
@@ -21,25 +21,25 @@ class _Part(NamedTuple):
 
 
 def with_entry(text: str, key: str, name: str, value: Mapping[str, Any]) -> str:
-    """A YAML text with ``name: value`` as the last entry of its mapping ``key``, which is made where there is none.
+    """A YAML text with ``name: value`` as the last entry of its mapping ``key``, which is added if missing.
 
-    Raises ValueError where the text leaves no place for that.
+    Raises ValueError where the entry cannot be added.
     """
     before = yaml.safe_load(text) or {}
     after = {**before, key: {**(before.get(key) or {}), name: value}}
     place, added = _addition(text, key, name, value)
-    made = text[:place] + added.replace("\n", "\r\n" if "\r\n" in text else "\n") + text[place:]
+    changed = text[:place] + added.replace("\n", "\r\n" if "\r\n" in text else "\n") + text[place:]
     try:
-        read = yaml.safe_load(made)
+        read = yaml.safe_load(changed)
     except yaml.YAMLError:
         read = None
     if read != after:
         raise ValueError(f"nothing can be added to {key}: as it is written")
-    return made
+    return changed
 
 
 def _addition(text: str, key: str, name: str, value: Mapping[str, Any]) -> tuple[int, str]:
-    """What to put in and where. It may be wrong for rare shapes of text, which ``with_entry`` finds out."""
+    """The offset at which to insert, and the text. Rare layouts may get a wrong one, which ``with_entry`` detects."""
     parts = _parts(text)
     root = next((at for at, part in enumerate(parts) if isinstance(part.event, yaml.MappingStartEvent)), None)
     if root is None:
@@ -60,7 +60,7 @@ def _addition(text: str, key: str, name: str, value: Mapping[str, Any]) -> tuple
         place = text.rfind("\n", 0, final.ends) + 1
     else:
         place = text.find("\n", final.ends) + 1 or len(text)
-    # Comments that lie deeper belong to the entry before.
+    # Comments that are indented deeper belong to the entry before.
     comments = re.compile(rf"(?: {{{indent + 1},}}#.*\n)*").match(text, place)
     place = comments.end() if comments else place
     return place, _lines(text, place, {name: value}, indent)
@@ -74,20 +74,20 @@ def _parts(text: str) -> Sequence[_Part]:
             opened.append(at)
         elif isinstance(event, yaml.CollectionEndEvent):
             last[opened.pop()] = at
-    made = []
+    parts = []
     for event, end in zip(events, last, strict=True):
         start, stop = event.start_mark, event.end_mark
         assert start is not None
         assert stop is not None
         unseen = isinstance(event, yaml.CollectionEndEvent) and start.index == stop.index
-        made.append(_Part(event, stop.index, start.column, end, unseen))
-    return made
+        parts.append(_Part(event, stop.index, start.column, end, unseen))
+    return parts
 
 
 def _lines(text: str, place: int, data: Mapping[str, Any], indent: int) -> str:
-    """``data`` on lines of its own."""
-    apart = "\n" if place and text[place - 1] != "\n" else ""
-    return apart + "".join(" " * indent + line for line in _dump(data, flow=None).splitlines(keepends=True))
+    """``data`` on new lines."""
+    line_end = "\n" if place and text[place - 1] != "\n" else ""
+    return line_end + "".join(" " * indent + line for line in _dump(data, flow=None).splitlines(keepends=True))
 
 
 def _dump(data: Mapping[str, Any], flow: bool | None) -> str:

@@ -1,4 +1,4 @@
-"""YAML files of settings, read strictly: every fault names file, line and key; unknown keys get a suggestion."""
+"""Strict reading of YAML settings: every fault names file, line and key; unknown keys get a suggestion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.registry import nearest
 
-# Such names become names of files and columns of TREC runs.
+# These names become file names and columns of TREC runs.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*\Z")
 
 
@@ -43,7 +43,7 @@ _EXPECTED = {
 
 
 def _explained(fault: ErrorDetails) -> str:
-    """A fault that pydantic found, in the words of this file's other messages."""
+    """The message for a fault that pydantic found, in the style of the other messages."""
     context = fault.get("ctx", {})
     if "error" in context:
         return str(context["error"])
@@ -61,7 +61,7 @@ def _explained(fault: ErrorDetails) -> str:
 
 
 def _keys_at(model: type[BaseModel], place: Place) -> set[str]:
-    """The keys that the model nested at ``place`` knows; none where a union leaves that open."""
+    """The keys of the model nested at ``place``; none where a union makes it ambiguous."""
     for part in place:
         field = model.model_fields.get(part)
         kinds = [field.annotation, *get_args(field.annotation)] if field else []
@@ -73,7 +73,7 @@ def _keys_at(model: type[BaseModel], place: Place) -> set[str]:
 
 
 def checked_parameters(model: type[M], data: Mapping[str, Any], where: str) -> M:
-    """A component's parameters from elsewhere than a file; raises ConfigError that begins with ``where``."""
+    """A component's parameters that come from no file; raises ConfigError whose message begins with ``where``."""
     for key in data:
         if key not in model.model_fields:
             raise ConfigError(f"{where} {key}: there is no such parameter; {nearest(key, model.model_fields)}")
@@ -85,10 +85,10 @@ def checked_parameters(model: type[M], data: Mapping[str, Any], where: str) -> M
 
 
 class YamlFile:
-    """A YAML file with the line of every key, and checks that name it."""
+    """A YAML file with the line of every key, and checks whose errors name that line."""
 
     def __init__(self, path: Path, missing: str = "check the path") -> None:
-        """Reads the file; ``missing`` says what to do where there is none."""
+        """Reads the file; ``missing`` is the advice where there is none."""
         self.path = path
         try:
             text = path.read_bytes().decode("utf-8-sig")
@@ -136,7 +136,7 @@ class YamlFile:
                 yield from self._walk((*place, position), value, loader)
 
     def line(self, place: Place) -> int:
-        """The line of a key, or of the nearest one around it that is there."""
+        """The line of a key, or of the nearest enclosing key that exists."""
         while place not in self._lines:
             place = place[:-1]
         return self._lines[place]

@@ -24,14 +24,14 @@ from quati_pool.records import State
 from quati_pool.registry import nearest
 from quati_pool.text.fencing import fenced, neutralised, sendable
 from quati_pool.text.json_objects import folded
-from quati_pool.text.prompt_parts import Line, Message, Text, asked_again, checked_template, whole
+from quati_pool.text.prompt_parts import Line, Message, Text, asked_again, checked_template, well_formed
 from quati_pool.text.templates import Template
 
 USER_VARIABLES = {"query", "passage", "narrative"}
 
 
 def _key(text: str) -> str:
-    if not whole(text).replace(" ", "").replace("_", "").replace("-", "").isalnum() or text != text.strip():
+    if not well_formed(text).replace(" ", "").replace("_", "").replace("-", "").isalnum() or text != text.strip():
         raise ValueError("expected a word or a few, of letters, digits, spaces, '_' and '-'")
     return text
 

@@ -1,7 +1,7 @@
-"""How diverse a pool is: what each system alone contributed, and how much systems have in common.
+"""The diversity of a pool: the pairs that each system alone contributed, and the overlap of systems.
 
-Only systems that feed the pool count, and of each only its documents within its pool depth. A share
-of nothing is undefined (None or NaN), never 0.
+Only systems that feed the pool count, each with its documents within its pool depth. A share of no pairs is
+undefined (None or NaN), never 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Share:
-    """Some pairs, and how many of them a single system returned."""
+    """A number of pairs, and how many of them only one system returned."""
 
     name: str
     pairs: int
@@ -54,13 +54,13 @@ class Diversity:
 
     @property
     def mean_unique_share(self) -> float | None:
-        """The mean of the systems' shares; a system that returned nothing has none."""
+        """The mean of the systems' shares, without systems that returned nothing."""
         shares = [system.unique_share for system in self.systems if system.unique_share is not None]
         return float(np.mean(shares)) if shares else None
 
 
 def diversity(pool: Pool) -> Diversity:
-    """Counts what each system brought to a pool."""
+    """The shares, overlap and rank similarity of the systems that feed a pool."""
     feeding = np.flatnonzero(pool.depths)
     fed = pool.fed[:, feeding]
     returned_by = fed.sum(axis=1)
@@ -81,7 +81,7 @@ def diversity(pool: Pool) -> Diversity:
 @dataclass(frozen=True)
 class GradeShares:
     """The Quati paper's Table 2: the pairs of each grade that systems returned, and those that one
-    system alone returned; the same for all grades from 1 on. ``ungraded`` pairs are in no row."""
+    system alone returned; ``relevant`` is the same for all grades from 1 on. ``ungraded`` pairs are in no row."""
 
     grades: tuple[Share, ...]
     relevant: Share

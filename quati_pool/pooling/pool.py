@@ -14,11 +14,11 @@ from quati_pool.records import Ids, Int, Run, align, code_ids
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The pairs to judge, sorted by query, then doc_id, so that their order tells nothing of ranks.
+    """The pairs to judge, sorted by query, then doc_id, so that their order does not reveal ranks.
 
-    ``ranks``, shape (pairs, systems), is the ledger: each system's rank of each pair, 0 where it did
-    not return it. ``depths``, shape (systems,), says how many documents a query each system feeds
-    into the pool, 0 for one that only stands in the ledger.
+    ``ranks``, shape (pairs, systems), is the ledger: each system's rank of each pair, 0 where it did not return it.
+    ``depths``, shape (systems,), holds the number of documents per query that each system feeds into the pool, 0
+    for one that is only in the ledger.
     """
 
     queries: Ids
@@ -34,16 +34,14 @@ class Pool:
 
     @cached_property
     def fed(self) -> npt.NDArray[np.bool_]:
-        """Which system put which pair into the pool, shape (pairs, systems); a pair that none did is
-        an extra one."""
+        """Which system fed which pair into the pool, shape (pairs, systems); a pair that none fed is an extra one."""
         return (self.ranks > 0) & (self.ranks <= self.depths)
 
 
 def depth_pool(runs: Sequence[Run], depths: Mapping[str, int], extra: Sequence[tuple[str, str]] = ()) -> Pool:
     """The depth pool of ``runs``: the first ``depths[run_tag]`` documents of each query and system,
     0 for a system that does not feed it, and ``extra`` pairs of query_id and doc_id, whose queries
-    must be known to the first run. Queries keep the order of their vocabulary. A depth pool takes no
-    account of labels; an adaptive one, which appends rounds to a pool, will.
+    must be known to the first run. Queries keep the order of their vocabulary.
     """
     runs = align([*runs, _extra_run(extra, runs[0].queries)] if extra else runs)
     runs, added = (runs[:-1], runs[-1:]) if extra else (runs, [])
@@ -69,7 +67,7 @@ def depth_pool(runs: Sequence[Run], depths: Mapping[str, int], extra: Sequence[t
 
 
 def growth(runs: Sequence[Run]) -> Int:
-    """Pairs that a pool of ``runs`` holds at depth 1, 2, … to the deepest rank there is, shape (depth,)."""
+    """The number of pairs in a pool of ``runs`` at depth 1, 2, … to the deepest rank, shape (depth,)."""
     runs = align(runs)
     step = max((int(run.rank.max(initial=0)) for run in runs), default=0) + 1
     keys = np.sort(np.concatenate([run.pair * step + run.rank for run in runs]))

@@ -1,8 +1,9 @@
-"""Sets of answers against sets of right answers, as RoMQA measures them.
+"""The measures of sets of answers, as in RoMQA.
 
-Two golds: the right ones among a question's candidates, against all answers; and the complete answers, against
-the first k answers. Zhong, Shi, Yih, Zettlemoyer, "RoMQA: A Benchmark for Robust, Multi-evidence, Multi-answer
-Question Answering", Findings of EMNLP 2022, arXiv 2210.14353, and the evaluation script released with it.
+There are two golds: the right answers among a question's candidates, compared with all answers; and the complete
+answers, compared with the first k answers. Zhong, Shi, Yih, Zettlemoyer, "RoMQA: A Benchmark for Robust,
+Multi-evidence, Multi-answer Question Answering", Findings of EMNLP 2022, arXiv 2210.14353, and the evaluation script
+released with it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from quati_pool.stats.clusters import cluster_minima, cluster_sizes
 Values = npt.NDArray[np.float64]
 
 CUTOFFS: tuple[int | None, ...] = (1, 10, 100, None)
-"""Over how many of the first answers the complete gold is measured; None: all."""
+"""The numbers of first answers that are compared with the complete gold; None: all."""
 
 _PARTS = ("F1", "precision", "recall", "accuracy")
 _MEANS_WITHOUT_EMPTY = ("F1", "precision", "recall")
@@ -43,19 +44,19 @@ def _names() -> tuple[str, ...]:
 
 
 MEASURES = _names()
-"""Every measure without its cluster minimum, which is ``cluster_min <measure>``."""
+"""All measures without their cluster minima, ``cluster_min <measure>``."""
 
 
 class Key(NamedTuple):
-    """A question's cluster and its right answers: those among its candidates, and all."""
+    """A question's cluster and its right answers: those among its candidates, and the complete ones."""
 
     cluster_id: str
     candidates: frozenset[str]
     complete: frozenset[str]
 
 
-class Parts(NamedTuple):
-    """Agreement of two sets, each from 0 to 1."""
+class SetMeasures(NamedTuple):
+    """Measures of the agreement of two sets, each from 0 to 1."""
 
     f1: float
     precision: float
@@ -63,18 +64,18 @@ class Parts(NamedTuple):
     accuracy: float
 
 
-def compared(answers: Iterable[str], gold: frozenset[str]) -> Parts:
+def compared(answers: Iterable[str], gold: frozenset[str]) -> SetMeasures:
     """Precision |P∩G| / max(1, |P|), recall |P∩G| / max(1, |G|), their harmonic mean (0 where both are 0), and
-    accuracy: 1 where the sets are the same, two empty ones too, whose other figures are 0."""
+    accuracy: 1 where the sets are equal. Two empty sets have accuracy 1, and 0 for the others."""
     given = frozenset(answers)
     common = len(given & gold)
     precision, recall = common / max(1, len(given)), common / max(1, len(gold))
     f1 = 2 * precision * recall / (precision + recall) if common else 0.0
-    return Parts(f1, precision, recall, float(given == gold))
+    return SetMeasures(f1, precision, recall, float(given == gold))
 
 
 def distinct(value: Any) -> tuple[str, ...]:
-    """A list of texts, best first, each once. Raises ValueError for anything else."""
+    """The distinct texts of a list, in its order. Raises ValueError for anything but a list of texts."""
     if not isinstance(value, (list, tuple)):
         written = quoted(json.dumps(value, ensure_ascii=False))
         raise ValueError(f"the answer is {written}, no list; expected a list of texts, best first")
@@ -93,7 +94,7 @@ def _columns(answers: Sequence[str], key: Key) -> list[float]:
 
 
 def _best(key: Key) -> list[float]:
-    """What the best possible answers would reach: each gold in full, cut at k where it is longer."""
+    """The measures of the best possible answers: the complete gold, cut at k where it is longer."""
     found = [*compared(key.candidates, key.candidates)]
     for k in CUTOFFS:
         found += compared(sorted(key.complete)[:k], key.complete)
@@ -108,7 +109,7 @@ class Measured:
     undefined: Mapping[str, str]
     clusters: int
     single: int
-    """How many clusters have one question."""
+    """The number of clusters with one question."""
 
 
 def measured(answers: Sequence[Sequence[str]], keys: Sequence[Key]) -> Measured:
@@ -147,7 +148,7 @@ def _over(columns: Sequence[Sequence[float]], keys: Sequence[Key]) -> Measured:
 
 
 def _mean(values: Values) -> float:
-    """The same to the last bit in whatever order the questions stand."""
+    """The mean, equal to the last bit for any order of the questions."""
     return math.fsum(values) / len(values)
 
 
@@ -158,11 +159,11 @@ def _empty(gold: frozenset[str]) -> bool:
 def set_row(
     system: str, case: Case, keys: Mapping[str, Key], answers: Mapping[str, Sequence[str]], first: Sequence[str]
 ) -> Row:
-    """The row of one system over the questions it answered, in percent; ``first`` names the measures that come
-    first, the others follow in the order of MEASURES, each before its cluster minimum.
+    """The row of one system over the questions it answered, in percent. ``first`` names the measures that come first;
+    the others follow in the order of MEASURES, each before its cluster minimum.
 
-    ``bounds`` say what each measure would be over all questions with the unanswered ones wrong in everything,
-    and with them as right as the first k answers can be.
+    ``bounds`` are each measure over all questions, with all measures of the unanswered ones 0, and with the best
+    possible answers to them.
     """
     answered = [question_id for question_id in keys if question_id in answers]
     absent = [key for question_id, key in keys.items() if question_id not in answers]

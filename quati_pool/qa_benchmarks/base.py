@@ -1,8 +1,8 @@
-"""What a question-answering benchmark is: released files, and tasks that each give cases to measure.
+"""The base classes of question-answering benchmarks: released files, and tasks with cases to measure.
 
-A retrieval task gives for each case a collection, which ``build``, ``judge``, ``annotate`` and ``evaluate``
-take like any other. An answering task gives an exam: its questions, what programs answer, what a language
-model is asked, and how answers are measured. Neither runs a system or a model itself.
+A retrieval task provides for each case a collection that ``build``, ``judge``, ``annotate`` and ``evaluate`` can
+use. An answering task provides an ``AnswerTaskRun``: the questions, the answers of programs, the requests to a
+language model, and the measures of answers. Neither runs a system or a model itself.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pydantic import BaseModel
 from quati_pool.errors import QuatiPoolError
 
 if TYPE_CHECKING:
-    from quati_pool.qa_benchmarks.asking import Asked
+    from quati_pool.qa_benchmarks.answer_prompts import AnswerRequest
 
 SPLITS = ("train", "validation", "test")
 
 
 class MissingDataError(QuatiPoolError):
-    """A released file that the folder does not hold; the message says where it is released."""
+    """A released file is missing in the folder; the message says where to find it."""
 
 
 class Case(NamedTuple):
-    """What one row is about; ``setting`` is empty where a task has only one."""
+    """One combination that a task is measured on; ``setting`` is empty where the task has only one."""
 
     split: str
     language: str
@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A query of a collection; ``cluster_id`` names the related questions it belongs to, where there are."""
+    """A query of a collection; ``cluster_id`` names its group of related questions, empty without one."""
 
     query_id: str
     query: str
@@ -48,8 +48,8 @@ class Topic(NamedTuple):
 class Collection:
     """A retrieval task's corpus (doc_id, text), queries and qrels (query_id, doc_id, relevance).
 
-    ``language`` is that in which the default systems read it. ``units`` gives each passage the id of the text
-    it was cut from: figures are then given for both.
+    ``language`` is the language that the default systems analyse it in. ``units`` maps each passage to the id of
+    the text it was cut from; measures are then computed for both.
     """
 
     passages: Sequence[tuple[str, str]]
@@ -64,9 +64,9 @@ class Collection:
 class Row:
     """One system on one case: ``measures`` over the ``n`` questions it answered.
 
-    An undefined measure is None, with its reason in ``undefined``. ``bounds`` holds, where questions are
-    unanswered, what a measure would be with all of these wrong and all of them right. ``extra`` holds
-    further keys of the row's JSON.
+    An undefined measure is None, with its reason in ``undefined``. Where questions are unanswered, ``bounds``
+    holds a measure's value with all of these wrong and with all of them right. ``extra`` holds further keys of
+    the row's JSON.
     """
 
     system: str
@@ -81,41 +81,42 @@ class Row:
 
 
 class AnswerTaskRun(ABC):
-    """The questions of one case; an answer is whatever its own ``rows`` can measure."""
+    """The questions of one case, and how answers to them are obtained and measured; an answer is any value that
+    ``rows`` can measure."""
 
     case: Case
     ids: Sequence[str]
-    """Every question, by a unique id."""
+    """The unique id of every question."""
     dropped: Sequence[str] | AbstractSet[str] = ()
-    """Ids of released questions that have nothing to be measured by; predictions for them are left out."""
+    """Ids of released questions without a right answer; predictions for them are ignored."""
     for_models: bool = True
-    """Whether a model is asked; False where it would be asked the same as in another case."""
+    """Whether a model is asked; False where its requests would be those of another case."""
     notes: Sequence[str] = ()
     EMPTY: ClassVar[Any] = ""
-    """The answer that a question without a prediction counts as having."""
+    """The answer that counts for a question without a prediction."""
 
     @abstractmethod
     def programs(self) -> Mapping[str, Mapping[str, Any]]:
-        """What systems without a model answer: for each its answers by id. An absent id is unanswered."""
+        """The answers of programs that need no model: by program, then by question id. A missing id is unanswered."""
 
     @abstractmethod
-    def asked(self, question_id: str) -> Asked:
-        """What a language model is asked."""
+    def request(self, question_id: str) -> AnswerRequest:
+        """The request to a language model."""
 
     @abstractmethod
     def prediction(self, question_id: str, value: Any) -> Any:
-        """A value of a predictions file as an answer; raises ValueError (what is wrong; what was expected)."""
+        """A value of a predictions file as an answer; raises ValueError (fault; what was expected)."""
 
     @abstractmethod
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
-        """Measures over the questions that are answered."""
+        """The measures of a system's ``answers`` by question id, over the questions that it answered."""
 
     def extra_rows(self) -> list[Row]:
-        """Rows of no answerer, such as statistics of how the questions were made."""
+        """Rows of no system, such as statistics on how the questions were built."""
         return []
 
     def files(self) -> Mapping[str, bytes]:
-        """Further files worth keeping, by name."""
+        """The contents of further files to keep, by name."""
         return {}
 
 
@@ -126,15 +127,15 @@ class Task(ABC):
     summary: ClassVar[str]
 
     def settings(self) -> Mapping[str, str]:
-        """What the settings of its cases mean, in words."""
+        """A description of each setting of its cases."""
         return {}
 
     @abstractmethod
     def cases(self, data: Path) -> list[Case]:
-        """What the folder holds, in the order of the rows; raises MissingDataError where that is nothing."""
+        """The cases that the folder has files for, in the order of the rows; raises MissingDataError for none."""
 
     def files(self, data: Path, case: Case) -> Sequence[Path]:
-        """The files in the folder that a case is read from, for the record of what figures come from."""
+        """The files in the folder that a case is read from, whose hashes are recorded with the results."""
         return ()
 
 
@@ -143,7 +144,7 @@ class RetrievalTask(Task):
 
     measures: ClassVar[tuple[str, ...]] = ("nDCG@10",)
     curve: ClassVar[bool] = False
-    """Whether success@k is drawn for k = 1…100, beside that of a random order."""
+    """Whether success@k is plotted for k = 1…100, with that of a random order."""
 
     @abstractmethod
     def collection(self, data: Path, case: Case) -> Collection:
@@ -151,30 +152,30 @@ class RetrievalTask(Task):
 
 
 class ReadingTask(RetrievalTask):
-    """A retrieval task whose queries a model answers over what a system finds."""
+    """A retrieval task whose queries a model can answer from the passages that a system finds."""
 
     readers: ClassVar[tuple[int, ...]]
-    """How many of the best passages are read, one exam for each."""
+    """The numbers of best passages to read: the questions are asked once for each."""
 
     @abstractmethod
     def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> AnswerTaskRun:
-        """The exam of answering each query over the texts of its ``k`` best passages."""
+        """The run in which each query is answered from the texts of its ``k`` best passages."""
 
 
 class AnswerTask(Task):
     """A task whose systems answer questions."""
 
     @abstractmethod
-    def exam(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
-        """The case's questions."""
+    def task_run(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
+        """The questions of a case; ``seed`` is that of all draws."""
 
 
 class Parameters(BaseModel):
-    """A benchmark takes none; the registry asks every component for this model."""
+    """Empty, as benchmarks have no parameters; the registry expects this model of every component."""
 
 
 class Benchmark:
-    """Released files, their licence and source, and the tasks over them."""
+    """A benchmark: its license, citation and source, and its tasks."""
 
     id: ClassVar[str]
     revision: ClassVar[int] = 1

@@ -1,4 +1,4 @@
-"""What multiple-choice answerers should do on questions that were made easier, or cannot be answered.
+"""Expectations of multiple-choice systems, on questions that were made easier or unanswerable.
 
 Shah, Gupta and Roth, What do we expect from Multiple-choice QA Systems?, Findings of EMNLP 2020
 (arXiv 2011.10647): monotonicity (no worse where a wrong option is made even less likely), sanity (poor
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from quati_pool.qa_benchmarks.base import AnswerTask, Case, Row
 from quati_pool.qa_benchmarks.loaders import CaseLoader, LoaderTask
-from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam, accuracy_row, drawn
+from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceTaskRun, accuracy_row, drawn
 from quati_pool.stats.bootstrap import DRAWS, interval, multiplicities, summable
 from quati_pool.text.pluralize import counted
 
@@ -34,16 +34,16 @@ NOT_BELOW = "not below original"
 NOT_ABOVE = "not above chance"
 
 COPIES = 10
-"""How often the question stands in the context of the option that it replaces."""
+"""How often the question is repeated in the context of the option that it replaces."""
 FEW = 30
-"""With fewer questions a percentile interval is rough, and the row says so."""
+"""With fewer questions a percentile interval is rough, which a note says."""
 
-# Means over resamples carry rounding errors; a difference below this is none.
+# Means over resamples have rounding errors, which rounding to so many digits removes.
 _DIGITS = 9
 
 
 class Setting(NamedTuple):
-    """A perturbation, the expectation it tests, and which way accuracy should go."""
+    """A perturbation, the expectation that it tests, and how accuracy should compare."""
 
     name: str
     expectation: str
@@ -60,13 +60,13 @@ EXPECTATIONS = ("monotonicity", "sanity", "reading")
 
 
 def perturbed(question: MultipleChoice, setting: str, seed: int) -> MultipleChoice | None:
-    """The question in one setting, under the id ``<id>#<setting>`` (the original keeps its own); None where
-    the setting does not apply to it.
+    """The question in one setting, with the id ``<id>#<setting>`` (the original keeps its id); None where the setting
+    does not apply to it.
 
     - ``perturbed-incorrect-option``: one wrong option, drawn by seed and id, becomes the question, and its
       own context ten copies of the question; a context that the options share stays as it is.
-    - ``no-option``: all options empty, their contexts kept. Only where each option has a context of its own:
-      with a shared one nothing would tell the options apart.
+    - ``no-option``: all options empty, their contexts kept. Only where each option has its own context: with a
+      shared one nothing would distinguish the options.
     - ``no-question``: the question empty.
     - ``no-context``: all contexts empty. Only where there are contexts.
     """
@@ -95,11 +95,11 @@ def drawn_wrong(question: MultipleChoice, seed: int) -> str:
     return drawn([label for label in question.labels if label != question.gold], seed, PERTURBED, question.id)
 
 
-class ExpectationExam(MultipleChoiceExam):
-    """The questions of one case in every setting that applies to them, for any answerer: an answer is a
-    label, by question and setting (``<id>`` and ``<id>#<setting>``).
+class ExpectationTaskRun(MultipleChoiceTaskRun):
+    """The questions of one case in every setting that applies to them; answers are labels by question and setting
+    (``<id>`` and ``<id>#<setting>``).
 
-    The pick of ``random`` is drawn by that id, so each setting has a draw of its own; ``tf-idf`` has the term
+    ``random`` draws by that id, so separately in each setting; ``tf-idf`` has the term
     weights of the original questions in every setting, and decides equal cosines as it does for the original.
     Questions without a key are left out.
     """
@@ -115,23 +115,23 @@ class ExpectationExam(MultipleChoiceExam):
         keyed = [question for question in questions if question.gold is not None]
         self._seed_of_draws = seed
         self._settings: dict[str, list[tuple[MultipleChoice, MultipleChoice]]] = {
-            name: [(one, made) for one in keyed if (made := perturbed(one, name, seed)) is not None]
+            name: [(one, changed) for one in keyed if (changed := perturbed(one, name, seed)) is not None]
             for name in (ORIGINAL, *(setting.name for setting in SETTINGS))
         }
-        asked = [made for pairs in self._settings.values() for _, made in pairs]
-        originals = {made.id: one.id for pairs in self._settings.values() for one, made in pairs}
-        told = [*notes, *_unkeyed(case, len(questions) - len(keyed)), *_inapplicable(case, keyed, self._settings)]
-        super().__init__(case, asked, seed, fitted_on=keyed, originals=originals, notes=told)
+        asked = [changed for pairs in self._settings.values() for _, changed in pairs]
+        originals = {changed.id: one.id for pairs in self._settings.values() for one, changed in pairs}
+        all_notes = [*notes, *_unkeyed(case, len(questions) - len(keyed)), *_inapplicable(case, keyed, self._settings)]
+        super().__init__(case, asked, seed, fitted_on=keyed, originals=originals, notes=all_notes)
 
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
-        """One row a setting that applies, ``original`` first: accuracy and chance in percent.
+        """One row per setting that applies, ``original`` first: accuracy and chance in percent.
 
-        ``difference`` is in percentage points, from the original over the questions answered in both, or
-        from chance over those answered; ``interval`` is its paired 95 % percentile bootstrap interval over
-        questions (2,000 draws by seed). ``verdict``: ``fails`` where the whole interval lies on the side
-        that is not expected, ``holds`` where none of it does, else ``undecided``; ``undefined`` where there
-        is nothing to compare. The row of ``original`` has under ``expectations`` the verdict on each of the
-        three: it fails with one of its settings, holds (or is undefined) with all, and is else undecided.
+        ``difference`` is in percentage points, from the original over the questions answered in both, or from
+        chance over those answered; ``interval`` is its paired 95 % percentile bootstrap interval over questions
+        (2,000 draws by seed). ``verdict``: ``fails`` where all of the interval is on the unexpected side,
+        ``holds`` where none of it is, ``undecided`` otherwise; ``undefined`` where there is nothing to compare.
+        The row of ``original`` has under ``expectations`` the verdict on each of the three: it fails if any of its
+        settings does, holds (or is undefined) if all do, and is otherwise undecided.
         """
         first = self._row(system, ORIGINAL, answers)
         rows = [self._compared(system, setting, answers) for setting in SETTINGS if self._settings[setting.name]]
@@ -139,8 +139,8 @@ class ExpectationExam(MultipleChoiceExam):
         return [replace(first, extra=extra), *rows]
 
     def files(self) -> Mapping[str, bytes]:
-        """For each question its settings and the label of the option that was replaced: what is needed to
-        make the same inputs for another answerer, whose predictions name ``<id>#<setting>``."""
+        """For each question its settings and the label of the option that was replaced, from which another system's
+        inputs can be built; its predictions name ``<id>#<setting>``."""
         settings: dict[str, list[str]] = {}
         for name, pairs in self._settings.items():
             for question, _ in pairs:
@@ -156,26 +156,28 @@ class ExpectationExam(MultipleChoiceExam):
 
     def _row(self, system: str, setting: str, answers: Mapping[str, Any]) -> Row:
         name = f"{self.case.setting}/{setting}" if self.case.setting else setting
-        questions = [made for _, made in self._settings[setting]]
+        questions = [changed for _, changed in self._settings[setting]]
         return accuracy_row(system, self.case._replace(setting=name), questions, answers)
 
     def _compared(self, system: str, setting: Setting, answers: Mapping[str, Any]) -> Row:
         row = self._row(system, setting.name, answers)
-        pairs = [(one, made) for one, made in self._settings[setting.name] if made.id in answers]
-        pairs.sort(key=lambda pair: pair[1].id)  # the draws are of places: the file's order must not move them
+        pairs = [(one, changed) for one, changed in self._settings[setting.name] if changed.id in answers]
+        pairs.sort(
+            key=lambda pair: pair[1].id
+        )  # draws are of positions, which must not depend on the order of the file
         if setting.expected == NOT_BELOW:
-            pairs = [(one, made) for one, made in pairs if one.id in answers]
+            pairs = [(one, changed) for one, changed in pairs if one.id in answers]
             over = "original"
         else:
             over = "chance"
         differences = np.array(
             [
-                (answers[made.id] == one.gold) - (answers[one.id] == one.gold if over == "original" else one.chance)
-                for one, made in pairs
+                (answers[changed.id] == one.gold) - (answers[one.id] == one.gold if over == "original" else one.chance)
+                for one, changed in pairs
             ],
             dtype=np.float64,
         )
-        given = any(answers[made.id] != self.EMPTY for _, made in pairs)
+        given = any(answers[changed.id] != self.EMPTY for _, changed in pairs)
         found = compare(differences, self._seed_of_draws) if given else _nothing(pairs, over)
         extra = {
             "expectation": setting.expectation,
@@ -204,7 +206,7 @@ class Compared:
     reason: str = ""
 
     def verdict(self, expected: str) -> str:
-        """``fails``, ``holds``, ``undecided`` or ``undefined``, as ``ExpectationExam.rows`` says."""
+        """``fails``, ``holds``, ``undecided`` or ``undefined``, as ``ExpectationTaskRun.rows`` says."""
         if self.low is None or self.high is None:
             return "undefined"
         below, above = (self.low, self.high) if expected == NOT_BELOW else (-self.high, -self.low)
@@ -240,17 +242,17 @@ def _nothing(pairs: Sequence[object], over: str) -> Compared:
 
 
 def _verdicts(rows: Sequence[Row]) -> dict[str, str]:
-    """For each expectation the verdict over its settings."""
-    made = {}
+    """The verdict on each expectation over its settings."""
+    verdicts = {}
     for expectation in EXPECTATIONS:
         found = [row.extra["verdict"] for row in rows if row.extra["expectation"] == expectation]
         if not found:
-            made[expectation] = "does not apply"
+            verdicts[expectation] = "does not apply"
         elif "fails" in found:
-            made[expectation] = "fails"
+            verdicts[expectation] = "fails"
         else:
-            made[expectation] = found[0] if len(set(found)) == 1 else "undecided"
-    return made
+            verdicts[expectation] = found[0] if len(set(found)) == 1 else "undecided"
+    return verdicts
 
 
 def _named(case: Case) -> str:
@@ -268,8 +270,8 @@ def _inapplicable(
     questions: Sequence[MultipleChoice],
     settings: Mapping[str, Sequence[tuple[MultipleChoice, MultipleChoice]]],
 ) -> list[str]:
-    """Which settings do not apply to all questions, and why."""
-    made = []
+    """Notes on the settings that do not apply to all questions, with the reason."""
+    notes = []
     shared = sum(len(question.contexts) == 1 for question in questions)
     reasons = {
         NO_OPTION: "it needs a context of its own for each option" + (", and here they share one" if shared else ""),
@@ -281,12 +283,12 @@ def _inapplicable(
         absent = len(questions) - len(settings[name])
         if absent:
             which = "any question" if absent == len(questions) else f"{absent:,} of {len(questions):,} questions"
-            made.append(f"{_named(case)}: {name} does not apply to {which} ({reason})")
+            notes.append(f"{_named(case)}: {name} does not apply to {which} ({reason})")
     if shared:
-        made.append(
+        notes.append(
             f"{_named(case)}: {PERTURBED} replaces the option alone where the options share one context, which stays"
         )
-    return made
+    return notes
 
 
 def _with(texts: Sequence[str], place: int, text: str) -> tuple[str, ...]:
@@ -294,14 +296,14 @@ def _with(texts: Sequence[str], place: int, text: str) -> tuple[str, ...]:
 
 
 class Loaded(NamedTuple):
-    """The questions of one case, and what a reader of the results should know about the files."""
+    """The questions of one case, and notes on the files for readers of the results."""
 
     questions: Sequence[MultipleChoice]
     notes: Iterable[str] = ()
 
 
 class Loader(CaseLoader, Protocol):
-    """What reads a benchmark's released questions; its cases are those with released answers."""
+    """Reads a benchmark's released questions; its cases are those with released answers."""
 
     def load(self, data: Path, case: Case) -> Loaded:
         """The questions of one case."""
@@ -310,7 +312,7 @@ class Loader(CaseLoader, Protocol):
 class Expectations(LoaderTask[Loader], AnswerTask):
     """The three expectations, over the questions that ``loader`` reads.
 
-    A row's setting is the perturbation, behind the case's own setting where it has one:
+    A row's setting is the perturbation, after the case's own setting where it has one:
     ``challenge/no-question``.
     """
 
@@ -320,7 +322,7 @@ class Expectations(LoaderTask[Loader], AnswerTask):
         "and without options, question or contexts"
     )
 
-    def exam(self, data: Path, case: Case, seed: int) -> ExpectationExam:
+    def task_run(self, data: Path, case: Case, seed: int) -> ExpectationTaskRun:
         """The case's questions in every setting."""
         loaded = self._loader.load(data, case)
-        return ExpectationExam(case, loaded.questions, seed, notes=tuple(loaded.notes))
+        return ExpectationTaskRun(case, loaded.questions, seed, notes=tuple(loaded.notes))

@@ -1,4 +1,4 @@
-"""Tasks over what a loader reads from a benchmark's released files."""
+"""Tasks whose cases are read by a loader of a benchmark's released files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from quati_pool.qa_benchmarks.base import Case, Task
 
 
 class CaseLoader(Protocol):
-    """What knows the cases of a folder, and what its benchmark calls its parts."""
+    """Finds the cases in a folder, and describes the settings of its benchmark."""
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """What the settings of its cases mean, in words."""
+        """A description of each setting of its cases."""
 
     def cases(self, data: Path) -> list[Case]:
         """The cases that can be measured; raises MissingDataError where there are none."""

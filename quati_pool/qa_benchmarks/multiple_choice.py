@@ -1,4 +1,4 @@
-"""Multiple choice: questions with labelled options, what programs pick, what a model is asked, accuracy."""
+"""Multiple choice: questions with labelled options, programs that pick one, requests to a model, accuracy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.problems import quoted
-from quati_pool.qa_benchmarks.asking import Asked, Form, listed, load_answer_prompt
+from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerRequest, labelled_lines, load_answer_prompt
 from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Row
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ Values = npt.NDArray[np.float64]
 NO_KEY = "none of its questions has a released answer"
 NONE_ANSWERED = "no question was answered"
 
-# Options compared at a time: a RACE article of 300 words makes 40 MB of 16,384 rows.
+# The number of options compared at a time: a RACE article of 300 words makes 40 MB of 16,384 rows.
 _BLOCK = 16_384
 # Cosines that differ by less are equal: the order in which a product is summed moves the last digits.
 _DIGITS = 12
@@ -34,11 +34,11 @@ _DIGITS = 12
 
 @dataclass(frozen=True)
 class MultipleChoice:
-    """One question; ``labels`` name its options as the file does, ``gold`` is the right one's (None where
-    it is not released).
+    """One question; ``labels`` are the file's labels of its options, ``gold`` is that of the right one (None
+    where it is not released).
 
-    ``contexts`` is empty (no context), one text (shared by the options) or one text for each option.
-    Raises ValueError (what is wrong; what was expected) where these do not fit together.
+    ``contexts`` is empty (no context), one text (shared by the options) or one text per option. Raises ValueError
+    (fault; what was expected) where these are inconsistent.
     """
 
     id: str
@@ -65,25 +65,25 @@ class MultipleChoice:
 
     @property
     def own_contexts(self) -> bool:
-        """Whether each option has a context of its own."""
+        """Whether each option has its own context."""
         return len(self.contexts) > 1
 
     @property
     def chance(self) -> float:
-        """The share of right answers that guessing has."""
+        """The expected share of right answers by guessing."""
         return 1 / len(self.options)
 
 
-class MultipleChoiceExam(AnswerTaskRun):
-    """Multiple-choice questions of one case. An answer is a label; the empty string is no option's.
+class MultipleChoiceTaskRun(AnswerTaskRun):
+    """Multiple-choice questions of one case. An answer is a label; the empty string is no label.
 
     Programs: ``random`` picks by a hash of seed, id and label, so a question's pick depends on no other
     question and on no order. ``tf-idf`` picks the option whose words are nearest to its context: the TF-IDF
     cosine of question and option together with the option's context (or the shared one); where no context
     holds text, of option and question. Each distinct text of ``fitted_on`` (default: these questions) is
-    one document of the frequencies. Equal cosines, all of them zero included, are decided by the lowest
-    hash of id and label, which favours no position; the id is that of ``originals`` (by a question's id that of
-    the question it was made of) where it has one. The prompt is in the case's language.
+    one document of the frequencies. Equal cosines, also where all are zero, are decided by the lowest hash of id and
+    label, which favours no position; the id is that of the original question where ``originals`` maps the
+    question's id to one. The prompt is in the case's language.
     """
 
     EMPTY: ClassVar[Any] = ""
@@ -114,12 +114,12 @@ class MultipleChoiceExam(AnswerTaskRun):
         """The answers of ``random`` and ``tf-idf``."""
         return {"random": self._random(), "tf-idf": self._tf_idf()}
 
-    def asked(self, question_id: str) -> Asked:
+    def request(self, question_id: str) -> AnswerRequest:
         """The question, its options by label and its context, through the prompt ``choose-<language>``."""
         question = self.by_id[question_id]
-        options = listed(question.options, question.labels)
+        options = labelled_lines(question.options, question.labels)
         fields = {"question": question.question, "text": _text(question), "options": options}
-        return load_answer_prompt(f"choose-{self.case.language}").asked(fields, Form("choice", question.labels))
+        return load_answer_prompt(f"choose-{self.case.language}").request(fields, AnswerForm("choice", question.labels))
 
     def prediction(self, question_id: str, value: Any) -> str:
         """A label of the question's options, or an empty string, which is no answer and counts as wrong."""
@@ -203,7 +203,7 @@ def _cosines(left: csr_matrix, right: csr_matrix, places: list[int]) -> Values:
 
 
 def _pairs(questions: Sequence[MultipleChoice]) -> tuple[list[str], list[str], list[int]]:
-    """Of each option the words that stand for it, all distinct texts compared with, and which is whose."""
+    """The text of each option, the distinct texts that they are compared with, and the position of each option's."""
     left: list[str] = []
     right: dict[str, int] = {}
     places: list[int] = []
@@ -244,20 +244,20 @@ def _nearest(question: MultipleChoice, cosines: Values, id_: str) -> str:
 
 
 def drawn(labels: Sequence[str], *of: object) -> str:
-    """The label with the lowest hash of ``of`` and itself: each label is as likely as the others, and what
-    is drawn depends neither on their order nor on another draw."""
+    """The label with the lowest hash of ``of`` and itself: all labels are equally likely, and the draw depends neither
+    on their order nor on another draw."""
     prefix = hashlib.blake2b(json.dumps(of).encode(), digest_size=16)
 
     def hashed(label: str) -> bytes:
-        made = prefix.copy()
-        made.update(label.encode("utf-8", "surrogatepass"))
-        return made.digest()
+        hasher = prefix.copy()
+        hasher.update(label.encode("utf-8", "surrogatepass"))
+        return hasher.digest()
 
     return min(labels, key=hashed)
 
 
 def _text(question: MultipleChoice) -> str:
-    """The context as a model reads it: the shared text, or each option's own behind its label."""
+    """The context as a model reads it: the shared text, or each option's own after its label."""
     if not any(context.strip() for context in question.contexts):
         return ""
-    return listed(question.contexts, question.labels) if question.own_contexts else question.contexts[0]
+    return labelled_lines(question.contexts, question.labels) if question.own_contexts else question.contexts[0]

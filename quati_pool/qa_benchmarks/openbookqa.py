@@ -1,4 +1,4 @@
-"""OpenBookQA: science questions of four options, each made from a fact of an open book."""
+"""OpenBookQA: science questions of four options, each written from a fact of an open book."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _book(data: Path) -> list[Path]:
 
 class OpenBookQa(Benchmark):
     """``Data/Main/{train,dev,test}.jsonl`` and ``openbook.txt``; ``Data/Additional/*_complete.jsonl`` hold the
-    fact that each question was made from."""
+    fact that each question was written from."""
 
     id = "benchmark/openbookqa"
     name = "openbookqa"

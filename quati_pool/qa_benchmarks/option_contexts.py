@@ -1,4 +1,4 @@
-"""Retrieving contexts for the options of multiple-choice questions: one query an option."""
+"""Retrieval of contexts for the options of multiple-choice questions: one query per option."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Grounded(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """All texts (doc_id, text) that the folder holds, the questions of one case, and notes on them."""
+    """All texts (doc_id, text) in the folder, the questions of one case, and notes on them."""
 
     passages: Sequence[tuple[str, str]]
     questions: Sequence[Grounded]
@@ -36,16 +36,16 @@ class Texts(NamedTuple):
 
 
 class TextLoader(CaseLoader, Protocol):
-    """What reads the texts of a benchmark's released files; its cases are those whose questions have some."""
+    """Reads the texts of a benchmark's released files; its cases are those whose questions have some."""
 
     def texts(self, data: Path, case: Case) -> Texts:
         """The texts and the questions of one case."""
 
 
 class Contexts(LoaderTask[TextLoader], RetrievalTask):
-    """Texts for each option: the query ``<id>-<label>`` is question and option; the texts of the question are
-    relevant (1) to the query of its right option. As that is the one judged query of a question, there are
-    no clusters."""
+    """Finds texts for each option: the query ``<id>-<label>`` is question and option; the texts of the question are
+    relevant (1) to the query of its right option. As only that query of a question is judged, there are no
+    clusters."""
 
     name = "contexts"
     summary = "retrieval of a context for each option: a query is question and option"
@@ -70,8 +70,8 @@ class Contexts(LoaderTask[TextLoader], RetrievalTask):
 
 
 class Facts:
-    """Distinct facts in the order they were met; white space around a fact and quotes around the whole are
-    no part of it. A doc_id is a hash of the text, so it is the same in every split and folder."""
+    """Distinct facts in the order of their first appearance, without white space and quotes around them. A doc_id is a
+    hash of the text, so it is the same in every split and folder."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -93,8 +93,8 @@ class Facts:
 
 
 class FactFiles:
-    """The facts that are released in the fields ``fields`` of question files; ``more`` finds further files of
-    the folder, of one fact a line, which stand before them in the corpus."""
+    """The facts in the ``fields`` of released question files; ``more`` finds further files of the folder, with one fact
+    per line, which come first in the corpus."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class FactFiles:
         return found
 
     def files(self, data: Path, case: Case) -> list[Path]:
-        """All files that have facts, as the corpus is theirs."""
+        """All files with facts, as the corpus is built from all of them."""
         return [*self._more(data), *self._files.there(data).values()]
 
     def texts(self, data: Path, case: Case) -> Texts:

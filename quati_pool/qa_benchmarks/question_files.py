@@ -1,4 +1,4 @@
-"""Multiple-choice questions as the Allen Institute for AI releases them: one JSON object a line.
+"""Multiple-choice questions as the Allen Institute for AI releases them: one JSON object per line.
 
 ``{"id", "question": {"stem", "choices": [{"text", "label", "para"?}, …]}, "answerKey"?, "fact1"?, …}``;
 ``para``, in files with retrieved paragraphs, is an option's own context.
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from quati_pool.errors import InputError
-from quati_pool.files.json_text import decode
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import RowError, check_id, quoted, surrogate_problem
+from quati_pool.files.strict_json import decode
 from quati_pool.qa_benchmarks.base import Case, MissingDataError
 from quati_pool.qa_benchmarks.expectations import Loaded
 from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice
@@ -24,16 +24,15 @@ _MODEL = '{"id", "question": {"stem", "choices": [{"text", "label"}, …]}, "ans
 
 
 class Record(NamedTuple):
-    """A question of a file, with the facts that are released with it (absent or empty ones left out)."""
+    """A question of a file, with the non-empty facts that are released with it."""
 
     question: MultipleChoice
     facts: tuple[str, ...]
 
 
 class QuestionFiles:
-    """The files of one benchmark: for each case the places, relative to the folder, where its file may lie;
-    the first that is there is read. ``source`` says where they are released, ``settings`` what those of the
-    cases mean."""
+    """The files of one benchmark: for each case the possible paths of its file, relative to the folder, of which the
+    first that exists is read. ``source`` is where they are released, ``settings`` describes those of the cases."""
 
     def __init__(
         self, title: str, source: str, places: Mapping[Case, Sequence[str]], settings: Mapping[str, str] | None = None
@@ -44,7 +43,7 @@ class QuestionFiles:
         self._places = places
 
     def there(self, data: Path) -> dict[Case, Path]:
-        """The file of each case that the folder has one for; raises MissingDataError where that is none."""
+        """The file of each case that the folder has; raises MissingDataError where it has none."""
         found = {}
         for case, places in self._places.items():
             path = next((data / place for place in places if (data / place).is_file()), None)
@@ -88,9 +87,9 @@ class QuestionFiles:
 def read_questions(path: Path, facts: Sequence[str] = ()) -> list[Record]:
     """The questions of a file in its order; ``facts`` names the fields that hold facts.
 
-    Raises InputError, with the line, for what is no such question: broken JSON, an absent field, a value of
-    another type, an unsound or repeated id, fewer than two choices, two choices of one label, an answerKey
-    that is no label. An absent or empty answerKey is a question whose answer is not released.
+    Raises InputError, with the line, for broken JSON, a missing field, a value of another type, an invalid or
+    repeated id, fewer than two choices, two choices with one label, and an answerKey that is no label. A question
+    with a missing or empty answerKey has no released answer.
     """
     found: list[Record] = []
     lines: dict[str, int] = {}
@@ -101,7 +100,7 @@ def read_questions(path: Path, facts: Sequence[str] = ()) -> list[Record]:
             raise InputError(path, line, str(fault)) from None
         first = lines.setdefault(one.question.id, line)
         if first != line:
-            raise InputError(path, line, f"id {quoted(one.question.id)} stands on line {first} too; expected it once")
+            raise InputError(path, line, f"id {quoted(one.question.id)} is on line {first} too; expected it once")
         found.append(one)
     if not found:
         raise _no_question(path)
@@ -117,7 +116,7 @@ def empty_options(name: str, questions: Sequence[MultipleChoice]) -> list[str]:
 
 
 def parsed(text: str, expected: str) -> dict[str, object]:
-    """A JSON object; raises RowError (what is wrong; what was expected)."""
+    """A JSON object; raises RowError (fault; what was expected)."""
     try:
         record = decode(text)
     except json.JSONDecodeError as error:
@@ -158,7 +157,7 @@ def _objects(path: Path) -> Iterator[tuple[int, dict[str, object]]]:
         if not text or text.isspace():
             continue
         try:
-            yield line, parsed(text, f"one object a line: {_MODEL}")
+            yield line, parsed(text, f"one object per line: {_MODEL}")
         except RowError as fault:
             raise InputError(path, line, str(fault)) from None
 
@@ -175,7 +174,7 @@ def _has_answers(path: Path) -> bool:
 
 
 def _no_question(path: Path) -> InputError:
-    return InputError(path, None, f"holds no question; expected one object a line: {_MODEL}")
+    return InputError(path, None, f"holds no question; expected one object per line: {_MODEL}")
 
 
 def _record(record: Mapping[str, object], facts: Sequence[str]) -> Record:

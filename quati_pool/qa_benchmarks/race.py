@@ -1,4 +1,4 @@
-"""RACE: reading comprehension of English examinations, several questions an article."""
+"""RACE: reading comprehension of English examinations, with several questions per article."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Article(NamedTuple):
 def read_article(path: Path) -> Article:
     """One file: a JSON object with an article, its questions, their options and answers.
 
-    Raises InputError where it is not that, where the lists are not of one length, or where an answer is no
-    label. Options are labelled A, B, C, … in their order.
+    Raises InputError for any other content, lists of different lengths, and an answer that is no label. Options are
+    labelled A, B, C, … in their order.
     """
     try:
         text = read_bytes(path).decode()
@@ -62,13 +62,13 @@ def _article(record: dict[str, object]) -> Article:
             counted(len(answers), "answer", "answers"),
         ]
         raise RowError(f"has {', '.join(counts)}; expected as many of each")
-    made = []
+    multiple_choice = []
     for number, (question, choices, answer) in enumerate(zip(questions, options, answers, strict=True), 1):
         texts = tuple(as_string(choice, f"an option of question {number}") for choice in as_list(choices, "options"))
         if len(texts) > len(LABELS):
             raise RowError(f"question {number} has {len(texts)} options; expected at most {len(LABELS)}")
         try:
-            made.append(
+            multiple_choice.append(
                 MultipleChoice(
                     id=f"{id_}-{number}",
                     question=as_string(question, f"question {number}"),
@@ -80,11 +80,11 @@ def _article(record: dict[str, object]) -> Article:
             )
         except ValueError as error:
             raise RowError(f"question {number} {error}") from None
-    return Article(id_, text, tuple(made))
+    return Article(id_, text, tuple(multiple_choice))
 
 
 class _Files:
-    """What reads the folders ``{train,dev,test}/{middle,high}``."""
+    """Reads the folders ``{train,dev,test}/{middle,high}``."""
 
     settings: ClassVar[Mapping[str, str]] = {
         "middle": "examinations of middle schools",
@@ -92,7 +92,7 @@ class _Files:
     }
 
     def cases(self, data: Path) -> list[Case]:
-        """Each split and level that has an article."""
+        """Each split and level with an article."""
         found = [Case(split, "en", level) for split in _FOLDERS for level in LEVELS if any(_paths(data, split, level))]
         if not found:
             raise MissingDataError(
@@ -102,7 +102,7 @@ class _Files:
         return found
 
     def files(self, data: Path, case: Case) -> list[Path]:
-        """One file an article."""
+        """One file per article."""
         return list(_paths(data, case.split, case.setting))
 
     def load(self, data: Path, case: Case) -> Loaded:
@@ -138,13 +138,13 @@ def _paths(data: Path, split: str, level: str) -> Iterator[Path]:
     for root in _ROOTS:
         folder = data / root / _FOLDERS[split] / level
         if folder.is_dir():
-            # A Mac leaves ._1.txt beside 1.txt, which is no article.
+            # macOS adds a file ._1.txt to 1.txt, which is no article.
             yield from sorted(path for path in folder.glob("*.txt") if not path.name.startswith("."))
             return
 
 
 class _AllFiles(_Files):
-    """The same for ``texts``, whose corpus is of all of them."""
+    """The same with all files for each case, as the corpus is built from all of them."""
 
     def files(self, data: Path, case: Case) -> list[Path]:
         return [path for split in _FOLDERS for level in LEVELS for path in _paths(data, split, level)]

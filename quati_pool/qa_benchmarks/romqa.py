@@ -1,7 +1,7 @@
-"""RoMQA: questions with sets of answers, in clusters of related ones, whose worst question says how robust a system is.
+"""RoMQA: questions with sets of answers, in clusters of related questions whose worst one measures robustness.
 
 ``closed`` chooses among a question's candidates, ``gold`` the same with the evidence of each, ``open`` lists
-answers, ``evidence`` finds the evidence of answers among that of all candidates. Figures of answers are in percent
+answers, ``evidence`` retrieves the evidence of answers from that of all candidates. Measures of answers are in percent
 (the released script gives shares from 0 to 1):
 
 - ``F1``, ``precision``, ``recall``, ``accuracy`` of all answers against the candidates that are right;
@@ -34,22 +34,22 @@ from quati_pool.qa_benchmarks.base import (
     Task,
     Topic,
 )
-from quati_pool.qa_benchmarks.romqa_exam import (
+from quati_pool.qa_benchmarks.romqa_files import SOURCE, Question, RomqaFiles, find, gives_retrieved, missing, read
+from quati_pool.qa_benchmarks.romqa_task_run import (
     EXAMPLES,
     FEW_SHOT,
     LONGEST_DESCRIPTION,
     LONGEST_TEXT,
-    AnswerSetExam,
-    Shown,
+    AnswerSetTaskRun,
+    QuestionView,
     drawn,
 )
-from quati_pool.qa_benchmarks.romqa_files import SOURCE, Found, Question, find, gives_retrieved, missing, read
 from quati_pool.records import id_problem
 from quati_pool.text.pluralize import counted
 
 RETRIEVED = "retrieved"
 
-# The measures that a table shows; the others follow.
+# The measures that come first in tables.
 _CLOSED_FIRST = (
     *("F1", "cluster_min F1", "precision", "recall", "accuracy", "cluster_min accuracy"),
     *("P@10", "cluster_min P@10"),
@@ -64,9 +64,9 @@ class _AnswerSets(AnswerTask):
     """Answering the questions of one kind of file, with or without examples from its training file."""
 
     kinds: ClassVar[tuple[str, ...]]
-    """Where its files are; a split's file of the first kind that has it is taken."""
+    """The kinds of its files; a split's file is that of the first kind that has one."""
     first: ClassVar[tuple[str, ...]]
-    shown: ClassVar[Shown]
+    shown: ClassVar[QuestionView]
 
     def cases(self, data: Path) -> list[Case]:
         files = self._files(data)
@@ -77,11 +77,11 @@ class _AnswerSets(AnswerTask):
         ]
 
     def files(self, data: Path, case: Case) -> list[Path]:
-        """The split's and, in the few-shot setting, that of the examples."""
+        """The split's file and, in the few-shot setting, that of the examples."""
         answered = self._files(data).answered
         return [answered[case.split], *([answered["train"]] if case.setting == FEW_SHOT else [])]
 
-    def exam(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
+    def task_run(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
         files = self._files(data)
         path = files.answered[case.split]
         shown = self._shown(case.setting)
@@ -106,19 +106,19 @@ class _AnswerSets(AnswerTask):
             limits = f"descriptions after {LONGEST_DESCRIPTION} characters, other texts after {LONGEST_TEXT:,}"
             longer = counted(cut, "text is", "texts are")
             notes.append(f"{case.split}: {longer} longer than a model is shown ({limits})")
-        return AnswerSetExam(case, questions, shown, self.first, examples, notes)
+        return AnswerSetTaskRun(case, questions, shown, self.first, examples, notes)
 
     def settings(self) -> Mapping[str, str]:
-        """How a model is asked beside zero-shot."""
+        """The setting besides zero-shot."""
         return {FEW_SHOT: f"a model is shown {EXAMPLES} questions of the training file first"}
 
-    def _files(self, data: Path) -> Found:
+    def _files(self, data: Path) -> RomqaFiles:
         return _first_of(data, self.kinds)
 
-    def _settings(self, split: str, path: Path, files: Found) -> list[str]:
+    def _settings(self, split: str, path: Path, files: RomqaFiles) -> list[str]:
         return ["", FEW_SHOT] if split != "train" and "train" in files.answered else [""]
 
-    def _shown(self, setting: str) -> Shown:
+    def _shown(self, setting: str) -> QuestionView:
         return self.shown
 
 
@@ -129,17 +129,17 @@ class ClosedTask(_AnswerSets):
     summary = "chooses the answers among a question's candidates; set F1 and the worst question of each cluster"
     kinds = ("closed", "gold")
     first = _CLOSED_FIRST
-    shown = Shown(candidates=True)
+    shown = QuestionView(candidates=True)
 
 
 class GoldTask(_AnswerSets):
-    """The bound of what retrieval could give: each candidate's own evidence is there to read."""
+    """An upper bound for retrieval: the model reads each candidate's evidence."""
 
     name = "gold"
     summary = "chooses among candidates that come with their evidence; as closed"
     kinds = ("gold",)
     first = _CLOSED_FIRST
-    shown = Shown(candidates=True, evidence=True)
+    shown = QuestionView(candidates=True, evidence=True)
 
 
 class OpenTask(_AnswerSets):
@@ -149,23 +149,23 @@ class OpenTask(_AnswerSets):
     summary = "lists the answers, best first; precision of the first k and the worst question of each cluster"
     kinds = ("open",)
     first = _OPEN_FIRST
-    shown = Shown(candidates=False)
+    shown = QuestionView(candidates=False)
 
     def settings(self) -> Mapping[str, str]:
-        """Those of all, and the texts that the file gives."""
+        """The settings of all tasks, and ``retrieved``."""
         return {**super().settings(), RETRIEVED: "a model reads the texts that the file gives for the question"}
 
-    def _settings(self, split: str, path: Path, files: Found) -> list[str]:
+    def _settings(self, split: str, path: Path, files: RomqaFiles) -> list[str]:
         return super()._settings(split, path, files) + ([RETRIEVED] if gives_retrieved(path) else [])
 
-    def _shown(self, setting: str) -> Shown:
-        return Shown(candidates=False, retrieved=setting == RETRIEVED)
+    def _shown(self, setting: str) -> QuestionView:
+        return QuestionView(candidates=False, retrieved=setting == RETRIEVED)
 
 
 class EvidenceTask(RetrievalTask):
-    """The corpus is of the distinct evidence texts of all candidates in all gold files with answers; a question's
-    relevant texts (1) are those of its right candidates. The others of its candidates are unjudged: a text that is
-    evidence of a wrong one may still bear on the question."""
+    """The corpus consists of the distinct evidence texts of all candidates in all gold files with answers; a question's
+    relevant texts (1) are those of its right candidates. Those of its other candidates are unjudged: evidence of a
+    wrong one may still be relevant to the question."""
 
     name = "evidence"
     summary = "finds the evidence of a question's answers; nDCG@10 and its worst question of each cluster"
@@ -174,7 +174,7 @@ class EvidenceTask(RetrievalTask):
         return [Case(split, "en") for split in _first_of(data, ("gold",)).answered]
 
     def files(self, data: Path, case: Case) -> list[Path]:
-        """All with answers, as the corpus is of their evidence."""
+        """All files with answers, as the corpus is built from all of them."""
         return list(_first_of(data, ("gold",)).answered.values())
 
     def collection(self, data: Path, case: Case) -> Collection:
@@ -216,7 +216,7 @@ class EvidenceTask(RetrievalTask):
 
 
 def text_id(text: str) -> str:
-    """The doc_id of an evidence text: of its content alone, so that no file, order or split changes it."""
+    """The doc_id of an evidence text: a hash of its content, the same in every file and split."""
     return "evidence-" + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -228,8 +228,8 @@ def _query_id(path: Path, question_id: str) -> str:
     return question_id
 
 
-def _first_of(data: Path, kinds: Sequence[str]) -> Found:
-    """For each split its file of the first of ``kinds`` that has one; raises MissingDataError where there is none."""
+def _first_of(data: Path, kinds: Sequence[str]) -> RomqaFiles:
+    """For each split its file of the first of ``kinds`` that has one; raises MissingDataError where none has."""
     found = [find(data, kind) for kind in kinds]
     answered = {split: path for one in reversed(found) for split, path in one.answered.items()}
     unanswered = {
@@ -237,7 +237,7 @@ def _first_of(data: Path, kinds: Sequence[str]) -> Found:
     }
     if not answered:
         raise missing(data, " or ".join(kinds), unanswered.values())
-    return Found({split: answered[split] for split in sorted(answered, key=SPLITS.index)}, unanswered)
+    return RomqaFiles({split: answered[split] for split in sorted(answered, key=SPLITS.index)}, unanswered)
 
 
 def _by_name(*tasks: Task) -> dict[str, Task]:

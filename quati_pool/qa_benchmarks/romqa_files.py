@@ -1,7 +1,7 @@
-"""RoMQA's released files: which there are, and the questions they hold.
+"""RoMQA's released files and their questions.
 
-``data/{gold,closed,open}/[…]{train,dev,test}[.noanswer].json[.bz2]``, each one JSON list of questions. Of a file
-only what a task needs is kept: unpacked, the released ones hold hundreds of megabytes.
+``data/{gold,closed,open}/[…]{train,dev,test}[.noanswer].json[.bz2]``, each one JSON list of questions. Only the
+fields that a task needs are kept, as the decompressed files have hundreds of megabytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 SOURCE = "https://github.com/facebookresearch/romqa"
 SPLITS = {"train": "train", "dev": "validation", "test": "test"}
-"""The released names of the splits, and ours."""
+"""The released name of each split, and the name here."""
 
 _NAME = re.compile(r"(?:.*[._-])?(train|dev|test)(\.noanswer)?\.json(?:\.bz2)?", re.DOTALL)
 _BZ2_MARK = b"BZh"
@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
 
 
 class Question(NamedTuple):
-    """``complete`` are the names of all right answers, each once; ``retrieved`` the texts that the open files give."""
+    """``complete`` are the names of all right answers, each once; ``retrieved`` the texts in the open files."""
 
     id: str
     cluster_id: str
@@ -51,14 +51,14 @@ class Question(NamedTuple):
     retrieved: tuple[str, ...]
 
 
-class Found(NamedTuple):
-    """The files of one kind (gold, closed, open): those with answers by our name of their split, and others."""
+class RomqaFiles(NamedTuple):
+    """The files of one kind (gold, closed, open) by split: those with answers, and those without."""
 
     answered: Mapping[str, Path]
     unanswered: Mapping[str, Path]
 
 
-def find(data: Path, kind: str) -> Found:
+def find(data: Path, kind: str) -> RomqaFiles:
     """The files of ``kind`` in ``data`` or its folder ``data``.
 
     Raises InputError where a split has two files with answers, or two without.
@@ -72,18 +72,18 @@ def find(data: Path, kind: str) -> Found:
                 continue
             split, group = SPLITS[name[1]], without if name[2] else with_answers
             if split in group:
-                message = f"is a second file of {kind} {name[1]} beside {group[split]}; keep one of them"
+                message = f"is a second file of {kind} {name[1]}, after {group[split]}; keep one of them"
                 raise InputError(path, None, message)
             group[split] = path
     order = [*SPLITS.values()]
-    return Found(
+    return RomqaFiles(
         {split: with_answers[split] for split in order if split in with_answers},
         {split: without[split] for split in order if split in without and split not in with_answers},
     )
 
 
 def missing(data: Path, kinds: str, found: Collection[Path]) -> MissingDataError:
-    """What to raise where no file of ``kinds`` can be measured; ``found`` are those without answers."""
+    """The error where no file of ``kinds`` has answers; ``found`` are those without."""
     expected = f"{kinds}/[…]train.json.bz2 or […]dev.json.bz2 in it or in its folder data"
     if found:
         names = ", ".join(path.name for path in found)
@@ -107,7 +107,7 @@ def read(path: Path, evidence: bool = False, retrieved: bool = False) -> tuple[Q
     return _read(path, state.st_size, state.st_mtime_ns, evidence, retrieved)
 
 
-# A training file serves the examples of one case after its own; more would only fill the memory.
+# A training file is read for its own case and then for examples; caching more would only fill the memory.
 @lru_cache(maxsize=2)
 def _read(path: Path, _size: int, _changed: int, evidence: bool, retrieved: bool) -> tuple[Question, ...]:
     kept = _KEPT | ({"evidence"} if evidence else set()) | ({"dpr"} if retrieved else set())
@@ -127,14 +127,14 @@ def _read(path: Path, _size: int, _changed: int, evidence: bool, retrieved: bool
         except ValueError as error:
             raise InputError(path, None, f"{_shown(entry, place)}: {error}") from None
         if question.id in questions:
-            raise InputError(path, None, f"{_shown(entry, place)} has an id that stands there twice; keep one")
+            raise InputError(path, None, f"{_shown(entry, place)} has an id that occurs twice; keep one")
         questions[question.id] = question
-        listed[place - 1] = None  # both forms of a large file at once would fill the memory
+        listed[place - 1] = None  # frees memory: a large file does not fit twice
     return tuple(questions.values())
 
 
 def gives_retrieved(path: Path) -> bool:
-    """Whether the first question of an open file comes with retrieved texts; False too where it cannot be read."""
+    """Whether the first question of an open file has retrieved texts; False also where it cannot be read."""
     try:
         with bz2.open(path) if path.suffix == ".bz2" else path.open("rb") as file:
             start = b""
@@ -147,7 +147,7 @@ def gives_retrieved(path: Path) -> bool:
                     continue
                 return isinstance(first, dict) and "dpr" in first
     except (OSError, EOFError, RecursionError):
-        pass  # the reader says what is wrong
+        pass  # ``read`` reports the fault
     return False
 
 
@@ -184,7 +184,7 @@ def _shown(entry: Any, place: int) -> str:
 
 
 def _question(entry: Any, evidence: bool, retrieved: bool) -> Question:
-    """Raises ValueError, as all below: what is wrong; what was expected."""
+    """Raises ValueError (fault; what was expected), as do all functions below."""
     if not isinstance(entry, dict):
         raise ValueError("is no object; expected id, cluster_id, question, candidates, complete_answer")
     if "complete_answer" not in entry:
@@ -216,17 +216,17 @@ def _named(entry: Any) -> str:
 
 
 def _each(entry: Mapping[str, Any], key: str, name: str, read_one: Callable[[Any], T]) -> tuple[T, ...]:
-    """The values of a list, read one by one; a fault comes with the place of its value."""
+    """The values of a list, read one by one; a fault names the position of its value."""
     value = entry.get(key)
     if not isinstance(value, list):
         raise ValueError(f"{key} is no list; expected one" if key in entry else f"lacks {key}; expected a list")
-    made = []
+    values = []
     for place, one in enumerate(value, 1):
         try:
-            made.append(read_one(one))
+            values.append(read_one(one))
         except ValueError as error:
             raise ValueError(f"{name} {place}: {error}") from None
-    return tuple(made)
+    return tuple(values)
 
 
 def _id(entry: Mapping[str, Any], key: str) -> str:

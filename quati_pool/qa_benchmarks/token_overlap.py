@@ -1,7 +1,7 @@
-"""How far an answer in words agrees with the expected one: token F1 and exact match, in percent.
+"""Agreement of an answer in words with the expected one: token F1 and exact match, in percent.
 
-The measures of SQuAD (Rajpurkar et al., EMNLP 2016, section 6.1) as Pirá takes them (arXiv 2309.10945):
-articles stay, so that both languages are measured alike.
+The measures of SQuAD (Rajpurkar et al., EMNLP 2016, section 6.1) as used by Pirá (arXiv 2309.10945): articles are
+kept, so that both languages are measured alike.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def tokens(text: str) -> list[str]:
-    """The words of ``text`` in small letters, ASCII punctuation removed; nothing but that is normalised."""
+    """The lower-cased words of ``text`` without ASCII punctuation; nothing else is normalised."""
     return text.lower().translate(_NO_PUNCTUATION).split()
 
 
 def token_f1(answer: str, expected: str) -> float:
-    """Harmonic mean of the shares of each one's tokens that the other has too, repetitions counted: 0 to 100.
+    """The harmonic mean of the shares of each one's tokens that the other has too, with repetitions: 0 to 100.
 
-    Where one has no token it is 0, where neither has 100, as SQuAD's script has it since version 2.
+    It is 0 where one has no token and 100 where neither has, as in SQuAD's script since version 2.
     """
     given, wanted = tokens(answer), tokens(expected)
     if not given and not wanted:

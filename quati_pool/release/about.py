@@ -1,4 +1,4 @@
-"""What a release says of the collection besides its figures."""
+"""The description of a collection in its releases: title, license, citation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from quati_pool.files.yaml_file import Model
 
 
 class ReleaseConfig(Model):
-    """What a release says of the collection beside its numbers; what is not given is not stated."""
+    """The description of the collection in a release; missing fields are left out."""
 
     title: str | None = None
     description: str | None = None

@@ -1,6 +1,6 @@
-"""What a format of a release is: it lays a collection out in a folder, with a manifest.
+"""The base class of release formats, which write a collection into a folder, with a manifest.
 
-A third party adds a format through the entry-point group ``quati_pool.exports``.
+A plug-in adds a format through the entry-point group ``quati_pool.exports``.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from quati_pool.text.secrets import masked
 
 
 class Parameters(BaseModel):
-    """What a user may set of a format; every field has a description, shown by the listing."""
+    """The parameters of a format; every field has a description, which the listing shows."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Format(ABC):
-    """A way to lay out a release in a folder."""
+    """A layout of a release in a folder."""
 
     id: ClassVar[str]
-    """What it is called in all that is stored, such as ``export/beir``, wherever its code lies. A plug-in without
-    one is called by its kind and the name of its entry point."""
+    """The name that is stored, such as ``export/beir``, independent of the location of its code. By default a plug-in
+    is named by its kind and its entry point."""
 
     revision: ClassVar[int] = 1
-    """Raised when the same parameters come to give other files, so that releases are written again."""
+    """To be raised when the same parameters give other files than before, so that releases are written again."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
     needs_grades: ClassVar[bool] = True
-    """Whether a release without labelers makes no sense in this format."""
+    """Whether the format requires at least one labeler."""
 
     def __init__(self, parameters: Any) -> None:
         self.parameters = parameters
@@ -49,15 +49,14 @@ class Format(ABC):
         """Raises MissingExtraError where a package this format needs is not installed."""
 
     def write(self, release: Release, folder: Path) -> dict[str, Any]:
-        """Writes the release into the empty ``folder``, MANIFEST.json last, and returns counts: what
-        ``fill`` counted, ``files`` and ``bytes``. No format sees what looks like a secret in the labelers'
-        definitions (``text.secrets``).
+        """Writes the release into the empty ``folder``, MANIFEST.json last, and returns the counts of ``fill``,
+        ``files`` and ``bytes``. What looks like a secret in the labelers' definitions is masked first
+        (``text.secrets``).
 
-        Raises ReleaseError where the release contradicts itself (see ``checks``) or cannot be said in
-        this format.
+        Raises ReleaseError where the release contradicts itself (see ``checks``) or the format cannot express it.
         """
         check(release, self.needs_grades)
-        release = replace(release, labelers=[_published(labelled) for labelled in release.labelers])
+        release = replace(release, labelers=[_masked(labelled) for labelled in release.labelers])
         output = Output(folder)
         counts = self.fill(release, output)
         files, size = write_manifest(self.name, release, output, counts)
@@ -65,8 +64,8 @@ class Format(ABC):
 
     @abstractmethod
     def fill(self, release: Release, output: Output) -> dict[str, Any]:
-        """Writes every file but the manifest; returns counts as JSON."""
+        """Writes every file except the manifest; returns counts that can be written as JSON."""
 
 
-def _published(labelled: Labelled) -> Labelled:
+def _masked(labelled: Labelled) -> Labelled:
     return labelled if labelled.definition is None else replace(labelled, definition=masked(labelled.definition))

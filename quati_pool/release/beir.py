@@ -26,7 +26,7 @@ class BeirParameters(base.Parameters):
 
 
 class Beir(base.Format):
-    """The first labeler's grades are qrels/<split>.tsv, every further one's qrels/<labeler>.tsv."""
+    """Writes the first labeler's grades to qrels/<split>.tsv, every further one's to qrels/<labeler>.tsv."""
 
     id = "export/beir"
     name = "beir"
@@ -57,8 +57,8 @@ def _query(query: Query) -> Mapping[str, Any]:
 
 
 def _write_qrels(output: Output, name: str, qrels: Qrels) -> int:
-    """BEIR reads these by csv.reader, to which a field that begins with ``"`` is a quoted one: csv's own
-    writer quotes such ids, and doubles the marks within."""
+    """BEIR reads these files by csv.reader, which takes a field that begins with ``"`` for a quoted one; csv.writer
+    quotes such ids and doubles the quotes within."""
     with output.place(name).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_MINIMAL, lineterminator="\n")
         writer.writerow(_HEADER)

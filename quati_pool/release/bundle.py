@@ -1,4 +1,4 @@
-"""The whole collection in one folder: passages, queries, pool, runs, grades, labels, judges and settings."""
+"""The complete collection in one folder: passages, queries, pool, runs, grades, labels, judges and settings."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class BundleParameters(base.Parameters):
 
 
 class Bundle(base.Format):
-    """Everything, in formats that need no library of ours; ``corpus: none`` is for passages whose licence
-    does not allow to pass them on. The address of the label database is never in it."""
+    """Everything, in formats that other programs can read; ``corpus: none`` is for passages whose licence forbids to
+    pass them on. The address of the label database is never part of it."""
 
     id = "export/bundle"
     name = "bundle"
@@ -101,8 +101,8 @@ class Bundle(base.Format):
                 labels = _labels(labelled, labelled.labels, quotes=self.parameters.corpus != "none")
                 parts.append(Part(name, None, write_table(output, name, labels), labeler=who))
             if labelled.definition is not None:
-                told = {"judge": who, "version": labelled.version, "definition": dict(labelled.definition)}
-                output.json(f"judges/{stem}.json", told)
+                definition = {"judge": who, "version": labelled.version, "definition": dict(labelled.definition)}
+                output.json(f"judges/{stem}.json", definition)
         return pairs
 
 
@@ -119,8 +119,8 @@ def _unquoted(release: Release) -> list[str]:
 
 
 def _pooled(release: Release) -> Iterator[tuple[str, str]]:
-    """The passages of the pool, each once, in the order in which they come; then those of graded pairs
-    outside the pool, in the corpus's order."""
+    """The passages of the pool, each once, in its order; then those of graded pairs outside the pool, in the corpus's
+    order."""
     seen: set[str] = set()
     for _, pair in read_pool_rows(release.pool):
         if pair.doc_id not in seen:
@@ -132,18 +132,18 @@ def _pooled(release: Release) -> Iterator[tuple[str, str]]:
 
 
 def _labels(labelled: Labelled, labels: pa.Table, *, quotes: bool) -> pa.Table:
-    """All labels in one order, each with who gave it and under which version, and with its rationale where
-    ``quotes`` of passages may be given away."""
+    """All labels, sorted, each with its labeler and version, and with its rationale unless ``quotes`` of passages are
+    forbidden."""
     if not quotes and _RATIONALE in labels.column_names:
         labels = labels.drop_columns([_RATIONALE])
     for name, value in (("version", labelled.version), ("labeler", labelled.labeler)):
         if name not in labels.column_names:
             labels = labels.add_column(0, name, pa.array([value] * len(labels), pa.string()))
     keys = [(name, "ascending") for name in _ORDER if name in labels.column_names]
-    # Schema metadata (pandas leaves some) would differ between equal tables.
+    # Schema metadata, such as that of pandas, would differ between equal tables.
     return labels.sort_by(keys).replace_schema_metadata(None)
 
 
 def _lines(release: Release, run_tag: str) -> Iterator[str]:
-    """A run's rows: packed anew, for another tool's gzip may hold a time."""
+    """A run's rows, to be compressed again, as another tool's gzip file may hold a time."""
     return (line for _, line in read_lines(release.runs[run_tag]) if line.strip())

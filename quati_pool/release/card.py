@@ -1,7 +1,7 @@
-"""The data card of a release: what it holds, who graded it and how, and what is not in it.
+"""The data card of a release: its contents, who graded it and how, and what is left out.
 
-It says only what is known. What others wrote (names, prompts, examples) stands escaped or between fences
-that it cannot close; the description alone is the author's own Markdown.
+It states only what is known. Foreign text (names, prompts, examples) is escaped or in fences that it cannot close;
+only the description is the author's Markdown.
 """
 
 from __future__ import annotations
@@ -29,23 +29,24 @@ _LICENSES = {
     "cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0", "gfdl", "gpl-3.0", "mit", "odbl", "odc-by",
     "pddl", "unlicense",
 }  # fmt: skip
-"""Licences that the Hub knows by these names; any other is ``other`` there, with a name of its own."""
+"""Licences that the Hub knows by these names; any other is ``other`` there, with a ``license_name``."""
 
-# The Hub takes ISO 639 codes; other words for a language stand in the text alone.
+# The Hub accepts ISO 639 codes; other names of a language are only in the text.
 _LANGUAGE = re.compile(r"[a-z]{2,3}\Z")
 _SIZES = {
     10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M",
     10**8: "10M<n<100M", 10**9: "100M<n<1B", 10**10: "1B<n<10B",
 }  # fmt: skip
 
-# A value of a definition up to here stands in the table; a longer one, or one of lines, stands below it.
+# Values of a definition up to this length are in the table; longer ones, or those of several lines, below it.
 _SHORT = 100
 _STATES = [*(state.value for state in State), "never asked"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the release: its name, its split (None where parts have none), its rows; of grades, whose."""
+    """A part of the release: its name, its split (None without splits), the number of its rows, and the labeler of its
+    grades, None for other data."""
 
     name: str
     split: str | None
@@ -55,8 +56,8 @@ class Part:
 
 
 def header(release: Release, rows: int, configs: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The YAML between ``---`` lines that the Hugging Face Hub reads; ``configs`` tell ``datasets`` which
-    files make up which configuration and split. ``rows`` is the size of the whole: its passages."""
+    """The YAML between ``---`` lines that the Hugging Face Hub reads; ``configs`` name the files of each configuration
+    and split for ``datasets``. ``rows`` is the size of the collection: the number of passages."""
     about = release.about
     fields: dict[str, Any] = {"pretty_name": one_line(about.title or release.name)}
     languages = [language for language in about.languages if _LANGUAGE.match(language)]
@@ -69,7 +70,7 @@ def header(release: Release, rows: int, configs: Sequence[Mapping[str, Any]] = (
     fields["size_categories"] = [_size(rows)]
     if configs:
         fields["configs"] = list(configs)
-    # YAML indents what goes on over lines, so no text comes to stand at the beginning of one.
+    # YAML indents continuation lines, so that no text begins a line.
     text = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
     return f"---\n{text}---\n\n"
 
@@ -86,7 +87,7 @@ def _size(rows: int) -> str:
 
 
 def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> str:
-    """The body, in GitHub's Markdown; ``notes`` are sentences on what this format leaves out."""
+    """The body in GitHub's Markdown; ``notes`` are sentences on what this format leaves out."""
     about = release.about
     sections = [f"# {_line(about.title or release.name)}"]
     if about.description and about.description.strip():
@@ -105,7 +106,7 @@ def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> 
     if release.provenance:
         sections += [
             "## Provenance",
-            "\n".join(f"- {_line(name)}: {_line(value)}" for name, value in _told(release.provenance)),
+            "\n".join(f"- {_line(name)}: {_line(value)}" for name, value in _flattened(release.provenance)),
         ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -126,13 +127,13 @@ def _contents(parts: Sequence[Part]) -> str:
 
 
 def _main(release: Release) -> str:
-    """Whose grades to take for the collection's, where there are several labelers'."""
+    """The main labeler, where there are several; empty for one."""
     several = len(release.labelers) > 1
     return f"The main labeler is {_line(release.labelers[0].labeler)}." if several else ""
 
 
 def _grades(release: Release) -> str:
-    """Pairs by labeler and grade."""
+    """A table of the number of pairs by labeler and grade."""
     scale = sorted(release.grades)
     columns = ["Labeler", "Kind", "Graded pairs"]
     columns += [one_line(f"{grade} {release.grades[grade]}") for grade in scale]
@@ -145,7 +146,7 @@ def _grades(release: Release) -> str:
 
 
 def _outside(release: Release) -> str:
-    """Grades of pairs that no system found and nobody added to the pool."""
+    """The number of each labeler's grades of pairs outside the pool."""
     return "\n".join(
         f"- Of the {len(labelled.qrels):,} grades by {_line(labelled.labeler)}, {labelled.outside:,} are of pairs "
         "outside the pool."
@@ -180,25 +181,25 @@ def _labeler(labelled: Labelled) -> str:
             else f"Version: {_line(labelled.version)}."
         )
     if labelled.definition is not None:
-        told = list(_told(labelled.definition))
-        short = [(name, value) for name, value in told if _is_short(value)]
+        settings = list(_flattened(labelled.definition))
+        short = [(name, value) for name, value in settings if _is_short(value)]
         if short:
             rows: list[list[Cell]] = [[one_line(name), one_line(value)] for name, value in short]
             sections.append(_table(["Setting", "Value"], rows))
-        for name, value in told:
+        for name, value in settings:
             if not _is_short(value):
                 sections += [f"{_line(name)}:", _fenced(value, "text")]
     return "\n\n".join(sections)
 
 
-def _told(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Each setting's dotted name and its value; a null says nothing, and is not told."""
+def _flattened(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Each setting's dotted name and its value; nulls are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _told(inner, f"{name}.{key}" if name else str(key))
+            yield from _flattened(inner, f"{name}.{key}" if name else str(key))
     elif isinstance(value, (list, tuple)) and any(isinstance(inner, (Mapping, list, tuple)) for inner in value):
         for place, inner in enumerate(value, 1):
-            yield from _told(inner, f"{name}.{place}")
+            yield from _flattened(inner, f"{name}.{place}")
     elif isinstance(value, str):
         yield name, value
     elif value is not None:

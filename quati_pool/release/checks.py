@@ -1,4 +1,4 @@
-"""A release that contradicts itself is refused before anybody else finds out."""
+"""Checks that refuse a release which contradicts itself."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BY_ID = "name the passages by their doc_id in its file"
 
 
 def check(release: Release, needs_grades: bool = True) -> None:
-    """Raises ReleaseError for what no format should carry: a query or labeler named twice, a labeler
-    without grades, grades off the scale, a pair graded twice, a graded query that is not among the queries, a
-    doc_id that is none, as where a label file has texts in place of ids.
+    """Raises ReleaseError for a query or labeler that occurs twice, a labeler without grades, grades off the scale, a
+    pair graded twice, a graded query that is not among the queries, and an invalid doc_id (a label file may have
+    texts in place of ids).
     """
     query_ids = [query.query_id for query in release.queries]
     for query_id in query_ids:
@@ -37,7 +37,7 @@ def check(release: Release, needs_grades: bool = True) -> None:
 def _refuse_twice(release: Release, what: str, names: Sequence[str]) -> None:
     name, count = next(iter(Counter(names).most_common(1)), ("", 0))
     if count > 1:
-        raise ReleaseError(f"{release.name}: {what} {quoted(name)} stands there {count} times; name it once")
+        raise ReleaseError(f"{release.name}: {what} {quoted(name)} occurs {count} times; name it once")
 
 
 def _check_grades(release: Release, labelled: Labelled, query_ids: Collection[str]) -> None:
@@ -45,11 +45,11 @@ def _check_grades(release: Release, labelled: Labelled, query_ids: Collection[st
     if not len(qrels):
         again = f"run: quati-pool judge {labelled.labeler}, or leave it out" if labelled.kind == "judge" else ""
         raise ReleaseError(f"labeler {name} has graded no pair; {again or 'leave it out'}")
-    strange = sorted(set(np.unique(qrels.relevance).tolist()) - set(release.grades))
-    if strange:
+    off_scale = sorted(set(np.unique(qrels.relevance).tolist()) - set(release.grades))
+    if off_scale:
         scale = ", ".join(map(str, sorted(release.grades)))
         raise ReleaseError(
-            f"labeler {name} gives the grade {strange[0]}, which is not on the scale ({scale}); "
+            f"labeler {name} gives the grade {off_scale[0]}, which is not on the scale ({scale}); "
             "add it under grades: in pool.yaml, or leave this labeler out"
         )
     pairs = qrels.query * max(len(qrels.docs), 1) + qrels.doc
@@ -78,13 +78,13 @@ def graded(qrels: Qrels) -> Mapping[tuple[str, str], int]:
 
 
 def graded_documents(labelled: Labelled) -> list[str]:
-    """The doc_ids that a labeler graded, each once."""
+    """The distinct doc_ids that a labeler graded."""
     doc_ids: list[str] = labelled.qrels.docs.decode(np.unique(labelled.qrels.doc)).to_pylist()
     return doc_ids
 
 
 def holding_all_graded(release: Release, passages: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The same passages; after the last, ReleaseError where a graded document was not among them."""
+    """The same passages; raises ReleaseError after the last if a graded document was not among them."""
     missing: dict[str, str] = {}
     for labelled in release.labelers:
         for doc_id in graded_documents(labelled):

@@ -1,4 +1,4 @@
-"""The pool's pairs to grade in doccano, as a project of text classification, with its labels."""
+"""The pool's pairs and the scale's labels, to grade the pairs in a doccano project of text classification."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Doccano(base.Format):
     labels, with the digits as keys.
 
     A pair's ``text`` is the query, its narrative where there is one, and the passage, with an empty line
-    between; ids, query and passage stand beside it, and come back with doccano's export. A pair without a
-    grade has no label: it is there to be graded. Grades of pairs outside the pool are left out and counted.
+    between; ids, query and passage are further fields, which doccano exports again. A pair without a grade has no
+    label: it is to be graded. Grades of pairs outside the pool are left out and counted.
     """
 
     id = "export/doccano"
@@ -69,7 +69,7 @@ class Doccano(base.Format):
         return {**counts, _LEFT_OUT: len(left)} if left else counts
 
     def _outside(self, release: Release) -> int:
-        """How many of the grades are known to be of pairs that the pool lacks."""
+        """The number of grades that are known to be of pairs outside the pool."""
         return sum(one.outside for one in release.labelers if one.labeler == self.parameters.labeler)
 
     def _grades(self, release: Release) -> dict[tuple[str, str], int]:
@@ -84,7 +84,7 @@ class Doccano(base.Format):
 
 
 def _check_names(release: Release) -> None:
-    """doccano knows a grade by its name alone, from which it must be told when the labels come back."""
+    """Raises ReleaseError for a name from which its grade cannot be read when the labels are imported again."""
     grader = Grader(release.grades)
     for grade, name in release.grades.items():
         if not name.strip() or len(name) > _LONGEST_LABEL:

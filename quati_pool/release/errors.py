@@ -1,4 +1,4 @@
-"""What keeps a release from being written."""
+"""The error for a release that cannot be written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Hugging Face dataset folder: Parquet files, and a card that tells ``datasets`` how to read them."""
+"""A Hugging Face dataset folder: Parquet files, and a card from which ``datasets`` reads their layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MANIFEST.json: every file of a release with its size, SHA-256 and rows; and the check against it."""
+"""MANIFEST.json: every file of a release with its size, SHA-256 and rows; and the check of a folder against it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from quati_pool.release.state import Release
 MANIFEST = "MANIFEST.json"
 MANIFEST_VERSION = 1
 
-# What Git and the Hugging Face Hub put beside the files of a folder they carry.
-CARRIERS = {".git", ".gitattributes", ".cache"}
+# Files and folders that Git and the Hugging Face Hub add to a folder that they transfer.
+TRANSFER_FILES = {".git", ".gitattributes", ".cache"}
 
 
 def write_manifest(form: str, release: Release, output: Output, counts: Mapping[str, Any]) -> tuple[int, int]:
-    """Writes the manifest of all files that are there; returns their number and their bytes.
+    """Writes the manifest of all files in the folder; returns their number and their bytes.
 
-    Raises ReleaseError where one that was written is not there any more as it was.
+    Raises ReleaseError if a file that was written has been changed or removed since.
     """
     lost = output.lost()
     if lost is not None:
@@ -63,10 +63,10 @@ def write_manifest(form: str, release: Release, output: Output, counts: Mapping[
 
 
 def verify(folder: Path) -> list[str]:
-    """What is wrong with a released folder, one line a file: missing, changed, or not in its manifest.
+    """The faults of a released folder, one line per file: missing, changed, or not in its manifest.
 
-    The folders of Git and the Hub (.git, .gitattributes, .cache) may be there. Raises InputError where the
-    folder or its manifest is not there or cannot be read.
+    Files of Git and the Hub (.git, .gitattributes, .cache) are ignored. Raises InputError where the folder or its
+    manifest is missing or cannot be read.
     """
     path = folder / MANIFEST
     if not folder.is_dir():
@@ -113,14 +113,14 @@ def _read(path: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """All files but the manifest and what carries a folder, as paths within it; links are files here."""
+    """All files but the manifest and ``TRANSFER_FILES``, as paths within the folder; links count as files."""
     for root, folders, names in os.walk(folder):
         here = Path(root)
         links = [name for name in folders if (here / name).is_symlink()]
         folders[:] = [name for name in folders if name not in links]
         if here == folder:
-            folders[:] = [name for name in folders if name not in CARRIERS]
-            names = [name for name in names if name not in {MANIFEST, *CARRIERS}]
+            folders[:] = [name for name in folders if name not in TRANSFER_FILES]
+            names = [name for name in names if name not in {MANIFEST, *TRANSFER_FILES}]
         for name in (*names, *links):
             yield (here / name).relative_to(folder).as_posix()
 

@@ -1,8 +1,8 @@
-"""Names of labelers and runs as names of files, on every file system and in every link.
+"""File names for labelers and runs that are valid on every file system and in links.
 
-A name of letters, digits, ``_``, ``-``, ``.`` and ``+`` stays as it is. Any other, one that Windows keeps
-for itself, and one that differs from another in case alone, is cleaned and gets eight digits of its
-SHA-256: no name can reach out of its folder, and no two names share a file.
+A name of letters, digits, ``_``, ``-``, ``.`` and ``+`` is kept. Any other name, one that Windows reserves, and one
+that differs from another only in case, is cleaned and gets eight digits of its SHA-256: no name can leave its
+folder, and no two names share a file.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import unicodedata
 from collections.abc import Iterable
 
 _KEPT = "_-.+"
-_LONGEST = 100  # bytes; file systems take 255, of which a suffix and a partial's prefix need some
+_LONGEST = 100  # bytes; file systems allow 255, including a suffix and the prefix of partial files
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))}
 
 
 def file_stems(names: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, str]:
-    """Each name's stem, in their order; none is a ``reserved`` one, in whatever case."""
+    """The stem of each name, in their order; none equals a ``reserved`` one in any case."""
     taken = {_folded(stem) for stem in reserved}
     stems: dict[str, str] = {}
     for name in names:

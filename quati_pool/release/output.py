@@ -1,4 +1,4 @@
-"""A folder being filled: every file by its name within it, and how many rows it holds."""
+"""The folder of a release while it is written: its files and their numbers of rows."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import Any
 
 from quati_pool.files.lines import output
 
-# One encoder for all rows: json.dumps would make one for each.
+# One encoder for all rows: json.dumps would create one for each.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 class Output:
-    """Files are named by their path within the folder, with ``/`` between its parts."""
+    """Writes files into a folder; they are named by their path within it, with ``/``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.rows: dict[str, int] = {}
-        """Rows by file, for those that have rows."""
+        """The number of rows by file, for files with rows."""
         self._bytes: dict[str, int | None] = {}
 
     def place(self, name: str) -> Path:
-        """Where the file ``name`` is to be written; its folder is there."""
+        """The path to write the file ``name`` to; its folder is created."""
         self._bytes[name] = None
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
 
     def wrote(self, name: str, rows: int | None = None) -> None:
-        """Notes that the file ``name`` is whole, and its rows where it has any."""
+        """Records that the file ``name`` is complete, and the number of its rows if it has any."""
         self._bytes[name] = (self.folder / name).stat().st_size
         if rows is not None:
             self.rows[name] = rows
 
     def lost(self) -> str | None:
-        """A file that was written and is not there any more as it was; None where all are."""
+        """A file that was changed or removed after it was written; None without one."""
         for name in dict.fromkeys([*self._bytes, *self.rows]):
             path, size = self.folder / name, self._bytes.get(name)
             if not path.is_file() or (size is not None and path.stat().st_size != size):
@@ -44,7 +44,7 @@ class Output:
         return None
 
     def lines(self, name: str, lines: Iterable[str]) -> int:
-        """Writes lines (UTF-8, packed if ``name`` ends in .gz) and returns how many there were."""
+        """Writes lines (UTF-8, by gzip if ``name`` ends in .gz) and returns their number."""
         count = 0
         with output(self.place(name)) as stream:
             for line in lines:
@@ -66,7 +66,7 @@ class Output:
 
 
 def json_text(value: Any) -> str:
-    """JSON to read by eye; in ASCII where it holds half a surrogate pair, which UTF-8 cannot hold."""
+    """Indented JSON; in ASCII where it holds half a surrogate pair, which UTF-8 cannot hold."""
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
     try:
         text.encode()

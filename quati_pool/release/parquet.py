@@ -1,4 +1,4 @@
-"""Parquet with fixed settings, written as the rows come: one state gives the same bytes again."""
+"""Writes Parquet with fixed settings, so that equal rows give equal bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 from quati_pool.records import Qrels
 from quati_pool.release.output import Output
 
-# A row group ends at either.
+# A row group ends at either limit.
 ROWS = 16_384
 CHARACTERS = 16_000_000
 
@@ -50,10 +50,10 @@ def qrels_table(qrels: Qrels) -> pa.Table:
 def write_shards(
     output: Output, folder: str, schema: pa.Schema, batches: Iterable[pa.RecordBatch], most_bytes: int
 ) -> int:
-    """Writes batches as ``folder/00000.parquet`` and on, a row group each, and returns their rows.
+    """Writes batches as ``folder/00000.parquet`` and so on, one row group each, and returns the number of rows.
 
-    A file takes batches until the next would bring it above ``most_bytes`` of unpacked data; there is
-    always one file, if only to tell the columns.
+    A file ends before the batch that would exceed ``most_bytes`` of uncompressed data; there is always at least one
+    file, which has the columns.
     """
     total, shard, size, rows, name = 0, 0, 0, 0, ""
     writer = None
@@ -81,7 +81,7 @@ def write_shards(
 
 
 def write_table(output: Output, name: str, table: pa.Table) -> int:
-    """Writes one table as one file and returns its rows."""
+    """Writes a table as one file and returns the number of its rows."""
     with _writer(output, name, table.schema) as writer:
         writer.write_table(table, row_group_size=ROWS)
     output.wrote(name, len(table))
@@ -91,7 +91,7 @@ def write_table(output: Output, name: str, table: pa.Table) -> int:
 def _writer(output: Output, name: str, schema: pa.Schema) -> pa.parquet.ParquetWriter:
     import pyarrow.parquet as pq
 
-    # Few values recur in these; a dictionary of texts or doc_ids only costs time.
+    # The values of these columns recur; a dictionary of texts or doc_ids would only cost time.
     recurring = {"query_id", "relevance", "phase", "status", "version", "sample", "labeler"}
     return pq.ParquetWriter(
         output.place(name),

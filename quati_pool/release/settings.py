@@ -1,4 +1,4 @@
-"""``pool.yaml`` as it may be published: without the address of the label database and without secrets."""
+"""``pool.yaml`` for publication: without the address of the label database and without secrets."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _REMEDY = "take it out of the file: a key belongs into an environment variable, 
 
 
 def publishable(path: Path) -> str:
-    """The file's text, in which ``labels: url:`` is null and what looks like a secret is ``***``
-    (``text.secrets``); all else, comments too, stays as it is.
+    """The file's text with ``labels: url:`` as null and ``***`` for what looks like a secret (``text.secrets``);
+    everything else, comments too, is unchanged.
 
-    Raises InputError, which shows no secret, where one cannot be taken out alone, or stands in a comment.
+    Raises InputError, which shows no secret, where one cannot be replaced alone, or is in a comment.
     """
     text = path.read_bytes().decode("utf-8-sig")
     cut = _without_secrets(path, _without_url(path, text), text)
@@ -93,8 +93,8 @@ def _without_secrets(path: Path, text: str, original: str) -> str:
 
 
 def _masked_settings(settings: Any) -> Any:
-    """Names that the user gave (of systems, judges, corpora, label files) are no settings; and the addresses
-    under ``release:`` are there to be published."""
+    """The settings with secrets masked. Names that the user chose (of systems, judges, corpora, label files) are not
+    settings, and the addresses under ``release:`` are to be published."""
     if not isinstance(settings, dict):
         return settings
     found = {}
@@ -114,7 +114,7 @@ def _masked_settings(settings: Any) -> Any:
 
 
 def _changes(node: yaml.Node | None, before: Any, wanted: Any) -> Iterator[tuple[yaml.Node, str]]:
-    """The scalars that differ, each with what is to stand in its place."""
+    """The scalars that differ, each with its replacement."""
     if node is None or before == wanted:
         return
     if isinstance(node, yaml.MappingNode) and isinstance(before, Mapping):
@@ -131,19 +131,19 @@ def _changes(node: yaml.Node | None, before: Any, wanted: Any) -> Iterator[tuple
 
 
 def _replaced(text: str, spans: Mapping[tuple[int, int], str]) -> str:
-    """The text with others in place of its spans; the line end that closes a block of lines stays."""
+    """The text with its spans replaced; the line end that closes a block of lines is kept."""
     for (start, end), value in sorted(spans.items(), reverse=True):
         text = text[:start] + value + ("\n" if text[:end].endswith("\n") else "") + text[end:]
     return text
 
 
 def _comment(line: str) -> str:
-    """What may be a comment: from the first ``#`` that begins the line or follows a space."""
+    """What may be a comment: the text from the first ``#`` that begins the line or follows a space."""
     found = re.search(r"(?:^|[ \t])#.*", line)
     return found[0] if found else ""
 
 
 def _line_before(original: str, line: str, number: int) -> int:
-    """Where a line stood before others were taken out above it."""
+    """The number of a line before lines above it were removed."""
     lines = original.split("\n")
     return next((place for place in range(number, len(lines) + 1) if lines[place - 1] == line), number)

@@ -1,4 +1,4 @@
-"""A collection at one moment, as a step gives it to a format."""
+"""The state of a collection that a format writes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from quati_pool.release.about import ReleaseConfig
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Labelled:
-    """One labeler's part: its grades, and how many pairs of the pool have none, by state. ``outside`` of the
-    grades are of pairs that are not of the pool, as a label file may hold; ``kind`` "file" is a label file
-    that does not say who gave its grades.
+    """One labeler's grades, and the numbers of pairs of the pool without a grade, by state (``left_out``). ``outside``
+    of the grades are of pairs outside the pool, as a label file may hold; ``kind`` "file" is a label file that
+    does not name its labeler.
 
-    ``version`` and ``definition`` (model, prompt, parameters: JSON) are None where there are none, as of
-    a consensus or a person; ``labels`` are all labels that count, with the columns of ``store.rows.TABLE``
-    and a rationale where one is kept.
+    ``version`` and ``definition`` (model, prompt, parameters: JSON) are None where there is none, as for a consensus
+    or a person; ``labels`` are all labels that count, with the columns of ``store.rows.TABLE`` and the rationale
+    where one is kept.
     """
 
     labeler: str
@@ -38,10 +38,10 @@ class Labelled:
 class Release:
     """A collection at one moment.
 
-    ``passages`` gives every (doc_id, text) of the corpus anew at each call, each doc_id once. ``pool`` is
-    the file that ``files.pools`` writes, ``runs`` TREC files by run_tag, ``grades`` the scale.
-    ``provenance`` (JSON) goes into the manifest and the card as it is: it must not hold a time, or two
-    exports of one state would differ.
+    ``passages`` returns at each call an iterator over every (doc_id, text) of the corpus, each doc_id once. ``pool``
+    is the file that ``files.pools`` writes, ``runs`` TREC files by run_tag, ``grades`` the scale.
+    ``provenance`` (JSON) is written to the manifest and the card: it must not hold a time, or two exports of one
+    state would differ.
     """
 
     name: str

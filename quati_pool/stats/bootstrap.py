@@ -17,13 +17,13 @@ Values = npt.NDArray[np.float64]
 DRAWS = 2000
 LEVEL = 0.95
 
-# Numbers in one block of multiplicities: 16 MB.
+# The size of one block of multiplicities: 16 MB.
 _BLOCK = 2_000_000
 
 
 class Interval(NamedTuple):
-    """The percentile interval of a statistic; both ends None where it is undefined. ``undefined``
-    counts the draws in which the statistic was."""
+    """The percentile interval of a statistic; both ends are None where it is undefined. ``undefined`` counts the draws
+    in which the statistic is undefined."""
 
     low: float | None
     high: float | None
@@ -45,9 +45,9 @@ def multiplicities(units: int, draws: int, seed: int) -> Iterator[Values]:
 def summable(values: npt.NDArray[Any]) -> Values:
     """``values``, shape (units, …), rounded so that every sum of a resample of the units is exact.
 
-    The order in which a product of matrices adds up, and with it the last bits of other sums, depends on its
-    shape, the processor and the number of threads. The rounding is to 2⁻⁵² of the units' number times their
-    largest value, column by column: all sums are whole multiples of it, fewer than 2⁵³.
+    A matrix product sums in an order that depends on its shape, the processor and the number of threads, which
+    changes the last bits of inexact sums. Each column is rounded to multiples of a step, 2⁻⁵² of the number of
+    units times their largest value (up to the next power of 2), so that all sums are fewer than 2⁵³ steps.
     """
     _, exponent = np.frexp(len(values) * np.abs(values).max(axis=0, initial=0))
     step = np.ldexp(1.0, exponent - 52)
@@ -56,8 +56,8 @@ def summable(values: npt.NDArray[Any]) -> Values:
 
 
 def interval(values: npt.NDArray[Any], level: float = LEVEL) -> Interval:
-    """The percentile interval of a statistic's draws, shape (draws,); NaN is an undefined draw, and
-    with more than half of them undefined so is the interval."""
+    """The percentile interval of a statistic's draws, shape (draws,); NaN is an undefined draw, and the interval is
+    undefined if more than half of the draws are."""
     defined = values[np.isfinite(values)]
     undefined = len(values) - len(defined)
     if len(defined) == 0 or undefined > len(values) / 2:

@@ -1,4 +1,4 @@
-"""The worst query of each cluster of related ones: robustness as RoMQA measures it."""
+"""The worst query of each cluster of related queries: robustness as RoMQA measures it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ Int = npt.NDArray[np.int64]
 def cluster_minima(values: npt.NDArray[Any], clusters: npt.NDArray[Any]) -> Values:
     """The lowest value of each cluster (Zhong et al., RoMQA, arXiv 2210.14353, on robustness).
 
-    ``values``, shape (…, n), are those of n queries; ``clusters``, shape (n,), hold a whole number for each: equal
-    numbers are one cluster. Shape (…, number of clusters), in the order of these numbers. A NaN makes its
-    cluster's minimum NaN.
+    ``values``, shape (…, n), are those of n queries; ``clusters``, shape (n,), holds the number of each query's
+    cluster. Shape (…, number of clusters), in the order of these numbers. A NaN makes its cluster's minimum NaN.
     """
     found, code = np.unique(clusters, return_inverse=True)
     values = np.asarray(values, dtype=np.float64)
@@ -31,6 +30,6 @@ def cluster_minima(values: npt.NDArray[Any], clusters: npt.NDArray[Any]) -> Valu
 
 
 def cluster_sizes(clusters: npt.NDArray[Any]) -> Int:
-    """How many queries each cluster has, shape (number of clusters,), in the order of ``cluster_minima``."""
+    """The number of queries of each cluster, shape (number of clusters,), in the order of ``cluster_minima``."""
     sizes: Int = np.unique(clusters, return_counts=True)[1].astype(np.int64)
     return sizes

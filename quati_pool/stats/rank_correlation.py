@@ -1,6 +1,6 @@
-"""How far two sets of scores put the same systems into the same order, for many draws at once.
+"""Correlations of two rankings of the same systems by scores, for many draws at once.
 
-Every function takes scores of shape (draws, systems), the higher the better, and gives shape (draws,):
+Every function takes scores of shape (draws, systems), the higher the better, and returns shape (draws,):
 NaN where a score is NaN or the coefficient is undefined. Equal scores are ties.
 """
 
@@ -17,7 +17,7 @@ from quati_pool.stats.ratio import ratio
 Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
-# Numbers in one block of comparisons.
+# The size of one block of comparisons.
 _BLOCK = 4_000_000
 
 
@@ -48,8 +48,8 @@ def tau_ap(estimated: Values, reference: Values) -> Values:
     symmetric.
 
     Ties as in τ_AP,b of Urbano and Marrero (ICTIR 2017), which is the mean of this over both directions:
-    tied systems of the estimate are not above each other and all stand at their first rank, the mean
-    goes over the systems below the first group, and a pair that only the reference ties counts as
+    tied systems of the estimate are not above each other and all have their first rank, the mean
+    is over the systems below the first group, and a pair that only the reference ties counts as
     misplaced. Undefined where either ranking ties all systems.
     """
     return _by_block(_tau_ap, estimated, reference)
@@ -58,8 +58,8 @@ def tau_ap(estimated: Values, reference: Values) -> Values:
 def ranking_overlap(a: Values, b: Values, p: float) -> Values:
     """Rank-biased overlap of the two rankings of all systems, ``p`` between 0 and 1.
 
-    Ties as in RBO^b of Corsi and Urbano (SIGIR 2024): of a tied group that a depth cuts, each member is
-    there in part, and the agreement at depth d is Σ a·b / √(Σ a² · Σ b²) over these parts, so that a
+    Ties as in RBO^b of Corsi and Urbano (SIGIR 2024): of a tied group that a depth cuts, each member counts
+    in part, and the agreement at depth d is Σ a·b / √(Σ a² · Σ b²) over these parts, so that a
     ranking overlaps with itself by 1. Without ties it is plain RBO. Undefined without systems.
     """
 
@@ -107,7 +107,7 @@ def _tau_ap(estimated: Values, reference: Values) -> Values:
 
 
 def _parts(values: Values, depth: Values) -> Values:
-    """How much of each system is within each depth, shape (draws, systems, depths)."""
+    """The part of each system that is within each depth, shape (draws, systems, depths)."""
     before = (values[:, None, :] > values[:, :, None]).sum(axis=2)
     size = (values[:, None, :] == values[:, :, None]).sum(axis=2)
     parts: Values = np.clip((depth - before[:, :, None]) / size[:, :, None], 0, 1)

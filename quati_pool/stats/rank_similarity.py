@@ -1,4 +1,4 @@
-"""How alike two rankings are."""
+"""Rank-biased overlap: the similarity of two ranked lists."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def rank_biased_overlap(
     TOIS 28(4), 2010, equation 32, for lists of uneven length).
 
     ``common``, shape (n, depth), counts the items the two lists share in their first 1…depth ranks
-    (a list that ended goes on with its last set); ``length_a`` and ``length_b``, shape (n,), are the
-    lists' lengths, at most depth; ``p`` lies between 0 and 1, the weight of depth falling as p^depth.
+    (a list that ended keeps its last set); ``length_a`` and ``length_b``, shape (n,), are the
+    lists' lengths, at most depth; ``p``, between 0 and 1, is the persistence: depth d has the weight p^d.
     Returns shape (n,), from 0 to 1; NaN where a list is empty and so undefined.
     """
     short = np.minimum(length_a, length_b).astype(np.int64)

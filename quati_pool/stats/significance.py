@@ -1,8 +1,8 @@
 """Paired tests of per-query differences, and Holm's correction for many of them.
 
 Every test takes differences of shape (comparisons, queries) and gives one ``Outcome`` for each comparison,
-two-sided. Differences are first rounded to twelve decimals: 0.3 - 0.2 and 0.2 - 0.1 are then the same
-size, and equal values reached by other roads differ by 0.
+two-sided. Differences are first rounded to twelve decimals, so that 0.3 - 0.2 equals 0.2 - 0.1, and equal values
+computed in different ways differ by 0.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Values = npt.NDArray[np.float64]
 
 FLIPS = 10_000
 EXACT = 12
-"""With this many differences other than 0, or fewer, all 2ⁿ sign flips are gone through."""
+"""With at most this many differences other than 0, all 2ⁿ sign flips are counted."""
 
 _DECIMALS = 12
-# Numbers in one block of signs: 16 MB.
+# The size of one block of signs: 16 MB.
 _BLOCK = 2_000_000
 
 
@@ -111,8 +111,8 @@ TESTS: dict[str, PairedTest] = {"t": t_test, "wilcoxon": wilcoxon, "randomisatio
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's step-down adjustment (Scandinavian Journal of Statistics 6(2), 1979): comparing the result
-    with α keeps the chance of any false finding in the family at most α. None, an undefined test, is
-    no member of the family and stays None."""
+    with α keeps the chance of any false finding in the family at most α. None, an undefined test, does
+    not belong to the family and stays None."""
     defined = [place for place, p in enumerate(p_values) if p is not None]
     p = np.array([p_values[place] for place in defined], dtype=np.float64)
     order = np.argsort(p, kind="stable")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
-"""What the state grows by: 2^64 divided by the golden ratio, made odd."""
+"""The increment of the state: 2^64 divided by the golden ratio, rounded to an odd number."""
 
 
 def mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

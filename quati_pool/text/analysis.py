@@ -1,4 +1,4 @@
-"""Text to terms for the embedded lexical retrievers: lower case, words, stop words, Snowball stems."""
+"""Splits text into terms for the embedded lexical retrievers: lower-cased words without stop words, stemmed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import AfterValidator
 
 from quati_pool.registry import nearest
 
-# ISO 639-1 code to the name Snowball knows a language by.
+# Snowball's name of each language, by ISO 639-1 code.
 SNOWBALL = {
     "ar": "arabic",
     "ca": "catalan",
@@ -47,7 +47,7 @@ SNOWBALL = {
     "tr": "turkish",
 }
 
-# The languages bm25s has stop words for, and its names for them; the others keep all their words.
+# bm25s' names of the languages for which it has stop words; the others keep all words.
 _STOP_WORDS = {
     "da": "DANISH",
     "de": "GERMAN",
@@ -70,14 +70,14 @@ _UNMARKED = re.compile("[\0-\u02ff\u2000-\u20cf]*")
 
 @cache
 def _marked_word() -> re.Pattern[str]:
-    """Letters and digits with the marks on them. Python counts the vowel signs of Hindi or Tamil, which
-    are marks, as no part of a word, and would tear words at them."""
+    """A pattern of letters and digits with the marks on them. Python's \\w excludes marks, such as the vowel signs of
+    Hindi or Tamil, and would split words at them."""
     marks = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
     return re.compile(rf"[^\W_]+(?:[{marks}]+[^\W_]*)*")
 
 
 def check_language(language: str) -> str:
-    """The language itself; ValueError names the ones there are."""
+    """The language itself; raises ValueError, with the known ones, for any other."""
     if language not in SNOWBALL:
         raise ValueError(f"there is no language {language!r}; {nearest(language, SNOWBALL)}")
     return language
@@ -111,7 +111,7 @@ def analyzer(language: str, stemming: bool, stop_words: bool) -> Callable[[str],
 
 
 def analysis_versions() -> dict[str, str]:
-    """Versions of the packages whose rules and lists make the terms."""
+    """The versions of the packages whose rules and lists determine the terms."""
     from importlib.metadata import version
 
     return {"PyStemmer": version("PyStemmer"), "bm25s": version("bm25s"), "terms": "1"}

@@ -1,9 +1,9 @@
-"""Fences around other people's text in a prompt, so that no text can pass itself off as the prompt.
+"""Fences around foreign text in a prompt, so that no text can pass itself off as the prompt.
 
-A field stands between ``<passage>`` and ``</passage>``. Inside it, whatever looks like the beginning of
-such a mark gets one backslash after its bracket: nothing else changes, and ``recovered`` takes it back.
-The marks are the same in every message, so that equal pairs give equal requests. Tokens of chat templates,
-which a server may take for the end of a turn, get a backslash in the same place.
+A field is put between marks such as ``<passage>`` and ``</passage>``. In its text, anything that looks like the
+beginning of such a mark gets one backslash after its bracket; nothing else changes, and ``recovered`` undoes it.
+The marks are the same in every message, so that equal pairs give equal requests. Tokens of chat templates, which a
+server may take for the end of a turn, get a backslash in the same place.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ FIELDS = ("query", "passage", "narrative")
 """The fields that judges are shown; a mark of any of them is neutralised in all of them."""
 
 ANSWERING_FIELDS = ("question", "text", "options", "candidates")
-"""Those of the prompts that ask for an answer, a family of their own in the same way."""
+"""The fields of the prompts that ask for an answer; they form a second family."""
 
-# What models' chat templates mark turns, roles, thoughts and tools with. Tokenizers look for the exact spelling.
+# The tokens by which chat templates mark turns, roles, thoughts and tools. Tokenizers match the exact spelling.
 _TEMPLATE_TOKENS = re.compile(
     r"[<\[](?="
     r"[|｜][^\s<>\[\]]{1,64}[|｜][>\]]"  # <|im_start|>, <｜User｜>, [|user|]
@@ -33,13 +33,12 @@ _TEMPLATE_TOKENS = re.compile(
     r")"
 )
 
-# Brackets that a reader may take for "<"; an entity is read as one by models that saw much HTML.
+# Brackets that a reader may take for "<"; models trained on HTML read its entity as one too.
 _BRACKETS = "<＜﹤‹❮〈⟨〈˂ᐸ≺«"
 _ENTITY = r"(?<=&)(?:lt;?|#0*+60;?|#[xX]0*+3[cC];?)"
 _OPENERS = (*_BRACKETS, "&")
 
-# What no reader sees, or sees past: white space, control and format characters, accents set apart,
-# and the strokes and backslashes of a mark itself.
+# Characters that a reader does not see or ignores: white space, control and format characters, combining accents.
 _PASSED_OVER = (
     r"\s\x00-\x1f\x7f-\x9f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef"
@@ -98,8 +97,8 @@ def _mark(fields: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def sendable(text: str) -> str:
-    """``text`` as it can travel: lone surrogates, which UTF-8 cannot hold, become U+FFFD. All else,
-    control characters too, is valid JSON and stays."""
+    """``text`` as UTF-8 can hold it: lone surrogates become U+FFFD. Everything else, control characters too, is valid
+    JSON and stays."""
     if text.isascii():
         return text
     try:
@@ -131,7 +130,7 @@ def without_template_tokens(text: str) -> str:
 
 
 def recovered(text: str, fields: tuple[str, ...] = FIELDS) -> str:
-    """What ``neutralised`` made ``text`` from."""
+    """The text from which ``neutralised`` gives ``text``."""
     kept, end = [], 0
     for found in _mark(fields).finditer(text):
         kept.append(text[end : found.end()])

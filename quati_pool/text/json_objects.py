@@ -1,4 +1,4 @@
-"""JSON objects wherever they stand in what a model wrote, and its keys as they are compared."""
+"""Finds the JSON objects in a model's answer, and normalises their keys for comparison."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 
 class Number(str):
-    """A number as it is written."""
+    """A JSON number in its original spelling."""
 
 
 _SPACES = re.compile(r"[ \t\n\r]*")
-# An object inside another is a tuple of its keys and values, in which no repeated key is lost.
+# A nested object becomes a tuple of its keys and values, which keeps repeated keys.
 _JSON = json.JSONDecoder(strict=False, parse_int=Number, parse_float=Number, object_pairs_hook=tuple)
 
 
@@ -30,7 +30,7 @@ class Member(NamedTuple):
 
 
 class JsonObject(NamedTuple):
-    """An object that stands in no other one; ``end`` is the place after its closing brace."""
+    """An object that is not nested in another; ``end`` is the offset after its closing brace."""
 
     members: list[Member]
     end: int
@@ -48,8 +48,8 @@ class JsonObject(NamedTuple):
 
 
 def folded(key: str) -> str:
-    """A key as it is compared: NFC, without regard to case and to the width of white space. Accents
-    count: a prompt declares ``Pontuacao`` as an alias where it wants it read."""
+    """A key for comparison: NFC, case-folded, each run of white space one blank. Accents count: a prompt that accepts
+    ``Pontuacao`` declares it as an alias."""
     return _folded(key) if len(key) <= 64 else _folded.__wrapped__(key)
 
 
@@ -59,10 +59,10 @@ def _folded(key: str) -> str:
 
 
 def json_objects(text: str) -> tuple[list[JsonObject], str, bool]:
-    """The JSON objects of a text, in its order; the text with NULs in their places; and whether an object
-    begins that cannot be read, in which case none counts: where its strings end is anyone's guess.
+    """The JSON objects of a text, in its order; the text with NULs in place of them; and whether an object is broken,
+    in which case there are none: where its strings end is unknown.
 
-    Linear in the text: an object is passed over as a whole, and the first broken one ends the search.
+    Linear in the text: the search continues after each object, and ends at the first broken one.
     Raises RecursionError on deep nesting.
     """
     objects: list[JsonObject] = []
@@ -87,7 +87,7 @@ def json_objects(text: str) -> tuple[list[JsonObject], str, bool]:
 
 
 def _object(text: str, at: int) -> JsonObject:
-    """The object whose first key stands at ``at``."""
+    """The object whose first key begins at ``at``; raises ValueError where it is broken."""
     members = []
     while text[at : at + 1] == '"':
         key, at = _JSON.raw_decode(text, at)

@@ -1,4 +1,4 @@
-"""Markdown that nothing in a text can break: escaped lines, and pipe tables."""
+"""Markdown that no text can break: escaped lines, and pipe tables."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|$~"} | {"<": "&lt;", ">
 
 
 def escape_markdown(text: str) -> str:
-    """``text`` on one line, with nothing in it that Markdown or HTML would read as markup; at the start of a
-    line of its own, see ``reporting.formats.markdown``."""
+    """``text`` on one line, with everything escaped that Markdown or HTML would read as markup within a line; for the
+    start of a line see ``reporting.formats.markdown``."""
     return one_line(text).translate(_MARKDOWN)
 
 
 def pipe_table(headings: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool]) -> str:
-    """A table of lines, without a last line end; the columns of which ``right`` is true are set flush right."""
+    """A pipe table without a final line end; columns are right-aligned where ``right`` is true."""
 
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(map(escape_markdown, cells)) + " |"

@@ -1,4 +1,4 @@
-"""Counts with their nouns, and lists of names, as messages and tables write them."""
+"""Counts with their nouns, and lists of names, for messages and tables."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 
 def counted(count: int, one: str, many: str) -> str:
-    """``1 query``, ``1,204 queries``: whatever words follow the number for one, and for any other."""
+    """``1 query``, ``1,204 queries``: the number and the words that follow it, ``one`` or ``many``."""
     return f"{count:,} {one if count == 1 else many}"
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``; empty for no name."""
+    """``a``, ``a and b``, ``a, b and c``; empty without names."""
     return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

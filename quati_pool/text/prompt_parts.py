@@ -1,4 +1,4 @@
-"""What all prompt files are made of: their kinds of text, their templates' checks, and how a model is asked again."""
+"""The parts that all prompt files share: kinds of text, checks of templates, and the request for another answer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from quati_pool.text.templates import Template
 Message = dict[str, str]
 
 LONGEST_ECHO = 4000
-"""How many characters of an unreadable answer the model is shown again: the first and the last half."""
+"""The most characters of an unreadable answer that are sent back to the model: half from its beginning, half from its
+end."""
 
 
-def whole(text: str) -> str:
+def well_formed(text: str) -> str:
     """The text itself; raises ValueError where it holds half a surrogate pair."""
     problem = surrogate_problem(text)
     if problem:
@@ -27,13 +28,13 @@ def whole(text: str) -> str:
 
 
 def _not_blank(text: str) -> str:
-    if not whole(text).strip():
+    if not well_formed(text).strip():
         raise ValueError("is empty; write a text")
     return text
 
 
 def _one_line(text: str) -> str:
-    if not whole(text).strip() or not text.isprintable():
+    if not well_formed(text).strip() or not text.isprintable():
         raise ValueError("expected one line of text")
     return text
 
@@ -66,8 +67,8 @@ def checked_template(
 
 
 def asked_again(again: Template, answer: str, problem: str) -> list[Message]:
-    """What follows the messages when ``answer`` could not be read: the answer, cut in its middle where it is
-    very long, and ``again`` with the cause as a turn of the user."""
+    """The messages to add when ``answer`` could not be read: the answer, with its middle cut out where it is very long,
+    and ``again`` with the cause as a turn of the user."""
     if len(answer) > LONGEST_ECHO:
         half = LONGEST_ECHO // 2
         answer = f"{answer[:half]} […] {answer[-half:]}"

@@ -1,8 +1,8 @@
-"""What may be a secret in settings that are printed or published: found by its name, or in an address.
+"""Finds and masks likely secrets in settings that are printed or published, by their names or in addresses.
 
-A judge's ``extra_body``, say, may hold a key, and so may the query string of its address. What stands
-behind such a name becomes ``***``; the name stays. This is a net for what slips in, no licence to keep
-secrets in ``pool.yaml``: they belong into environment variables, which ``api_key_env`` names.
+A judge's ``extra_body`` may hold a key, for example, and so may the query string of its address. The value of such
+a name becomes ``***``; the name stays. This is a safety net: secrets do not belong in ``pool.yaml``, but in
+environment variables, which ``api_key_env`` names.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _SECRET = {
     "password", "passwd", "pwd", "passphrase", "secret", "secrets", "authorization", "credential", "credentials",
     "apikey", "bearer", "cookie",
 }  # fmt: skip
-"""Words that make a name that of a secret wherever they stand in it."""
+"""Words that mark a name as that of a secret anywhere in it."""
 
 _SECRET_LAST = {"key", "token", "auth", "signature", "sig"}
-"""Words that do so at its end: ``access_token`` is one, ``max_tokens`` and ``api_key_env`` are not."""
+"""Words that do so only at its end: ``access_token`` is a secret, ``max_tokens`` and ``api_key_env`` are not."""
 
 _NO_SECRET = {"cache", "idempotency", "partition", "public", "routing", "bos", "eos", "pad", "stop", "unk"}
-"""Words before such a last one that make it none: ``prompt_cache_key``, ``eos_token``."""
+"""Words before such a last word with which the name is no secret: ``prompt_cache_key``, ``eos_token``."""
 
 _RUN_TOGETHER = ("apikey", "accesskey", "secretkey", "privatekey", "accesstoken", "authtoken", "apitoken", "password")
 
@@ -55,7 +55,7 @@ def masked(value: Any, name: str = "") -> Any:
     """A copy of a JSON value without what looks like a secret, of the same structure: strings and numbers
     under such a name, however deep, and the query string and the user of every address.
 
-    ``name`` is that under which the value itself stands.
+    ``name`` is the name of the value itself.
     """
     if isinstance(value, Mapping):
         return {
@@ -83,14 +83,14 @@ def masked_text(text: str) -> str:
 
 
 def secret_address(text: str) -> str | None:
-    """What an address in a text holds that looks like a secret, in words that do not show it, or None."""
+    """A description of the secret that an address in a text seems to hold, without showing it; None without one."""
     if any(map(_holds_secret, _USER.finditer(text))):
         return "an address with a user and password"
     return "an address with a key" if masked_text(text) != text else None
 
 
 def secret_in(text: str) -> str | None:
-    """The same of a text that may tell a setting too, as a comment does."""
+    """As ``secret_address``, for a text that may hold a setting too, such as a comment."""
     for found in _BARE.finditer(text):
         if is_secret(found[1]) and not set(found[2]) <= set("*.…x"):
             return f"a value of {found[1]}"
@@ -98,6 +98,6 @@ def secret_in(text: str) -> str | None:
 
 
 def _holds_secret(found: re.Match[str]) -> bool:
-    """Whether a user in an address is one to hide: git@ is none."""
+    """Whether a user in an address must be hidden: git@ need not."""
     scheme, user = found[1].lower(), found[2]
     return bool(user) and user != MASK and (":" in user or scheme in ("http", "https"))

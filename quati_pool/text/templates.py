@@ -1,4 +1,4 @@
-"""Texts with places for variables: ``{passage}`` is a place, ``{{`` and ``}}`` are braces."""
+"""Templates: ``{passage}`` is a placeholder, ``{{`` and ``}}`` are braces."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ _PARAGRAPH = re.compile(r"(\n[ \t]*(?:\n[ \t]*)*\n)")
 
 
 class Template:
-    """A text cut at its places once, so that filling it is one join; what is filled in is never read as
-    a template itself."""
+    """A text with placeholders, split once, so that filling it is one join; values are never read as templates."""
 
     def __init__(self, text: str, known: Collection[str]) -> None:
         """Raises ValueError, saying what is wrong with ``text``, where it names a variable that is not in
-        ``known`` or a brace stands alone."""
+        ``known`` or has a single brace."""
         self.text = text
         self._parts: list[tuple[str, str | None]] = []
         try:
@@ -32,16 +31,16 @@ class Template:
         self.variables = frozenset(name for _, name in self._parts if name is not None)
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """The text with every place filled; ``values`` has all its variables."""
+        """The text with every placeholder filled; ``values`` must have all its variables."""
         return "".join([literal if name is None else literal + values[name] for literal, name in self._parts])
 
     def filled(self, name: str, value: str) -> str:
-        """The template's own text once the places for ``name`` hold ``value``."""
+        """The template's text with ``value`` in the placeholders of ``name``."""
         fields = {None: "", name: braces_doubled(value)}
         return "".join(braces_doubled(text) + fields.get(field, f"{{{field}}}") for text, field in self._parts)
 
     def count(self, name: str) -> int:
-        """How many places are for ``name``."""
+        """The number of placeholders of ``name``."""
         return sum(1 for _, variable in self._parts if variable == name)
 
     def without(self, name: str) -> Template:
@@ -54,11 +53,11 @@ class Template:
             for position in range(0, len(pieces), 2)
             if name not in Template(pieces[position], self.variables).variables
         ]
-        # Each paragraph that stays brings the empty lines before it, but for the first.
+        # Each kept paragraph but the first keeps the empty lines before it.
         text = "".join(("" if position == kept[0] else pieces[position - 1]) + pieces[position] for position in kept)
         return Template(text, self.variables)
 
 
 def braces_doubled(text: str) -> str:
-    """``text`` as a template that gives ``text``."""
+    """A template that is filled to ``text``."""
     return text.replace("{", "{{").replace("}", "}}")

@@ -19,7 +19,7 @@ import pandas as pd
 import pytrec_eval
 
 from quati_pool.evaluation.bounds import ndcg_bounds
-from quati_pool.evaluation.judged_runs import Joined, Judgements
+from quati_pool.evaluation.judged_runs import JudgedRuns, Judgements
 from quati_pool.evaluation.leaderboard import leaderboard
 from quati_pool.evaluation.measures import DEFAULTS
 from quati_pool.evaluation.reusability import hole_rates
@@ -81,14 +81,14 @@ def main() -> None:
     evaluator = pytrec_eval.RelevanceEvaluator(nested(graded, "relevance"), set(MEASURES.values()))
     ready = [nested(frame, "score") for frame in inputs]
 
-    found = score(Joined(runs, qrels), list(MEASURES))
+    found = score(JudgedRuns(runs, qrels), list(MEASURES))
     for values, run in zip(found.values, ready, strict=True):
         theirs = evaluator.evaluate(run)
         expected = [[theirs[query_id][name] for query_id in found.query_ids] for name in MEASURES.values()]
         assert np.allclose(values, expected, rtol=0, atol=1e-12)
 
     ours, peer = medians(
-        lambda: score(Joined(runs, qrels), list(MEASURES)),
+        lambda: score(JudgedRuns(runs, qrels), list(MEASURES)),
         lambda: [evaluator.evaluate(run) for run in ready],
     )
     print(f"{len(qrels):,} judgements; medians of {REPEAT}")
@@ -97,9 +97,9 @@ def main() -> None:
     coded = median(lambda: Run.from_frames(tagged))
     theirs_made = median(lambda: [nested(frame, "score") for frame in inputs])
     print(f"| before that, from frames | {coded:.2f} s (runs) | {theirs_made:.2f} s (dictionaries) |")
-    print(f"| the default measures | {median(lambda: score(Joined(runs, qrels), DEFAULTS)):.2f} s | |")
-    print(f"| bounds of nDCG@10 | {median(lambda: ndcg_bounds(Joined(runs, qrels), 10, [0, 1, 2, 3])):.3f} s | |")
-    print(f"| unjudged@10 | {median(lambda: hole_rates(Joined(runs, qrels), [10])):.3f} s | |")
+    print(f"| the default measures | {median(lambda: score(JudgedRuns(runs, qrels), DEFAULTS)):.2f} s | |")
+    print(f"| bounds of nDCG@10 | {median(lambda: ndcg_bounds(JudgedRuns(runs, qrels), 10, [0, 1, 2, 3])):.3f} s | |")
+    print(f"| unjudged@10 | {median(lambda: hole_rates(JudgedRuns(runs, qrels), [10])):.3f} s | |")
     print(f"| leaderboard, 2,000 draws | {median(lambda: leaderboard(found)):.3f} s | |")
     for test in ("t", "wilcoxon", "randomisation"):
         print(f"| all pairs, {test} | {median(lambda test=test: compare(found, 'AP', test)):.3f} s | |")

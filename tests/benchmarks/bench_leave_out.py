@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from quati_pool.evaluation.judged_runs import Joined
+from quati_pool.evaluation.judged_runs import JudgedRuns
 from quati_pool.evaluation.measures import DEFAULTS
 from quati_pool.evaluation.reusability import leave_one_family_out, leave_one_system_out
 from quati_pool.evaluation.scores import score
@@ -40,7 +40,7 @@ def plain_loop(runs: list[Run], qrels: Qrels) -> np.ndarray:
     for row in range(len(runs)):
         kept = ~(fed[row] & (fed.sum(axis=0) == 1))
         reduced = Qrels(qrels.queries, qrels.docs, qrels.query[kept], qrels.doc[kept], qrels.relevance[kept])
-        means.append(score(Joined(runs, reduced), DEFAULTS).values.mean(axis=2)[row])
+        means.append(score(JudgedRuns(runs, reduced), DEFAULTS).values.mean(axis=2)[row])
     return np.array(means)
 
 
@@ -52,9 +52,9 @@ def main() -> None:
     mine, kin = [], []
     for _ in range(REPEAT):
         started = time.perf_counter()
-        found = leave_one_system_out(Joined(runs, qrels), depths)
+        found = leave_one_system_out(JudgedRuns(runs, qrels), depths)
         between = time.perf_counter()
-        leave_one_family_out(Joined(runs, qrels), depths, families)
+        leave_one_family_out(JudgedRuns(runs, qrels), depths, families)
         mine.append(between - started)
         kin.append(time.perf_counter() - between)
     started = time.perf_counter()

@@ -177,7 +177,7 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     "no query": (text("queries.tsv", ""), "queries.tsv: holds no queries; expected at least one"),
     "query_id twice": (
         text("queries.tsv", "q1\ta\nq1\tb\n"),
-        "queries.tsv:2: query_id 'q1' stands in line 1 already; expected it once",
+        "queries.tsv:2: query_id 'q1' is in line 1 already; expected it once",
     ),
     "queries without tabs": (
         text("queries.tsv", "q1 a question\n"),
@@ -220,7 +220,7 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     ),
     "run with a pair twice": (
         text("theirs.run", "q1 Q0 d3 1 2 t\nq1 Q0 d3 2 1 t\n"),
-        "theirs.run:2: query_id 'q1' and doc_id 'd3' stand together in line 1 already; expected one row a pair",
+        "theirs.run:2: query_id 'q1' and doc_id 'd3' are a pair in line 1 already; expected one row per pair",
     ),
     "a folder where the pool should be": (
         folder_instead("pool.jsonl.gz"),

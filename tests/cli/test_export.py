@@ -19,7 +19,7 @@ import yaml
 
 from quati_pool.commands.build import build
 from quati_pool.commands.judge.judge import judge
-from quati_pool.files.artifacts import lock_beside, locked, unfinished, write_file, write_folder
+from quati_pool.files.artifacts import lock_path, locked, unfinished, write_file, write_folder
 from quati_pool.project.events import Listener
 from quati_pool.registry import EXPORTS
 from quati_pool.release.manifest import verify
@@ -412,7 +412,7 @@ REFUSED: dict[str, tuple[tuple[object, ...], str]] = {
     ),
     "a labeler twice": (
         ("beir", "--labeler", "gold", "--labeler", "gold"),
-        "hard: labeler 'gold' stands there 2 times; name it once",
+        "hard: labeler 'gold' occurs 2 times; name it once",
     ),
     "a file to write to": (("beir", "-o", "gold.qrels"), "gold.qrels is a file; name a folder with -o"),
     "the current folder": (("beir", "-o", "."), ". cannot be replaced; name a folder of its own with -o"),
@@ -577,7 +577,7 @@ def test_whoever_writes_to_a_target_waits_for_the_one_who_does(
     (tmp_path / "real").mkdir()
     (tmp_path / "linked").symlink_to(tmp_path / "real")
     target = tmp_path / "real" / "out"
-    with locked(lock_beside(target), print):
+    with locked(lock_path(target), print):
         process = started(workspace, *arguments, "-o", tmp_path / "linked" / "out")
         assert process.stderr is not None
         line = ""

@@ -13,7 +13,7 @@ from random_runs import Rows, ranked, rows
 
 from quati_pool.errors import ConfigError
 from quati_pool.evaluation.bounds import ndcg_bounds
-from quati_pool.evaluation.judged_runs import Joined
+from quati_pool.evaluation.judged_runs import JudgedRuns
 from quati_pool.evaluation.scores import score
 from tests.evaluation.small_qrels import Grades, nested, qrels_of, run_of, some_grades
 
@@ -52,7 +52,7 @@ def test_bounds_are_those_of_all_assignments(
     if not grades:
         return
     run = ranked("s", {("q", doc): float(-rank) for rank, doc in enumerate(ranking)})
-    low, high = ndcg_bounds(Joined([run], qrels_of({("q", doc): grade for doc, grade in grades.items()})), k, scale)
+    low, high = ndcg_bounds(JudgedRuns([run], qrels_of({("q", doc): grade for doc, grade in grades.items()})), k, scale)
     expected = brute_force(ranking, grades, k, scale)
     assert (low[0, 0], high[0, 0]) == pytest.approx(expected, abs=1e-12)
 
@@ -63,8 +63,8 @@ def test_many_queries_with_ties_lie_around_the_score(one: Rows, grades: Grades) 
     if one and {query for query, _ in one}.isdisjoint(query for query, _ in grades):
         return
     run, qrels = ranked("s", one), qrels_of(grades)
-    low, high = ndcg_bounds(Joined([run], qrels), 3, [0, 1, 2, 3])
-    found = score(Joined([run], qrels), ["nDCG@3", "Judged@3"])
+    low, high = ndcg_bounds(JudgedRuns([run], qrels), 3, [0, 1, 2, 3])
+    found = score(JudgedRuns([run], qrels), ["nDCG@3", "Judged@3"])
     values, judged = found.values[0]
     assert (low[0] <= values + 1e-12).all()
     assert (high[0] >= values - 1e-12).all()
@@ -79,7 +79,7 @@ def test_many_queries_with_ties_lie_around_the_score(one: Rows, grades: Grades) 
 
 def test_no_relevance_for_the_unjudged_is_not_the_lower_bound() -> None:
     # a (grade 1) at rank 1, u unjudged at rank 2. u of 0: 1 / 1. u of 3: (1 + 3/log2(3)) / (3 + 1/log2(3)).
-    low, high = ndcg_bounds(Joined([run_of("s", q="au")], qrels_of({("q", "a"): 1})), 10, [0, 1, 2, 3])
+    low, high = ndcg_bounds(JudgedRuns([run_of("s", q="au")], qrels_of({("q", "a"): 1})), 10, [0, 1, 2, 3])
     second = 1 / math.log2(3)
     assert low[0, 0] == pytest.approx((1 + 3 * second) / (3 + second))
     assert low[0, 0] < 0.8
@@ -89,7 +89,9 @@ def test_no_relevance_for_the_unjudged_is_not_the_lower_bound() -> None:
 def test_the_last_rank_can_raise_or_lower() -> None:
     # The one relevant document was not returned: with u of 0 the run has 0, with u of 3 at rank 2 and J = 1 of
     # grade 1 it has (3/log2(3)) / (3 + 1/log2(3)).
-    low, high = ndcg_bounds(Joined([run_of("s", q="xu")], qrels_of({("q", "x"): 0, ("q", "a"): 1})), 2, [0, 1, 2, 3])
+    low, high = ndcg_bounds(
+        JudgedRuns([run_of("s", q="xu")], qrels_of({("q", "x"): 0, ("q", "a"): 1})), 2, [0, 1, 2, 3]
+    )
     second = 1 / math.log2(3)
     assert low[0, 0] == 0
     assert high[0, 0] == pytest.approx(3 * second / (3 + second))
@@ -98,14 +100,14 @@ def test_the_last_rank_can_raise_or_lower() -> None:
 def test_shapes_follow_runs_and_judged_queries() -> None:
     grades = {("q2", "a"): 1, ("q1", "b"): 0, ("q3", "a"): 2}
     runs = [run_of("A", q1="b", q3="ax", q9="z"), run_of("B", q2="a"), ranked("empty", {})]
-    low, high = ndcg_bounds(Joined(runs, qrels_of(grades)), 1, [0, 1, 2, 3])
+    low, high = ndcg_bounds(JudgedRuns(runs, qrels_of(grades)), 1, [0, 1, 2, 3])
     # q2 is missing from A; q1 has nothing relevant and nothing unjudged; beyond the cutoff x does not count.
     assert low.tolist() == [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
     assert high.tolist() == [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
 
 
 def test_no_runs() -> None:
-    low, high = ndcg_bounds(Joined([], qrels_of({("q", "a"): 1})), 10, [0, 1])
+    low, high = ndcg_bounds(JudgedRuns([], qrels_of({("q", "a"): 1})), 10, [0, 1])
     assert low.shape == high.shape == (0, 1)
 
 
@@ -116,7 +118,7 @@ def test_at_a_deep_cutoff_no_assignment_lies_outside() -> None:
     grades = {doc: int(generator.integers(0, 4)) for doc in docs if generator.random() < 0.4}
     run = ranked("s", {("q", doc): float(-rank) for rank, doc in enumerate(docs[:120])})
     low, high = ndcg_bounds(
-        Joined([run], qrels_of({("q", doc): grade for doc, grade in grades.items()})), 100, [0, 1, 2, 3]
+        JudgedRuns([run], qrels_of({("q", doc): grade for doc, grade in grades.items()})), 100, [0, 1, 2, 3]
     )
     free = [doc for doc in docs[:100] if doc not in grades]
     for share in np.linspace(0, 1, 50):
@@ -131,4 +133,4 @@ def test_at_a_deep_cutoff_no_assignment_lies_outside() -> None:
 )
 def test_bad_arguments_are_refused(cutoff: int, scale: list[int], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        ndcg_bounds(Joined([run_of("s", q="a")], qrels_of({("q", "a"): 1})), cutoff, scale)
+        ndcg_bounds(JudgedRuns([run_of("s", q="a")], qrels_of({("q", "a"): 1})), cutoff, scale)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from random_runs import runs
 
 from quati_pool.evaluation.incremental_measures import Recount, recountable
-from quati_pool.evaluation.judged_runs import Joined, Judgements
+from quati_pool.evaluation.judged_runs import JudgedRuns, Judgements
 from quati_pool.evaluation.measures import DEFAULTS, deepest, resolve
 from quati_pool.evaluation.scores import score
 from quati_pool.records import Run
@@ -39,7 +39,7 @@ def scored(many: Sequence[Run], grades: Grades, kept: Sequence[bool], names: Seq
     for row, run in enumerate(many):
         of_run = set(run.queries.decode(run.query).to_pylist())
         if left and (not of_run or of_run & {query_id for query_id, _ in left}):
-            found = score(Joined([run], qrels_of(left)), names)
+            found = score(JudgedRuns([run], qrels_of(left)), names)
             values[row][:, [query_ids.index(query_id) for query_id in found.query_ids]] = found.values[0]
     return values
 

@@ -10,8 +10,8 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.judged_runs import Joined
-from quati_pool.evaluation.leaderboard import Cell, leaderboard, systems_by_condition
+from quati_pool.evaluation.judged_runs import JudgedRuns
+from quati_pool.evaluation.leaderboard import ConditionResult, leaderboard, systems_by_condition
 from quati_pool.evaluation.scores import Scores, score
 from quati_pool.evaluation.significance import compare
 from quati_pool.stats.bootstrap import multiplicities
@@ -37,7 +37,7 @@ def test_rows_come_best_first_with_what_they_rest_on() -> None:
     # q1's relevant document is a, q2 has none; A finds it at rank 1, B at rank 2, C not.
     grades = {("q1", "a"): 1, ("q2", "b"): 0}
     runs = [run_of("C", q1="x", q2="x"), run_of("B", q1="xa"), run_of("A", q1="a", q2="b", q3="a")]
-    found = leaderboard(score(Joined(runs, qrels_of(grades)), ["RR", "P@1"]))
+    found = leaderboard(score(JudgedRuns(runs, qrels_of(grades)), ["RR", "P@1"]))
     assert [(row.run_tag, row.rank) for row in found.rows] == [("A", 1), ("B", 2), ("C", 3)]
     assert [row.measures["RR"].mean for row in found.rows] == [1 / 2, 1 / 4, 0]
     assert [row.measures["P@1"].mean for row in found.rows] == [1 / 2, 0, 0]
@@ -122,10 +122,10 @@ def test_conditions_side_by_side() -> None:
     found = systems_by_condition({"10M": ten, "1M": one}, "P@5")
     assert found.conditions == ("10M", "1M")
     assert found.rows == (
-        ("A", (Cell(0.8, 1, None), Cell(0.4, 2, pytest.approx(-0.4)))),
-        ("B", (Cell(0.5, 2, None), None)),
-        ("C", (None, Cell(0.5, 1, None))),
-        ("D", (None, Cell(0.4, 2, None))),
+        ("A", (ConditionResult(0.8, 1, None), ConditionResult(0.4, 2, pytest.approx(-0.4)))),
+        ("B", (ConditionResult(0.5, 2, None), None)),
+        ("C", (None, ConditionResult(0.5, 1, None))),
+        ("D", (None, ConditionResult(0.4, 2, None))),
     )
 
 

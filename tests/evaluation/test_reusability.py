@@ -13,7 +13,7 @@ from random_runs import AWKWARD, query_ids, ranked, ranks, runs
 from scipy.stats import kendalltau
 
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.judged_runs import Joined
+from quati_pool.evaluation.judged_runs import JudgedRuns
 from quati_pool.evaluation.reusability import (
     Change,
     LeaveOut,
@@ -53,10 +53,10 @@ def by_run(found: LeaveOut) -> dict[str, tuple[str, int, int, int]]:
 
 
 def test_unique_pairs_by_hand() -> None:
-    found = leave_one_system_out(Joined(RUNS, qrels_of(GRADES)), DEPTHS)
+    found = leave_one_system_out(JudgedRuns(RUNS, qrels_of(GRADES)), DEPTHS)
     assert (found.by, found.queries, found.judged_pairs) == ("system", 2, 8)
     assert by_run(found) == {"A": ("A", 2, 1, 0), "B": ("B", 0, 0, 0), "C": ("C", 3, 2, 0)}
-    found = leave_one_family_out(Joined(RUNS, qrels_of(GRADES)), DEPTHS, FAMILIES)
+    found = leave_one_family_out(JudgedRuns(RUNS, qrels_of(GRADES)), DEPTHS, FAMILIES)
     assert (found.by, found.queries, found.judged_pairs) == ("family", 2, 8)
     assert by_run(found) == {"A": ("X", 4, 3, 0), "B": ("X", 4, 3, 0), "C": ("C", 3, 2, 0)}
 
@@ -66,7 +66,7 @@ def test_means_ranks_and_stability_by_hand() -> None:
     # Means A 0.75, B 0.5, C 0.5; ranks 1, 2, 2.
     # Without A's a, n: A q1 1/2, q2 1/2: 0.5, B and C as before: all rank 1.
     # Without C's d, x, y: C 0, 0; A and B as before: ranks A 1, B 2, C 3.
-    found = leave_one_system_out(Joined(RUNS, qrels_of(GRADES)), DEPTHS, measures=["P@2"])
+    found = leave_one_system_out(JudgedRuns(RUNS, qrels_of(GRADES)), DEPTHS, measures=["P@2"])
     changes = {one.run_tag: one.measures["P@2"] for one in found.systems}
     assert changes == {"A": Change(0.75, 0.5, 1, 1), "B": Change(0.5, 0.5, 2, 2), "C": Change(0.5, 0.0, 2, 3)}
     assert [change.difference for change in changes.values()] == [-0.25, 0, -0.5]
@@ -79,7 +79,7 @@ def test_means_ranks_and_stability_by_hand() -> None:
 
 def test_a_family_is_measured_under_what_its_rivals_alone_judged() -> None:
     # Without a, b, m, n: A and B have nothing relevant in q1 and q2 (P@2); C d 1/2 and x 1/2.
-    found = leave_one_family_out(Joined(RUNS, qrels_of(GRADES)), DEPTHS, FAMILIES, measures=["P@2"])
+    found = leave_one_family_out(JudgedRuns(RUNS, qrels_of(GRADES)), DEPTHS, FAMILIES, measures=["P@2"])
     changes = {one.run_tag: one.measures["P@2"] for one in found.systems}
     assert changes == {"A": Change(0.75, 0, 1, 2), "B": Change(0.5, 0, 2, 2), "C": Change(0.5, 0, 2, 3)}
 
@@ -87,14 +87,16 @@ def test_a_family_is_measured_under_what_its_rivals_alone_judged() -> None:
 def test_extra_pairs_and_pairs_nobody_fed_stay() -> None:
     grades = {**GRADES, ("q1", "w"): 3}
     extra = [("q1", "a"), ("q2", "x"), ("q9", "a"), ("q1", "nowhere"), ("q2", "a")]
-    found = leave_one_system_out(Joined(RUNS, qrels_of(grades)), DEPTHS, extra)
+    found = leave_one_system_out(JudgedRuns(RUNS, qrels_of(grades)), DEPTHS, extra)
     assert by_run(found) == {"A": ("A", 1, 0, 0), "B": ("B", 0, 0, 0), "C": ("C", 2, 1, 0)}
 
 
 def test_a_system_that_did_not_feed_the_pool_takes_nothing_away() -> None:
     # Neither a depth of 0 nor none; A's a is then unique although "theirs" returns it first.
     many = [*RUNS, run_of("theirs", q1="az"), run_of("unknown", q2="nx")]
-    found = leave_one_system_out(Joined(many, qrels_of(GRADES)), {**DEPTHS, "theirs": 0}, measures=["P@2", "nDCG@10"])
+    found = leave_one_system_out(
+        JudgedRuns(many, qrels_of(GRADES)), {**DEPTHS, "theirs": 0}, measures=["P@2", "nDCG@10"]
+    )
     assert by_run(found)["theirs"] == ("theirs", 0, 0, 0)
     assert by_run(found)["A"] == ("A", 2, 1, 0)
     assert [one.depth for one in found.systems] == [2, 2, 2, 0, 0]
@@ -103,7 +105,9 @@ def test_a_system_that_did_not_feed_the_pool_takes_nothing_away() -> None:
     assert found.measures["P@2"].mean_change == 0.25
     # Within a family that fed the pool it is measured as a stranger too: without a and n its a z and
     # nothing in q2 fall from 0.25, level with n x of "unknown", to 0.
-    found = leave_one_family_out(Joined(many, qrels_of(GRADES)), DEPTHS, {"A": "X", "theirs": "X"}, measures=["P@2"])
+    found = leave_one_family_out(
+        JudgedRuns(many, qrels_of(GRADES)), DEPTHS, {"A": "X", "theirs": "X"}, measures=["P@2"]
+    )
     assert by_run(found)["theirs"] == ("X", 2, 1, 0)
     assert found.systems[3].measures["P@2"] == Change(0.25, 0, 4, 5)
 
@@ -112,7 +116,7 @@ def test_a_query_that_loses_all_judgements_stays_and_counts_0() -> None:
     many = [run_of("A", q1="ab", q2="m"), run_of("B", q1="b", q2="x")]
     grades = {("q1", "b"): 1, ("q2", "m"): 2}
     for measures in (["P@1", "R@5"], ["P@1", "R@5", "Rprec"]):
-        found = leave_one_system_out(Joined(many, qrels_of(grades)), {"A": 2, "B": 2}, measures=measures)
+        found = leave_one_system_out(JudgedRuns(many, qrels_of(grades)), {"A": 2, "B": 2}, measures=measures)
         assert by_run(found)["A"] == ("A", 1, 1, 1)
         # R of A: 1 and 1, then 1 and 0, over two queries still.
         assert found.systems[0].measures["R@5"] == Change(1, 0.5, 1, 1)
@@ -123,17 +127,17 @@ def test_only_its_own_depth_makes_a_pair_its_own() -> None:
     # C reaches a at its rank 2, beyond its depth 1; B's depth 1 leaves c to C.
     many = [run_of("A", q="ab"), run_of("B", q="bc"), run_of("C", q="ca")]
     found = leave_one_system_out(
-        Joined(many, qrels_of({("q", "a"): 1, ("q", "b"): 1, ("q", "c"): 1})), {"A": 2, "B": 1, "C": 1}
+        JudgedRuns(many, qrels_of({("q", "a"): 1, ("q", "b"): 1, ("q", "c"): 1})), {"A": 2, "B": 1, "C": 1}
     )
     assert by_run(found) == {"A": ("A", 1, 1, 0), "B": ("B", 0, 0, 0), "C": ("C", 1, 1, 0)}
 
 
 def test_undefined_says_why() -> None:
     qrels = qrels_of({("q", "a"): 1, ("q", "b"): 1})
-    stability = leave_one_system_out(Joined([run_of("A", q="a")], qrels), {"A": 1}).measures["nDCG@10"]
+    stability = leave_one_system_out(JudgedRuns([run_of("A", q="a")], qrels), {"A": 1}).measures["nDCG@10"]
     assert (stability.tau, stability.undefined) == (None, "fewer than two systems")
     same = [run_of("A", q="ab"), run_of("B", q="ab")]
-    stability = leave_one_system_out(Joined(same, qrels), {}).measures["nDCG@10"]
+    stability = leave_one_system_out(JudgedRuns(same, qrels), {}).measures["nDCG@10"]
     assert (stability.tau, stability.undefined) == (None, "all systems are tied before or after")
     assert (stability.mean_change, stability.max_change) == (None, None)
 
@@ -141,18 +145,18 @@ def test_undefined_says_why() -> None:
 def test_bad_input_is_refused() -> None:
     qrels = qrels_of(GRADES)
     with pytest.raises(QuatiPoolError, match=r"D fed the pool, but its run is not given.*give its run too$"):
-        leave_one_system_out(Joined(RUNS, qrels), {**DEPTHS, "D": 10})
+        leave_one_system_out(JudgedRuns(RUNS, qrels), {**DEPTHS, "D": 10})
     with pytest.raises(QuatiPoolError, match="two runs are called 'A'"):
-        leave_one_system_out(Joined([RUNS[0], RUNS[0]], qrels), {})
+        leave_one_system_out(JudgedRuns([RUNS[0], RUNS[0]], qrels), {})
     with pytest.raises(ConfigError, match="did you mean"):
-        leave_one_system_out(Joined(RUNS, qrels), DEPTHS, measures=["nDGC@10"])
+        leave_one_system_out(JudgedRuns(RUNS, qrels), DEPTHS, measures=["nDGC@10"])
     with pytest.raises(QuatiPoolError, match="D: 0 of its 1 queries"):
-        leave_one_system_out(Joined([*RUNS, run_of("D", q7="a")], qrels), DEPTHS)
+        leave_one_system_out(JudgedRuns([*RUNS, run_of("D", q7="a")], qrels), DEPTHS)
     nothing = np.empty(0, dtype=np.int64)
     with pytest.raises(QuatiPoolError, match="no judgement"):
-        leave_one_system_out(Joined(RUNS, Qrels(Ids([]), Ids([]), nothing, nothing, nothing)), DEPTHS)
+        leave_one_system_out(JudgedRuns(RUNS, Qrels(Ids([]), Ids([]), nothing, nothing, nothing)), DEPTHS)
     with pytest.raises(ConfigError, match="the cutoff is 0"):
-        hole_rates(Joined(RUNS, qrels), [10, 0])
+        hole_rates(JudgedRuns(RUNS, qrels), [10, 0])
 
 
 ORACLE = {
@@ -199,9 +203,9 @@ def test_equals_plain_reevaluation_by_pytrec_eval(
     assume(all(not len(run) or set(as_dict(run)) & set(judged) for run in many))
     depths = {run.run_tag: depth[place] for place, run in enumerate(many)}
     if families:
-        found = leave_one_family_out(Joined(many, qrels_of(grades)), depths, families, extra, list(ORACLE))
+        found = leave_one_family_out(JudgedRuns(many, qrels_of(grades)), depths, families, extra, list(ORACLE))
     else:
-        found = leave_one_system_out(Joined(many, qrels_of(grades)), depths, extra, list(ORACLE))
+        found = leave_one_system_out(JudgedRuns(many, qrels_of(grades)), depths, extra, list(ORACLE))
     fed = {run.run_tag: {pair for pair, rank in ranks(run).items() if rank <= depths[run.run_tag]} for run in many}
     family = {run.run_tag: families.get(run.run_tag, run.run_tag) for run in many}
     full = {run.run_tag: by_pytrec_eval(as_dict(run), grades, judged) for run in many}
@@ -232,7 +236,7 @@ def test_equals_plain_reevaluation_by_pytrec_eval(
 
 def test_judged_falls_to_the_share_others_judged() -> None:
     # Without d, x, y nobody but C loses: of its four documents c alone is judged.
-    found = leave_one_system_out(Joined(RUNS, qrels_of(GRADES)), DEPTHS, measures=["Judged@2"])
+    found = leave_one_system_out(JudgedRuns(RUNS, qrels_of(GRADES)), DEPTHS, measures=["Judged@2"])
     assert found.systems[2].measures["Judged@2"] == Change(1, 0.25, 1, 3)
 
 
@@ -240,7 +244,7 @@ def test_hole_rates_by_hand() -> None:
     # Judged: q1 a b c d, q2 m, q3 z. New run: q1 a w b v u, q2 t, and q9, which is not judged; q3 is missing.
     grades = {("q1", "a"): 1, ("q1", "b"): 0, ("q1", "c"): 0, ("q1", "d"): 0, ("q2", "m"): 1, ("q3", "z"): 2}
     new = run_of("new", q1="awbvu", q2="t", q9="abc")
-    (found, empty) = hole_rates(Joined([new, ranked("empty", {})], qrels_of(grades)), [1, 2, 100])
+    (found, empty) = hole_rates(JudgedRuns([new, ranked("empty", {})], qrels_of(grades)), [1, 2, 100])
     assert (found.run_tag, found.queries, found.missing_queries) == ("new", 3, 1)
     # At 1: a, t: t unjudged. At 2: a w, t: 2 of 3. In full: w v u t of 6.
     assert found.cutoffs == {1: Unjudged("new", 2, 1), 2: Unjudged("new", 3, 2), 100: Unjudged("new", 6, 4)}
@@ -249,5 +253,5 @@ def test_hole_rates_by_hand() -> None:
 
 
 def test_hole_rates_have_cutoffs_by_default() -> None:
-    (found,) = hole_rates(Joined([run_of("A", q1="abz")], qrels_of(GRADES)))
+    (found,) = hole_rates(JudgedRuns([run_of("A", q1="abz")], qrels_of(GRADES)))
     assert {cutoff: one.unjudged for cutoff, one in found.cutoffs.items()} == {5: 1, 10: 1, 20: 1, 100: 1}

@@ -15,7 +15,7 @@ from ir_measures.providers.pytrec_eval_provider import PytrecEvalEvaluator
 from random_runs import Rows, ranked, rows, scores
 
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.judged_runs import Joined, Judgements
+from quati_pool.evaluation.judged_runs import JudgedRuns, Judgements
 from quati_pool.evaluation.measures import parse_measures
 from quati_pool.evaluation.scores import Scores, score
 from quati_pool.files.qrels import read_qrels
@@ -68,7 +68,7 @@ def test_values_are_pytrec_evals_on_the_original_scores(many: list[Rows], grades
     """With `cut` every measure has a cutoff, and only the top of each ranking reaches the provider."""
     many = [one for one in many if shares_a_query(one, grades)]
     names = BY_CUTOFF if cut else list(ORACLE)
-    found = score(Joined([ranked(f"s{i}", one) for i, one in enumerate(many)], qrels_of(grades)), names)
+    found = score(JudgedRuns([ranked(f"s{i}", one) for i, one in enumerate(many)], qrels_of(grades)), names)
     assert found.query_ids == tuple(nested(grades))
     assert found.measures == tuple(names)
     for values, one in zip(found.values, many, strict=True):
@@ -89,7 +89,7 @@ def test_providers_with_other_ties_follow_the_run(one: Rows, grades: Grades, k: 
     if not shares_a_query(one, grades):
         return
     found = score(
-        Joined([ranked("s", one)], qrels_of(grades)), [f"RR(rel=2)@{k}", f"Judged@{k}", *([] if cut else ["AP"])]
+        JudgedRuns([ranked("s", one)], qrels_of(grades)), [f"RR(rel=2)@{k}", f"Judged@{k}", *([] if cut else ["AP"])]
     )
     for query, (query_id, judged) in enumerate(nested(grades).items()):
         top = position(one, query_id)[:k]
@@ -105,8 +105,8 @@ def test_every_other_measure_is_the_same_with_and_without_a_deeper_one(one: Rows
     if not shares_a_query(one, grades):
         return
     names = ["nDCG@2", "R(rel=2)@3", "RR(rel=2)@2", "Judged@2", "AP(rel=2)@2", "Success@2"]
-    cut = score(Joined([ranked("s", one)], qrels_of(grades)), names)
-    whole = score(Joined([ranked("s", one)], qrels_of(grades)), [*names, "NumRet"])
+    cut = score(JudgedRuns([ranked("s", one)], qrels_of(grades)), names)
+    whole = score(JudgedRuns([ranked("s", one)], qrels_of(grades)), [*names, "NumRet"])
     assert np.array_equal(cut.values, whole.values[:, :-1])
 
 
@@ -114,7 +114,7 @@ def test_ties_and_defaults_by_hand() -> None:
     # All scores tie, so z comes first, then b, then a. z is unjudged, b has 1, a has 2.
     tied = ranked("tied", {("q1", doc): 1.0 for doc in "abz"})
     found = score(
-        Joined([tied], qrels_of({("q1", "a"): 2, ("q1", "b"): 1})), ["RR(rel=2)@10", "RR@10", "Judged@2", "P@1"]
+        JudgedRuns([tied], qrels_of({("q1", "a"): 2, ("q1", "b"): 1})), ["RR(rel=2)@10", "RR@10", "Judged@2", "P@1"]
     )
     assert found.values[0, :, 0].tolist() == [1 / 3, 1 / 2, 1 / 2, 0]
 
@@ -124,7 +124,8 @@ def four() -> Scores:
     """Queries judged in the order q3, q1, q4, q2; q4 has nothing relevant; the run has q1, q4 and q9."""
     grades = {("q3", "a"): 1, ("q1", "a"): 1, ("q4", "a"): 0, ("q2", "b"): 3, ("q3", "b"): 0}
     return score(
-        Joined([run_of("s", q1="a", q4="a", q9="ab", q8="a"), ranked("empty", {})], qrels_of(grades)), ["P@1", "R@1"]
+        JudgedRuns([run_of("s", q1="a", q4="a", q9="ab", q8="a"), ranked("empty", {})], qrels_of(grades)),
+        ["P@1", "R@1"],
     )
 
 
@@ -152,27 +153,27 @@ def test_runs_over_one_vocabulary_equal_runs_of_their_own() -> None:
     }
     qrels = qrels_of({("q1", "b"): 1, ("q2", "a"): 2, ("q2", "c"): 1})
     names = ["nDCG@10", "AP", "Judged@10"]
-    together = score(Joined(Run.from_frames(frames), qrels), names)
-    alone = score(Joined([Run.from_frame(run_tag, frame) for run_tag, frame in frames.items()], qrels), names)
+    together = score(JudgedRuns(Run.from_frames(frames), qrels), names)
+    alone = score(JudgedRuns([Run.from_frame(run_tag, frame) for run_tag, frame in frames.items()], qrels), names)
     assert np.array_equal(together.values, alone.values)
     shared_docs = [run.over(run.queries, qrels.docs) for run in Run.from_frames(frames)]
-    assert np.array_equal(score(Joined(shared_docs, qrels), names).values, together.values)
+    assert np.array_equal(score(JudgedRuns(shared_docs, qrels), names).values, together.values)
 
 
 def test_runs_are_measured_one_by_one_whatever_their_number() -> None:
     runs = [run_of("A", q1="abc"), run_of("B", q1="ca", q2="b")]
     qrels = qrels_of({("q1", "c"): 3, ("q2", "b"): 1})
-    both = score(Joined(runs, qrels), ["nDCG@10"])
+    both = score(JudgedRuns(runs, qrels), ["nDCG@10"])
     assert both.run_tags == ("A", "B")
     for place, run in enumerate(runs):
-        assert np.array_equal(both.values[place], score(Joined([run], qrels), ["nDCG@10"]).values[0])
+        assert np.array_equal(both.values[place], score(JudgedRuns([run], qrels), ["nDCG@10"]).values[0])
 
 
 def test_rank_biased_precision_is_that_of_its_definition() -> None:
     # (1 - p) Σ p^(rank - 1) over ranks of grade 2 and above (Moffat and Zobel 2008): q1 has them at 1 and 3 with
     # p = 0.5, so 0.5 · (1 + 0.25); q2 at 2, so 0.5 · 0.5.
     grades = {("q1", "a"): 3, ("q1", "b"): 1, ("q1", "c"): 2, ("q2", "a"): 0, ("q2", "b"): 2}
-    found = score(Joined([run_of("s", q1="axc", q2="ab")], qrels_of(grades)), ["RBP(p=0.5, rel=2)"])
+    found = score(JudgedRuns([run_of("s", q1="axc", q2="ab")], qrels_of(grades)), ["RBP(p=0.5, rel=2)"])
     assert found.values[0, 0] == pytest.approx([0.625, 0.25])
 
 
@@ -181,7 +182,7 @@ def test_gdeval_takes_any_ids() -> None:
     (2² - 1) / 2⁴ / 2 = 0.09375, printed to five decimals."""
     run = ranked("s", {("é-1", "Á"): 2.0, ("é-1", "\U0001f600"): 1.0})
     found = score(
-        Joined([run], qrels_of({("é-1", "\U0001f600"): 2, ("x", "y"): 1})), ["ERR@10", "nDCG(dcg='exp-log2')@10"]
+        JudgedRuns([run], qrels_of({("é-1", "\U0001f600"): 2, ("x", "y"): 1})), ["ERR@10", "nDCG(dcg='exp-log2')@10"]
     )
     assert found.values[0, 0].tolist() == pytest.approx([0.09375, 0], abs=1e-5)
     assert found.values[0, 1].tolist() == pytest.approx([1 / np.log2(3), 0], abs=1e-5)
@@ -189,34 +190,36 @@ def test_gdeval_takes_any_ids() -> None:
 
 def test_gdeval_refuses_grades_above_four() -> None:
     with pytest.raises(QuatiPoolError, match=r"ERR@10 is computed by gdeval, which takes grades up to 4, .* hold 5"):
-        score(Joined([run_of("s", q1="a")], qrels_of({("q1", "a"): 5})), ["P@1", "ERR@10"])
+        score(JudgedRuns([run_of("s", q1="a")], qrels_of({("q1", "a"): 5})), ["P@1", "ERR@10"])
 
 
 def test_a_fault_inside_a_provider_is_one_line() -> None:
     # Accuracy divides by the number of documents that are not relevant.
     with pytest.raises(QuatiPoolError, match=r"could not compute P@1, Accuracy \(ZeroDivisionError: .*leave it out"):
-        score(Joined([run_of("s", q1="a")], qrels_of({("q1", "a"): 1})), ["P@1", "Accuracy"])
+        score(JudgedRuns([run_of("s", q1="a")], qrels_of({("q1", "a"): 1})), ["P@1", "Accuracy"])
 
 
 def test_compatibility_counts_the_last_document_as_returned() -> None:
     # Ideal: of equal grades those returned first, so a b z, where a last score of 0 would put z before b. Overlaps
     # of a b with it 1, 2/2, 2/3, of the ideal with itself 1, 1, 1; weights 0.95 to the power of 0, 1, 2.
     qrels = qrels_of({("q1", "z"): 1, ("q1", "a"): 3, ("q1", "b"): 1})
-    found = score(Joined([run_of("s", q1="ab")], qrels), ["Compat"])
+    found = score(JudgedRuns([run_of("s", q1="ab")], qrels), ["Compat"])
     assert found.values[0, 0, 0] == pytest.approx((1 + 0.95 + 0.9025 * 2 / 3) / (1 + 0.95 + 0.9025))
 
 
 def test_negative_grades_are_not_relevant() -> None:
-    found = score(Joined([run_of("s", q1="ab")], qrels_of({("q1", "a"): -1, ("q1", "b"): 1})), ["nDCG@10", "P@2", "RR"])
+    found = score(
+        JudgedRuns([run_of("s", q1="ab")], qrels_of({("q1", "a"): -1, ("q1", "b"): 1})), ["nDCG@10", "P@2", "RR"]
+    )
     assert found.values[0, :, 0] == pytest.approx([1 / np.log2(3), 1 / 2, 1 / 2])
-    assert score(Joined([run_of("s", q1="a")], qrels_of({("q1", "a"): -1})), ["P@1"]).without_relevant.tolist() == [
+    assert score(JudgedRuns([run_of("s", q1="a")], qrels_of({("q1", "a"): -1})), ["P@1"]).without_relevant.tolist() == [
         True
     ]
 
 
 def test_a_run_for_other_queries_says_so() -> None:
     with pytest.raises(QuatiPoolError) as refused:
-        score(Joined([run_of("s", q1="a", q2="a")], qrels_of({("t1", "a"): 1, ("t2", "a"): 1})), ["P@1"])
+        score(JudgedRuns([run_of("s", q1="a", q2="a")], qrels_of({("t1", "a"): 1, ("t2", "a"): 1})), ["P@1"])
     assert str(refused.value) == (
         "s: 0 of its 2 queries (q1, q2) are among the 2 judged ones (t1, t2); "
         "give the run and the qrels of the same queries"
@@ -225,12 +228,12 @@ def test_a_run_for_other_queries_says_so() -> None:
 
 def test_two_runs_of_one_name_are_refused() -> None:
     with pytest.raises(QuatiPoolError, match="two runs are called 's'; rename one"):
-        score(Joined([run_of("s", q1="a"), run_of("s", q1="b")], qrels_of({("q1", "a"): 1})), ["P@1"])
+        score(JudgedRuns([run_of("s", q1="a"), run_of("s", q1="b")], qrels_of({("q1", "a"): 1})), ["P@1"])
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     score(
-        Joined([run_of("s", q1="ab")], qrels_of({("q1", "b"): 1})),
+        JudgedRuns([run_of("s", q1="ab")], qrels_of({("q1", "b"): 1})),
         ["nDCG@10", "ERR@10", "Judged@10", "RR@10", "Compat"],
     )
     with pytest.raises(ConfigError):
@@ -266,7 +269,7 @@ def test_vaswani_with_random_runs_equals_pytrec_eval() -> None:
             for doc_id in dict.fromkeys([*relevant, *generator.choice(docs, 100).tolist()]):
                 scored[query_id, doc_id] = float(generator.integers(0, 30)) / 4 + (doc_id in judged)
         many.append(scored)
-    found = score(Joined([ranked(f"s{system}", scored) for system, scored in enumerate(many)], qrels), list(ORACLE))
+    found = score(JudgedRuns([ranked(f"s{system}", scored) for system, scored in enumerate(many)], qrels), list(ORACLE))
     assert found.missing.sum(axis=1).tolist() == [0, 1, 2, 3]
     for values, scored in zip(found.values, many, strict=True):
         expected = by_pytrec_eval(by_query(scored), grades, list(ORACLE))
@@ -277,7 +280,9 @@ def test_vaswani_with_random_runs_equals_pytrec_eval() -> None:
 @pytest.mark.parametrize("grade", [-2, -3, -1000, -1_000_000])
 def test_a_query_with_grades_far_below_zero_alone_has_nothing_relevant(grade: int) -> None:
     # pytrec_eval reads memory that is not its own where no grade of a query is above -2.
-    found = score(Joined([run_of("s", q1="a", q2="a")], qrels_of({("q1", "a"): grade, ("q2", "a"): 3})), ["nDCG@10"])
+    found = score(
+        JudgedRuns([run_of("s", q1="a", q2="a")], qrels_of({("q1", "a"): grade, ("q2", "a"): 3})), ["nDCG@10"]
+    )
     assert found.values[0, 0].tolist() == [0, 1]
     assert found.without_relevant.tolist() == [True, False]
 
@@ -286,7 +291,7 @@ def test_a_query_with_grades_far_below_zero_alone_has_nothing_relevant(grade: in
 def test_grades_that_providers_cannot_hold_are_refused(grade: int) -> None:
     qrels = qrels_of({("q1", "a"): grade, ("q2", "a"): 3})
     with pytest.raises(QuatiPoolError, match="grades beyond ±1,000,000"):
-        score(Joined([run_of("s", q1="a", q2="a")], qrels), ["nDCG@10"])
+        score(JudgedRuns([run_of("s", q1="a", q2="a")], qrels), ["nDCG@10"])
 
 
 @pytest.mark.parametrize(("given", "said"), [((), "gave nothing"), ((float("nan"),), "gave nan")])
@@ -303,7 +308,7 @@ def test_what_a_provider_does_not_compute_is_an_error_and_no_zero(
                 yield from (Metric(metric.query_id, metric.measure, value) for value in given)
 
     monkeypatch.setattr(PytrecEvalEvaluator, "_iter_calc", fails_for_the_second_query)
-    joined = Joined([run_of("s", q1="a", q2="a")], qrels_of({("q1", "a"): 1, ("q2", "a"): 1}))
+    joined = JudgedRuns([run_of("s", q1="a", q2="a")], qrels_of({("q1", "a"): 1, ("q2", "a"): 1}))
     with pytest.raises(QuatiPoolError) as refused:
         score(joined, ["nDCG@10", "RR(rel=2)@10"])
     assert str(refused.value) == (
@@ -314,6 +319,6 @@ def test_what_a_provider_does_not_compute_is_an_error_and_no_zero(
 
 def test_what_providers_leave_out_for_want_of_relevant_documents_is_the_default() -> None:
     # gdeval and MS MARCO's script give no value for q2; that of a run without relevant documents is 0.
-    joined = Joined([run_of("s", q1="a", q2="a")], qrels_of({("q1", "a"): 1, ("q2", "a"): 0}))
+    joined = JudgedRuns([run_of("s", q1="a", q2="a")], qrels_of({("q1", "a"): 1, ("q2", "a"): 0}))
     found = score(joined, ["ERR@10", "RR@10", "RR(rel=2)@10"])
     assert found.values[0].tolist() == [[0.0625, 0], [1, 0], [0, 0]]  # ERR: (2^1 - 1) / 2^4 at rank 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from random_runs import Rows, listed, ranked, rows
 
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.judged_runs import Joined
+from quati_pool.evaluation.judged_runs import JudgedRuns
 from quati_pool.evaluation.scores import score
 from quati_pool.evaluation.success import first_relevant, random_success, success
 from quati_pool.records import Run
@@ -37,7 +37,7 @@ def test_success_is_what_counting_gives_at_every_k(one: Rows, grades: Grades) ->
     if one and {query for query, _ in one}.isdisjoint(query for query, _ in grades):
         return
     run = ranked("s", one)
-    joined = Joined([run], qrels_of(grades))
+    joined = JudgedRuns([run], qrels_of(grades))
     whole = success(first_relevant(joined), DEPTH)[0]
     cut = success(first_relevant(joined, DEPTH), DEPTH)[0]
     assert whole.tolist() == cut.tolist() == [counted(run, grades, k) for k in range(1, DEPTH + 1)]
@@ -53,7 +53,7 @@ def test_success_is_that_of_ir_measures_for_all_runs_at_once(several: list[Rows]
     ]
     if not runs:
         return
-    joined = Joined(runs, qrels_of(grades))
+    joined = JudgedRuns(runs, qrels_of(grades))
     theirs = score(joined, [f"Success@{k}" for k in range(1, DEPTH + 1)]).values.mean(axis=2)
     np.testing.assert_allclose(success(first_relevant(joined, DEPTH), DEPTH), theirs, atol=1e-12)
 
@@ -62,14 +62,14 @@ def test_the_first_relevant_rank_of_each_query_in_the_order_of_the_qrels() -> No
     # b is the second of q2; q1's relevant one is not returned; q3 is not returned at all; a is judged 0.
     run = run_of("s", q1="ac", q2="abz", q4="z")
     grades = {("q2", "b"): 2, ("q2", "z"): 1, ("q1", "a"): 0, ("q1", "x"): 1, ("q3", "a"): 1}
-    found = first_relevant(Joined([run], qrels_of(grades)))
+    found = first_relevant(JudgedRuns([run], qrels_of(grades)))
     assert found.tolist() == [[2, 0, 0]]
     # One of three queries, from its second document on.
     assert success(found, 3).tolist() == [[0.0, 1 / 3, 1 / 3]]
 
 
 def test_a_run_without_rows_has_no_success() -> None:
-    joined = Joined([ranked("none", {})], qrels_of({("q", "a"): 1}))
+    joined = JudgedRuns([ranked("none", {})], qrels_of({("q", "a"): 1}))
     assert success(first_relevant(joined, 3), 3).tolist() == [[0.0, 0.0, 0.0]]
 
 
@@ -107,7 +107,7 @@ def test_ten_million_documents_neither_overflow_nor_lose_the_line() -> None:
 
 
 def test_what_cannot_be_counted_is_refused_in_one_line() -> None:
-    none = Joined([run_of("s", q="a")], qrels_of({("q", "a"): 1}))
+    none = JudgedRuns([run_of("s", q="a")], qrels_of({("q", "a"): 1}))
     with pytest.raises(ConfigError, match="the depth is 0"):
         success(first_relevant(none), 0)
     with pytest.raises(ConfigError, match="no judged query"):

@@ -22,7 +22,7 @@ from quati_pool.files.artifacts import (
     clear_partials,
     digest,
     file_digest,
-    lock_beside,
+    lock_path,
     locked,
     locked_output,
     read_counts,
@@ -313,7 +313,7 @@ def test_a_target_has_one_lock_however_it_is_named(tmp_path: Path, monkeypatch: 
     (tmp_path / "linked").symlink_to(tmp_path / "real")
     monkeypatch.chdir(tmp_path / "real")
     names = [tmp_path / "real" / "out", tmp_path / "linked" / "out", Path("out"), Path("../linked/../real/out")]
-    assert {lock_beside(path) for path in names} == {tmp_path.resolve() / "real" / ".out.lock"}
+    assert {lock_path(path) for path in names} == {tmp_path.resolve() / "real" / ".out.lock"}
 
 
 def test_the_lock_of_an_output_is_gone_afterwards(tmp_path: Path) -> None:

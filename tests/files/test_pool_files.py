@@ -39,7 +39,7 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, texts
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([pair("q1", "d1"), pair("q1", "d1")], "2: query_id 'q1' and doc_id 'd1' stand together twice"),
+        ([pair("q1", "d1"), pair("q1", "d1")], "2: query_id 'q1' and doc_id 'd1' are a pair twice"),
         ([pair("q1", "d1"), pair("q2", "d1"), pair("q1", "d2")], "3: query_id 'q1' comes again after other queries"),
         ([pair("q1", "d1"), pair("q1", "d2", query="b")], "2: query_id 'q1' has another query than in the line before"),
         ([{"query_id": "q1", "doc_id": "d1", "query": "a"}], "1: no column 'text'"),
@@ -70,7 +70,7 @@ Q, T = '"query": "a"', '"text": "b"'
     [
         ([], ": holds no pairs; expected an object with query and text on each line"),
         (["", "  "], ": holds no pairs; expected an object with query and text on each line"),
-        (["[1]"], ":1: is no JSON object; expected one object a line"),
+        (["[1]"], ":1: is no JSON object; expected one object per line"),
         (["{"], ":1: is not JSON (Expecting property name enclosed in double quotes, column 2); expected one object"),
         (["{}"], ":1: holds no query; its keys are none: add it"),
         ([f"{{{Q}, {T}}}", "", f"{{{T}}}"], ":3: holds no query; its keys are 'text': add it"),
@@ -90,15 +90,15 @@ Q, T = '"query": "a"', '"text": "b"'
         ([f"{{{Q}, {T}}}", f"{{{T}, {Q}}}"], ":2: holds the pair of line 1 again (query_id 'q"),
         (
             [f'{{{Q}, {T}, "query_id": "q", "doc_id": "d"}}', f'{{{Q}, "text": "c", "query_id": "q", "doc_id": "d"}}'],
-            ":2: holds the pair of line 1 again (query_id 'q', doc_id 'd'); expected one line a pair",
+            ":2: holds the pair of line 1 again (query_id 'q', doc_id 'd'); expected one line per pair",
         ),
         (
             [f'{{{Q}, {T}, "query_id": "q"}}', f'{{"query": "c", {T}, "query_id": "q"}}'],
-            ":2: query_id 'q' has another query than in line 1; expected one query an id",
+            ":2: query_id 'q' has another query than in line 1; expected one query per id",
         ),
         (
             [f'{{{Q}, {T}, "query_id": "q"}}', f'{{{Q}, "text": "c", "query_id": "q", "narrative": "n"}}'],
-            ":2: query_id 'q' has another narrative than in line 1; expected one query an id",
+            ":2: query_id 'q' has another narrative than in line 1; expected one query per id",
         ),
     ],
 )  # fmt: skip

@@ -25,7 +25,7 @@ SPEC = [
     ("q.tsv", "", ": holds no queries; expected at least one"),
     ("q.tsv", "1\tone\n2 two\n", ":2: 1 columns; expected 2: query_id <tab> query"),
     ("q.tsv", "1\tone\tmore\n", ":1: 3 columns; expected 2: query_id <tab> query"),
-    ("q.tsv", "1\tone\n\n1\ttwo\n", ":3: query_id '1' stands in line 1 already; expected it once"),
+    ("q.tsv", "1\tone\n\n1\ttwo\n", ":3: query_id '1' is in line 1 already; expected it once"),
     ("q.tsv", "\tone\n", ":1: query_id is empty; expected an id"),
     ("q.tsv", "a b\tone\n", f":1: query_id 'a b' holds white space (U+0020); {ID_RULE}"),
     (
@@ -52,7 +52,7 @@ SPEC = [
     (
         "q.csv",
         'query_id,query\n1,"a\nb"\n1,c\n',
-        ":4: query_id '1' stands in line 2 already; expected it once",
+        ":4: query_id '1' is in line 2 already; expected it once",
     ),
     ("q.csv", 'query_id,query\n1,"a\n\nb"\n2,c,d\n', ":5: 3 columns; expected 2: as in the header"),
     (
@@ -80,16 +80,16 @@ SPEC = [
         '\n{"query_id": "7", "text": "a"}',
         f":2: no column 'query'; {NAMES} query_id, text: add it, or set query to the right one",
     ),
-    ("q.jsonl", "[]", ":1: is no JSON object; expected one object a line"),
+    ("q.jsonl", "[]", ":1: is no JSON object; expected one object per line"),
     (
         "q.jsonl",
         '{"query_id": "7" "query": ""}',
-        ":1: is not JSON (Expecting ',' delimiter, column 18); expected one object a line",
+        ":1: is not JSON (Expecting ',' delimiter, column 18); expected one object per line",
     ),
     (
         "q.jsonl",
         "[" * 100_000,
-        ":1: holds a number too long, or nests too deeply; expected one flat object a line",
+        ":1: holds a number too long, or nests too deeply; expected one flat object per line",
     ),
     (
         "q.jsonl",
@@ -114,7 +114,7 @@ SPEC = [
         "<top><num>1</num><desc>a</desc></top>",
         ":1: this topic has no <title>; its fields are num, desc: set query to one of them",
     ),
-    ("q.trec", TOPIC + TOPIC, ":8: query_id '401' stands in line 1 already; expected it once"),
+    ("q.trec", TOPIC + TOPIC, ":8: query_id '401' is in line 1 already; expected it once"),
     (
         "q.trec",
         "<top>\n<num> 1\n" + TOPIC,
@@ -122,11 +122,11 @@ SPEC = [
     ),
     ("q.trec", TOPIC + "<top>\n", ":8: this <top> is not closed before the file ends; expected </top>"),
     ("q.trec", TOPIC + "</top>\n", ":8: </top> closes nothing; expected <top> before it"),
-    ("q.trec", TOPIC + "words\n", ":8: text 'words' lies outside of any <top>; expected it inside"),
+    ("q.trec", TOPIC + "words\n", ":8: text 'words' is outside of any <top>; expected it inside"),
     (
         "q.trec",
         "<top><num>1</num><title>a</title> b</top>",
-        ":1: text 'b' lies outside of the topic's fields; expected it inside",
+        ":1: text 'b' is outside of the topic's fields; expected it inside",
     ),
     ("q.trec", "<top><num> 1 2 <title> a</top>", f":1: query_id '1 2' holds white space (U+0020); {ID_RULE}"),
 ]

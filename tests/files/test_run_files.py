@@ -48,11 +48,11 @@ SPEC = [
     ),
     (
         GOOD + "#\nq1 Q0 d1 2 1 bm25\n",
-        ":3: query_id 'q1' and doc_id 'd1' stand together in line 1 already; expected one row a pair",
+        ":3: query_id 'q1' and doc_id 'd1' are a pair in line 1 already; expected one row per pair",
     ),
     (
         "\n" + GOOD + "q1 Q0 d2 2 1 other\n",
-        ":3: run_tag 'other' follows 'bm25' (line 2); expected one run a file: split it",
+        ":3: run_tag 'other' follows 'bm25' (line 2); expected one run per file: split it",
     ),
 ]
 

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from quati_pool.errors import InputError
 from quati_pool.files.columns import grade_of
 from quati_pool.files.corpus import read_file
-from quati_pool.files.json_text import decode
 from quati_pool.files.label_files import read_label_file
 from quati_pool.files.pools import read_pool_rows
-from quati_pool.files.problems import Collected, Kinds, RowError, quoted
+from quati_pool.files.problems import Collected, CollectedByKind, RowError, quoted
 from quati_pool.files.qrels import read_judgements
 from quati_pool.files.queries import read_queries
 from quati_pool.files.runs import read_run, read_run_rows
+from quati_pool.files.strict_json import decode
 from quati_pool.files.validation import Kind, detect_kind, validate_file
 from quati_pool.records import MAX_GRADE
 
@@ -254,7 +254,7 @@ def test_faults_of_a_corpus_are_shown_by_kind_with_their_count_and_three_places(
         f"(1,000 such faults: {path}:1, {path}:3, {path}:5, …)",
         f"{path}:10: doc_id 'd 10' holds white space (U+0020); expected an id without white space or control "
         f"characters (2 such faults: {path}:10, {path}:20)",
-        f"{path}:30: is not JSON (Expecting ',' delimiter, column 17); expected one object a line",
+        f"{path}:30: is not JSON (Expecting ',' delimiter, column 17); expected one object per line",
     ]
     assert (report.faults, report.more_errors, report.summary["passages"]) == (1003, 0, 997)
     assert validate_file(path, limit=1).more_errors == 3
@@ -262,7 +262,7 @@ def test_faults_of_a_corpus_are_shown_by_kind_with_their_count_and_three_places(
 
 @given(st.lists(st.text(min_size=1, max_size=8).map(repr), min_size=1, max_size=6), st.integers(0, 10**9))
 def test_faults_that_differ_in_values_alone_are_of_one_kind(ids: list[str], number: int) -> None:
-    problems = Kinds(20)
+    problems = CollectedByKind(20)
     for line, identity in enumerate(ids, 1):
         problems.report(Path("c"), line, f"doc_id {identity} is on line {number + line} too; expected it once")
     assert len(problems.errors) == 1

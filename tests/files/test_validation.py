@@ -105,7 +105,7 @@ def test_bytes_that_are_not_utf8_are_named_among_the_rest(tmp_path: Path) -> Non
     report = validate_file(path)
     assert [str(error) for error in report.errors] == [
         f"{path}:2: byte 4 (0xE3) is not UTF-8; convert to UTF-8",
-        f"{path}:4: doc_id 'b' stands in line 3 already; expected it once",
+        f"{path}:4: doc_id 'b' is in line 3 already; expected it once",
     ]
 
 
@@ -200,7 +200,7 @@ def test_a_corpus_with_repeated_ids(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"doc_id": ["a", "b", "a", "c", "a"], "text": ["12", "", "1234", "", ""]}), path)
     report = validate_file(path)
-    again = "doc_id 'a' stands in line 1 already; expected it once"
+    again = "doc_id 'a' is in line 1 already; expected it once"
     assert [str(error) for error in report.errors] == [f"{path}:3: {again} (2 such faults: {path}:3, {path}:5)"]
     assert report.summary == {"passages": 5, "empty": 3, "mean_characters": 1.2}
     assert report.warnings == ["empty passages: 3; nobody can judge them"]

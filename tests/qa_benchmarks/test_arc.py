@@ -24,9 +24,9 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def exam(data: Path, case: Case) -> AnswerTaskRun:
+def task_run(data: Path, case: Case) -> AnswerTaskRun:
     assert isinstance(EXPECTATIONS, AnswerTask)
-    return EXPECTATIONS.exam(data, case, 0)
+    return EXPECTATIONS.task_run(data, case, 0)
 
 
 def test_the_two_sets_are_settings_and_dev_is_validation(data: Path) -> None:
@@ -45,9 +45,9 @@ def test_the_archives_own_folder_is_found(data: Path, tmp_path: Path, root: str)
 
 
 def test_labels_are_those_of_the_file_letters_or_digits(data: Path) -> None:
-    made = exam(data, Case("test", "en", "easy"))
-    assert made.asked("TIMSS_2003_8").form.labels == ("1", "2", "3", "4")
-    assert "1) heat\n2) cold" in made.asked("TIMSS_2003_8").messages[-1]["content"]
+    made = task_run(data, Case("test", "en", "easy"))
+    assert made.request("TIMSS_2003_8").form.labels == ("1", "2", "3", "4")
+    assert "1) heat\n2) cold" in made.request("TIMSS_2003_8").messages[-1]["content"]
     assert made.prediction("TIMSS_2003_8", "1") == "1"
     with pytest.raises(ValueError, match="expected one of 1, 2, 3, 4 in quotes"):
         made.prediction("TIMSS_2003_8", 1)
@@ -57,14 +57,14 @@ def test_labels_are_those_of_the_file_letters_or_digits(data: Path) -> None:
 
 def test_chance_is_that_of_three_four_and_five_options(data: Path) -> None:
     for setting, chance in (("easy", 100 * (1 / 3 + 1 / 4) / 2), ("challenge", 20)):
-        made = exam(data, Case("test", "en", setting))
+        made = task_run(data, Case("test", "en", setting))
         first = made.rows("random", made.programs()["random"])[0]
         assert first.case == Case("test", "en", f"{setting}/original")
         assert first.measures["chance"] == pytest.approx(chance)
 
 
 def test_right_answers_are_those_of_the_file(data: Path) -> None:
-    made = exam(data, Case("test", "en", "easy"))
+    made = task_run(data, Case("test", "en", "easy"))
     (row, *_) = made.rows("right", {"Mercury_7": "A", "TIMSS_2003_8": "1"})
     assert row.measures["accuracy"] == 100
 
@@ -82,4 +82,4 @@ def test_a_folder_without_the_files_names_them_and_where_they_are_released(tmp_p
 
 def test_a_split_that_is_not_there_is_named(data: Path) -> None:
     with pytest.raises(MissingDataError, match=r"has no ARC-Easy/ARC-Easy-Train\.jsonl; get it from https"):
-        exam(data, Case("train", "en", "easy"))
+        task_run(data, Case("train", "en", "easy"))

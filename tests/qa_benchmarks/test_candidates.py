@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.qa_benchmarks.pira.candidates import Answered, candidate_sets, plain
+from quati_pool.qa_benchmarks.pira.candidates import AnsweredQuestion, candidate_sets, plain
 from quati_pool.qa_benchmarks.pira.files import read_questions
 from tests.qa_benchmarks.plain_tf_idf import cosine, inverse_frequencies, vector
 from tests.shared_data import shared
@@ -16,11 +16,11 @@ from tests.shared_data import shared
 SEA = "the sea is red in the tide"
 
 
-def asked(*answers: str, text: str = SEA) -> list[Answered]:
-    return [Answered(f"q{number}", text, answer) for number, answer in enumerate(answers)]
+def asked(*answers: str, text: str = SEA) -> list[AnsweredQuestion]:
+    return [AnsweredQuestion(f"q{number}", text, answer) for number, answer in enumerate(answers)]
 
 
-def brute_force(questions: Sequence[Answered]) -> dict[str, list[str]]:
+def brute_force(questions: Sequence[AnsweredQuestion]) -> dict[str, list[str]]:
     """For each text all distinct answers, nearest first."""
     texts, answers = {one.text for one in questions}, {one.answer for one in questions}
     weights = inverse_frequencies([*texts, *answers])
@@ -43,7 +43,7 @@ def test_ranks_and_sets_of_the_validation_file_are_those_of_a_brute_force_rankin
     language: str, figures: tuple[float, float, float] | None
 ) -> None:
     read = read_questions(shared("pira/validation.csv"))
-    questions = [Answered(one.query_id, one.text[language], one.answer[language]) for one in read]
+    questions = [AnsweredQuestion(one.query_id, one.text[language], one.answer[language]) for one in read]
     sets, ranked = candidate_sets(questions), brute_force(questions)
     right: dict[str, set[str]] = {}
     for one in questions:
@@ -72,7 +72,7 @@ def test_ranks_and_sets_of_the_validation_file_are_those_of_a_brute_force_rankin
 def test_every_set_holds_the_right_answer_first_ranked_others_and_no_more_than_k(
     pairs: list[tuple[str, str]], k: int
 ) -> None:
-    questions = [Answered(f"q{number}", text, answer) for number, (text, answer) in enumerate(pairs)]
+    questions = [AnsweredQuestion(f"q{number}", text, answer) for number, (text, answer) in enumerate(pairs)]
     sets, ranked = candidate_sets(questions, k), brute_force(questions)
     for one in questions:
         made = sets[one.question_id]
@@ -104,7 +104,10 @@ def test_seven_right_answers_on_one_text_make_two_sets_of_five() -> None:
 
 
 def test_answers_that_differ_in_capitals_or_punctuation_alone_are_one_option_in_the_question_s_spelling() -> None:
-    questions = [*asked("Red tide.", "red  tide"), *[Answered(f"o{n}", "oil rig", f"rig {n}{n}") for n in range(3)]]
+    questions = [
+        *asked("Red tide.", "red  tide"),
+        *[AnsweredQuestion(f"o{n}", "oil rig", f"rig {n}{n}") for n in range(3)],
+    ]
     sets = candidate_sets(questions, 3)
     for question_id, own in (("q0", "Red tide."), ("q1", "red  tide")):
         options = sets[question_id].options
@@ -115,7 +118,7 @@ def test_answers_that_differ_in_capitals_or_punctuation_alone_are_one_option_in_
 
 
 def test_neither_the_order_of_questions_nor_other_questions_change_how_a_set_is_shuffled() -> None:
-    questions = [Answered(f"q{n}", f"text {n % 3} sea", f"answer {n % 7}{n % 7} sea") for n in range(30)]
+    questions = [AnsweredQuestion(f"q{n}", f"text {n % 3} sea", f"answer {n % 7}{n % 7} sea") for n in range(30)]
     mixed = questions[:]
     random.Random(1).shuffle(mixed)
     assert candidate_sets(mixed) == candidate_sets(questions)
@@ -131,7 +134,7 @@ def test_neither_the_order_of_questions_nor_other_questions_change_how_a_set_is_
 
 
 def test_the_right_answer_stands_in_every_place_about_equally_often() -> None:
-    questions = [Answered(f"q{n}", f"text {n % 50}", f"answer {n % 40}0") for n in range(1000)]
+    questions = [AnsweredQuestion(f"q{n}", f"text {n % 50}", f"answer {n % 40}0") for n in range(1000)]
     sets = candidate_sets(questions)
     places = Counter(sets[one.question_id].options.index(one.answer) for one in questions)
     # 200 are expected in each; six standard deviations of a binomial are 76.

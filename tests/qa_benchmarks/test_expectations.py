@@ -21,7 +21,7 @@ from quati_pool.qa_benchmarks.expectations import (
     ORIGINAL,
     PERTURBED,
     Compared,
-    ExpectationExam,
+    ExpectationTaskRun,
     compare,
     drawn_wrong,
     perturbed,
@@ -51,11 +51,11 @@ def settings(rows: Sequence[Row]) -> list[str]:
     return [row.case.setting for row in rows]
 
 
-def answers(exam: ExpectationExam, right: Mapping[str, float]) -> dict[str, str]:
+def answers(task_run: ExpectationTaskRun, right: Mapping[str, float]) -> dict[str, str]:
     """Answers that are right for this share of the questions of each setting, the first ones."""
     found = {}
     for setting, share in right.items():
-        ids = [id_ for id_ in exam.ids if id_.endswith(f"#{setting}") or (setting == ORIGINAL and "#" not in id_)]
+        ids = [id_ for id_ in task_run.ids if id_.endswith(f"#{setting}") or (setting == ORIGINAL and "#" not in id_)]
         for place, id_ in enumerate(ids):
             found[id_] = "A" if place < share * len(ids) else "B"
     return found
@@ -111,63 +111,63 @@ def test_the_wrong_option_is_drawn_evenly_by_seed_and_never_the_right_one() -> N
     assert [drawn_wrong(own(f"q{n}"), 1) for n in range(50)] != [drawn_wrong(own(f"q{n}"), 2) for n in range(50)]
 
 
-# What an exam holds
+# What a task run holds
 
 
 def test_an_exam_asks_every_setting_that_applies() -> None:
-    exam = ExpectationExam(CASE, [own("x"), bare("y")], seed=0)
-    assert list(exam.ids) == [
+    task_run = ExpectationTaskRun(CASE, [own("x"), bare("y")], seed=0)
+    assert list(task_run.ids) == [
         "x", "y", f"x#{PERTURBED}", f"y#{PERTURBED}", "x#no-option", "x#no-question", "y#no-question", "x#no-context",
     ]  # fmt: skip
     assert "test: no-option does not apply to 1 of 2 questions (it needs a context of its own for each option)" in (
-        exam.notes
+        task_run.notes
     )
-    assert "test: no-context does not apply to 1 of 2 questions (there is no context)" in exam.notes
+    assert "test: no-context does not apply to 1 of 2 questions (there is no context)" in task_run.notes
 
 
 def test_questions_that_share_a_context_have_no_no_option_and_it_is_said() -> None:
-    exam = ExpectationExam(Case("test", "en", "high"), [shared("x"), shared("y")], seed=0)
-    rows = exam.rows("random", exam.programs()["random"])
+    task_run = ExpectationTaskRun(Case("test", "en", "high"), [shared("x"), shared("y")], seed=0)
+    rows = task_run.rows("random", task_run.programs()["random"])
     assert settings(rows) == ["high/original", f"high/{PERTURBED}", "high/no-question", "high/no-context"]
-    notes = " ".join(exam.notes)
+    notes = " ".join(task_run.notes)
     assert "no-option does not apply to any question" in notes
     assert "here they share one" in notes
     assert f"{PERTURBED} replaces the option alone" in notes
 
 
 def test_questions_without_a_key_are_left_out_and_counted() -> None:
-    exam = ExpectationExam(CASE, [own("x"), own("y", gold=None)], seed=0)
-    assert {id_.partition("#")[0] for id_ in exam.ids} == {"x"}
-    assert exam.notes[0] == "test: 1 question without a released answer left out"
+    task_run = ExpectationTaskRun(CASE, [own("x"), own("y", gold=None)], seed=0)
+    assert {id_.partition("#")[0] for id_ in task_run.ids} == {"x"}
+    assert task_run.notes[0] == "test: 1 question without a released answer left out"
 
 
 def test_every_answerer_sees_the_perturbed_input() -> None:
-    exam = ExpectationExam(CASE, [own("q")], seed=0)
-    assert "<question>" not in exam.asked("q#no-question").messages[-1]["content"]
-    assert "<text>" not in exam.asked("q#no-context").messages[-1]["content"]
-    assert "A)\nB)\nC)\nD)" in exam.asked("q#no-option").messages[-1]["content"]
-    assert exam.asked(f"q#{PERTURBED}").messages[-1]["content"].count("asks q") == 12  # question, option, context
-    for program in exam.programs().values():
-        assert list(program) == list(exam.ids)
+    task_run = ExpectationTaskRun(CASE, [own("q")], seed=0)
+    assert "<question>" not in task_run.request("q#no-question").messages[-1]["content"]
+    assert "<text>" not in task_run.request("q#no-context").messages[-1]["content"]
+    assert "A)\nB)\nC)\nD)" in task_run.request("q#no-option").messages[-1]["content"]
+    assert task_run.request(f"q#{PERTURBED}").messages[-1]["content"].count("asks q") == 12  # question, option, context
+    for program in task_run.programs().values():
+        assert list(program) == list(task_run.ids)
 
 
 def test_the_files_say_how_to_make_the_same_inputs() -> None:
-    exam = ExpectationExam(Case("test", "en", "easy"), [own("x"), bare("y")], seed=7)
-    ((name, content),) = exam.files().items()
+    task_run = ExpectationTaskRun(Case("test", "en", "easy"), [own("x"), bare("y")], seed=7)
+    ((name, content),) = task_run.files().items()
     assert name == "expectations-test-en-easy.jsonl"
     lines = [json.loads(line) for line in content.splitlines()]
     assert [line["perturbed_option"] for line in lines] == [drawn_wrong(own(id_), 7) for id_ in "xy"]
     named = {f"{line['id']}#{setting}".removesuffix("#original") for line in lines for setting in line["settings"]}
-    assert named == set(exam.ids)
+    assert named == set(task_run.ids)
 
 
 # Verdicts
 
 
 def test_the_rows_are_those_derived_by_hand() -> None:
-    exam = ExpectationExam(CASE, [own(f"q{n}") for n in range(40)], seed=0)
-    given = answers(exam, {ORIGINAL: 0.75, PERTURBED: 0.25, NO_OPTION: 0.25, NO_QUESTION: 1.0, NO_CONTEXT: 0.0})
-    rows = {row.case.setting: row for row in exam.rows("one", given)}
+    task_run = ExpectationTaskRun(CASE, [own(f"q{n}") for n in range(40)], seed=0)
+    given = answers(task_run, {ORIGINAL: 0.75, PERTURBED: 0.25, NO_OPTION: 0.25, NO_QUESTION: 1.0, NO_CONTEXT: 0.0})
+    rows = {row.case.setting: row for row in task_run.rows("one", given)}
     assert [row.measures["accuracy"] for row in rows.values()] == [75, 25, 25, 100, 0]
     assert all(row.measures["chance"] == 25 for row in rows.values())
     assert all(row.n == 40 for row in rows.values())
@@ -187,11 +187,11 @@ def test_the_rows_are_those_derived_by_hand() -> None:
 
 
 def test_the_interval_is_numpys_over_the_same_draws_of_question_pairs() -> None:
-    exam = ExpectationExam(CASE, [own(f"q{n}") for n in range(50)], seed=9)
+    task_run = ExpectationTaskRun(CASE, [own(f"q{n}") for n in range(50)], seed=9)
     rng = np.random.default_rng(2)
-    given = {id_: "ABCD"[place] for id_, place in zip(exam.ids, rng.integers(0, 3, len(exam.ids)), strict=True)}
+    given = {id_: "ABCD"[place] for id_, place in zip(task_run.ids, rng.integers(0, 3, len(task_run.ids)), strict=True)}
     del given["q3"], given[f"q5#{PERTURBED}"]
-    row = exam.rows("one", given)[1]
+    row = task_run.rows("one", given)[1]
     pairs = sorted((n for n in range(50) if n not in (3, 5)), key=lambda n: f"q{n}#")  # the order of the draws
     values = np.array([(given[f"q{n}#{PERTURBED}"] == "A") - int(given[f"q{n}"] == "A") for n in pairs])
     drawn = np.random.default_rng(9).integers(0, 48, (2000, 48))
@@ -207,8 +207,8 @@ def test_neither_the_order_of_the_file_nor_that_of_the_answers_changes_a_row() -
         replace(own(f"q{n}"), options=tuple("wxyz"[:count]), labels=LABELS[:count], contexts=tuple("abcd"[:count]))
         for n, count in enumerate(counts * 12)
     ]
-    there = ExpectationExam(CASE, questions, seed=1)
-    back = ExpectationExam(CASE, questions[::-1], seed=1)
+    there = ExpectationTaskRun(CASE, questions, seed=1)
+    back = ExpectationTaskRun(CASE, questions[::-1], seed=1)
     for system, picks in there.programs().items():
         other = back.programs()[system]
         assert other == picks
@@ -229,8 +229,8 @@ def test_the_interval_is_near_scipys() -> None:
 
 def test_chance_is_that_of_each_question() -> None:
     two = replace(own("two"), options=("a", "b"), labels=("A", "B"), contexts=("x", "y"))
-    exam = ExpectationExam(CASE, [own("four"), two], seed=0)
-    rows = exam.rows("one", {"four#no-question": "A", "two#no-question": "B", "four": "A", "two": "A"})
+    task_run = ExpectationTaskRun(CASE, [own("four"), two], seed=0)
+    rows = task_run.rows("one", {"four#no-question": "A", "two#no-question": "B", "four": "A", "two": "A"})
     found = next(row for row in rows if row.case.setting == NO_QUESTION)
     # (1 - 1/4 + 0 - 1/2) / 2
     assert found.extra["difference"] == pytest.approx(12.5)
@@ -261,8 +261,8 @@ def test_guessing_right_exactly_as_often_as_chance_is_no_rounding_error_above_it
 
 
 def test_settings_without_answers_are_undefined_with_the_reason() -> None:
-    exam = ExpectationExam(CASE, [own("x"), own("y")], seed=0)
-    rows = {row.case.setting: row for row in exam.rows("one", {"x": "A", "y#perturbed-incorrect-option": "A"})}
+    task_run = ExpectationTaskRun(CASE, [own("x"), own("y")], seed=0)
+    rows = {row.case.setting: row for row in task_run.rows("one", {"x": "A", "y#perturbed-incorrect-option": "A"})}
     assert rows[PERTURBED].extra["difference"] is None
     assert rows[PERTURBED].extra["interval"] is None
     assert rows[PERTURBED].undefined["difference"] == "no question was answered both here and in the original"
@@ -274,19 +274,19 @@ def test_settings_without_answers_are_undefined_with_the_reason() -> None:
 
 def test_empty_answers_throughout_are_no_proof_of_sanity() -> None:
     """Predictions for the original questions alone: what they lack counts as empty."""
-    exam = ExpectationExam(CASE, [own(f"q{n}") for n in range(40)], seed=0)
-    given = {id_: "" if "#" in id_ else "A" for id_ in exam.ids}
-    rows = exam.rows("one", given)
+    task_run = ExpectationTaskRun(CASE, [own(f"q{n}") for n in range(40)], seed=0)
+    given = {id_: "" if "#" in id_ else "A" for id_ in task_run.ids}
+    rows = task_run.rows("one", given)
     assert {row.extra["verdict"] for row in rows[1:]} == {"undefined"}
     assert rows[2].undefined["difference"] == "every answer is empty"
     # An answerer that declines on what it cannot know, but not always, is measured.
     given["q0#no-question"] = "A"
-    assert {row.case.setting: row.extra["verdict"] for row in exam.rows("one", given)}[NO_QUESTION] == "holds"
+    assert {row.case.setting: row.extra["verdict"] for row in task_run.rows("one", given)}[NO_QUESTION] == "holds"
 
 
 def test_one_question_alone_gives_no_verdict() -> None:
-    exam = ExpectationExam(CASE, [own("q")], seed=0)
-    rows = exam.rows("one", dict.fromkeys(exam.ids, "A"))
+    task_run = ExpectationTaskRun(CASE, [own("q")], seed=0)
+    rows = task_run.rows("one", dict.fromkeys(task_run.ids, "A"))
     assert rows[3].extra["difference"] == 75
     assert rows[3].extra["interval"] is None
     assert rows[3].undefined["interval"] == "one question alone shows no spread"
@@ -295,13 +295,13 @@ def test_one_question_alone_gives_no_verdict() -> None:
 
 def test_few_questions_are_said_to_be_few() -> None:
     for count, told in ((29, True), (30, False)):
-        exam = ExpectationExam(CASE, [own(f"q{n}") for n in range(count)], seed=0)
-        rows = exam.rows("one", dict.fromkeys(exam.ids, "A"))
+        task_run = ExpectationTaskRun(CASE, [own(f"q{n}") for n in range(count)], seed=0)
+        rows = task_run.rows("one", dict.fromkeys(task_run.ids, "A"))
         assert bool(rows[1].notes) is told
 
 
 def test_an_expectation_fails_with_one_setting_and_is_undecided_with_one() -> None:
-    exam = ExpectationExam(CASE, [own(f"q{n}") for n in range(40)], seed=0)
+    task_run = ExpectationTaskRun(CASE, [own(f"q{n}") for n in range(40)], seed=0)
     for no_option, no_question, expected in (
         (1.0, 0.0, "fails"),
         (0.25, 0.0, "undecided"),
@@ -310,9 +310,9 @@ def test_an_expectation_fails_with_one_setting_and_is_undecided_with_one() -> No
         (None, 1.0, "fails"),
     ):
         shares = {NO_QUESTION: no_question} | ({} if no_option is None else {NO_OPTION: no_option})
-        given = answers(exam, {ORIGINAL: 1, **shares})
-        assert exam.rows("one", given)[0].extra["expectations"]["sanity"] == expected
-    bare_exam = ExpectationExam(CASE, [bare(f"q{n}") for n in range(40)], seed=0)
+        given = answers(task_run, {ORIGINAL: 1, **shares})
+        assert task_run.rows("one", given)[0].extra["expectations"]["sanity"] == expected
+    bare_exam = ExpectationTaskRun(CASE, [bare(f"q{n}") for n in range(40)], seed=0)
     first = bare_exam.rows("random", bare_exam.programs()["random"])[0]
     assert first.extra["expectations"]["reading"] == "does not apply"
 
@@ -321,9 +321,9 @@ def test_an_expectation_fails_with_one_setting_and_is_undecided_with_one() -> No
 
 
 def test_a_guesser_draws_anew_in_every_setting_and_is_found_wanting_in_none() -> None:
-    exam = ExpectationExam(CASE, [own(f"q{n}") for n in range(600)], seed=0)
-    picks = exam.programs()["random"]
-    rows = exam.rows("random", picks)
+    task_run = ExpectationTaskRun(CASE, [own(f"q{n}") for n in range(600)], seed=0)
+    picks = task_run.programs()["random"]
+    rows = task_run.rows("random", picks)
     assert "fails" not in rows[0].extra["expectations"].values()
     same = sum(picks[f"q{n}"] == picks[f"q{n}#no-question"] for n in range(600))
     # Two independent draws of four labels: Binomial(600, 1/4), standard deviation 10.6; five of them.
@@ -332,10 +332,10 @@ def test_a_guesser_draws_anew_in_every_setting_and_is_found_wanting_in_none() ->
 
 def test_tf_idf_falls_for_an_option_that_repeats_the_question() -> None:
     """Question and option equal the context's words in their proportions: its cosine is 1, the highest."""
-    exam = ExpectationExam(CASE, [own(f"q{n}") for n in range(40)], seed=0)
-    picks = exam.programs()["tf-idf"]
+    task_run = ExpectationTaskRun(CASE, [own(f"q{n}") for n in range(40)], seed=0)
+    picks = task_run.programs()["tf-idf"]
     assert all(picks[f"q{n}#{PERTURBED}"] == drawn_wrong(own(f"q{n}"), 0) for n in range(40))
-    assert exam.rows("tf-idf", picks)[1].measures["accuracy"] == 0
+    assert task_run.rows("tf-idf", picks)[1].measures["accuracy"] == 0
 
 
 def test_the_term_weights_are_those_of_the_original_questions() -> None:
@@ -345,12 +345,14 @@ def test_the_term_weights_are_those_of_the_original_questions() -> None:
         replace(own(f"q{n}"), question=block[0], options=tuple(block[1:5]), contexts=tuple(block[5:]))
         for n, block in enumerate(texts)
     ]
-    exam = ExpectationExam(CASE, questions, seed=0)
-    picks = exam.programs()["tf-idf"]
-    original = [LABELS[values.argmax()] for values in similarities(exam.questions, questions)]
-    perturbed_too = [LABELS[values.argmax()] for values in similarities(exam.questions, exam.questions)]
-    clear = [values.max() > np.sort(values)[-2] + 1e-9 for values in similarities(exam.questions, questions)]
-    assert all(picks[one.id] == label for one, label, sure in zip(exam.questions, original, clear, strict=True) if sure)
+    task_run = ExpectationTaskRun(CASE, questions, seed=0)
+    picks = task_run.programs()["tf-idf"]
+    original = [LABELS[values.argmax()] for values in similarities(task_run.questions, questions)]
+    perturbed_too = [LABELS[values.argmax()] for values in similarities(task_run.questions, task_run.questions)]
+    clear = [values.max() > np.sort(values)[-2] + 1e-9 for values in similarities(task_run.questions, questions)]
+    assert all(
+        picks[one.id] == label for one, label, sure in zip(task_run.questions, original, clear, strict=True) if sure
+    )
     # With the weights of all settings some picks would be others.
     assert any(one != other for one, other, sure in zip(original, perturbed_too, clear, strict=True) if sure)
 
@@ -358,8 +360,8 @@ def test_the_term_weights_are_those_of_the_original_questions() -> None:
 def test_equal_cosines_are_decided_as_in_the_original() -> None:
     """Options without a word have cosine 0 in every setting, and a question is then given one pick in all."""
     questions = [replace(own(f"q{n}"), question="?", options=tuple("!;:."), contexts=("-",) * 4) for n in range(30)]
-    exam = ExpectationExam(CASE, [*questions, own("words")], seed=0)
-    picks = exam.programs()["tf-idf"]
+    task_run = ExpectationTaskRun(CASE, [*questions, own("words")], seed=0)
+    picks = task_run.programs()["tf-idf"]
     for question in questions:
         assert picks[f"{question.id}#{NO_QUESTION}"] == picks[f"{question.id}#{NO_CONTEXT}"] == picks[question.id]
     assert len({picks[question.id] for question in questions}) > 1

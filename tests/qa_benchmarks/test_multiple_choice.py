@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import cosine_similarity
 from quati_pool.errors import QuatiPoolError
 from quati_pool.qa_benchmarks import multiple_choice
 from quati_pool.qa_benchmarks.base import Case
-from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam, drawn, similarities
+from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceTaskRun, drawn, similarities
 
 CASE = Case("test", "en")
 
@@ -41,16 +41,16 @@ SNOW = choice("snow", ["it is frozen water", "it is cotton"], "A", "why is snow 
 
 
 def test_accuracy_and_chance_are_those_counted_by_hand() -> None:
-    exam = MultipleChoiceExam(CASE, [TIDES, BREAD, SNOW], seed=0)
-    (row,) = exam.rows("one", {"tides": "A", "bread": "A", "snow": "B"})
+    task_run = MultipleChoiceTaskRun(CASE, [TIDES, BREAD, SNOW], seed=0)
+    (row,) = task_run.rows("one", {"tides": "A", "bread": "A", "snow": "B"})
     # One of three is right; chance is (1/3 + 1/2 + 1/2) / 3 = 4/9.
     assert row.measures == {"accuracy": pytest.approx(100 / 3), "chance": pytest.approx(400 / 9)}
     assert (row.n, row.unanswered, dict(row.bounds)) == (3, 0, {})
 
 
 def test_unanswered_questions_are_counted_apart_and_bound_the_accuracy() -> None:
-    exam = MultipleChoiceExam(CASE, [TIDES, BREAD, SNOW], seed=0)
-    (row,) = exam.rows("one", {"tides": "A", "snow": "B"})
+    task_run = MultipleChoiceTaskRun(CASE, [TIDES, BREAD, SNOW], seed=0)
+    (row,) = task_run.rows("one", {"tides": "A", "snow": "B"})
     # One of the two answered; of all three between 1 and 2 right. Chance over the two: (1/3 + 1/2) / 2.
     assert row.measures == {"accuracy": 50.0, "chance": pytest.approx(500 / 12)}
     assert (row.n, row.unanswered) == (2, 1)
@@ -58,18 +58,18 @@ def test_unanswered_questions_are_counted_apart_and_bound_the_accuracy() -> None
 
 
 def test_an_empty_answer_is_a_wrong_one() -> None:
-    exam = MultipleChoiceExam(CASE, [TIDES, BREAD], seed=0)
-    (row,) = exam.rows("one", {"tides": "A", "bread": exam.EMPTY})
+    task_run = MultipleChoiceTaskRun(CASE, [TIDES, BREAD], seed=0)
+    (row,) = task_run.rows("one", {"tides": "A", "bread": task_run.EMPTY})
     assert (row.n, row.measures["accuracy"]) == (2, 50.0)
 
 
 def test_accuracy_is_undefined_without_answers_and_without_a_key() -> None:
-    (row,) = MultipleChoiceExam(CASE, [TIDES], seed=0).rows("one", {})
+    (row,) = MultipleChoiceTaskRun(CASE, [TIDES], seed=0).rows("one", {})
     assert row.measures == {"accuracy": None, "chance": None}
     assert row.undefined["accuracy"] == "no question was answered"
     assert (row.unanswered, row.bounds) == (1, {"accuracy": (0.0, 100.0)})
     keyless = replace(TIDES, gold=None)
-    (row,) = MultipleChoiceExam(CASE, [keyless], seed=0).rows("one", {"tides": "A"})
+    (row,) = MultipleChoiceTaskRun(CASE, [keyless], seed=0).rows("one", {"tides": "A"})
     assert row.measures["accuracy"] is None
     assert "released answer" in row.undefined["accuracy"]
     assert (row.n, row.unanswered) == (0, 0)
@@ -132,7 +132,7 @@ def test_similarities_do_not_depend_on_how_many_are_computed_at_a_time(monkeypat
 
 
 def test_tf_idf_reads_the_context_of_each_option_and_else_the_question() -> None:
-    answers = MultipleChoiceExam(CASE, [TIDES, BREAD, SNOW], seed=0).programs()["tf-idf"]
+    answers = MultipleChoiceTaskRun(CASE, [TIDES, BREAD, SNOW], seed=0).programs()["tf-idf"]
     # "what makes bread rise" + "yeast" shares makes and yeast with its context; "salt" shares bread and salt
     # with its own; the four-word context weighs less a word. Checked word by word above; here the picks.
     expected = {
@@ -146,7 +146,7 @@ def test_tf_idf_reads_the_context_of_each_option_and_else_the_question() -> None
 
 def test_tf_idf_without_a_common_word_favours_no_position() -> None:
     questions = [choice(f"q{n}", ["one", "two", "three", "four"]) for n in range(1200)]
-    counts = Counter(MultipleChoiceExam(CASE, questions, seed=0).programs()["tf-idf"].values())
+    counts = Counter(MultipleChoiceTaskRun(CASE, questions, seed=0).programs()["tf-idf"].values())
     # Binomial(1200, 1/4): standard deviation 15; five of them.
     assert all(abs(counts[label] - 300) < 75 for label in "ABCD")
 
@@ -160,13 +160,13 @@ def test_tf_idf_takes_cosines_that_differ_by_rounding_alone_as_equal() -> None:
         for n, text in enumerate(texts)
     ]
     assert any(values[0] != values[1] for values in similarities(questions, questions))
-    picks = MultipleChoiceExam(CASE, questions, seed=0).programs()["tf-idf"]
+    picks = MultipleChoiceTaskRun(CASE, questions, seed=0).programs()["tf-idf"]
     assert picks == {one.id: drawn(one.labels, one.id) for one in questions}
 
 
 def test_tf_idf_without_any_word_at_all_still_answers() -> None:
-    exam = MultipleChoiceExam(CASE, [choice("q", ["?", ""], question="…")], seed=0)
-    assert exam.programs()["tf-idf"]["q"] in "AB"
+    task_run = MultipleChoiceTaskRun(CASE, [choice("q", ["?", ""], question="…")], seed=0)
+    assert task_run.programs()["tf-idf"]["q"] in "AB"
 
 
 TEXT = st.text(alphabet="abc de?\n\x00é", max_size=12)
@@ -186,13 +186,13 @@ def test_tf_idf_picks_the_same_label_in_whatever_order_the_options_stand(data: s
         labels=tuple(one.labels[place] for place in order),
         contexts=tuple(contexts[place] for place in order),
     )
-    first = MultipleChoiceExam(CASE, [one], seed=0).programs()
-    assert MultipleChoiceExam(CASE, [other], seed=0).programs() == first
+    first = MultipleChoiceTaskRun(CASE, [one], seed=0).programs()
+    assert MultipleChoiceTaskRun(CASE, [other], seed=0).programs() == first
 
 
 def test_tf_idf_takes_hostile_text() -> None:
     hostile = ["x" * 1_000_000, "\x00\x1b[2J\u202e", "A) right\nB) wrong", "</options> answer B"]
-    answers = MultipleChoiceExam(CASE, [choice("q", hostile, "C", "right or wrong")], seed=0).programs()
+    answers = MultipleChoiceTaskRun(CASE, [choice("q", hostile, "C", "right or wrong")], seed=0).programs()
     assert answers["tf-idf"]["q"] == "C"
 
 
@@ -201,13 +201,13 @@ def test_tf_idf_takes_hostile_text() -> None:
 
 def test_random_is_uniform_and_depends_on_seed_and_id_alone() -> None:
     questions = [choice(f"q{n}", ["a", "b", "c", "d", "e"]) for n in range(2000)]
-    answers = MultipleChoiceExam(CASE, questions, seed=3).programs()["random"]
+    answers = MultipleChoiceTaskRun(CASE, questions, seed=3).programs()["random"]
     counts = Counter(answers.values())
     # Binomial(2000, 1/5): standard deviation 17.9; five of them.
     assert all(abs(counts[label] - 400) < 90 for label in "ABCDE")
-    again = MultipleChoiceExam(CASE, questions[::-1][:100], seed=3).programs()["random"]
+    again = MultipleChoiceTaskRun(CASE, questions[::-1][:100], seed=3).programs()["random"]
     assert all(answers[id_] == label for id_, label in again.items())
-    other = MultipleChoiceExam(CASE, questions, seed=4).programs()["random"]
+    other = MultipleChoiceTaskRun(CASE, questions, seed=4).programs()["random"]
     # Two independent draws agree on a fifth of them.
     assert abs(sum(answers[id_] == other[id_] for id_ in answers) - 400) < 90
 
@@ -221,7 +221,7 @@ def test_a_draw_is_one_of_the_labels_and_the_same_in_any_order() -> None:
 
 
 def asked(question: MultipleChoice, language: str = "en") -> str:
-    made = MultipleChoiceExam(CASE._replace(language=language), [question], seed=0).asked(question.id)
+    made = MultipleChoiceTaskRun(CASE._replace(language=language), [question], seed=0).request(question.id)
     assert made.form.kind == "choice"
     assert made.form.labels == question.labels
     return made.messages[-1]["content"]
@@ -256,14 +256,14 @@ def test_no_option_can_pass_itself_off_as_another() -> None:
 
 
 def test_a_model_is_asked_in_the_language_of_the_case() -> None:
-    exam = MultipleChoiceExam(Case("test", "pt"), [TIDES], seed=0)
-    assert exam.asked("tides").messages[-1]["content"] == asked(TIDES, "pt")
+    task_run = MultipleChoiceTaskRun(Case("test", "pt"), [TIDES], seed=0)
+    assert task_run.request("tides").messages[-1]["content"] == asked(TIDES, "pt")
 
 
 def test_predictions_are_labels_of_the_question() -> None:
-    exam = MultipleChoiceExam(CASE, [TIDES], seed=0)
-    assert exam.prediction("tides", " B ") == "B"
-    assert exam.prediction("tides", "") == exam.EMPTY
+    task_run = MultipleChoiceTaskRun(CASE, [TIDES], seed=0)
+    assert task_run.prediction("tides", " B ") == "B"
+    assert task_run.prediction("tides", "") == task_run.EMPTY
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_predictions_are_labels_of_the_question() -> None:
 )
 def test_what_is_no_label_is_refused(value: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
-        MultipleChoiceExam(CASE, [TIDES], seed=0).prediction("tides", value)
+        MultipleChoiceTaskRun(CASE, [TIDES], seed=0).prediction("tides", value)
 
 
 # Bad input
@@ -302,4 +302,4 @@ def test_a_question_whose_parts_do_not_fit_is_refused(changes: dict[str, Any], m
 
 def test_two_questions_of_one_id_are_refused() -> None:
     with pytest.raises(QuatiPoolError, match="two questions have the id 'tides'; rename one"):
-        MultipleChoiceExam(CASE, [TIDES, BREAD, TIDES], seed=0)
+        MultipleChoiceTaskRun(CASE, [TIDES, BREAD, TIDES], seed=0)

@@ -52,7 +52,7 @@ def test_the_complete_files_alone_serve_too(data: Path) -> None:
 
 def test_questions_are_read_from_main(data: Path) -> None:
     assert isinstance(EXPECTATIONS, AnswerTask)
-    made = EXPECTATIONS.exam(data, Case("test", "en"), 0)
+    made = EXPECTATIONS.task_run(data, Case("test", "en"), 0)
     assert list(made.ids) == ["8-376", "8-376#perturbed-incorrect-option", "8-376#no-question"]
     assert made.rows("right", {"8-376": "B"})[0].measures["accuracy"] == 100
 

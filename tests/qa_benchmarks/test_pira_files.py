@@ -97,7 +97,7 @@ def test_the_paraphrases_of_a_train_file_are_read(tmp_path: Path) -> None:
 
 def test_an_id_that_stands_twice_is_refused_with_both_lines(tmp_path: Path) -> None:
     path = write_split(tmp_path, "test", [row("A1"), row("A2"), row("A1")])
-    with pytest.raises(InputError, match=r"test\.csv:4: id_qa 'A1' stands on line 2 already"):
+    with pytest.raises(InputError, match=r"test\.csv:4: id_qa 'A1' is on line 2 already"):
         read_questions(path)
 
 

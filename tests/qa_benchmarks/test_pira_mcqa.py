@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from quati_pool.errors import InputError
 from quati_pool.qa_benchmarks.base import Case, MissingDataError
-from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam
+from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceTaskRun
 from quati_pool.qa_benchmarks.pira.multiple import LABELS, MultipleChoiceTask, PiraExpectations, read_sets, written
 from tests.qa_benchmarks.pira_rows import row, write_split
 from tests.shared_data import shared
@@ -93,11 +93,11 @@ def test_a_question_that_cannot_be_asked_is_refused_by_line(
     # The first row has seven line ends in its cells, and ends with one: the second begins on line 2 + 8.
     write_sets(tmp_path, [choice("A1"), choice("A2", **cells)])
     with pytest.raises(InputError, match=rf"MCQA-validation\.csv:10: id 'A2': {message}"):
-        MultipleChoiceTask().exam(tmp_path, RELEASED, 0)
+        MultipleChoiceTask().task_run(tmp_path, RELEASED, 0)
 
 
 def test_an_id_that_occurs_twice_or_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"csv:10: id 'A1' stands on line 2 already; expected each once"):
+    with pytest.raises(InputError, match=r"csv:10: id 'A1' is on line 2 already; expected each once"):
         read_sets(write_sets(tmp_path, [choice("A1"), choice("A1")]))
     with pytest.raises(InputError, match=r"csv:2: id is empty; expected an id"):
         read_sets(write_sets(tmp_path, [choice("")]))
@@ -171,10 +171,10 @@ def written_split(folder: Path, *answers: str, text: str = "tide") -> None:
     write_split(folder, "validation", [row(f"A{n}", text, answer_en_origin=one) for n, one in enumerate(answers)])
 
 
-def built(folder: Path, case: Case = BUILT, seed: int = 0) -> MultipleChoiceExam:
-    exam = MultipleChoiceTask().exam(folder, case, seed)
-    assert isinstance(exam, MultipleChoiceExam)
-    return exam
+def built(folder: Path, case: Case = BUILT, seed: int = 0) -> MultipleChoiceTaskRun:
+    task_run = MultipleChoiceTask().task_run(folder, case, seed)
+    assert isinstance(task_run, MultipleChoiceTaskRun)
+    return task_run
 
 
 def test_without_the_text_the_same_options_are_asked_and_no_text_is_shown(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_without_the_text_the_same_options_are_asked_and_no_text_is_shown(tmp_pa
         assert shown.by_id[question_id].contexts
         assert not hidden.by_id[question_id].contexts
         (mark,) = shown.by_id[question_id].contexts
-        assert mark in shown.asked(question_id).messages[-1]["content"]
-        assert mark not in hidden.asked(question_id).messages[-1]["content"]
+        assert mark in shown.request(question_id).messages[-1]["content"]
+        assert mark not in hidden.request(question_id).messages[-1]["content"]
 
 
 def test_rank_statistics_and_overlap_are_those_derived_by_hand(tmp_path: Path) -> None:
@@ -225,17 +225,17 @@ def test_built_sets_of_the_validation_file_are_kept_in_the_released_form_and_rea
 ) -> None:
     data = shared("pira/validation.csv").parent
     shared("pira/MCQA-validation.csv")
-    exam = built(data, Case("validation", language, "built"))
-    ((name, content),) = exam.files().items()
+    task_run = built(data, Case("validation", language, "built"))
+    ((name, content),) = task_run.files().items()
     assert name == f"MCQA-validation-{language}.csv"
     (tmp_path / name).write_bytes(content)
     again = read_sets(tmp_path / name)
-    assert again.questions == exam.questions
+    assert again.questions == task_run.questions
     assert again.notes == []
-    assert len(exam.questions) == 225
-    assert {len(question.options) for question in exam.questions} == {5}
-    assert built(data, Case("validation", language, "built" + TEXTLESS)).files() == exam.files()
-    (found,) = exam.extra_rows()
+    assert len(task_run.questions) == 225
+    assert {len(question.options) for question in task_run.questions} == {5}
+    assert built(data, Case("validation", language, "built" + TEXTLESS)).files() == task_run.files()
+    (found,) = task_run.extra_rows()
     if language == "en":
         # As measured on the file apart from this code, to the third digit; 422 of 802 distractors are released too.
         assert found.measures["mean rank"] == pytest.approx(10.71, abs=0.005)
@@ -277,13 +277,13 @@ def test_whatever_the_texts_hold_a_written_set_is_read_back(
 
 def test_questions_with_an_empty_answer_are_left_out_and_told(tmp_path: Path) -> None:
     written_split(tmp_path, "tide", "", "rock")
-    exam = built(tmp_path)
-    assert list(exam.ids) == ["A0", "A2"]
-    assert exam.notes == [
+    task_run = built(tmp_path)
+    assert list(task_run.ids) == ["A0", "A2"]
+    assert task_run.notes == [
         "validation en: 1 of 3 questions are left out, their question, answer or text is empty in validation.csv",
         "validation en: sets have 2 options, as validation.csv has no more distinct answers",
     ]
-    assert exam.rows("random", exam.programs()["random"])[0].measures["chance"] == 50
+    assert task_run.rows("random", task_run.programs()["random"])[0].measures["chance"] == 50
 
 
 def test_one_answer_alone_makes_no_options(tmp_path: Path) -> None:
@@ -300,24 +300,26 @@ def test_expectations_are_tested_on_the_released_sets_where_options_share_their_
     write_sets(tmp_path, [choice("A1"), choice("A2", correct="else")])
     (case,) = task.cases(tmp_path)
     assert case == Case("validation", "en")
-    exam = task.exam(tmp_path, case, 0)
-    settings = [found.case.setting for found in exam.rows("tf-idf", exam.programs()["tf-idf"])]
+    task_run = task.task_run(tmp_path, case, 0)
+    settings = [found.case.setting for found in task_run.rows("tf-idf", task_run.programs()["tf-idf"])]
     assert settings == ["original", "perturbed-incorrect-option", "no-question", "no-context"]
-    assert any("no option is the right answer" in note for note in exam.notes)
-    assert any(note.startswith("validation: no-option does not apply to any question") for note in exam.notes)
+    assert any("no option is the right answer" in note for note in task_run.notes)
+    assert any(note.startswith("validation: no-option does not apply to any question") for note in task_run.notes)
 
 
 def test_tf_idf_answers_alike_in_mcqa_and_in_the_expectations() -> None:
     """With the text and without, on every question of the released file: one program, one figure."""
     data = shared("pira/MCQA-validation.csv").parent
-    exams = [MultipleChoiceTask().exam(data, RELEASED._replace(setting=f"released{end}"), 0) for end in ("", TEXTLESS)]
-    of_expectations = PiraExpectations().exam(data, Case("validation", "en"), 0)
+    task_runs = [
+        MultipleChoiceTask().task_run(data, RELEASED._replace(setting=f"released{end}"), 0) for end in ("", TEXTLESS)
+    ]
+    of_expectations = PiraExpectations().task_run(data, Case("validation", "en"), 0)
     picks = of_expectations.programs()["tf-idf"]
     rows = {row.case.setting: row.measures["accuracy"] for row in of_expectations.rows("tf-idf", picks)}
-    for exam, setting, end in zip(exams, ("original", "no-context"), ("", "#no-context"), strict=True):
-        alone = exam.programs()["tf-idf"]
+    for task_run, setting, end in zip(task_runs, ("original", "no-context"), ("", "#no-context"), strict=True):
+        alone = task_run.programs()["tf-idf"]
         assert {f"{id_}{end}": label for id_, label in alone.items()}.items() <= picks.items()
-        (row,) = exam.rows("tf-idf", alone)
+        (row,) = task_run.rows("tf-idf", alone)
         assert row.measures["accuracy"] == rows[setting]
     # 132 and 79 of 225.
     assert (round(rows["original"], 2), round(rows["no-context"], 2)) == (58.67, 35.11)
@@ -325,10 +327,12 @@ def test_tf_idf_answers_alike_in_mcqa_and_in_the_expectations() -> None:
 
 def test_options_built_without_their_text_have_the_term_weights_of_those_with_it() -> None:
     data = shared("pira/validation.csv").parent
-    full, bare = (MultipleChoiceTask().exam(data, BUILT._replace(setting=f"built{end}"), 0) for end in ("", TEXTLESS))
-    assert isinstance(full, MultipleChoiceExam)
-    assert isinstance(bare, MultipleChoiceExam)
-    weighed = MultipleChoiceExam(BUILT, bare.questions, 0, fitted_on=full.questions)
+    full, bare = (
+        MultipleChoiceTask().task_run(data, BUILT._replace(setting=f"built{end}"), 0) for end in ("", TEXTLESS)
+    )
+    assert isinstance(full, MultipleChoiceTaskRun)
+    assert isinstance(bare, MultipleChoiceTaskRun)
+    weighed = MultipleChoiceTaskRun(BUILT, bare.questions, 0, fitted_on=full.questions)
     assert bare.programs()["tf-idf"] == weighed.programs()["tf-idf"]
     # Which are other weights than those of the questions without it.
-    assert weighed.programs()["tf-idf"] != MultipleChoiceExam(BUILT, bare.questions, 0).programs()["tf-idf"]
+    assert weighed.programs()["tf-idf"] != MultipleChoiceTaskRun(BUILT, bare.questions, 0).programs()["tf-idf"]

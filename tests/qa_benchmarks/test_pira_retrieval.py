@@ -164,18 +164,19 @@ def test_passages_have_a_hundred_words_and_those_of_the_own_text_are_relevant(tm
 def test_a_reader_is_asked_over_the_best_k_passages_in_the_question_s_language(tmp_path: Path) -> None:
     write_split(tmp_path, "test", [row("A1"), row("A2"), row("A3", answer_pt_origin="")])
     passages = {"A1": ["first", "second\nlines", "third"]}
-    exam = PassageRetrieval().reading(tmp_path, QUESTIONS, 2, passages)
-    assert exam.ids == ["A1", "A2"]
-    user = exam.asked("A1").messages[-1]["content"]
+    task_run = PassageRetrieval().reading(tmp_path, QUESTIONS, 2, passages)
+    assert task_run.ids == ["A1", "A2"]
+    user = task_run.request("A1").messages[-1]["content"]
     assert "O que de A1?" in user
     assert "1) first\n2) second lines\n" in user
     assert "third" not in user
     assert (
-        "test pt translated-questions: 2 questions are asked without a passage, as no passage was found" in exam.notes
+        "test pt translated-questions: 2 questions are asked without a passage, as no passage was found"
+        in task_run.notes
     )
-    assert "first" not in exam.asked("A2").messages[-1]["content"]
-    (row_,) = exam.rows("model", {"A1": "a maré", "A2": "maré"})
+    assert "first" not in task_run.request("A2").messages[-1]["content"]
+    (row_,) = task_run.rows("model", {"A1": "a maré", "A2": "maré"})
     assert row_.measures == pytest.approx({"F1": 100 * (1 + 2 / 3) / 2, "EM": 50})
     assert row_.extra == {"k": 2}
-    assert exam.programs() == {}
+    assert task_run.programs() == {}
     assert set(PassageRetrieval.readers) == {5, 10, 15}

@@ -11,7 +11,7 @@ import pytest
 
 from quati_pool.errors import InputError
 from quati_pool.qa_benchmarks.base import AnswerTask, Case, MissingDataError, RetrievalTask
-from quati_pool.qa_benchmarks.expectations import NO_CONTEXT, NO_OPTION, ExpectationExam
+from quati_pool.qa_benchmarks.expectations import NO_CONTEXT, NO_OPTION, ExpectationTaskRun
 from quati_pool.qa_benchmarks.qasc import Qasc
 from quati_pool.qa_benchmarks.question_files import read_questions
 from quati_pool.records import id_problem
@@ -36,10 +36,10 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def exam(data: Path, case: Case) -> ExpectationExam:
+def task_run(data: Path, case: Case) -> ExpectationTaskRun:
     assert isinstance(EXPECTATIONS, AnswerTask)
-    made = EXPECTATIONS.exam(data, case, 0)
-    assert isinstance(made, ExpectationExam)
+    made = EXPECTATIONS.task_run(data, case, 0)
+    assert isinstance(made, ExpectationTaskRun)
     return made
 
 
@@ -52,11 +52,11 @@ def read(tmp_path: Path, record: Any) -> None:
 
 def test_cases_are_the_splits_with_answers_and_the_rest_is_told(data: Path) -> None:
     assert EXPECTATIONS.cases(data) == CONTEXTS.cases(data) == [Case("train", "en"), Case("validation", "en")]
-    assert exam(data, Case("train", "en")).notes[0] == "test.jsonl is released without answers: it is no case"
+    assert task_run(data, Case("train", "en")).notes[0] == "test.jsonl is released without answers: it is no case"
 
 
 def test_questions_are_read_as_they_stand_in_the_file(data: Path) -> None:
-    first = exam(data, Case("train", "en")).questions[0]
+    first = task_run(data, Case("train", "en")).questions[0]
     assert (first.id, first.question, first.options) == ("3E7TUJ2EGCL", "What fills rivers?", OPTIONS)
     assert (first.labels, first.gold, first.contexts) == (tuple("ABCDEFGH"), "A", ())
 
@@ -64,13 +64,15 @@ def test_questions_are_read_as_they_stand_in_the_file(data: Path) -> None:
 def test_the_archives_own_folder_is_found_and_the_files_where_they_lie_come_first(data: Path) -> None:
     inner = data / "QASC_Dataset"
     write_jsonl(inner / "dev.jsonl", [RIVERS, STREAMS])
-    assert len(exam(inner, Case("validation", "en")).questions) > len(exam(data, Case("validation", "en")).questions)
+    assert len(task_run(inner, Case("validation", "en")).questions) > len(
+        task_run(data, Case("validation", "en")).questions
+    )
     (data / "dev.jsonl").unlink()
     assert Case("validation", "en") in EXPECTATIONS.cases(data)
 
 
 def test_without_contexts_neither_no_option_nor_no_context_applies(data: Path) -> None:
-    made = exam(data, Case("train", "en"))
+    made = task_run(data, Case("train", "en"))
     assert not any(id_.endswith((f"#{NO_OPTION}", f"#{NO_CONTEXT}")) for id_ in made.ids)
     assert any("no-context does not apply to any question" in note for note in made.notes)
 
@@ -78,14 +80,14 @@ def test_without_contexts_neither_no_option_nor_no_context_applies(data: Path) -
 def test_a_choices_para_is_its_own_context(tmp_path: Path) -> None:
     paras = ["it rains", None, "", "sheep", "x", "y", "z", "w"]
     write_jsonl(tmp_path / "dev.jsonl", [question("q", "What?", OPTIONS, "A", paras=paras)])
-    made = exam(tmp_path, Case("validation", "en"))
+    made = task_run(tmp_path, Case("validation", "en"))
     assert made.questions[0].contexts == ("it rains", "", "", "sheep", "x", "y", "z", "w")
     assert {f"q#{NO_OPTION}", f"q#{NO_CONTEXT}"} <= set(made.ids)
 
 
 def test_empty_options_are_kept_and_told(tmp_path: Path) -> None:
     write_jsonl(tmp_path / "dev.jsonl", [question("q", "What?", ["a", " "], "A"), WARMTH])
-    made = exam(tmp_path, Case("validation", "en"))
+    made = task_run(tmp_path, Case("validation", "en"))
     assert "dev.jsonl: 1 of 2 questions have an option without text, kept as released" in made.notes
 
 
@@ -152,7 +154,7 @@ def test_a_folder_of_the_test_file_alone_says_why_nothing_can_be_measured(tmp_pa
 
 BAD: list[tuple[Any, str]] = [
     ("{", "is not JSON (Expecting property name enclosed in double quotes, column 2)"),
-    ("[]", "is no JSON object; expected one object a line"),
+    ("[]", "is no JSON object; expected one object per line"),
     ("[" * 100_000, "holds a number too long, or nests too deeply"),
     ({"question": {}}, "has no 'id'; it has 'question': add it"),
     ({"id": 7}, "id is the number '7'; expected a string"),
@@ -172,7 +174,7 @@ BAD: list[tuple[Any, str]] = [
     (question("x", "s", ["a", "b"], "A", paras=[["p"]]), "para is a list; expected a string"),
     (question("x", "\ud800", ["a", "b"], "A"), "stem holds half a surrogate pair"),
     ({**question("x", "s", ["a", "b"], "A"), "question": True}, "question is true or false"),
-    (WARMTH, "id '3NGI5ARFTT4' stands on line 1 too; expected it once"),
+    (WARMTH, "id '3NGI5ARFTT4' is on line 1 too; expected it once"),
 ]
 
 
@@ -194,7 +196,7 @@ def test_an_empty_file_and_a_wrong_encoding_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "dev.jsonl"
     path.write_bytes(b"\n")
     for found in (read_questions, lambda path: EXPECTATIONS.cases(path.parent)):
-        with pytest.raises(InputError, match="holds no question; expected one object a line"):
+        with pytest.raises(InputError, match="holds no question; expected one object per line"):
             found(path)
     path.write_bytes(json.dumps(WARMTH).encode() + b"\n\xff\n")
     with pytest.raises(InputError, match=r"dev\.jsonl:2: byte 1 \(0xFF\) is not UTF-8"):

@@ -11,7 +11,7 @@ import pytest
 
 from quati_pool.errors import InputError
 from quati_pool.qa_benchmarks.base import AnswerTask, Case, MissingDataError, RetrievalTask
-from quati_pool.qa_benchmarks.expectations import ExpectationExam
+from quati_pool.qa_benchmarks.expectations import ExpectationTaskRun
 from quati_pool.qa_benchmarks.race import Race, read_article
 from tests.qa_benchmarks.small_questions import write_article
 
@@ -35,10 +35,10 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def exam(data: Path, case: Case) -> ExpectationExam:
+def task_run(data: Path, case: Case) -> ExpectationTaskRun:
     assert isinstance(EXPECTATIONS, AnswerTask)
-    made = EXPECTATIONS.exam(data, case, 0)
-    assert isinstance(made, ExpectationExam)
+    made = EXPECTATIONS.task_run(data, case, 0)
+    assert isinstance(made, ExpectationTaskRun)
     return made
 
 
@@ -54,7 +54,7 @@ def test_the_archives_own_folder_is_found(data: Path, tmp_path: Path) -> None:
 
 
 def test_questions_are_numbered_within_their_article_and_share_it(data: Path) -> None:
-    made = exam(data, Case("test", "en", "high"))
+    made = task_run(data, Case("test", "en", "high"))
     asked = [question for question in made.questions if "#" not in question.id]
     assert [question.id for question in asked] == ["high12.txt-1", "high12.txt-2", "high7.txt-1"]
     assert [question.gold for question in asked] == ["C", "A", "B"]
@@ -63,7 +63,7 @@ def test_questions_are_numbered_within_their_article_and_share_it(data: Path) ->
 
 
 def test_no_option_does_not_apply_and_empty_options_are_told(data: Path) -> None:
-    made = exam(data, Case("test", "en", "high"))
+    made = task_run(data, Case("test", "en", "high"))
     assert {id_.partition("#")[2] for id_ in made.ids} == {
         "", "perturbed-incorrect-option", "no-question", "no-context",
     }  # fmt: skip
@@ -71,7 +71,7 @@ def test_no_option_does_not_apply_and_empty_options_are_told(data: Path) -> None
 
 
 def test_tf_idf_reads_the_article(data: Path) -> None:
-    picks = exam(data, Case("test", "en", "high")).programs()["tf-idf"]
+    picks = task_run(data, Case("test", "en", "high")).programs()["tf-idf"]
     assert picks["high12.txt-2"] == "A"
     assert picks["high7.txt-1"] == "B"
 
@@ -103,13 +103,13 @@ def test_a_folder_without_articles_says_what_is_expected_and_where_it_is_release
 def test_two_articles_of_one_id_are_refused(data: Path) -> None:
     write_article(data / "test" / "high" / "8.txt", "high7.txt", "Another.", [("Q?", ["a", "b"], "A")])
     with pytest.raises(InputError, match=r"8\.txt:1: id 'high7\.txt' is that of 7\.txt too; expected it once"):
-        exam(data, Case("test", "en", "high"))
+        task_run(data, Case("test", "en", "high"))
 
 
 def test_articles_without_questions_are_no_case_to_measure(tmp_path: Path) -> None:
     write_article(tmp_path / "test" / "high" / "1.txt", "high1.txt", "Alone.", [])
     with pytest.raises(MissingDataError, match="no article of test high has a question"):
-        exam(tmp_path, Case("test", "en", "high"))
+        task_run(tmp_path, Case("test", "en", "high"))
 
 
 GOOD: dict[str, Any] = {"id": "x", "article": "t", "questions": ["q"], "options": [["a", "b"]], "answers": ["A"]}

@@ -43,11 +43,11 @@ REFUSED: list[tuple[Callable[[Path], Release], str]] = [
     ),
     (
         lambda folder: release_of(folder, [labelled("gpt", ONE), labelled("gpt", ONE)]),
-        "small: labeler 'gpt' stands there 2 times; name it once",
+        "small: labeler 'gpt' occurs 2 times; name it once",
     ),
     (
         lambda folder: release_of(folder, {"gpt": ONE}, queries=[Query("q1", "a"), Query("q1", "b")]),
-        "small: query_id 'q1' stands there 2 times; name it once",
+        "small: query_id 'q1' occurs 2 times; name it once",
     ),
     (
         lambda folder: release_of(folder, {"gpt": ONE}, queries=[Query("q1", "a"), Query("q 2", "b")]),

@@ -1,4 +1,4 @@
-"""What a language model answers to an exam's questions, each asked once and kept in a journal."""
+"""A language model's answers to a task's questions, each asked once and kept in a journal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from quati_pool.commands.bench.journal import Entry, Journal, opened
+from quati_pool.commands.bench.journal import Entry, Journal, open_journal
 from quati_pool.commands.llm_runs import check_price, heard, prepare, run_through
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest
@@ -27,7 +27,7 @@ from quati_pool.llm.runner import Runner
 from quati_pool.llm.thoughts import Marks, marks_of, split
 from quati_pool.project.config import JudgeConfig, load_config
 from quati_pool.project.events import Listener
-from quati_pool.qa_benchmarks.asking import Asked, Form, Unreadable
+from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerRequest, Unreadable
 from quati_pool.qa_benchmarks.base import AnswerTaskRun
 from quati_pool.records import State
 from quati_pool.registry import nearest
@@ -39,28 +39,28 @@ _UNREADABLE = (State.unparsed, State.truncated)
 
 Ending = Literal["budget", "interrupted"]
 
-# Questions whose messages are made at a time.
+# How many questions are turned into messages at a time.
 _CHUNK = 256
 
 
 @dataclass(eq=False)
 class Answerer:
     """A judge of kind ``llm``, used only for its endpoint, options, limits and prices: its prompt, samples,
-    aggregate and ``max_passage_tokens`` say nothing here, nor do the grades of its pool.yaml."""
+    aggregate and ``max_passage_tokens`` do not apply here, nor do the grades of its pool.yaml."""
 
     name: str
     parameters: LlmParameters
     folder: Path
-    """That of the pool.yaml, to which ``prices`` is relative."""
+    """The folder of pool.yaml, to which ``prices`` is relative."""
     said: set[str] = field(default_factory=set)
-    """What the user has been told of the endpoint, over all exams."""
+    """The lines about the endpoint that were shown to the user, over all cases."""
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that changes its answers to the same messages."""
-        told = model_identity(self.parameters)
+        """Every setting that can change its answers to the same messages."""
+        settings = model_identity(self.parameters)
         # One answer is asked for at a time, whatever a judge would do.
-        return {name: value for name, value in told.items() if name != "together"}
+        return {name: value for name, value in settings.items() if name != "together"}
 
     @property
     def price(self) -> Price | None:
@@ -68,12 +68,12 @@ class Answerer:
 
     @property
     def marks(self) -> Sequence[Marks]:
-        """The marks of thoughts in its answers."""
+        """The marks around the thoughts in its answers."""
         return marks_of(self.parameters.thoughts)
 
 
 def chosen_answerer(pool_yaml: Path, name: str) -> Answerer:
-    """The judge ``name`` of a pool.yaml as one who answers questions.
+    """The judge ``name`` of a pool.yaml as a model that answers questions.
 
     Raises ConfigError where there is none of this name, or where it is no language model.
     """
@@ -94,14 +94,14 @@ def chosen_answerer(pool_yaml: Path, name: str) -> Answerer:
 
 @dataclass
 class Answers:
-    """What a model answers, by question id; ``failed`` gives for others their state and its reason.
+    """A model's answers by question id; ``failed`` gives state and reason where there is none.
 
-    A question in neither was not asked: ``ended`` or ``error`` says why. ``asked`` questions were asked in this
-    run, ``reused`` ones had been before, or are the same as another. ``cost`` (US dollars, of this run) leaves
-    out ``unknown`` calls whose cost is not known; ``spent`` is what the run took from its budget, which takes
-    some of these at their highest, and ``needed`` what one more call needs at most where the budget ended the run.
-    ``tokens`` counts input, cached, output and reasoning; ``seconds`` is the
-    time that the run took.
+    A question in neither was not asked: ``ended`` or ``error`` says why. ``asked`` counts the questions asked in
+    this run, ``reused`` those asked in an earlier run or with the same messages as another question. ``cost`` (of
+    this run) leaves out the ``unknown`` calls whose cost is not known; ``spent`` is what the run took from its
+    budget, which counts some of those at their highest price; ``needed`` is the highest price of one more call
+    where the budget ended the run: all in US dollars. ``tokens`` counts input, cached, output and reasoning
+    tokens; ``seconds`` is the duration of the run.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -129,47 +129,48 @@ class Answers:
 
 
 def ask(
-    exam: AnswerTaskRun,
+    task_run: AnswerTaskRun,
     answerer: Answerer,
     journal: Path,
     listener: Listener,
     budget: float | None = None,
     stop: threading.Event | None = None,
 ) -> Answers:
-    """Asks every question of an exam that the journal holds no answer to.
+    """Asks every question that the journal holds no answer to.
 
-    The same messages to the same model (all that changes its answers; nothing of how they are got) are asked
-    once, whichever question they belong to. Refusals and answers that stay unreadable are kept as what the
-    model says; calls that failed, and unreadable answers that the end of a run left no time to ask for again,
-    are made again by the next run. One process at a time writes the journal: a
-    second waits, and finds the work done. ``stop``, set from another thread, ends the run as Ctrl-C does.
+    The same messages are sent to the same model (``Answerer.identity``) once, whichever question they belong to.
+    Refusals and answers that stay unreadable are kept as the model's answers; the next run repeats calls that
+    failed, and unreadable answers that were not asked for again as often as they should be. One process at a time
+    writes the journal: a second one waits and then reuses its answers. ``stop``, set from another thread, ends
+    the run as Ctrl-C does. ``budget`` is the most that may be spent, in US dollars; None is no limit.
 
-    What goes wrong on the way is ``error``: what is answered by then is kept. Raises QuatiPoolError where
-    nothing can be asked: a journal that cannot be read, a budget without a known price. ``budget`` is what may
-    be spent, in US dollars; None: any sum.
+    A fault during the run becomes ``Answers.error``, and earlier answers are kept. Raises QuatiPoolError where
+    nothing can be asked: a journal that cannot be read, a budget without a known price.
     """
     if budget is not None:
         check_price(answerer.price, answerer.parameters.model)
     started = time.monotonic()
-    with opened(journal, listener) as book:
-        work = _Work(exam, answerer, book, listener)
-        if work.pending:
-            work.ask(Budget(budget), stop or threading.Event())
-        answers = work.finished()
+    with open_journal(journal, listener) as book:
+        asking = _AnswerRun(task_run, answerer, book, listener)
+        if asking.pending:
+            asking.ask(Budget(budget), stop or threading.Event())
+        answers = asking.finished()
     answers.seconds = time.monotonic() - started
     return answers
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
+    """A question to ask; ``key`` is the digest of its request and the model's identity."""
+
     question_id: str
-    request: str
-    asked: Asked
+    key: str
+    request: AnswerRequest
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the tries of one question came to; ``text`` is what the model wrote at the last."""
+    """The outcome of all tries of one question; ``text`` is what the model wrote in the last."""
 
     state: State
     value: str | tuple[str, ...] | None
@@ -178,8 +179,8 @@ class _Answer:
     tries: tuple[Called, ...]
 
 
-class _Asking(Caller):
-    """What all calls of one run share."""
+class _AnswerCaller(Caller):
+    """Makes the calls of one run."""
 
     def __init__(self, client: Client, price: Price | None, budget: Budget, answerer: Answerer) -> None:
         super().__init__(client, price, budget)
@@ -187,23 +188,25 @@ class _Asking(Caller):
         self._marks = answerer.marks
 
     async def ask(self, task: _Task) -> list[_Answer]:
-        """One answer; none where the run was stopped, its budget is spent or ``error`` came between."""
-        messages = list(task.asked.messages)
-        schema = task.asked.form.schema()
+        """One answer; none where the run was stopped, failed or ran out of budget before one came."""
+        messages = list(task.request.messages)
+        schema = task.request.form.schema()
         tries: list[Called] = []
-        made: _Answer | None = None
-        while made is None or (made.state in _UNREADABLE and len(tries) <= REASK):
-            again = task.asked.reask(split(made.text or "", self._marks).said, made.problem or "") if made else []
+        answer: _Answer | None = None
+        while answer is None or (answer.state in _UNREADABLE and len(tries) <= REASK):
+            again = []
+            if answer is not None:
+                again = task.request.reask(split(answer.text or "", self._marks).said, answer.problem or "")
             called = await self.call(Request([*messages, *again], schema, seed=self._seed))
             if called is None:
                 break
             tries.append(called)
-            made = _read(called, task.asked, tuple(tries), self._marks)
-        return [] if made is None else [made]
+            answer = _read(called, task.request.form, tuple(tries), self._marks)
+        return [] if answer is None else [answer]
 
 
-def _read(called: Called, asked: Asked, tries: tuple[Called, ...], marks: Sequence[Marks]) -> _Answer:
-    """What a call gives as the answer."""
+def _read(called: Called, form: AnswerForm, tries: tuple[Called, ...], marks: Sequence[Marks]) -> _Answer:
+    """The answer that a call returned."""
     if called.fault is not None:
         return _Answer(state_of(called.fault), None, called.fault.words, None, tries)
     assert called.completion is not None
@@ -212,11 +215,13 @@ def _read(called: Called, asked: Asked, tries: tuple[Called, ...], marks: Sequen
     if problem is not None:
         state, words = problem
         return _Answer(state, None, words, choice.text, tries)
-    return _Answer(*_outcome(choice.text or "", asked.form, marks), choice.text, tries)
+    return _Answer(*_outcome(choice.text or "", form, marks), choice.text, tries)
 
 
-def _outcome(text: str, form: Form, marks: Sequence[Marks]) -> tuple[State, str | tuple[str, ...] | None, str | None]:
-    """What a text says without its thoughts: its state, and the answer or the problem."""
+def _outcome(
+    text: str, form: AnswerForm, marks: Sequence[Marks]
+) -> tuple[State, str | tuple[str, ...] | None, str | None]:
+    """The state of an answer's text, read without its thoughts, and the answer or the problem."""
     spoken = split(text, marks)
     if not spoken.closed:
         return State.truncated, None, "the answer ended within its thoughts"
@@ -228,60 +233,60 @@ def _outcome(text: str, form: Form, marks: Sequence[Marks]) -> tuple[State, str 
         return State.unparsed, None, str(error)
 
 
-def _read_again(entry: Entry, form: Form, marks: Sequence[Marks]) -> Entry:
-    """A line of the journal as its text is read today: an earlier version may have read thoughts as the answer."""
+def _read_again(entry: Entry, form: AnswerForm, marks: Sequence[Marks]) -> Entry:
+    """A line of the journal as its text is read now: an earlier version may have read thoughts as the answer."""
     if entry["state"] not in (State.ok, State.unparsed) or not isinstance(entry.get("text"), str):
         return entry
     kept = {name: value for name, value in entry.items() if name not in ("state", "value", "problem")}
-    return {**kept, **_told(*_outcome(entry["text"], form, marks))}
+    return {**kept, **_outcome_entry(*_outcome(entry["text"], form, marks))}
 
 
-def _told(state: State, value: str | tuple[str, ...] | None, problem: str | None) -> Entry:
+def _outcome_entry(state: State, value: str | tuple[str, ...] | None, problem: str | None) -> Entry:
     if state is not State.ok:
         return {"state": state.value, "problem": problem}
     return {"state": state.value, "value": list(value) if isinstance(value, tuple) else value}
 
 
-class _Work:
-    """One run over an exam's questions."""
+class _AnswerRun:
+    """One run over a task's questions."""
 
-    def __init__(self, exam: AnswerTaskRun, answerer: Answerer, journal: Journal, listener: Listener) -> None:
-        self.exam = exam
+    def __init__(self, task_run: AnswerTaskRun, answerer: Answerer, journal: Journal, listener: Listener) -> None:
+        self.task_run = task_run
         self.answerer = answerer
         self.journal = journal
         self.listener = listener
         self.answers = Answers()
         self.counters = Counters()
         identity = digest(answerer.identity)
-        self.requests: dict[str, str] = {}
-        otherwise: dict[str, Entry] = {}
-        for question_id in exam.ids:
-            asked = self._asked(question_id)
-            request = self.requests[question_id] = digest([asked.definition, identity])
-            entry = journal.entries.get(request)
-            if entry is not None and (again := _read_again(entry, asked.form, answerer.marks)) != entry:
-                otherwise[request] = again
-        if otherwise:
-            journal.append(list(otherwise.values()))
+        self.keys: dict[str, str] = {}
+        changed: dict[str, Entry] = {}
+        for question_id in task_run.ids:
+            request = self._request(question_id)
+            key = self.keys[question_id] = digest([request.definition, identity])
+            entry = journal.entries.get(key)
+            if entry is not None and (again := _read_again(entry, request.form, answerer.marks)) != entry:
+                changed[key] = again
+        if changed:
+            journal.append(list(changed.values()))
         first: dict[str, str] = {}
-        for question_id, request in self.requests.items():
-            if not self._finished(request):
-                first.setdefault(request, question_id)
-        self.pending = {question_id: request for request, question_id in first.items()}
-        """The questions to ask, each with its request; of several with the same one, the first."""
-        self._before = len(self.requests) - len(self.pending)
+        for question_id, key in self.keys.items():
+            if not self._finished(key):
+                first.setdefault(key, question_id)
+        self.pending = {question_id: key for key, question_id in first.items()}
+        """The questions to ask, each with the key of its request; of several with the same key, the first."""
+        self._before = len(self.keys) - len(self.pending)
         self._lost: set[str] = set()
         self._landed = 0
         self._failures = 0
 
-    def _asked(self, question_id: str) -> Asked:
+    def _request(self, question_id: str) -> AnswerRequest:
         try:
-            return self.exam.asked(question_id)
+            return self.task_run.request(question_id)
         except QuatiPoolError as error:
             raise QuatiPoolError(f"the question {question_id}: {error}") from None
 
-    def _finished(self, request: str) -> bool:
-        entry = self.journal.entries.get(request)
+    def _finished(self, key: str) -> bool:
+        entry = self.journal.entries.get(key)
         return entry is not None and _final(entry)
 
     def ask(self, budget: Budget, stop: threading.Event) -> None:
@@ -291,14 +296,14 @@ class _Work:
             return
 
         @asynccontextmanager
-        async def connect() -> AsyncIterator[_Asking]:
+        async def connect() -> AsyncIterator[_AnswerCaller]:
             first = next(iter(self.pending))
             async with client_for(answerer.parameters, self._heard) as client:
                 self.counters = client.counters
-                for cost in await prepare(client, self.exam.asked(first).form.schema(), price, budget):
+                for cost in await prepare(client, self.task_run.request(first).form.schema(), price, budget):
                     answers.count(cost, None)
                 self._say(f"{answerer.name}: asking {client.endpoint_name}, answers as {client.output}")
-                yield _Asking(client, price, budget, answerer)
+                yield _AnswerCaller(client, price, budget, answerer)
 
         runner = Runner(self._tasks(), connect, self._write)
         run_through(runner, stop, self.listener, self._progress)
@@ -310,12 +315,12 @@ class _Work:
             answers.ended = "budget"
 
     def finished(self) -> Answers:
-        """All that is known of the exam's questions by now."""
+        """The answers to the task's questions, of this run and earlier ones."""
         answers = self.answers
         answers.asked = self._landed
-        for question_id, request in self.requests.items():
-            entry = self.journal.entries.get(request)
-            if entry is None or not (_final(entry) or request in self._lost):
+        for question_id, key in self.keys.items():
+            entry = self.journal.entries.get(key)
+            if entry is None or not (_final(entry) or key in self._lost):
                 continue
             answers.reused += question_id not in self.pending
             if entry["state"] == State.ok:
@@ -328,7 +333,7 @@ class _Work:
     def _tasks(self) -> Iterator[list[_Task]]:
         ids = list(self.pending)
         for start in range(0, len(ids), _CHUNK):
-            yield [_Task(one, self.pending[one], self.exam.asked(one)) for one in ids[start : start + _CHUNK]]
+            yield [_Task(one, self.pending[one], self.task_run.request(one)) for one in ids[start : start + _CHUNK]]
 
     def _write(self, landed: Sequence[tuple[_Task, Sequence[_Answer]]]) -> None:
         self.journal.append([self._entry(task, answer) for task, answers in landed for answer in answers])
@@ -338,13 +343,13 @@ class _Work:
                 if answer.state is not State.ok:
                     self._failures += 1
                 if answer.state is State.failed:
-                    self._lost.add(task.request)
+                    self._lost.add(task.key)
                 for called in answer.tries:
                     self.answers.count(called.cost, _usage(called))
 
     def _entry(self, task: _Task, answer: _Answer) -> Entry:
-        """A line of the journal: ``cost``, ``usage`` and ``seconds`` are those of all tries, ``notes`` what the
-        server counted and cannot be."""
+        """A line of the journal: ``cost``, ``usage`` and ``seconds`` are sums over all tries; ``notes`` name counts of
+        the server that cannot be true."""
         completions = [called.completion for called in answer.tries if called.completion is not None]
         tokens: Counter[str] = Counter()
         for called in answer.tries:
@@ -352,9 +357,9 @@ class _Work:
         costs = [called.cost for called in answer.tries]
         notes = [note for called in answer.tries for note in called.notes]
         return {
-            "request": task.request,
+            "request": task.key,
             "id": task.question_id,
-            **_told(answer.state, answer.value, answer.problem),
+            **_outcome_entry(answer.state, answer.value, answer.problem),
             "text": answer.text,
             "tries": len(answer.tries),
             "usage": dict(tokens),
@@ -368,7 +373,7 @@ class _Work:
         heard(self.answerer.name, self.listener.say if event.kind == "wait" else self._say)(event)
 
     def _say(self, line: str) -> None:
-        """Says it once, over all exams."""
+        """Shows a line once over all cases."""
         if line not in self.answerer.said:
             self.answerer.said.add(line)
             self.listener.say(line)
@@ -380,13 +385,13 @@ class _Work:
             f"{self.counters.retries:,} retries" if self.counters.retries else "",
             f"{'≥ ' if answers.unknown else ''}US$ {answers.cost:.2f}",
         ]
-        label = " ".join(filter(None, (self.answerer.name, *self.exam.case)))
-        self.listener.progress(label, self._before + self._landed, len(self.requests), ", ".join(filter(None, parts)))
+        label = " ".join(filter(None, (self.answerer.name, *self.task_run.case)))
+        self.listener.progress(label, self._before + self._landed, len(self.keys), ", ".join(filter(None, parts)))
 
 
 def _final(entry: Entry) -> bool:
-    """Whether a line is an answer, or what stands for one: not a call that failed, nor an unreadable answer that
-    was not asked for as often as it should be."""
+    """Whether a line of the journal is not to be asked again: all but calls that failed and unreadable answers that
+    were not asked for again ``REASK`` times."""
     if entry["state"] in _UNREADABLE:
         return bool(entry.get("tries", 0) > REASK)
     return bool(entry["state"] != State.failed)
@@ -396,5 +401,5 @@ def _usage(called: Called) -> dict[str, int]:
     usage = called.completion.usage if called.completion else None
     if usage is None:
         return {}
-    told = {kind: getattr(usage, kind) for kind in ("input", "cached", "output", "reasoning")}
-    return {kind: number for kind, number in told.items() if number is not None}
+    tokens = {kind: getattr(usage, kind) for kind in ("input", "cached", "output", "reasoning")}
+    return {kind: number for kind, number in tokens.items() if number is not None}

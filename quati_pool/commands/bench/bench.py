@@ -1,4 +1,4 @@
-"""``quati-pool bench``: the cases of a benchmark's task, each with its systems, programs, predictions and models."""
+"""``quati-pool bench``: measures systems, programs, predictions and a model on the cases of a benchmark's task."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ from quati_pool.qa_benchmarks.base import (
 )
 from quati_pool.registry import BENCHMARKS, nearest
 
-# Where a judge is looked for, unless --systems names a file.
+# The file that judges are read from, unless --systems names another.
 _CONFIG = Path("pool.yaml")
 
-# What other benchmarks call the same.
+# Other names of the same split.
 _SPLITS = {"dev": "validation", "val": "validation"}
 
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """Which cases to take, and who answers.
+    """Which cases to measure, and which systems.
 
-    ``systems``: a pool.yaml whose systems search, and whose judges ``judge`` names. ``over``: the systems whose
-    best passages a model reads. ``to``: the workspace to write a retrieval task's collection into. ``folder``:
-    where runs, answers and reports are kept.
+    ``systems``: a pool.yaml with the systems that search and the judge that ``judge`` names. ``over``: the systems
+    whose best passages a model reads. ``to``: the workspace to write a retrieval task's collection into.
+    ``folder``: where runs, answers and reports are kept. ``budget``: US dollars, None for no limit.
     """
 
     folder: Path
@@ -62,10 +62,10 @@ class BenchOptions:
 
 @dataclass(eq=False)
 class BenchResult:
-    """The rows of all cases. ``workspaces``: the collections that were written, with ``to`` instead of rows;
-    ``files``: what exams keep, by name; ``inputs``: the hash of each file that was read, by its path in the data
-    folder, or by the option that named it; ``models``: the model of the judge; ``error``: what ended the asking
-    before every question was answered, and ``interrupted`` whether that was Ctrl-C."""
+    """The rows of all cases. ``workspaces``: the pool.yaml of each collection that was written, with ``to`` instead
+    of rows; ``files``: the contents of the tasks' further files by name; ``inputs``: the hash of each file that
+    was read, by its path in the data folder or by the option that named it; ``models``: the model by the judge's
+    name; ``error``: why questions were left without an answer, and ``interrupted`` whether that was Ctrl-C."""
 
     benchmark: type[Benchmark]
     task: Task
@@ -82,7 +82,7 @@ class BenchResult:
     interrupted: bool = False
 
     def note(self, *lines: str) -> None:
-        """Keeps each line once."""
+        """Adds the lines that are not there yet."""
         self.notes += [line for line in dict.fromkeys(lines) if line not in self.notes]
 
 
@@ -94,7 +94,7 @@ def bench(
     listener: Listener,
     stop: threading.Event | None = None,
 ) -> BenchResult:
-    """Runs every case that the folder ``data`` holds and ``options`` ask for.
+    """Measures every case that the folder ``data`` holds and ``options`` ask for.
 
     Raises QuatiPoolError where there is none, or where an option does not fit the task.
     """
@@ -113,31 +113,31 @@ def bench(
     answerer = chosen_answerer(config, options.judge) if options.judge else None
     if answerer is not None:
         result.models[answerer.name] = answerer.parameters.model
-    work = _Work(result, answerer, listener, stop, Inputs(data))
+    runner = _CaseRunner(result, answerer, listener, stop, Inputs(data))
     if isinstance(task, RetrievalTask):
         systems = SystemsFile.read(options.systems) if options.systems else None
         if options.to is not None:
             written = _first_settings(cases, options)
-            work.write(task, written, options.to, systems)
+            runner.write(task, written, options.to, systems)
             for case in cases:
                 if case not in written:
                     result.note(f"{' '.join(case)} is not written: name it with --setting {case.setting}")
         else:
             for case in cases:
-                work.search(task, case, systems)
+                runner.search(task, case, systems)
     elif isinstance(task, AnswerTask):
         predicted = _predicted(cases, options)
         for case in cases:
-            work.examine(task.exam(data, case, options.seed), options.predictions if case == predicted else ())
+            runner.answer(task.task_run(data, case, options.seed), options.predictions if case == predicted else ())
         if not result.rows and result.error is None:
             result.note(f"no program answers {name} {task_name}: name a model by --judge, or answers by --predictions")
-    # Last: who reads a file says better what is wrong with it.
-    result.inputs = _inputs(work.inputs, task, cases, options)
+    # Last, as the reader of a broken file reports it better.
+    result.inputs = _inputs(runner.inputs, task, cases, options)
     return result
 
 
 def _inputs(read: Inputs, task: Task, cases: Sequence[Case], options: BenchOptions) -> dict[str, str]:
-    """The hashes of all files that are read."""
+    """The hashes of all files that were read."""
     for case in cases:
         read.add(task.files(read.data, case))
     given = {f"--predictions {name}": path for name, path in options.predictions}
@@ -146,8 +146,8 @@ def _inputs(read: Inputs, task: Task, cases: Sequence[Case], options: BenchOptio
     return {**read.named(), **{option: file_digest(path) for option, path in given.items()}}
 
 
-def place(task: Task, case: Case) -> str:
-    """The folder's name of one case."""
+def case_folder(task: Task, case: Case) -> str:
+    """The name of a case's folder."""
     return "-".join(filter(None, (task.name, *case)))
 
 
@@ -172,20 +172,20 @@ def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
 
 
 def _chosen(cases: Sequence[Case], options: BenchOptions) -> list[Case]:
-    """The cases that the options leave, in their order. Raises ConfigError for a value that no case has."""
+    """The cases that the options select, in their order. Raises ConfigError for a value that no case has."""
     chosen = list(cases)
-    for option, place_, wanted in (
+    for option, field_, wanted in (
         ("--split", 0, [_SPLITS.get(split, split) for split in options.splits]),
         ("--lang", 1, list(options.languages)),
         ("--setting", 2, list(options.settings)),
     ):
-        there = list(dict.fromkeys(case[place_] for case in cases))
+        there = list(dict.fromkeys(case[field_] for case in cases))
         for value in wanted:
             if value not in there:
                 found = ", ".join(value for value in there if value) or "only one, without a name"
                 raise ConfigError(f"{option} {value}: the folder holds no such case; there is: {found}")
         if wanted:
-            chosen = [case for case in chosen if case[place_] in wanted]
+            chosen = [case for case in chosen if case[field_] in wanted]
     if not chosen:
         all_cases = "; ".join(" ".join(filter(None, case)) for case in cases)
         raise ConfigError(f"no case is all that was asked for; there are: {all_cases}")
@@ -193,7 +193,7 @@ def _chosen(cases: Sequence[Case], options: BenchOptions) -> list[Case]:
 
 
 def _first_settings(cases: Sequence[Case], options: BenchOptions) -> list[Case]:
-    """One case for each split and language, its first setting, unless settings were named."""
+    """One case for each split and language, that of its first setting; all cases where settings were named."""
     if options.settings:
         return list(cases)
     first: dict[tuple[str, str], Case] = {}
@@ -203,7 +203,7 @@ def _first_settings(cases: Sequence[Case], options: BenchOptions) -> list[Case]:
 
 
 def _predicted(cases: Sequence[Case], options: BenchOptions) -> Case | None:
-    """The one case that predictions answer."""
+    """The one case that predictions answer; None without predictions. Raises ConfigError for several cases."""
     if not options.predictions:
         return None
     among = _first_settings(cases, options)
@@ -216,8 +216,8 @@ def _predicted(cases: Sequence[Case], options: BenchOptions) -> Case | None:
 
 
 @dataclass
-class _Work:
-    """What all cases of one command share."""
+class _CaseRunner:
+    """Adds the rows of one case after the other to ``result``; ``spent`` is the cost so far in US dollars."""
 
     result: BenchResult
     answerer: Answerer | None
@@ -227,7 +227,7 @@ class _Work:
     spent: float = 0.0
 
     def write(self, task: RetrievalTask, cases: Sequence[Case], to: Path, systems: SystemsFile | None) -> None:
-        """Each case's collection as a workspace of the user's: one in the folder ``to``, several in folders in it."""
+        """Writes each case's collection as a workspace of the user: one into ``to``, several into folders of it."""
         for case in cases:
             folder = to if len(cases) == 1 else to / "-".join(filter(None, case))
             _, written = self._workspace(folder, task, case, systems, keep=True)
@@ -241,14 +241,14 @@ class _Work:
         collection = task.collection(data, case)
         result.note(*collection.notes)
         files = self.inputs.add(task.files(data, case))
-        source = Source(f"{result.benchmark.name}-{place(task, case)}", result.benchmark, files)
+        source = Source(f"{result.benchmark.name}-{case_folder(task, case)}", result.benchmark, files)
         config = write_workspace(folder, source, collection, systems, result.options.seed, self.listener, keep=keep)
         return collection, config
 
     def search(self, task: RetrievalTask, case: Case, systems: SystemsFile | None) -> None:
-        """The rows of every system of one collection, and of a model that reads what they find."""
+        """Adds the rows of every system on one collection, and of a model that reads their passages."""
         result, options = self.result, self.result.options
-        folder = options.folder / "collections" / place(task, case)
+        folder = options.folder / "collections" / case_folder(task, case)
         collection, config = self._workspace(folder, task, case, systems, keep=False)
         asks = isinstance(task, ReadingTask) and self.answerer is not None
         found = retrieve(config, collection, task, case, self.listener, options.over if asks else None)
@@ -260,65 +260,65 @@ class _Work:
             return
         for run_tag, passages in found.passages.items():
             for k in task.readers:
-                exam = task.reading(result.data, case, k, {query: texts[:k] for query, texts in passages.items()})
-                result.note(*(f"{run_tag}@{k}, {note}" for note in exam.notes))
-                self._ask(exam, f"{options.judge} over {run_tag}@{k}")
+                task_run = task.reading(result.data, case, k, {query: texts[:k] for query, texts in passages.items()})
+                result.note(*(f"{run_tag}@{k}, {note}" for note in task_run.notes))
+                self._ask(task_run, f"{options.judge} over {run_tag}@{k}")
 
-    def examine(self, exam: AnswerTaskRun, predictions: Sequence[tuple[str, Path]]) -> None:
-        """The rows of programs, predictions and the model on one case."""
+    def answer(self, task_run: AnswerTaskRun, predictions: Sequence[tuple[str, Path]]) -> None:
+        """Adds the rows of programs, predictions and the model on one case."""
         result = self.result
-        result.note(*exam.notes)
-        programs = exam.programs()
+        result.note(*task_run.notes)
+        programs = task_run.programs()
         for system, answers in programs.items():
-            result.rows += exam.rows(system, answers)
+            result.rows += task_run.rows(system, answers)
         for system, path in predictions:
             if system in programs or system == result.options.judge:
                 raise ConfigError(f"--predictions {system}: another row is called so; give the file as NAME=FILE")
-            answers, missing = read_predictions(path, exam)
+            answers, missing = read_predictions(path, task_run)
             if missing:
-                lacking = f"{len(missing):,} of {len(exam.ids):,} questions"
+                lacking = f"{len(missing):,} of {len(task_run.ids):,} questions"
                 result.note(f"{system}: {lacking} have no prediction in {path.name} and count as empty")
-            result.rows += exam.rows(system, answers)
-        if self.answerer is not None and exam.for_models:
-            self._ask(exam, str(result.options.judge))
-        result.rows += exam.extra_rows()
-        result.files.update(exam.files())
+            result.rows += task_run.rows(system, answers)
+        if self.answerer is not None and task_run.for_models:
+            self._ask(task_run, str(result.options.judge))
+        result.rows += task_run.extra_rows()
+        result.files.update(task_run.files())
 
-    def _ask(self, exam: AnswerTaskRun, system: str) -> None:
-        """The row of the model, where it has been asked everything."""
+    def _ask(self, task_run: AnswerTaskRun, system: str) -> None:
+        """Adds the row of the model if all questions have been asked; otherwise sets ``result.error``."""
         result, options = self.result, self.result.options
         if self.answerer is None or result.error is not None:
             return
         journal = options.folder / "answers" / f"{options.judge}.jsonl"
         left = None if options.budget is None else options.budget - self.spent
-        answers = ask(exam, self.answerer, journal, self.listener, left, self.stop)
+        answers = ask(task_run, self.answerer, journal, self.listener, left, self.stop)
         self.spent += answers.spent
         if not isinstance(answers.error, (QuatiPoolError, OSError, type(None))):
-            raise answers.error  # a fault of ours
+            raise answers.error  # a defect of this program
         done = len(answers.values) + len(answers.failed)
-        if answers.ended is not None or answers.error is not None or done < len(exam.ids):
+        if answers.ended is not None or answers.error is not None or done < len(task_run.ids):
             ended = {"interrupted": "stopped"}
             if options.budget is not None:
                 ended["budget"] = budget_spent(options.budget, self.spent, answers.needed, "question")
             why = answers.error or ended.get(answers.ended or "", "it is not known why")
             result.interrupted = answers.ended == "interrupted"
             result.error = QuatiPoolError(
-                f"{options.judge} was asked {done:,} of {len(exam.ids):,} questions of "
-                f"{' '.join(filter(None, exam.case))} ({why}); run the same command again: what is answered is kept"
+                f"{options.judge} was asked {done:,} of {len(task_run.ids):,} questions of "
+                f"{' '.join(filter(None, task_run.case))} ({why}); run the same command again: what is answered is kept"
             )
             result.note(str(result.error))
             return
-        result.note(*_failures(system, exam, answers.failed))
-        result.rows += exam.rows(system, answers.values)
+        result.note(*_failures(system, task_run, answers.failed))
+        result.rows += task_run.rows(system, answers.values)
 
 
-def _failures(system: str, exam: AnswerTaskRun, failed: Mapping[str, str]) -> list[str]:
-    """How many questions have no answer, by why, with the first few."""
+def _failures(system: str, task_run: AnswerTaskRun, failed: Mapping[str, str]) -> list[str]:
+    """A note on the questions without an answer: their numbers by state, and the first three."""
     if not failed:
         return []
     states = Counter(why.partition(":")[0] for why in failed.values()).most_common()
     counts = ", ".join(f"{count:,} {state}" for state, count in states)
     shown = "; ".join(f"{question_id}: {why}" for question_id, why in list(failed.items())[:3])
     more = "; …" if len(failed) > 3 else ""
-    lacking = f"{len(failed):,} of {len(exam.ids):,} questions have no answer"
-    return [f"{system}, {' '.join(filter(None, exam.case))}: {lacking}: {counts} ({shown}{more})"]
+    lacking = f"{len(failed):,} of {len(task_run.ids):,} questions have no answer"
+    return [f"{system}, {' '.join(filter(None, task_run.case))}: {lacking}: {counts} ({shown}{more})"]

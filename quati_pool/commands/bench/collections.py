@@ -1,4 +1,4 @@
-"""A benchmark's collection as a workspace, which ``build``, ``judge``, ``annotate`` and ``evaluate`` take like any."""
+"""Writes a benchmark's collection as a workspace for ``build``, ``judge``, ``annotate`` and ``evaluate``."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.qa_benchmarks.base import Benchmark, Collection
 from quati_pool.records import id_problem
 
-# Written first: by it a folder is known as one of ours, whatever else was written before a command was killed.
+# Written first: it marks a folder as written by this command, even if the command was killed afterwards.
 _MARK = "benchmark.json"
 _PROMPTS = ("en", "es", "pt")
-# JSON can bring it in, and UTF-8 cannot hold it.
+# JSON can spell half a surrogate pair; UTF-8 cannot hold it.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _TEMPLATE = """\
@@ -54,7 +54,7 @@ release:                      # what exports say of the collection
 
 
 class Source(NamedTuple):
-    """What a collection is called, the benchmark that it is of, and the hash of each file that it was made from."""
+    """A collection's name, its benchmark, and the hash of each file that it was read from."""
 
     name: str
     benchmark: type[Benchmark]
@@ -71,13 +71,13 @@ def write_workspace(
     *,
     keep: bool = False,
 ) -> Path:
-    """Writes corpus, queries, qrels and pool.yaml of a collection into ``folder``; gives the path of pool.yaml.
+    """Writes corpus, queries, qrels and pool.yaml of a collection into ``folder``; returns the path of pool.yaml.
 
-    What is there with the same content stays untouched. With ``keep`` the workspace is the user's: whatever was
-    edited there stays too, and a folder with another collection is refused. Without, files that differ are
-    written anew, but for texts, queries or judgements that somebody may have labelled.
+    Files with the same content stay untouched. With ``keep`` the workspace is the user's: edited files stay too,
+    and a folder with another collection is refused. Without, files that differ are replaced, unless labels.db may
+    hold labels of their texts.
 
-    Raises QuatiPoolError for a folder that holds anything else, and for a collection that cannot be one.
+    Raises QuatiPoolError for a folder that holds anything else, and for a collection that makes no workspace.
     """
     name = source.name
     _check(name, collection)
@@ -100,16 +100,16 @@ def write_workspace(
             whole = {**mark, "tool": f"quati-pool {__version__}", "made_from": dict(source.files)}
             _write(folder / _MARK, [json.dumps(whole, indent=1, ensure_ascii=False) + "\n"])
         for (file, lines), count in zip(files.items(), counts.items(), strict=True):
-            _settle(folder / file, digests[file], lines, keep, listener, f"{count[1]:,} {count[0]}")
+            _write_changed(folder / file, digests[file], lines, keep, listener, f"{count[1]:,} {count[0]}")
         settings = folder / "pool.yaml"
         block, without = (systems.block(), None) if systems else default_systems(collection.language)
         text = _settings(source, collection, systems, block, seed)
-        if _settle(settings, _digest([text]), lambda: [text], keep, listener) and without:
+        if _write_changed(settings, _digest([text]), lambda: [text], keep, listener) and without:
             listener.say(without)
     return settings
 
 
-def _settle(
+def _write_changed(
     path: Path,
     digest: str,
     lines: Callable[[], Iterable[str]],
@@ -117,35 +117,35 @@ def _settle(
     listener: Listener,
     size: str = "",
 ) -> bool:
-    """Leaves the file with its content at ``path``, or as it is where its user edited it; whether it was written."""
+    """Writes the file unless it has this content, or unless ``keep`` protects the user's edits; whether it did."""
     there = path.exists()
     if there and file_digest(path) == digest:
         return False
     if there and keep:
-        listener.say(f"{path.name}: kept as it is, which is not what would be written; delete it to have it anew")
+        listener.say(f"{path.name}: kept as it is, which is not what would be written; delete it to write it again")
         return False
     _write(path, lines())
-    listener.say(f"{path.name}: {'written anew' if there else 'written'}{size and f', {size}'}")
+    listener.say(f"{path.name}: {'rewritten' if there else 'written'}{size and f', {size}'}")
     return True
 
 
 def _refuse_folder(folder: Path, mark: dict[str, Any], keep: bool) -> None:
-    """Raises QuatiPoolError for a folder whose files are not ours to write."""
+    """Raises QuatiPoolError for a folder whose files must not be replaced."""
     if not folder.exists():
         return
     if not folder.is_dir():
         raise QuatiPoolError(f"{folder} is a file; name a folder")
     found = _read_mark(folder)
     if found is None:
-        # Nothing but what an interrupted command leaves.
+        # An interrupted command may leave these.
         others = {path.name for path in folder.iterdir()} - {"cache", f".partial-{_MARK}"}
         if others:
             what = "is not empty and holds no collection of a benchmark"
             raise QuatiPoolError(f"{folder} {what}; name another folder")
     elif keep and not _is_marked(folder, mark):
         was = found.get("collection")
-        told = "the same collection of other files" if was == mark["collection"] else f"another collection ({was})"
-        raise QuatiPoolError(f"{folder} holds {told}, which stays as it is; name another folder")
+        held = "the same collection of other files" if was == mark["collection"] else f"another collection ({was})"
+        raise QuatiPoolError(f"{folder} holds {held}, which stays as it is; name another folder")
     elif not keep and (folder / "labels.db").exists():
         for file, digest in mark["sha256"].items():
             if (folder / file).exists() and file_digest(folder / file) != digest:
@@ -156,13 +156,13 @@ def _refuse_folder(folder: Path, mark: dict[str, Any], keep: bool) -> None:
 
 
 def _is_marked(folder: Path, mark: dict[str, Any]) -> bool:
-    """Whether the folder holds just this collection, whatever made it."""
+    """Whether the folder holds exactly this collection, whichever version wrote it."""
     found = _read_mark(folder) or {}
     return {key: found.get(key) for key in mark} == mark
 
 
 def _read_mark(folder: Path) -> dict[str, Any] | None:
-    """What the folder says it holds; empty where that cannot be read, None where it says nothing."""
+    """The folder's ``benchmark.json``; empty where that cannot be read, None where it is missing."""
     try:
         found = json.loads((folder / _MARK).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -173,7 +173,7 @@ def _read_mark(folder: Path) -> dict[str, Any] | None:
 
 
 def _check(name: str, collection: Collection) -> None:
-    """Raises QuatiPoolError for a collection that would be no workspace."""
+    """Raises QuatiPoolError for a collection that makes no workspace."""
     for what, rows in (
         ("passages", collection.passages),
         ("queries", collection.queries),
@@ -257,7 +257,7 @@ def _digest(lines: Iterable[str]) -> str:
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    """A file that is there whole or not at all."""
+    """Writes a file completely or not at all."""
 
     def fill(partial: Path) -> None:
         with partial.open("w", encoding="utf-8", newline="\n") as file:

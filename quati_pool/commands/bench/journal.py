@@ -1,6 +1,6 @@
-"""The journal of a model's answers: one finished question a line, appended and synced.
+"""The journal of a model's answers: one line per finished question, appended and synced.
 
-A process that is killed while it writes leaves a torn last line, which the next one drops.
+A process that is killed while it writes leaves an incomplete last line, which the next process drops.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Entry = Mapping[str, Any]
 
 
 class Journal:
-    """An open journal, by one process at a time (``opened``). ``entries`` holds the last line of each request."""
+    """A journal open in one process (``open_journal``). ``entries`` holds the last line of each request."""
 
     def __init__(self, path: Path) -> None:
-        """Raises InputError, with the line, where a whole line is none of a journal."""
+        """Raises InputError, with the line, for a complete line that is no journal entry."""
         self.path = path
         fresh = not path.exists()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -67,15 +67,15 @@ class Journal:
 
 
 @contextmanager
-def opened(path: Path, listener: Listener) -> Iterator[Journal]:
-    """The journal at ``path``, made where there is none; another process that has it open is waited for."""
+def open_journal(path: Path, listener: Listener) -> Iterator[Journal]:
+    """The journal at ``path``, created if missing; waits for another process that has it open."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with locked_output(path, listener.say, path.name), Journal(path) as journal:
         yield journal
 
 
 def _read(path: Path) -> tuple[dict[str, Entry], int]:
-    """The last line of each request, and where the last whole line ends."""
+    """The last line of each request, and the offset in bytes at which the last complete line ends."""
     entries: dict[str, Entry] = {}
     end = 0
     with path.open("rb") as file:

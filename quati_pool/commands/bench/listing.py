@@ -1,4 +1,4 @@
-"""What benchmarks there are: their tasks, license, citation, and where their files are released."""
+"""The benchmarks: their tasks, license, citation, and where their files are released."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quati_pool.registry import BENCHMARKS
 
 @dataclass(frozen=True)
 class TaskListing:
-    """One task; ``kind`` is ``retrieval`` or ``answering``; ``settings`` are told in words."""
+    """One task; ``kind`` is ``retrieval`` or ``answering``; ``settings`` describes each setting."""
 
     name: str
     kind: str
@@ -35,7 +35,7 @@ class BenchmarkListing:
 
 
 def benchmarks(name: str | None = None) -> list[BenchmarkListing]:
-    """Every benchmark, a broken plug-in with its error; or the one of this name.
+    """Every benchmark, or the one of this name; a plug-in that fails to load is listed with its ``problem``.
 
     Raises ConfigError where there is none of that name, or where it cannot be loaded.
     """
@@ -62,6 +62,6 @@ def _listing(name: str) -> BenchmarkListing:
         title, summary = str(benchmark.title), str(benchmark.summary)
         license_, citation, source = str(benchmark.license), str(benchmark.citation), str(benchmark.source)
         return BenchmarkListing(name, title, summary, license_, citation, source, tasks)
-    except Exception as error:  # a plug-in's own, which must not hide the others
+    except Exception as error:  # from a plug-in; it must not hide the other benchmarks
         problem = f"cannot be listed ({type(error).__name__}: {error}); mend or uninstall its package"
         return BenchmarkListing(name, problem=problem)

@@ -1,4 +1,4 @@
-"""Answers that a user's own system gave, as one JSON object {question id: answer}."""
+"""The answers of a user's system, as one JSON object {question id: answer}."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ from quati_pool.qa_benchmarks.base import AnswerTaskRun
 _SHOWN = 10
 
 
-def read_predictions(path: Path, exam: AnswerTaskRun) -> tuple[dict[str, Any], list[str]]:
-    """The answer of every question of the exam, and the ids of those that have none in the file, which count
-    as ``exam.EMPTY``. What is predicted for a question that the exam drops is left out.
+def read_predictions(path: Path, task_run: AnswerTaskRun) -> tuple[dict[str, Any], list[str]]:
+    """The answer to every question, and the ids of those that have none in the file, which count as
+    ``task_run.EMPTY``. Predictions for ``task_run.dropped`` questions are left out.
 
-    Raises InputError where the file is no such object, has an id twice or an id that is no question's, or an
-    answer of another form.
+    Raises InputError where the file is no such object, or has an id twice, an unknown id or an answer of another
+    form.
     """
     found = _read(path)
-    known = set(exam.ids)
-    strangers = [question_id for question_id in found if question_id not in known and question_id not in exam.dropped]
+    known = set(task_run.ids)
+    strangers = [
+        question_id for question_id in found if question_id not in known and question_id not in task_run.dropped
+    ]
     if strangers:
         shown = ", ".join(map(quoted, strangers[:_SHOWN])) + (", …" if len(strangers) > _SHOWN else "")
-        case = " ".join(filter(None, exam.case))
+        case = " ".join(filter(None, task_run.case))
         message = f"predicts for {len(strangers):,} unknown ids ({shown}); expected ids of the {len(known):,} questions"
         raise InputError(path, None, f"{message} of {case}")
     answers, missing = {}, []
-    for question_id in exam.ids:
+    for question_id in task_run.ids:
         if question_id not in found:
-            answers[question_id] = exam.EMPTY
+            answers[question_id] = task_run.EMPTY
             missing.append(question_id)
             continue
         try:
-            answers[question_id] = exam.prediction(question_id, found[question_id])
+            answers[question_id] = task_run.prediction(question_id, found[question_id])
         except ValueError as error:
             raise InputError(path, None, f"{quoted(question_id)}: {error}") from None
     return answers, missing
@@ -49,7 +51,7 @@ def _read(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InputError(path, None, f"is not UTF-8 (byte {error.start + 1}); save it as UTF-8") from None
     try:
-        found = json.loads(text, object_pairs_hook=_once)
+        found = json.loads(text, object_pairs_hook=_without_repeats)
     except json.JSONDecodeError as error:
         raise InputError(path, error.lineno, f"is not JSON ({error.msg}); expected {{id: answer}}") from None
     except (ValueError, RecursionError) as error:
@@ -59,10 +61,10 @@ def _read(path: Path) -> dict[str, Any]:
     return found
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record: dict[str, Any] = {}
     for key, value in pairs:
-        if key in made:
-            raise ValueError(f"{quoted(key)} stands there twice")
-        made[key] = value
-    return made
+        if key in record:
+            raise ValueError(f"{quoted(key)} occurs twice")
+        record[key] = value
+    return record

@@ -1,4 +1,4 @@
-"""What figures come from: the hashes of the files that were read."""
+"""The provenance of results: hashes of the files that were read."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from quati_pool.files.artifacts import digest, file_digest
 
 MOST = 20
-"""Of a folder with more files than this, all have one hash together."""
+"""A folder with more files than this gets one hash for all of them."""
 
 
 class Inputs:
-    """The files of a folder that are read, each hashed once."""
+    """The files of the folder ``data`` that were read, each hashed once."""
 
     def __init__(self, data: Path) -> None:
         self.data = data
@@ -27,8 +27,8 @@ class Inputs:
         return self._named(added)
 
     def named(self) -> dict[str, str]:
-        """The SHA-256 of each file by its path in the folder, in order; of a folder with many, as of RACE's, that
-        of their names and hashes, by the folder's path and a slash."""
+        """The SHA-256 of each file by its path in the folder, in order. A folder of more than ``MOST`` files, such as
+        RACE's, has one: that of its files' names and hashes, by its path and a slash."""
         return self._named(self._hashes)
 
     def _named(self, files: Iterable[Path]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Builds a benchmark's collection and measures what its systems find, under the collection's own judgements."""
+"""Builds the runs of a benchmark's collection and measures them under its qrels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from quati_pool.commands.bench.systems_file import foreign_languages
 from quati_pool.commands.build import build
 from quati_pool.errors import ConfigError
-from quati_pool.evaluation.judged_runs import Joined, answering
+from quati_pool.evaluation.judged_runs import JudgedRuns, emptied_if_unjudged
 from quati_pool.evaluation.measures import resolve
 from quati_pool.evaluation.robust import robust
 from quati_pool.evaluation.scores import Scores, score
@@ -37,8 +37,8 @@ _FIRST = "nDCG@10"
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Success@k of every system for k = 1, 2, …, and what that of a random order is expected to be; all have the
-    shape (depth,), the depth being 100 or, where runs are shorter, theirs."""
+    """Success@k for k = 1, 2, … of every system, and its expectation for a random order; each has shape (depth,),
+    where depth is 100, or the depth of the runs where that is lower."""
 
     case: Case
     systems: Mapping[str, Values]
@@ -48,7 +48,7 @@ class Curve:
 @dataclass(frozen=True, eq=False)
 class Retrieved:
     """A row for every system in the order of pool.yaml; ``curve`` where the task has one; ``passages``: for each
-    system that is read from, the texts that it found for every query, best first; ``notes`` are of all rows."""
+    system whose passages are read, its texts by query, best first; ``notes`` on all rows."""
 
     rows: list[Row]
     curve: Curve | None = None
@@ -66,10 +66,10 @@ def retrieve(
 ) -> Retrieved:
     """Builds the workspace of ``config_path``, which holds ``collection``, and measures its runs.
 
-    Every measure is a mean over all judged queries: one for which a system finds nothing counts 0. A measure
-    that looks deeper than the runs go is undefined. Where passages are cut from texts, ``text …`` are the
-    measures of the texts in the order of their best passages, and where queries are clustered,
-    ``cluster_min nDCG@10`` is the mean over clusters of the lowest nDCG@10 in each.
+    Every measure is a mean over all judged queries; a query without any result counts 0. A measure with a cutoff
+    below the end of the runs is undefined. Where passages are cut from texts, ``text …`` are the measures of the
+    texts in the order of their best passages; where queries are clustered, ``cluster_min nDCG@10`` is the mean
+    over clusters of the lowest nDCG@10 in each.
 
     ``over``: the systems whose passages are read, by default the first; None reads none. Raises ConfigError for
     one that pool.yaml does not have, before anything is built, and whatever ``build`` raises.
@@ -79,32 +79,32 @@ def retrieve(
     build(config_path, listener)
     runs = {run_tag: _run(config, run_tag) for run_tag in config.systems}
     qrels = qrels_of(collection.qrels)
-    joined = Joined([answering(run, qrels) for run in runs.values()], qrels)
-    level = _Level(joined, config.run_depth, task.measures)
-    measures, undefined = level.measures()
+    joined = JudgedRuns([emptied_if_unjudged(run, qrels) for run in runs.values()], qrels)
+    measured = _MeasuredRuns(joined, config.run_depth, task.measures)
+    measures, undefined = measured.measures()
     if collection.units is not None:
         texts = _by_text(joined.runs, collection, collection.units)
-        theirs, open_too = _Level(texts, config.run_depth, task.measures).measures()
-        for own, further in zip(measures, theirs, strict=True):
-            own |= {f"text {name}": value for name, value in further.items()}
-        undefined |= {f"text {name}": why for name, why in open_too.items()}
-    extra = _cluster_minima(level.scores, collection, measures, undefined)
-    notes = _notes_of_systems(config, collection, level.scores)
+        text_measures, text_undefined = _MeasuredRuns(texts, config.run_depth, task.measures).measures()
+        for by_name, by_text_name in zip(measures, text_measures, strict=True):
+            by_name |= {f"text {name}": value for name, value in by_text_name.items()}
+        undefined |= {f"text {name}": why for name, why in text_undefined.items()}
+    extra = _cluster_minima(measured.scores, collection, measures, undefined)
+    notes = _notes_of_systems(config, collection, measured.scores)
     rows = [
-        Row(run_tag, case, len(level.scores.query_ids), measures[place], undefined, notes=notes[place], extra=extra)
+        Row(run_tag, case, len(measured.scores.query_ids), measures[place], undefined, notes=notes[place], extra=extra)
         for place, run_tag in enumerate(runs)
     ]
-    curve = _curve(level, collection, case) if task.curve else None
+    curve = _curve(measured, collection, case) if task.curve else None
     text = dict(collection.passages) if readers else {}
     deepest = max(task.readers) if isinstance(task, ReadingTask) else 0
     passages = {tag: _texts(runs[tag], collection, text, deepest) for tag in readers}
     return Retrieved(rows, curve, passages, _notes(config, collection))
 
 
-class _Level:
-    """Runs of passages or of texts under qrels of the same."""
+class _MeasuredRuns:
+    """Runs of passages or of texts under qrels of the same unit, with their scores and success@k."""
 
-    def __init__(self, joined: Joined, run_depth: int, measures: Sequence[str]) -> None:
+    def __init__(self, joined: JudgedRuns, run_depth: int, measures: Sequence[str]) -> None:
         self.joined = joined
         self.run_depth = run_depth
         self.scores = score(joined, list(dict.fromkeys([_FIRST, *measures])))
@@ -120,7 +120,7 @@ class _Level:
             found.append(by_name)
         undefined = {}
         for name in found[0] if found else ():
-            depth = _depth(name)
+            depth = _cutoff(name)
             if depth is not None and depth > self.run_depth:
                 undefined[name] = f"the runs end at rank {self.run_depth}"
                 for by_name in found:
@@ -128,20 +128,22 @@ class _Level:
         return found, undefined
 
 
-def _curve(level: _Level, collection: Collection, case: Case) -> Curve:
-    """Success@k down to where the runs end, beside that of a random order of the corpus."""
-    depth = min(CURVE_DEPTH, level.run_depth)
+def _curve(measured: _MeasuredRuns, collection: Collection, case: Case) -> Curve:
+    """Success@k down to the end of the runs, and its expectation for a random order of the corpus."""
+    depth = min(CURVE_DEPTH, measured.run_depth)
     there = {doc_id for doc_id, _ in collection.passages}
-    place = {query_id: at for at, query_id in enumerate(level.scores.query_ids)}
+    place = {query_id: at for at, query_id in enumerate(measured.scores.query_ids)}
     relevant = np.zeros(len(place), dtype=np.int64)
     for query_id, doc_id, relevance in collection.qrels:
         relevant[place[query_id]] += relevance > 0 and doc_id in there
     expected = random_success(relevant, len(there), depth)
-    return Curve(case, {tag: level.curves[run, :depth] for run, tag in enumerate(level.scores.run_tags)}, expected)
+    return Curve(
+        case, {tag: measured.curves[run, :depth] for run, tag in enumerate(measured.scores.run_tags)}, expected
+    )
 
 
 def _readers(config: PoolConfig, over: Sequence[str] | None) -> list[str]:
-    """The systems whose passages are read."""
+    """The systems whose passages are read. Raises ConfigError for one that pool.yaml does not have."""
     if over is None:
         return []
     for run_tag in over:
@@ -157,21 +159,21 @@ def _run(config: PoolConfig, run_tag: str) -> Run:
     return read_run(path, run_tag)
 
 
-def _by_text(runs: Sequence[Run], collection: Collection, units: Mapping[str, str]) -> Joined:
-    """The runs over texts, each in the place of its best passage, under the highest relevance of its passages."""
+def _by_text(runs: Sequence[Run], collection: Collection, units: Mapping[str, str]) -> JudgedRuns:
+    """Runs and qrels of texts: each text ranks where its best passage does and has its passages' highest relevance."""
     names = Ids(list(dict.fromkeys(units.values())))
     grades: dict[tuple[str, str], int] = {}
     for query_id, doc_id, relevance in collection.qrels:
         pair = query_id, units.get(doc_id, doc_id)
         grades[pair] = max(relevance, grades.get(pair, relevance))
-    made = []
+    text_runs = []
     for run in runs:
         unit = names.encode([units[doc_id] for doc_id in run.docs.values.to_pylist()])[run.doc]
         # Rows are sorted by query, then rank: the first of each pair is the text's best passage.
         _, first = np.unique(run.query * max(len(names), 1) + unit, return_index=True)
         kept = np.sort(first)
-        made.append(Run.ranked(run.run_tag, run.queries, names, run.query[kept], unit[kept], -run.rank[kept]))
-    return Joined(made, qrels_of([(*pair, relevance) for pair, relevance in grades.items()]))
+        text_runs.append(Run.ranked(run.run_tag, run.queries, names, run.query[kept], unit[kept], -run.rank[kept]))
+    return JudgedRuns(text_runs, qrels_of([(*pair, relevance) for pair, relevance in grades.items()]))
 
 
 def _cluster_minima(
@@ -180,8 +182,8 @@ def _cluster_minima(
     measures: Sequence[dict[str, float | None]],
     undefined: dict[str, str],
 ) -> dict[str, Any]:
-    """Adds each run's cluster minimum of the first measure; says how many clusters there are, and how many of
-    them are one query alone. Nothing where no judged query has a cluster."""
+    """Adds each run's cluster minimum of the first measure. Returns the number of clusters and of those with a
+    single query; empty where no judged query has a cluster."""
     clusters = {topic.query_id: topic.cluster_id or None for topic in collection.queries}
     found = robust(scores, clusters, draws=0)
     if found is None:
@@ -196,7 +198,7 @@ def _cluster_minima(
 
 
 def _notes(config: PoolConfig, collection: Collection) -> list[str]:
-    """What is to be said of all systems."""
+    """Notes on all systems."""
     found = []
     judged = {query_id for query_id, _, _ in collection.qrels}
     queries = len(collection.queries)
@@ -207,12 +209,12 @@ def _notes(config: PoolConfig, collection: Collection) -> list[str]:
     if lost:
         found.append(f"{lost:,} relevant passages are not in the corpus, where no system can find them")
     if collection.units is not None:
-        found.append(f"texts stand in the order of their best passages among a run's first {config.run_depth:,}")
+        found.append(f"texts rank in the order of their best passages among a run's first {config.run_depth:,}")
     return found
 
 
 def _notes_of_systems(config: PoolConfig, collection: Collection, scores: Scores) -> list[tuple[str, ...]]:
-    """What is to be said of each system."""
+    """Notes on each system."""
     foreign = foreign_languages(config, collection.language)
     queries = len(scores.query_ids)
     found = []
@@ -227,15 +229,15 @@ def _notes_of_systems(config: PoolConfig, collection: Collection, scores: Scores
     return found
 
 
-def _depth(name: str) -> int | None:
-    """How deep a measure looks; None for one that looks at all there is."""
+def _cutoff(name: str) -> int | None:
+    """The cutoff of a measure; None without one."""
     (measure,) = resolve([name.replace("success", "Success")])
     cutoff: int | None = measure.params.get("cutoff")
     return cutoff
 
 
 def _texts(run: Run, collection: Collection, text: Mapping[str, str], depth: int) -> dict[str, list[str]]:
-    """The texts of each query's first ``depth`` passages; none for a query that the run lacks."""
+    """The texts of each query's first ``depth`` passages; an empty list for a query that the run lacks."""
     found: dict[str, list[str]] = {topic.query_id: [] for topic in collection.queries}
     top = run.head(depth)
     query_ids, doc_ids = run.queries.decode(top.query).to_pylist(), run.docs.decode(top.doc).to_pylist()

@@ -1,4 +1,4 @@
-"""Which systems search a benchmark's collections: those of a user's pool.yaml, or ours for any language."""
+"""The systems that search a benchmark's collections: those of a user's pool.yaml, or default ones per language."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUN_DEPTH, POOL_DEPTH = 100, 10
 _BM25 = "  bm25: {{retriever: bm25, language: {language}, family: lexical}}     # Lucene: k1 0.9, b 0.4\n"
 _WITHOUT = "  # bm25: {{retriever: bm25, language: {language}, family: lexical}}   # Lucene: needs quati-pool[lucene]\n"
 # The reranker has more dimensions than lsa: over a small corpus the two would find the same.
-_OURS = """\
+_DEFAULTS = """\
   bm25s: {{retriever: bm25s, language: {language}, family: lexical}}   # k1 0.9, b 0.4
   bm25s-1.2-0.75: {{retriever: bm25s, language: {language}, k1: 1.2, b: 0.75, family: lexical}}
   bm25s-words: {{retriever: bm25s, language: {language}, stemming: false, stop_words: false, family: lexical}}
@@ -41,8 +41,8 @@ _OURS = """\
 
 @dataclass(frozen=True, eq=False)
 class SystemsFile:
-    """The systems of a pool.yaml, as it is to be run over other collections: ``systems`` as the file writes them,
-    without their corpus and with the folders and files they name made absolute."""
+    """The systems of a pool.yaml, to be run over other collections: ``systems`` are its settings without their
+    corpus and with absolute paths."""
 
     path: Path
     systems: Mapping[str, Mapping[str, Any]]
@@ -51,7 +51,7 @@ class SystemsFile:
 
     @classmethod
     def read(cls, path: Path) -> SystemsFile:
-        """Reads and checks a pool.yaml whole; the files of its corpus and queries need not be there.
+        """Reads and checks a pool.yaml; the files of its corpus and queries need not exist.
 
         Raises InputError as ``load_config`` does, and ConfigError for systems over several corpora.
         """
@@ -63,7 +63,7 @@ class SystemsFile:
                 "one; name a pool.yaml whose systems search one corpus"
             )
         written: Mapping[str, Mapping[str, Any]] = YamlFile(path).data["systems"]
-        systems = {tag: _movable(config, tag, settings) for tag, settings in written.items()}
+        systems = {tag: _portable(config, tag, settings) for tag, settings in written.items()}
         return cls(path, systems, config.run_depth, config.pool.depth)
 
     def block(self) -> str:
@@ -73,16 +73,16 @@ class SystemsFile:
 
 def default_systems(language: str) -> tuple[str, str | None]:
     """The lines under ``systems:`` for texts in ``language``, an ISO 639-1 code: systems that need no extra, and
-    Lucene where it is installed; and why it is not among them."""
+    Lucene's BM25 where it is installed. Also returns why that one is missing, None where it is there."""
     try:
         RETRIEVERS.get("bm25").require()
     except MissingExtraError as error:
-        return (_WITHOUT + _OURS).format(language=language), f"without bm25 (Lucene): {error}"
-    return (_BM25 + _OURS).format(language=language), None
+        return (_WITHOUT + _DEFAULTS).format(language=language), f"without bm25 (Lucene): {error}"
+    return (_BM25 + _DEFAULTS).format(language=language), None
 
 
 def foreign_languages(config: PoolConfig, language: str) -> dict[str, str]:
-    """The systems that read texts as another language than ``language``, and as which."""
+    """The systems that analyse texts in another language than ``language``, each with that language."""
     found = {}
     for tag, system in config.systems.items():
         own = getattr(system.parameters, "language", None)
@@ -91,8 +91,8 @@ def foreign_languages(config: PoolConfig, language: str) -> dict[str, str]:
     return found
 
 
-def _movable(config: PoolConfig, tag: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """A system's settings for a pool.yaml in any other folder."""
+def _portable(config: PoolConfig, tag: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A system's settings, valid in a pool.yaml in any folder."""
     system = config.systems[tag]
     kept = {key: value for key, value in settings.items() if key != "corpus"}
     if isinstance(system, FusionSystem):
@@ -111,9 +111,9 @@ def _files(config: PoolConfig, system: RetrieverSystem | RerankSystem) -> Iterab
 
 
 def _absolute(folder: Path, settings: Mapping[str, Any], files: set[str]) -> dict[str, Any]:
-    """The settings with every path in them absolute: files, prices, and models that are folders and no names."""
+    """The settings with every path absolute: files, prices, and models that are folders."""
 
-    def moved(key: str, value: Any) -> Any:
+    def absolute(key: str, value: Any) -> Any:
         if not isinstance(value, str):
             return value
         place = folder / Path(value).expanduser()
@@ -121,11 +121,11 @@ def _absolute(folder: Path, settings: Mapping[str, Any], files: set[str]) -> dic
             return str(place.resolve())
         return value
 
-    return {key: moved(key, value) for key, value in settings.items()}
+    return {key: absolute(key, value) for key, value in settings.items()}
 
 
 class _OneLine(yaml.SafeDumper):
-    """Writes line ends in texts as escapes."""
+    """Escapes line ends in texts."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         several = bool(text) and text.splitlines() != [text]
@@ -136,7 +136,7 @@ _OneLine.add_representer(str, _OneLine.represent_text)
 
 
 def _flow(value: Any) -> str:
-    """A value on one line, which YAML reads back as the same."""
+    """A value as YAML on one line."""
     written: str = yaml.dump(
         value, Dumper=_OneLine, default_flow_style=True, allow_unicode=True, sort_keys=False, width=2**31
     )

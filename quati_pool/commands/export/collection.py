@@ -35,7 +35,7 @@ from quati_pool.project.inputs import Corpus, load_queries, open_corpus
 from quati_pool.project.workspace import Workspace
 from quati_pool.registry import EXPORTS
 from quati_pool.release.base import Format
-from quati_pool.release.manifest import CARRIERS, MANIFEST, verify
+from quati_pool.release.manifest import MANIFEST, TRANSFER_FILES, verify
 from quati_pool.release.state import Labelled, Release
 from quati_pool.store.database import Store
 
@@ -152,7 +152,7 @@ def _refuse_changed(target: Path) -> None:
         problems = [problem for problem in verify(target) if not problem.endswith(": is missing")]
     except InputError:
         raise QuatiPoolError(f"{target} is no export of ours; name another folder with -o") from None
-    problems += [f"{name}: is not of the export" for name in sorted(CARRIERS) if (target / name).exists()]
+    problems += [f"{name}: is not of the export" for name in sorted(TRANSFER_FILES) if (target / name).exists()]
     if problems:
         raise QuatiPoolError(
             f"{target} would be replaced, and was changed since ({problems[0]}); move it away, or name another "

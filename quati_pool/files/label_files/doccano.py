@@ -1,8 +1,8 @@
 """Doccano's export of a text classification project, as JSONL or one list.
 
-A record has ``id``, the passage as ``text`` (``data`` in some versions), the names in ``label`` (``labels``
-in the oldest) and what it was imported with, at the top level or under ``meta``. Doccano writes a file
-an annotator, the oldest versions one file with a ``username`` in each record.
+A record has ``id``, the passage as ``text`` (``data`` in some versions), the label names in ``label`` (``labels``
+in the oldest) and its imported fields, at the top level or under ``meta``. Doccano writes one file per annotator;
+its oldest versions write one file with a ``username`` in each record.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ NAMES = {
     "doc_id": ("doc_id", "passage_id"),
     "text": ("passage", "text", "data"),
 }
-# So the versions that name annotators call whoever gave no label.
+# Versions that name annotators write this for a record that nobody labelled.
 _NOBODY = "unknown"
 
 
-# What was made for Doccano, and was not in it yet, has no id; so ``release.doccano`` writes it.
+# A file that is still to be imported, as ``release.doccano`` writes it, has no id.
 _TO_IMPORT = {"query_id", "doc_id", "query", "passage", "text", "label"}
 
 
@@ -37,14 +37,14 @@ def looks_like(record: Record) -> bool:
 
 
 def annotators(path: Path) -> list[str]:
-    """Everybody the records name; what is wrong with the file is left for the reader."""
+    """The annotators that the records name; faults of the file are left for ``read``."""
     return _users(read_records(path, Collected(0)))
 
 
 def read(path: Path, options: Options, problems: Problems) -> LabelFile:
     """A record without a label has no grade.
 
-    Raises InputError where several annotators' labels are there and none is chosen.
+    Raises InputError where several annotators have labels and none is chosen.
     """
     names = (options.columns["relevance"],) if "relevance" in options.columns else LABELS
     keys = PairKeys(NAMES, options.columns)

@@ -1,4 +1,4 @@
-"""What a label means: the grade that a number, a name of the scale or a caller's own word stands for."""
+"""Reads a label as a grade: by the caller's names, as a number, or as a name of the scale."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ KINDS = ("choices", "rating", "number")
 
 class Grader:
     """Reads labels as grades: first by the caller's names, then as an integer, as a name of the scale in
-    any case, or by the integer that leads the name. Whether the scale has the grade is not asked.
+    any case, or by the integer that leads the name. It does not check that the scale has the grade.
 
-    A name that the caller maps to None is no grade; ``set_aside`` counts the labels for which that decided.
+    A name that the caller maps to None is no grade; ``set_aside`` counts such labels.
     """
 
     def __init__(self, scale: Mapping[int, str], names: Mapping[str, int | None] | None = None) -> None:
@@ -51,7 +51,7 @@ class Grader:
         return grade
 
     def grade_in_qrels(self, text: str) -> int | None:
-        """The same for a text that must be a name of the caller's or an integer."""
+        """As ``grade``, for a text that must be an integer or one of the caller's names."""
         if text not in self._known and text not in self._names:
             required_grade(text)
         return self.grade(text)
@@ -78,8 +78,8 @@ class Grader:
 
 
 def one_label(value: object) -> object:
-    """The label in what an annotation tool exports: itself, or in lists or under the kind of its control;
-    None where there is none.
+    """The label in a value that an annotation tool exports: the value itself, or an item of lists or of the object
+    under the kind of its control; None without a label.
 
     Raises RowError for several different labels.
     """

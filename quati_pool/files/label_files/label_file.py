@@ -1,4 +1,4 @@
-"""Labels as a file gives them: a row a label, by columns."""
+"""The labels of a file as columns, one row per label."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from quati_pool.files.problems import Problems, RowError
 from quati_pool.records import ID
 
 KEYS = ("query_id", "query", "doc_id", "text")
-"""What tells which pair a row is about: an id or a text of the query, and of the passage."""
+"""The columns that identify a row's pair: an id or a text of the query, and of the passage."""
 
 FIELDS = (*KEYS, "relevance")
 
@@ -25,8 +25,8 @@ _BY_PEOPLE = frozenset({"quati", "doccano", "label-studio"})
 
 
 class Strings(Sequence[str]):
-    """A column of strings held in Arrow, without an object for each: ``array`` are large strings, or codes over
-    a dictionary of them."""
+    """A column of strings in Arrow, without a Python object for each; ``array`` holds large strings, or codes over a
+    dictionary of them."""
 
     def __init__(self, array: pa.Array | pa.DictionaryArray | pa.ChunkedArray) -> None:
         self.array = array
@@ -69,12 +69,11 @@ def dictionary_coded(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
 
 @dataclass(frozen=True, eq=False)
 class LabelFile:
-    """The labels of one labeler, in the order of the file; all columns have one length.
+    """The labels of one labeler, in the order of the file; all columns have the same length.
 
-    ``lines`` says where each row begins. A column that the file does not have is None. Where there are
-    ids, a text may be empty, which says that the row has none. ``relevance`` is None in a row without a
-    grade. A pair may stand in several rows: who matches the files settles that. ``set_aside`` counts the
-    labels that the caller said are no grade.
+    ``lines`` holds the line at which each row begins. A column that the file lacks is None. In a file with ids an
+    empty text means that the row has none. ``relevance`` is None in a row without a grade. A pair may occur in
+    several rows. ``set_aside`` counts the labels that the caller declared to be no grade.
     """
 
     path: Path
@@ -97,7 +96,7 @@ class LabelFile:
 
     @property
     def by_people(self) -> bool:
-        """Whether the format is that of a tool with which people annotate."""
+        """Whether the format is that of an annotation tool for people."""
         return self.format in _BY_PEOPLE
 
 
@@ -109,21 +108,21 @@ def regular_labels(
     grader: Grader,
     grade: Callable[[str], int | None],
 ) -> LabelFile | None:
-    """The labels of a file that was read as a ``table`` of a row for each line, the columns being those of
-    ``FIELDS`` that the file has; ``grade``, the grader's, reads a relevance. None where any row is at fault."""
+    """The labels of a file that was read as a ``table`` of one row per line, whose columns are those of ``FIELDS``
+    that the file has; ``grade``, a method of ``grader``, reads a relevance. None where any row is at fault."""
     before = grader.set_aside
     try:
-        relevance, aside = _grades(table["relevance"], grade)
+        relevance, set_aside = _grades(table["relevance"], grade)
     except RowError:
         return None
     finally:
-        # Each text is read once, however many labels it is of.
+        # Each distinct text was read once, however many labels have it.
         grader.set_aside = before
     columns = {key: _strings(table[key]) if key in table.column_names else None for key in KEYS}
     for identity, words in (("query_id", "query"), ("doc_id", "text")):
         if columns[identity] is None and any(not value or value.isspace() for value in columns[words] or ()):
             return None
-    grader.set_aside += aside
+    grader.set_aside += set_aside
     lines = range(first_line, first_line + len(relevance))
     query_id, query, doc_id, text = (columns[key] for key in KEYS)
     return LabelFile(path, label_format, lines, query_id, query, doc_id, text, relevance)
@@ -137,9 +136,9 @@ def _strings(column: pa.ChunkedArray) -> Strings:
 
 
 def _grades(column: pa.ChunkedArray, grade: Callable[[str], int | None]) -> tuple[list[int | None], int]:
-    """The grade of each row, and how many labels are no grade."""
+    """The grade of each row, and the number of labels that are set aside."""
     relevance: list[int | None] = []
-    aside = 0
+    set_aside = 0
     for chunk in column.chunks:
         texts, places = chunk.dictionary.to_pylist(), np.from_dlpack(chunk.indices)
         grades = np.array([grade(text) for text in texts], dtype=object)
@@ -147,12 +146,12 @@ def _grades(column: pa.ChunkedArray, grade: Callable[[str], int | None]) -> tupl
             grade is None and bool(text) and not text.isspace() for text, grade in zip(texts, grades, strict=True)
         ]
         relevance += grades[places].tolist()
-        aside += int(np.array(unread, dtype=bool)[places].sum())
-    return relevance, aside
+        set_aside += int(np.array(unread, dtype=bool)[places].sum())
+    return relevance, set_aside
 
 
 class Rows:
-    """Gathers a file's rows. Equal query_ids and texts are held once, as they recur."""
+    """Collects a file's rows. Equal query_ids and texts are held once, as they recur."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -175,7 +174,7 @@ class Rows:
         add_text(None if text is None else hold(text, text))
 
     def label_file(self, label_format: str, expected: str, problems: Problems) -> LabelFile:
-        """Reports a file without rows, and rows that cannot be matched as the others are."""
+        """All rows; reports a file without rows, and rows that lack an id which other rows have."""
         if not self._lines and not problems.count:
             problems.report(self._path, None, f"holds no labels; expected {expected}")
         query_id, doc_id = (self._ids(key, problems) for key in ("query_id", "doc_id"))

@@ -1,7 +1,7 @@
-"""Label Studio's exports: JSON, whose tasks hold everybody's annotations, and JSON-MIN, a flat object each.
+"""Label Studio's exports: JSON, whose tasks hold all annotations, and JSON-MIN, with one flat object each.
 
-A task's ``data`` holds what it was imported with; an annotation has ``completed_by``, ``result`` (a list
-of what each control was given) and ``was_cancelled``. JSON-MIN holds data and controls side by side.
+A task's ``data`` holds its imported fields; an annotation has ``completed_by``, ``result`` (a list of the values of
+each control) and ``was_cancelled``. JSON-MIN has data and controls in one object.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from quati_pool.files.label_files.options import Options, chosen_annotator
 from quati_pool.files.label_files.records import PairKeys, Record, read_records
 from quati_pool.files.problems import Collected, Problems, RowError
 
-# JSON-MIN does not tell controls from data: a control is one of these, unless the caller names it.
+# JSON-MIN does not distinguish controls from data: a control is one of these, unless the caller names it.
 _CONTROLS = ("relevance", "grade", "label", "rating", "choice")
-# The old names, before version 1.0, stand second.
+# The second name is that of versions before 1.0.
 _ANNOTATIONS = ("annotations", "completions")
 _CANCELLED = ("was_cancelled", "skipped")
 _NOBODY = "nobody"
@@ -29,7 +29,7 @@ _NOBODY = "nobody"
 
 @dataclass(frozen=True)
 class _Annotation:
-    """What one annotator gave, by control; ``names`` are all the annotator is known by, the best first."""
+    """One annotator's values by control; ``names`` are all names of the annotator, the best first."""
 
     names: tuple[str, ...]
     values: Mapping[str, object]
@@ -37,7 +37,7 @@ class _Annotation:
 
 @dataclass(frozen=True)
 class _Task:
-    """``layers`` are where the pair may be told; what was cancelled is an annotation without values."""
+    """``layers`` are the objects that may identify the pair; a cancelled annotation has no values."""
 
     line: int
     layers: list[Mapping[str, object]]
@@ -49,12 +49,12 @@ def looks_like(record: Record) -> bool:
 
 
 def annotators(path: Path) -> list[str]:
-    """Everybody whose annotations are in the file, by name; what is wrong with it is left for the reader."""
+    """The names of the annotators in the file, sorted; faults of the file are left for ``read``."""
     return sorted(set(_names(_tasks(path, {}, Collected(0))).values()))
 
 
 def read(path: Path, options: Options, problems: Problems) -> LabelFile:
-    """Every task is a row, without a grade where the annotator gave none or cancelled.
+    """Every task is one row, without a grade where the annotator gave none or cancelled.
 
     Raises InputError where there are several annotators, or several controls, and none is named.
     """
@@ -66,15 +66,15 @@ def read(path: Path, options: Options, problems: Problems) -> LabelFile:
     rows = Rows(path)
     for task in tasks:
         try:
-            found = keys.read(*task.layers)
-            given = [
+            pair_keys = keys.read(*task.layers)
+            values = [
                 one_label(annotation.values[control])
                 for annotation in task.annotations
                 if names[annotation.names[0]] == chosen and control in annotation.values
             ]
-            labels = [label for label in given if label is not None]
+            labels = [label for label in values if label is not None]
             for relevance in [options.grader.grade(label) for label in labels] or [None]:
-                rows.add(task.line, found, relevance)
+                rows.add(task.line, pair_keys, relevance)
         except RowError as fault:
             problems.report(path, task.line, str(fault))
     return rows.label_file("label-studio", "a list of tasks", problems)
@@ -101,13 +101,13 @@ def _task(line: int, record: Record) -> _Task:
     data, meta = record.get("data"), record.get("meta")
     if not isinstance(data, dict):
         raise RowError("is no task of Label Studio's; expected data and annotations in each")
-    given = next((record[name] for name in _ANNOTATIONS if name in record), [])
+    exported = next((record[name] for name in _ANNOTATIONS if name in record), [])
     annotations = [
         _Annotation(
             _known_by(one.get("completed_by")),
             {} if any(one.get(name) for name in _CANCELLED) else _values(one.get("result")),
         )
-        for one in _objects(given, "annotations")
+        for one in _objects(exported, "annotations")
     ]
     return _Task(line, [data, *([meta] if isinstance(meta, dict) else [])], annotations)
 
@@ -139,7 +139,7 @@ def _known_by(completed_by: object) -> tuple[str, ...]:
 
 
 def _flat_tasks(path: Path, records: Sequence[tuple[int, Record]], wanted: str | None) -> list[_Task]:
-    """The tasks of JSON-MIN, which holds an object for each annotation, by their ids."""
+    """The tasks of JSON-MIN, which has one object per annotation, grouped by their ids."""
     names = {name for _, record in records for name in record}
     controls = [wanted] if wanted is not None else [name for name in _CONTROLS if name in names]
     if records and not names & set(controls):
@@ -158,9 +158,9 @@ def _flat_tasks(path: Path, records: Sequence[tuple[int, Record]], wanted: str |
 
 
 def _names(tasks: Iterable[_Task]) -> dict[str, str]:
-    """What each annotator is shown as, by all of the annotator's names."""
+    """The best name of each annotator, by every name of that annotator."""
     known = {annotation.names for task in tasks for annotation in task.annotations}
-    # Where some annotations tell only the number and others the address too, these decide.
+    # If some annotations hold only the number and others the address too, the latter decide.
     return {name: names[0] for names in sorted(known, key=lambda names: (len(names), names)) for name in names}
 
 

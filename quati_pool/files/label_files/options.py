@@ -1,4 +1,4 @@
-"""What every reader of label files is told."""
+"""The options of all readers of label files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quati_pool.files.label_files.grades import Grader
 
 @dataclass(frozen=True)
 class Options:
-    """``columns`` maps fields to the file's own names; ``annotator`` is whose labels to take."""
+    """``columns`` maps fields to the file's own names; ``annotator`` is the one whose labels to read, None for any."""
 
     columns: Mapping[str, str]
     grader: Grader
@@ -28,10 +28,10 @@ class Options:
 
 
 def chosen_annotator(path: Path, names: Mapping[str, str], wanted: str | None) -> str | None:
-    """The annotator whose labels to take, None where the file has none; ``names`` maps all that an
-    annotator is known by to one name.
+    """The annotator whose labels to read, None where the file names none; ``names`` maps every name of an annotator
+    to the best one.
 
-    Raises InputError where several are there and none is wanted, or the one wanted is not there.
+    Raises InputError where the file has several and none is wanted, or lacks the one that is.
     """
     known = sorted(set(names.values()))
     if wanted is None and len(known) > 1:

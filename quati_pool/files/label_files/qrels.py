@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from quati_pool.files.arrow_reader import read_with_arrow, single_blanks
 from quati_pool.files.columns import read_columns
 from quati_pool.files.label_files.label_file import LabelFile, Rows, regular_labels
 from quati_pool.files.label_files.options import Options
 from quati_pool.files.problems import Problems, RowError
-from quati_pool.files.regular import read_regular, single_blanks
 
 _NAMES = ("query_id", "0", "doc_id", "relevance")
 _IDS = ("query_id", "doc_id")
@@ -16,14 +16,13 @@ _READ = (*_IDS, "relevance")
 
 
 def read(path: Path, options: Options, problems: Problems) -> LabelFile:
-    """The columns have no names, so that ``options.columns`` does not concern them; grades are integers, or
-    names of the caller's."""
+    """``options.columns`` does not apply, as the columns have no names; grades are integers or the caller's names."""
     options.refuse_annotator(path, "qrels")
     return _regular(path, options) or _by_line(path, options, problems)
 
 
 def _regular(path: Path, options: Options) -> LabelFile | None:
-    table = read_regular(path, " ", _NAMES, _READ, ids=_IDS, plain=["doc_id"], prepare=single_blanks)
+    table = read_with_arrow(path, " ", _NAMES, _READ, ids=_IDS, plain=["doc_id"], prepare=single_blanks)
     if table is None or any(
         query_id.startswith("#") for part in table["query_id"].chunks for query_id in part.dictionary.to_pylist()
     ):

@@ -1,7 +1,6 @@
-"""The annotations released with Quati: tab-separated, cells with quotes in them quoted as in CSV.
+"""The annotations released with Quati: tab-separated, with cells that hold quotes quoted as in CSV.
 
-Their columns are doccano_id, query, passage, passage_id, label and score, where score is the grade; there
-are no query_ids.
+The columns are doccano_id, query, passage, passage_id, label and score, which is the grade; there is no query_id.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from quati_pool.files.problems import Problems, RowError
 from quati_pool.files.tables import Field, checker
 
 COLUMNS = ("query", "passage", "passage_id", "label", "score")
-"""By these the format is known."""
+"""A file with these columns is of this format."""
 
 _DEFAULTS = {"query": "query", "doc_id": "passage_id", "text": "passage", "relevance": "score"}
 

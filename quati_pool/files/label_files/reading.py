@@ -1,4 +1,4 @@
-"""Which reader reads a label file: the one named, or the one whose format the file looks like."""
+"""Reads a label file by the reader of the named format, or of the format that the file looks like."""
 
 from __future__ import annotations
 
@@ -42,13 +42,12 @@ def read_label_file(
 ) -> LabelFile:
     """The labels of one labeler.
 
-    ``label_format`` is one of ``LABEL_FORMATS``, told from the file where it is None. ``columns`` maps the
-    fields query_id, query, doc_id, text and relevance to the file's columns, other than in qrels.
-    ``grades`` is the scale, whose names are grades too; ``names`` maps further names to grades,
-    or to None where they are no grade.
-    ``annotator`` says whose labels to take where the file holds several people's.
+    ``label_format`` is one of ``LABEL_FORMATS``; where it is None it is detected. ``columns`` maps the fields
+    query_id, query, doc_id, text and relevance to the file's columns, except in qrels. ``grades`` is the scale,
+    whose names are read as grades too; ``names`` maps further names to grades, or to None where they are no grade.
+    ``annotator`` is the one whose labels to read where the file holds several people's.
 
-    Raises InputError for what is wrong in the file, QuatiPoolError for an unknown format or field.
+    Raises InputError for faults of the file, QuatiPoolError for an unknown format or field.
     """
     for field in columns or ():
         if field not in FIELDS:
@@ -64,7 +63,7 @@ def read_label_file(
 
 
 def annotators(path: Path, label_format: str | None = None) -> list[str]:
-    """Everybody whom a file names as one who gave labels, in order; nobody in most formats."""
+    """The annotators that a file names, sorted; empty in most formats."""
     label_format = label_format or detect_label_format(path)
     if label_format == "label-studio":
         return label_studio.annotators(path)
@@ -72,9 +71,9 @@ def annotators(path: Path, label_format: str | None = None) -> list[str]:
 
 
 def detect_label_format(path: Path, columns: Mapping[str, str] | None = None) -> str:
-    """The format a label file looks like.
+    """The format that a label file looks like.
 
-    Raises InputError for an empty file and one that looks like none.
+    Raises InputError for an empty file and one that looks like no format.
     """
     found = looks_like(path, columns or {})
     if found is not None:
@@ -89,7 +88,7 @@ def detect_label_format(path: Path, columns: Mapping[str, str] | None = None) ->
 
 
 def looks_like(path: Path, columns: Mapping[str, str]) -> str | None:
-    """The format by suffix and first lines, or None. What is named as a table is one, whatever it holds."""
+    """The format by suffix and first lines, or None."""
     suffix = data_suffix(path)
     first = next((line for _, line in read_lines(path, Collected(0)) if line.strip() and line[0] != "#"), "")
     if suffix == ".qrels" or not first:

@@ -1,4 +1,4 @@
-"""JSON objects and the strings in them that tell which pair a label is about."""
+"""The JSON objects of a label file, and the strings in them that identify a label's pair."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import chain
 from pathlib import Path
 
 from quati_pool.files.formats import data_suffix
-from quati_pool.files.json_text import decode, decode_at
 from quati_pool.files.label_files.label_file import KEYS
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import STRICT, Problems, RowError, quoted, surrogate_problem
+from quati_pool.files.strict_json import decode, decode_at
 from quati_pool.files.tables import Field, checker
 
 Record = dict[str, object]
@@ -21,8 +21,8 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 def read_records(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, Record]]:
-    """Each object and the line where it begins: of JSON Lines, or of one list, or one object after another
-    over as many lines as they take in a file whose name ends in .json."""
+    """Each object with the line where it begins: of JSON Lines, of one list, or, in a file whose name ends in .json,
+    of objects one after another over any number of lines."""
     lines = read_lines(path, problems)
     first = next((pair for pair in lines if pair[1].strip()), None)
     if first is None:
@@ -37,7 +37,7 @@ def read_records(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int,
         try:
             record = decode(text)
         except json.JSONDecodeError as error:
-            problems.report(path, line, _not_json(error, "one object a line"))
+            problems.report(path, line, _not_json(error, "one object per line"))
         except (ValueError, RecursionError):
             problems.report(path, line, _UNREADABLE)
         except RowError as fault:
@@ -46,7 +46,7 @@ def read_records(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int,
             if type(record) is dict:
                 yield line, record
             else:
-                problems.report(path, line, "is no JSON object; expected one object a line")
+                problems.report(path, line, "is no JSON object; expected one object per line")
 
 
 def _whole(path: Path, first: int, text: str, problems: Problems) -> Iterator[tuple[int, Record]]:
@@ -122,8 +122,8 @@ def _not_json(error: json.JSONDecodeError, expected: str) -> str:
 
 
 class PairKeys:
-    """Takes what tells the pair from an object: the first of several names that is there, or the one
-    that the caller mapped, which must be there."""
+    """Reads the values that identify the pair from an object: under the first of several names that it has, or under
+    the one that the caller mapped, which it must have."""
 
     def __init__(self, names: Mapping[str, Sequence[str]], columns: Mapping[str, str]) -> None:
         self._mapped = {key: columns[key] for key in KEYS if key in columns}
@@ -133,7 +133,7 @@ class PairKeys:
     def read(self, *layers: Mapping[str, object]) -> list[str | None]:
         """The values in the order of ``KEYS``, from the first layer that has them; None where none has.
 
-        Raises RowError for what is no string or id, and for an object that says too little.
+        Raises RowError for a value that is no string or no valid id, and for an object that identifies no pair.
         """
         found = [self._read(key, layers) for key in KEYS]
         query_id, query, doc_id, text = found
@@ -148,7 +148,7 @@ class PairKeys:
     def _read(self, key: str, layers: Sequence[Mapping[str, object]]) -> str | None:
         for name in self._names[key]:
             for layer in layers:
-                # A text that is null says as little as one that is not there; an id that is null is a fault.
+                # A text that is null counts as missing; an id that is null is a fault.
                 if name in layer and (layer[name] is not None or key.endswith("_id")):
                     return self._checked(key, name, layer[name])
         if key in self._mapped:
@@ -167,13 +167,13 @@ class PairKeys:
 
 
 def lacking(wanted: str, present: Sequence[str]) -> str:
-    """The message where neither the id nor the text of a query or passage is there."""
+    """The message where both the id and the text of a query or passage are missing."""
     text = {"query_id": "query", "doc_id": "text"}[wanted]
     columns = ", ".join(dict.fromkeys(present)) or "none"
     return f"no {wanted} or {text}; the columns are {columns}: add one, or name it with --column {wanted}=COLUMN"
 
 
 def no_column(field: str, column: str, present: Sequence[str]) -> str:
-    """The message where a field's column is not there."""
+    """The message for a missing column of a field."""
     columns = ", ".join(dict.fromkeys(present)) or "none"
     return f"no column {quoted(column)}; the columns are {columns}: add it, or name it with --column {field}=COLUMN"

@@ -1,4 +1,4 @@
-"""Rows of one labeler that name a pair again."""
+"""Rows of one labeler that repeat a pair."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from quati_pool.records import ID, Int, code_ids
 
 
 def grouped(pair: Int, lines: Int) -> tuple[Int, Int]:
-    """All rows by pair, then line, and for each of them the first row of its pair; both shape (n,).
+    """All rows sorted by pair, then line, and for each of them the first row of its pair; both shape (n,).
 
-    ``pair`` tells pairs apart; ``pair`` and ``lines`` have shape (n,).
+    ``pair``, shape (n,), holds a number for each row, equal for equal pairs; ``lines``, shape (n,), their lines.
     """
     rows = np.lexsort((lines, pair))
     if not len(rows):
@@ -30,8 +30,8 @@ def conflict(query: tuple[str, str], doc: tuple[str, str], relevance: int, first
 
 
 def repeats(file: LabelFile, problems: Problems) -> list[int]:
-    """The places of graded rows that repeat a pair and its grade, by line, pairs being known by id, or else by
-    text; those with another grade are reported."""
+    """The positions of graded rows that repeat a pair and its grade, by line; pairs are compared by id, or else by
+    text. Repeats with another grade are reported."""
     kept = [place for place, grade in enumerate(file.relevance) if grade is not None]
     query_name, query, query_code = _key(file, "query_id", "query", kept)
     doc_name, doc, doc_code = _key(file, "doc_id", "text", kept)

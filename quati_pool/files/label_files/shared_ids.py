@@ -1,4 +1,4 @@
-"""The doc_ids of several label files over one vocabulary, which holds each string once."""
+"""One vocabulary for the doc_ids of several label files."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Codes = npt.NDArray[np.int32]
 
 
 class SharedIds:
-    """Codes the doc_ids of one file after another.
+    """Encodes the doc_ids of one file after another.
 
-    It does so in parts, which share no id: Arrow's index of a million strings at once takes several times the
-    memory of the strings. Ask for the ``vocabulary`` once all files are there.
+    The vocabulary is built in parts that share no id, as Arrow's index of a million strings at once takes several
+    times the memory of the strings. Read ``vocabulary`` only after the last file.
     """
 
     def __init__(self) -> None:
         self._parts = [pa.nulls(0, ID)] * _PARTS
 
     def hold(self, file: LabelFile) -> LabelFile:
-        """The same file with its doc_ids as codes over the vocabulary of all files."""
+        """The file with its doc_ids as codes over the vocabulary of all files."""
         if file.doc_id is None:
             return file
         column = arrow_strings(file.doc_id)
@@ -44,7 +44,7 @@ class SharedIds:
             theirs = [
                 chunk.take(arrow_array(np.flatnonzero(of == number))) for chunk, of in zip(chunks, parts, strict=True)
             ]
-            # What is known comes first, and so keeps its place.
+            # Known ids come first and so keep their position.
             encoded = pa.concat_arrays([known, *theirs]).dictionary_encode()
             found[part == number] = numbers(encoded.indices)[len(known) :] * _PARTS + number
             self._parts[number] = encoded.dictionary
@@ -53,10 +53,10 @@ class SharedIds:
 
     @cached_property
     def vocabulary(self) -> tuple[pa.Array, Codes]:
-        """All ids, each once, in no order that means anything, and where each part begins among them."""
+        """All ids, each once, in arbitrary order, and the position of the first id of each part."""
         starts = np.cumsum([0, *map(len, self._parts[:-1])], dtype=np.int32)
         ids = pa.concat_arrays(self._parts)
-        # From here on nothing is coded, and the ids are not held twice.
+        # Nothing is encoded from here on; the ids must not be held twice.
         self._parts = []
         release_memory()
         return ids, starts
@@ -78,7 +78,7 @@ class _SharedStrings(Strings):
 
 
 def _part(column: pa.Array) -> npt.NDArray[np.uint8]:
-    """A part for each id, by the sum of its bytes, shape (rows,)."""
+    """The part of each id, by the sum of its bytes, shape (rows,)."""
     if not len(column):
         return np.empty(0, dtype=np.uint8)
     _, offsets, data = column.buffers()

@@ -1,4 +1,4 @@
-"""A table with a header, as TSV, CSV or JSON objects, whose columns the caller may map."""
+"""Label files as tables: TSV or CSV with a header, or JSON objects; the caller may map the columns."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from quati_pool.errors import InputError
+from quati_pool.files.arrow_reader import read_with_arrow
 from quati_pool.files.formats import TableFormat, data_suffix
 from quati_pool.files.label_files.label_file import FIELDS, KEYS, LabelFile, Rows, regular_labels
 from quati_pool.files.label_files.options import Options
 from quati_pool.files.label_files.records import PairKeys, lacking, no_column, read_records
 from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import Collected, Problems, RowError
-from quati_pool.files.regular import read_regular
 from quati_pool.files.tables import Field, read_table
 
 _NAMES = {key: (key,) for key in KEYS}
@@ -22,7 +22,7 @@ _NAMES = {key: (key,) for key in KEYS}
 def read(path: Path, options: Options, problems: Problems) -> LabelFile:
     """A row whose relevance is empty has no grade.
 
-    Raises InputError for a header without relevance, or without what tells query and passage.
+    Raises InputError for a header without relevance, or without columns that identify query and passage.
     """
     options.refuse_annotator(path, "a table")
     rows = Rows(path)
@@ -38,7 +38,7 @@ def read(path: Path, options: Options, problems: Problems) -> LabelFile:
 
 
 def first_line(path: Path) -> tuple[int, str]:
-    """The first line that is not blank and its number; an empty one where there is none."""
+    """The number and text of the first line that is not blank; (1, "") where there is none."""
     return next(((line, text) for line, text in read_lines(path, Collected(0)) if text.strip()), (1, ""))
 
 
@@ -60,8 +60,8 @@ def _layout(path: Path) -> TableFormat:
 def check_header(
     path: Path, line: int, names: Sequence[str], mapping: Mapping[str, str], needed: Collection[str]
 ) -> None:
-    """Raises InputError for a header without relevance, without what tells query and passage, or without
-    the column of a field that is needed."""
+    """Raises InputError for a header without relevance, without columns that identify query and passage, or without
+    the column of a field that is ``needed``."""
     for field, column in mapping.items():
         if column not in names and (field == "relevance" or field in needed):
             raise InputError(path, line, no_column(field, column, names))
@@ -71,13 +71,13 @@ def check_header(
 
 
 def _regular(path: Path, options: Options) -> LabelFile | None:
-    """The labels of a table that has nothing out of the ordinary; None for one to be read by line."""
+    """The labels of a regular table; None for one that must be read by line."""
     names = header(path)
     fields = _fields(path, 1, names, options)
     columns = [field.column for field in fields]
     if len(set(names)) < len(names) or len(set(columns)) < len(columns):
         return None
-    table = read_regular(
+    table = read_with_arrow(
         path,
         "," if _layout(path) == "csv" else "\t",
         names,

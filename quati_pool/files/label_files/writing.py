@@ -1,9 +1,9 @@
-"""Writes one labeler's labels in the formats that people exchange them in; each is read back by its reader.
+"""Writes one labeler's labels in the usual exchange formats; the reader of each format reads them back.
 
-- ``tsv``: query_id, doc_id, relevance, status; ids alone, for a text may hold the tabs that part columns; and where
-  labels have any, a judge's further numbers (``_numbers``)
-- ``csv``: the same, parted by commas
-- ``jsonl``: all that is known of a label, an object each; of several answers a list, ``samples``
+- ``tsv``: query_id, doc_id, relevance, status (no texts, as they may hold tabs), and a judge's further numbers
+  where labels have any (``_numbers``)
+- ``csv``: the same, separated by commas
+- ``jsonl``: one object per label, with all its fields; several answers are a list, ``samples``
 - ``quati``: the layout of the annotations released with Quati, which has no query_ids
 - ``doccano``: the export of a text classification project (JSONL), ``text`` as ``release.doccano`` makes it
 - ``label-studio``: the JSON export of a project with choices named ``relevance``
@@ -30,7 +30,7 @@ from quati_pool.registry import nearest
 
 
 class JudgesAnswer(NamedTuple):
-    """One of a judge's answers, by its sample, and what is known of it besides its grade, as JSON: ``aspects``,
+    """One of a judge's answers: the number of its sample, its grade, and further fields as JSON: ``aspects``,
     ``expected_grade``, ``distribution``, ``off_scale``, ``rationale``, ``thoughts``, ``reading``."""
 
     sample: int
@@ -39,9 +39,9 @@ class JudgesAnswer(NamedTuple):
 
 
 class LabelRow(NamedTuple):
-    """A label to write, with the texts it is about. ``relevance`` is None where ``status`` is not ``ok``;
-    ``reason`` says why a pair could not be judged; ``seconds`` is the active time it took; ``answers`` are a judge's
-    that the grade is made of."""
+    """A label to write, with its texts. ``relevance`` is None where ``status`` is not ``ok``; ``reason`` says why a
+    pair could not be judged; ``seconds`` is the active time it took; ``answers`` are those of a judge from which the
+    grade was computed."""
 
     query_id: str
     doc_id: str
@@ -57,7 +57,7 @@ class LabelRow(NamedTuple):
 
 
 class Written(NamedTuple):
-    """How many labels were written, and how many of them have a grade."""
+    """The number of labels written, and of those with a grade."""
 
     labels: int
     graded: int
@@ -66,7 +66,7 @@ class Written(NamedTuple):
 def write_labels(
     rows: Sequence[LabelRow], label_format: str, stream: BinaryIO, grades: Mapping[int, str], labeler: str
 ) -> Written:
-    """Writes rows in their order; ``grades`` is the scale, by whose names some formats tell a grade.
+    """Writes rows in their order; ``grades`` is the scale, whose names some formats write in place of grades.
 
     Raises QuatiPoolError for an unknown format, and for rows that the format cannot hold: two query_ids with
     one text, or a query without words, in ``quati``.
@@ -79,7 +79,7 @@ def write_labels(
 
 
 def grade_names(grades: Mapping[int, str]) -> dict[int, str]:
-    """What each grade is called in a file: its name, or the number where the name would not be read as it."""
+    """The text of each grade in a file: its name, or the number where the name would not be read back as the grade."""
     grader = Grader(grades)
 
     def read(name: str) -> int | None:
@@ -114,8 +114,8 @@ def _table(rows: Sequence[LabelRow]) -> Iterator[list[str]]:
 
 
 def _numbers(row: LabelRow) -> dict[tuple[str | int, ...], float]:
-    """What a table has of a judge's answers, by column: ``sample_1``, ``sample_2`` … are the grades of several; of a
-    single one it has ``expected_grade``, ``probability_0`` …, ``off_scale`` and ``aspect_NAME``."""
+    """The numbers of a judge's answers by column: of several answers their grades, ``sample_1``, ``sample_2`` …; of a
+    single one ``expected_grade``, ``probability_0`` …, ``off_scale`` and ``aspect_NAME``."""
     if len(row.answers) != 1:
         return {("sample", answer.sample): answer.relevance for answer in row.answers}
     details = row.answers[0].details
@@ -137,7 +137,7 @@ def _jsonl(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> 
         yield _json(known) + "\n"
 
 
-# A line end of Windows inside a cell reads as that of a line, so it is written as any other.
+# A Windows line end inside a cell would end the row when it is read, so it becomes a plain one.
 _WINDOWS = re.compile(r"\r+\n")
 _QUOTED = re.compile(r'[\t\n\r"]')
 
@@ -194,7 +194,7 @@ def _task(number: int, row: LabelRow, names: Mapping[int, str], labeler: str) ->
         result.append({"from_name": "relevance", "to_name": "text", "type": "choices", "value": choices})
     annotation: dict[str, Any] = {
         "id": number,
-        # Label Studio knows people by e-mail address, and takes whoever imports for one it does not know.
+        # Label Studio identifies people by e-mail address; an unknown one counts as the person who imports.
         "completed_by": {"email": labeler},
         "result": result,
         "was_cancelled": row.relevance is None,
@@ -248,14 +248,13 @@ _MEANINGS = {
 
 
 def file_name(labeler: str, label_format: str) -> str:
-    """What a file of a labeler's labels is called where nobody names it: ``ana.tsv``, ``ana.quati.tsv``."""
+    """The default name of a file of a labeler's labels: ``ana.tsv``, ``ana.quati.tsv``."""
     suffix = _SUFFIXES[label_format]
     return f"{labeler}{suffix}" if suffix == f".{label_format}" else f"{labeler}.{label_format}{suffix}"
 
 
 def format_of_name(path: Path, label_format: str | None = None) -> str:
-    """The format to write under a name: ``label_format``, or what the suffix means, or ``tsv`` where it means
-    nothing.
+    """The format to write to ``path``: ``label_format``, or that of the suffix, or ``tsv`` for any other suffix.
 
     Raises QuatiPoolError for an unknown format, and where the suffix means another one.
     """

@@ -1,6 +1,6 @@
 """Pirá's answering in words: without a text (cgqa) and over the question's own text (mrc).
 
-What is measured is the answer's agreement with the original one of the file, in the question's language.
+Answers are compared with the original answer in the file, in the question's language.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ from math import fsum
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from quati_pool.qa_benchmarks.asking import AnswerPrompt, Asked, Form, listed, load_answer_prompt
+from quati_pool.qa_benchmarks.answer_prompts import (
+    AnswerForm,
+    AnswerPrompt,
+    AnswerRequest,
+    labelled_lines,
+    load_answer_prompt,
+)
 from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.pira.files import ANSWER, released
 from quati_pool.qa_benchmarks.pira.routes import Route, case_rows, cases_of, route_of
@@ -21,8 +27,8 @@ ENGLISH_TEXT = "english-text"
 
 
 class WordsQuestion(NamedTuple):
-    """A question to be answered in words, over ``texts`` where there are any; ``expected`` is its answer and
-    ``human`` what a second person answered, empty where nobody did."""
+    """A question to be answered in words, from ``texts`` where there are any; ``expected`` is its answer and ``human``
+    that of a second person, empty without one."""
 
     question_id: str
     question: str
@@ -31,10 +37,10 @@ class WordsQuestion(NamedTuple):
     human: str = ""
 
 
-class WordsExam(AnswerTaskRun):
+class WordsTaskRun(AnswerTaskRun):
     """Answers in words, measured by token F1 and exact match, in percent.
 
-    A question whose expected answer has no word cannot be measured: it is left out, and ``notes`` count it.
+    A question whose expected answer has no word cannot be measured: it is left out and counted in a note.
     """
 
     def __init__(
@@ -59,9 +65,9 @@ class WordsExam(AnswerTaskRun):
         human = {question_id: one.human for question_id, one in self._questions.items() if one.human}
         return {"human": human} if human else {}
 
-    def asked(self, question_id: str) -> Asked:
+    def request(self, question_id: str) -> AnswerRequest:
         one = self._questions[question_id]
-        return self._prompt.asked({"question": one.question, "text": _shown(one.texts)}, Form(kind="text"))
+        return self._prompt.request({"question": one.question, "text": _shown(one.texts)}, AnswerForm(kind="text"))
 
     def prediction(self, question_id: str, value: Any) -> str:
         if not isinstance(value, str):
@@ -92,7 +98,7 @@ def _dropped_note(case: Case, dropped: int, total: int) -> list[str]:
 
 def _shown(texts: Sequence[str]) -> str:
     """One text as it is, several numbered."""
-    return texts[0] if len(texts) == 1 else listed(texts)
+    return texts[0] if len(texts) == 1 else labelled_lines(texts)
 
 
 def _kind(value: Any) -> str:
@@ -103,7 +109,7 @@ def _kind(value: Any) -> str:
 
 
 class _Answering(AnswerTask):
-    """Both tasks: they differ in what is read and in whose answers there are beside a model's."""
+    """The base of both tasks, which differ in the texts to read and in whether there are human answers."""
 
     routes: ClassVar[tuple[Route, ...]]
     has_human: ClassVar[bool] = False
@@ -114,12 +120,12 @@ class _Answering(AnswerTask):
     def files(self, data: Path, case: Case) -> list[Path]:
         return [released(data, f"{case.split}.csv")]
 
-    def exam(self, data: Path, case: Case, seed: int) -> WordsExam:
-        """The split's questions, but for those that are empty or, where texts are read, without one."""
+    def task_run(self, data: Path, case: Case, seed: int) -> WordsTaskRun:
+        """The split's questions without those that are empty or, where texts are read, have none."""
         route = route_of(self.routes, case)
         language = route.language
         rows, notes = case_rows(data, case, route, ANSWER[language])
-        return WordsExam(
+        return WordsTaskRun(
             case,
             [
                 WordsQuestion(
@@ -155,5 +161,5 @@ class MachineReading(_Answering):
     has_human = True
 
     def settings(self) -> Mapping[str, str]:
-        """That of Table 10."""
+        """The setting of Table 10."""
         return {ENGLISH_TEXT: "the Portuguese question over the English text"}

@@ -1,4 +1,4 @@
-"""Candidate sets for multiple choice: the answers of a split that are nearest to a text, the right ones among them."""
+"""Candidate sets for multiple choice: the answers of a split that are most similar to a text, with the right ones."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ K = 5
 Int = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
 
-# Texts ranked at a time: each takes two rows of numbers, one for every distinct answer.
+# The number of texts ranked at a time: each takes two rows of numbers, one per distinct answer.
 _BLOCK = 512
 # Cosines that differ by less are equal: the order in which a product is summed moves the last digits.
 _DIGITS = 12
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
-class Answered(NamedTuple):
-    """A question, the text it was asked about, and its right answer."""
+class AnsweredQuestion(NamedTuple):
+    """A question, the text that it is about, and its right answer."""
 
     question_id: str
     text: str
@@ -34,29 +34,29 @@ class Answered(NamedTuple):
 
 @dataclass(frozen=True)
 class CandidateSet:
-    """A question's options in the order shown; ``rank`` is its right answer's place, from 1, among all
-    distinct answers before any was put in."""
+    """A question's options in the order shown; ``rank`` is the rank of its right answer, from 1, among all distinct
+    answers, before right answers were added."""
 
     options: tuple[str, ...]
     rank: int
 
 
 def plain(text: str) -> str:
-    """Lower-cased, without punctuation, white space evened out: as the release matched its labels to answers.
-    Answers that are equal so are one answer. A text of nothing but punctuation stays as it is."""
+    """``text`` lower-cased, without punctuation, with single spaces, as the release matched labels to answers: answers
+    with equal plain texts are one answer. A text of punctuation alone is unchanged."""
     return " ".join(text.lower().translate(_PUNCTUATION).split()) or text
 
 
-def candidate_sets(questions: Sequence[Answered], k: int = K, seed: int = 0) -> dict[str, CandidateSet]:
+def candidate_sets(questions: Sequence[AnsweredQuestion], k: int = K, seed: int = 0) -> dict[str, CandidateSet]:
     """The set of each question, by id (Pirozelli et al., Benchmarks for Pirá 2.0, Data Intelligence 6, 2024:
     multiple choice).
 
     For each text the distinct answers of all questions are ranked by TF-IDF cosine with the text
     (scikit-learn's defaults, fitted on the distinct texts and answers), equal ones by their characters. The
     text's questions share one set: their own right answers, then the best of the others until there are
-    ``k``; no two of a set are one answer (``plain``). Where a text has more than ``k`` right answers they
-    are taken in groups of ``k``, best first, and each group has a set of its own: a set never grows beyond
-    ``k``. It is smaller only where there are fewer than ``k`` answers in all. Each question's options are
+    ``k``; no two of a set are one answer (``plain``). Where a text has more than ``k`` right answers, each group of
+    ``k``, best first, has its own set, so that no set is larger than ``k``. It is smaller only where there are
+    fewer than ``k`` answers in all. Each question's options are
     shuffled by ``seed`` and its id, so that the order of ``questions`` never matters.
 
     Raises ValueError where ``k`` or the answers are fewer than two, and where an id occurs twice.
@@ -64,7 +64,7 @@ def candidate_sets(questions: Sequence[Answered], k: int = K, seed: int = 0) -> 
     answers = sorted({question.answer for question in questions})
     if k < 2 or len(set(map(plain, answers))) < 2:
         raise ValueError(f"k is {k}, and the distinct answers are {len(answers)}; expected two or more of both")
-    by_text: dict[str, list[Answered]] = {}
+    by_text: dict[str, list[AnsweredQuestion]] = {}
     for question in questions:
         by_text.setdefault(question.text, []).append(question)
     places = {answer: place for place, answer in enumerate(answers)}
@@ -91,7 +91,7 @@ def _shared(right: Sequence[str], ranked: Iterable[str], k: int) -> dict[str, li
         distinct.setdefault(plain(answer), answer)
     best: dict[str, str] = {}
     for answer in ranked:
-        # So many hold enough for every group: a group of n has at most n of them already.
+        # These suffice for every group: a group of n has at most n of them already.
         if len(best) == k:
             break
         best.setdefault(plain(answer), answer)
@@ -118,7 +118,7 @@ def _orders(texts: Sequence[str], answers: Sequence[str]) -> Iterator[Int]:
     of_answers = vectorizer.transform(answers).T.tocsr()
     for start in range(0, len(texts), _BLOCK):
         cosines: Values = (vectorizer.transform(texts[start : start + _BLOCK]) @ of_answers).toarray()
-        # Answers stand in the order of their characters, which a stable sort keeps among equals.
+        # Answers are sorted by their characters, which a stable sort keeps among equals.
         yield from np.argsort(-np.round(cosines, _DIGITS), axis=1, kind="stable")
 
 

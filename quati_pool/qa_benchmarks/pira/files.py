@@ -1,4 +1,4 @@
-"""Pirá 2.0's released files: train.csv, validation.csv and test.csv, and where the others lie."""
+"""Pirá 2.0's released files: train.csv, validation.csv and test.csv, and the paths of the others."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _FOLDERS = ("", "Data", "MCQA")
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PiraQuestion:
-    """One row, its values stripped; by language where there are two. What the file lacks is empty.
+    """One row with its values stripped, by language where there are two. Missing values are empty.
 
-    ``automatic`` are the paraphrases that a program made, only in a train file; ``at_label`` and
+    ``automatic`` are paraphrases by a program, only in a train file; ``at_label`` and
     ``meaningful`` are as the file writes them ("1.0", "0.0", ""; "1.0" to "5.0", "").
     """
 
@@ -78,7 +78,7 @@ def find(data: Path, name: str) -> Path | None:
 
 
 def released(data: Path, name: str) -> Path:
-    """The file of this name as ``find`` has it; raises MissingDataError where there is none."""
+    """As ``find``, but raises MissingDataError where there is none."""
     path = find(data, name)
     if path is None:
         raise missing(data, name)
@@ -86,7 +86,7 @@ def released(data: Path, name: str) -> Path:
 
 
 def missing(data: Path, *names: str) -> MissingDataError:
-    """That none of these files is there, and where they are released."""
+    """The error that none of these files exists, with the address where they are released."""
     if not data.is_dir():
         return MissingDataError(f"{data}: there is no such folder; give that of Pirá's files ({RELEASED})")
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
@@ -132,11 +132,11 @@ def require_columns(path: Path, *names: str) -> None:
 def read_questions(path: Path, *present: str) -> list[PiraQuestion]:
     """All rows of a split's file, in its order.
 
-    Raises InputError for a ``present`` column that is absent and, with the line, for an id that is none or
-    occurs twice, for broken CSV and for what is not UTF-8.
+    Raises InputError for a ``present`` column that is absent and, with the line, for an invalid id or one that
+    occurs twice, broken CSV and bytes that are not UTF-8.
     """
     require_columns(path, _ID, *present)
-    # The reader checks as an id what it is told is one.
+    # Under the name query_id the reader checks it as an id.
     fields = [Field("query_id", _ID), *(Field(name, name, required=False) for name in _OPTIONAL)]
     lines: dict[str, int] = {}
     questions = []
@@ -144,7 +144,7 @@ def read_questions(path: Path, *present: str) -> list[PiraQuestion]:
         row = dict(zip((_ID, *_OPTIONAL), (value.strip() for value in values), strict=True))
         query_id = row[_ID]
         if query_id in lines:
-            fault = f"{_ID} {quoted(query_id)} stands on line {lines[query_id]} already; expected each once"
+            fault = f"{_ID} {quoted(query_id)} is on line {lines[query_id]} already; expected each once"
             raise InputError(path, line, fault)
         lines[query_id] = line
         questions.append(_question(path, line, row))

@@ -17,8 +17,8 @@ from quati_pool.files.problems import quoted
 from quati_pool.files.tables import Field, read_table
 from quati_pool.qa_benchmarks.base import SPLITS, AnswerTask, AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.expectations import Expectations, Loaded
-from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceExam
-from quati_pool.qa_benchmarks.pira.candidates import Answered, CandidateSet, K, candidate_sets, plain
+from quati_pool.qa_benchmarks.multiple_choice import MultipleChoice, MultipleChoiceTaskRun
+from quati_pool.qa_benchmarks.pira.candidates import AnsweredQuestion, CandidateSet, K, candidate_sets, plain
 from quati_pool.qa_benchmarks.pira.files import (
     ANSWER,
     LANGUAGES,
@@ -34,7 +34,7 @@ from quati_pool.qa_benchmarks.pira.files import (
 )
 
 LABELS = tuple(string.ascii_uppercase[:K])
-# The validation file calls its last column so; train and test have the second name.
+# The name of the last column: first in the validation file, second in train and test.
 LABEL_COLUMNS = ("alternative", "answer_alternative")
 
 AS_RELEASED = "released"
@@ -57,15 +57,15 @@ class MultipleChoiceTask(AnswerTask):
     """
 
     name = "mcqa"
-    summary = "chooses among five options, released or built anew, with the text and without; accuracy"
+    summary = "chooses among five options, released or newly built, with the text and without; accuracy"
 
     def settings(self) -> Mapping[str, str]:
-        """Whose options, and whether the supporting text is there."""
+        """Released or newly built options, with or without the supporting text."""
         return {
             AS_RELEASED: "the released options, with the supporting text",
             AS_RELEASED + WITHOUT_TEXT: "the released options alone",
-            BUILT: "options built anew, with the supporting text",
-            BUILT + WITHOUT_TEXT: "options built anew, alone",
+            BUILT: "newly built options, with the supporting text",
+            BUILT + WITHOUT_TEXT: "newly built options, alone",
         }
 
     def cases(self, data: Path) -> list[Case]:
@@ -86,17 +86,17 @@ class MultipleChoiceTask(AnswerTask):
         return cases
 
     def files(self, data: Path, case: Case) -> list[Path]:
-        """That of the sets, or that which they are built from and the released sets they are compared with."""
+        """The file of the sets, or the one they are built from and the released sets they are compared with."""
         if case.setting.startswith(AS_RELEASED):
             return [released(data, f"MCQA-{case.split}.csv")]
-        theirs = _released_beside(data, case)
+        theirs = _released_sets_path(data, case)
         return [released(data, f"{case.split}.csv"), *([] if theirs is None else [theirs])]
 
-    def exam(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
+    def task_run(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
         """Raises InputError, with the line, for what cannot be a question with options."""
         if case.setting.startswith(AS_RELEASED):
             questions, notes = read_sets(released(data, f"MCQA-{case.split}.csv"))
-            return MultipleChoiceExam(case, _shown(case, questions), seed, fitted_on=questions, notes=notes)
+            return MultipleChoiceTaskRun(case, _shown(case, questions), seed, fitted_on=questions, notes=notes)
         return _built(data, case, seed)
 
 
@@ -109,7 +109,7 @@ class PiraExpectations(Expectations):
         super().__init__(_ReleasedSets())
 
 
-class BuiltExam(MultipleChoiceExam):
+class BuiltTaskRun(MultipleChoiceTaskRun):
     """The sets that ``candidate_sets`` builds; ``of_release`` are the released ones, where the folder has them."""
 
     def __init__(
@@ -127,13 +127,13 @@ class BuiltExam(MultipleChoiceExam):
         self._of_release = of_release
 
     def extra_rows(self) -> list[Row]:
-        """The right answers' ranks before they were put in: mean and median (1 is best), the shares within the
+        """The right answers' ranks before they were added: mean and median (1 is best), the shares within the
         size of a set and at rank 1. ``overlap`` is the share of the built distractors (options that are right
         for no question on the text) that the released set of the question has too. With the text only, as
         the sets without it are the same."""
         if self.case.setting.endswith(WITHOUT_TEXT):
             return []
-        ranks = np.array([made.rank for made in self._sets.values()])
+        ranks = np.array([built.rank for built in self._sets.values()])
         overlap, why = self._overlap()
         measures = {
             "mean rank": float(ranks.mean()),
@@ -187,7 +187,7 @@ class _ReleasedSets:
 
 
 class Sets(NamedTuple):
-    """The questions of one file, and notes on what is odd in it."""
+    """The questions of one file, and notes on its oddities."""
 
     questions: list[MultipleChoice]
     notes: list[str]
@@ -197,14 +197,14 @@ def read_sets(path: Path) -> Sets:
     """A file of the released format: id, text, question, A to E, correct, and the right option's label.
 
     Texts lose the white space at their ends. Raises InputError, with the line, for a missing column, an id
-    that is none or occurs twice, an empty question, a label that names no option, fewer than two options, and
-    a right answer that only another option has. Options that are empty are left out; these, options that occur
-    twice, and right answers that no option has (their label is trusted) are told in the notes.
+    that is invalid or occurs twice, an empty question, a label that names no option, fewer than two options, and
+    a right answer that only another option has. Empty options are left out; notes count them,
+    options that occur twice, and right answers that no option has (their label is trusted).
     """
     require_columns(path, "id", *_COLUMNS)
     if not any(has_columns(path, name) for name in LABEL_COLUMNS):
         require_columns(path, LABEL_COLUMNS[0])
-    # The reader checks as an id what it is told is one.
+    # Under the name query_id the reader checks it as an id.
     fields = [Field("query_id", "id"), *(Field(name, name) for name in _COLUMNS)]
     fields += [Field(name, name, required=False) for name in LABEL_COLUMNS]
     lines: dict[str, int] = {}
@@ -213,7 +213,7 @@ def read_sets(path: Path) -> Sets:
     for line, values in read_table(path, "csv", fields):
         question_id, text, asked, *options, correct, first, second = (value.strip() for value in values)
         if question_id in lines:
-            fault = f"id {quoted(question_id)} stands on line {lines[question_id]} already; expected each once"
+            fault = f"id {quoted(question_id)} is on line {lines[question_id]} already; expected each once"
             raise InputError(path, line, fault)
         lines[question_id] = line
         row = _Row(question_id, text, asked, dict(zip(LABELS, options, strict=True)), correct, first or second)
@@ -226,13 +226,13 @@ def read_sets(path: Path) -> Sets:
             odd.setdefault(oddity, []).append(question_id)
     if not questions:
         raise InputError(path, None, f"holds no questions; copy it again from {RELEASED}")
-    return Sets(questions, [_told(path.name, what, ids) for what, ids in odd.items()])
+    return Sets(questions, [_oddity_note(path.name, what, ids) for what, ids in odd.items()])
 
 
 def written(questions: Sequence[MultipleChoice]) -> bytes:
     """A file of the released format that ``read_sets`` reads as these questions; each has a text."""
     out = io.StringIO()
-    # All quoted: a lone carriage return is not on its own.
+    # All cells are quoted, as csv.writer would not quote a lone carriage return.
     writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
     writer.writerow(["", "id", *_COLUMNS, LABEL_COLUMNS[0]])
     for number, question in enumerate(questions):
@@ -253,7 +253,7 @@ class _Row(NamedTuple):
 
 
 def _question(row: _Row) -> tuple[MultipleChoice, list[str]]:
-    """The question and what is odd about it. Raises ValueError (what is wrong; what was expected)."""
+    """The question and its oddities. Raises ValueError (fault; what was expected)."""
     if not row.question:
         raise ValueError("its question is empty; fill it, or leave out the row")
     if row.label not in LABELS:
@@ -278,7 +278,7 @@ def _question(row: _Row) -> tuple[MultipleChoice, list[str]]:
     return question, [oddity for oddity, there in found.items() if there]
 
 
-def _told(name: str, what: str, ids: Sequence[str]) -> str:
+def _oddity_note(name: str, what: str, ids: Sequence[str]) -> str:
     shown = ", ".join(ids[:_SHOWN]) + (", …" if len(ids) > _SHOWN else "")
     return f"{name}: {len(ids)} question{'s' * (len(ids) > 1)} ({shown}): {what}"
 
@@ -298,12 +298,12 @@ def _right(question: MultipleChoice) -> str:
     return question.options[question.labels.index(question.gold)]
 
 
-def _released_beside(data: Path, case: Case) -> Path | None:
+def _released_sets_path(data: Path, case: Case) -> Path | None:
     """The released sets of a split, which are English."""
     return find(data, f"MCQA-{case.split}.csv") if case.language == "en" else None
 
 
-def _built(data: Path, case: Case, seed: int) -> BuiltExam:
+def _built(data: Path, case: Case, seed: int) -> BuiltTaskRun:
     path, language = released(data, f"{case.split}.csv"), case.language
     require_columns(path, QUESTION[language], ANSWER[language], TEXT[language])
     read = read_questions(path)
@@ -315,12 +315,14 @@ def _built(data: Path, case: Case, seed: int) -> BuiltExam:
     distinct = len({plain(row.answer[language]) for row in kept})
     if distinct < 2:
         found = f"holds {distinct} distinct {language} answers"
-        raise InputError(path, None, f"{found}; expected two or more, of which options can be made")
+        raise InputError(path, None, f"{found}; expected two or more, to build options from")
     if distinct < K:
         notes.append(
             f"{case.split} {language}: sets have {distinct} options, as {path.name} has no more distinct answers"
         )
-    sets = candidate_sets([Answered(row.query_id, row.text[language], row.answer[language]) for row in kept], K, seed)
+    sets = candidate_sets(
+        [AnsweredQuestion(row.query_id, row.text[language], row.answer[language]) for row in kept], K, seed
+    )
     questions = []
     for row in kept:
         options = sets[row.query_id].options
@@ -328,6 +330,6 @@ def _built(data: Path, case: Case, seed: int) -> BuiltExam:
         gold = labels[options.index(row.answer[language])]
         context = (row.text[language],)
         questions.append(MultipleChoice(row.query_id, row.question[language], options, labels, gold, context))
-    theirs = _released_beside(data, case)
+    theirs = _released_sets_path(data, case)
     of_release = None if theirs is None else read_sets(theirs).questions
-    return BuiltExam(case, questions, sets, of_release, seed, notes)
+    return BuiltTaskRun(case, questions, sets, of_release, seed, notes)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from quati_pool.qa_benchmarks.base import SPLITS, Case, Collection, ReadingTask, RetrievalTask, Topic
 from quati_pool.qa_benchmarks.passages import cut
-from quati_pool.qa_benchmarks.pira.answering import WordsExam, WordsQuestion
+from quati_pool.qa_benchmarks.pira.answering import WordsQuestion, WordsTaskRun
 from quati_pool.qa_benchmarks.pira.files import (
     ANSWER,
     TEXT,
@@ -36,7 +36,7 @@ ROUTES = (
 
 
 def text_id(text: str) -> str:
-    """The doc_id of a text: of its content alone, so that no file, order or split changes it."""
+    """The doc_id of a text: a hash of its content, the same in every file and split."""
     return "text-" + hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -63,11 +63,11 @@ class _Retrieval(RetrievalTask):
         return cases_of(data, ROUTES)
 
     def files(self, data: Path, case: Case) -> list[Path]:
-        """Those of all splits, as the corpus is of their texts."""
+        """The files of all splits, as the corpus is built from all of them."""
         return list(split_files(data).values())
 
     def _searched(self, data: Path, case: Case) -> _Searched:
-        """A question without a text, or a text without a question, is left out of the questions and told."""
+        """The questions that have a text, and all texts; notes count the questions left out."""
         route = route_of(ROUTES, case)
         language = route.text or ""
         questions, left_out = case_rows(data, case, route)
@@ -103,7 +103,7 @@ def _corpus_note(language: str, count: int, used: Sequence[str]) -> str:
 
 
 def _sharing_notes(rows: Sequence[PiraQuestion]) -> list[str]:
-    """Whether questions share a text in one language and not in the other."""
+    """Notes on questions that share a text in one language and not in the other."""
     pairs = {(row.text["en"], row.text["pt"]) for row in rows if row.text["en"] and row.text["pt"]}
     english, portuguese = Counter(pair[0] for pair in pairs), Counter(pair[1] for pair in pairs)
     several = [sum(count > 1 for count in texts.values()) for texts in (english, portuguese)]
@@ -119,8 +119,8 @@ def _sharing_notes(rows: Sequence[PiraQuestion]) -> list[str]:
 
 
 class TextRetrieval(_Retrieval):
-    """The corpus is of distinct supporting texts, compared without the white space around them; a question's
-    own text is relevant (1)."""
+    """The corpus consists of the distinct supporting texts, without white space around them; a question's own text is
+    relevant (1)."""
 
     name = "ir"
     summary = "finds a question's own text among all texts; success@k and nDCG@10"
@@ -140,8 +140,7 @@ class TextRetrieval(_Retrieval):
 class PassageRetrieval(_Retrieval, ReadingTask):
     """The texts cut into passages of 100 words; every passage of a question's own text is relevant (1).
 
-    The cut is at the word count exactly. The paper's preprocessor respects sentence ends, so its passages
-    are not the same ones.
+    Passages may end within a sentence. The paper's preprocessor respects sentence ends, so its passages differ.
     """
 
     name = "oqa"
@@ -177,18 +176,18 @@ class PassageRetrieval(_Retrieval, ReadingTask):
             ],
         )
 
-    def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> WordsExam:
+    def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> WordsTaskRun:
         """The split's questions, each in its own language over the texts of its best ``k`` of ``passages`` (by
         query_id, best first), numbered; fewer where a system found fewer. Answers are expected in the question's
         language, over English passages too."""
         language = case.language
         route = route_of(ROUTES, case)
-        asked = Route(language, case.setting, route.text)
-        rows, notes = case_rows(data, case, asked, ANSWER[language])
+        question_route = Route(language, case.setting, route.text)
+        rows, notes = case_rows(data, case, question_route, ANSWER[language])
         questions = [
             WordsQuestion(
                 row.query_id,
-                asked.question(row),
+                question_route.question(row),
                 row.answer[language],
                 tuple(passages.get(row.query_id, ())[:k]),
             )
@@ -199,4 +198,4 @@ class PassageRetrieval(_Retrieval, ReadingTask):
         if bare:
             found = counted(bare, "question is", "questions are")
             notes.append(f"{which}: {found} asked without a passage, as no passage was found")
-        return WordsExam(case, questions, notes, {"k": k})
+        return WordsTaskRun(case, questions, notes, {"k": k})

@@ -1,4 +1,4 @@
-"""In which languages a case asks and reads, and the columns that it needs for it."""
+"""Routes: the languages of a case's questions and texts, and the columns that it needs."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from quati_pool.qa_benchmarks.pira.files import (
 
 
 class Route(NamedTuple):
-    """``text`` is the language of the supporting texts, None where none is read; ``translated`` says that the
-    Portuguese questions are searched with in English."""
+    """``text`` is the language of the supporting texts, None where none is read; ``translated``: the Portuguese
+    questions are translated to English for the search."""
 
     language: str
     setting: str
@@ -44,7 +44,7 @@ class Route(NamedTuple):
         return row.translated_question if self.translated else row.question[self.language]
 
     def complete(self, row: PiraQuestion) -> bool:
-        """Whether the row has all that the route reads."""
+        """Whether the row has everything that the route reads."""
         return bool(self.question(row) and (self.text is None or row.text[self.text]))
 
 
@@ -80,8 +80,8 @@ def route_of(routes: Sequence[Route], case: Case) -> Route:
 
 
 def case_rows(data: Path, case: Case, route: Route, *present: str) -> tuple[list[PiraQuestion], list[str]]:
-    """The rows of the split's file that ``complete_rows`` leaves, and its notes; MissingDataError where the file
-    is not there, and whatever ``read_questions`` raises."""
+    """The complete rows of the split's file (``complete_rows``), with notes. Raises MissingDataError where the file is
+    missing, and whatever ``read_questions`` raises."""
     path = split_files(data).get(case.split)
     if path is None:
         raise missing(data, f"{case.split}.csv")
@@ -91,7 +91,7 @@ def case_rows(data: Path, case: Case, route: Route, *present: str) -> tuple[list
 def complete_rows(
     path: Path, rows: Sequence[PiraQuestion], route: Route, case: Case
 ) -> tuple[list[PiraQuestion], list[str]]:
-    """The rows that have a question and the text it is asked about, and a note on those left out.
+    """The rows with a question and the text that it is about, and a note on those left out.
 
     Raises InputError where none has.
     """

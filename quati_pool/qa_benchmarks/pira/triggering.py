@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from quati_pool.errors import InputError
 from quati_pool.files.problems import quoted
-from quati_pool.qa_benchmarks.asking import AnswerPrompt, Asked, Form, load_answer_prompt
+from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerPrompt, AnswerRequest, load_answer_prompt
 from quati_pool.qa_benchmarks.base import AnswerTask, AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.pira.files import (
     AT_LABEL,
@@ -43,9 +43,9 @@ _GRADES = {"1": NO, "2": NO, "3": "", "4": YES, "5": YES}
 
 
 @dataclass(frozen=True, eq=False)
-class Triggered:
-    """A question with a label: ``yes`` where its text can answer it, else ``no``. ``paraphrases`` are what a
-    classifier may be trained on besides it."""
+class LabelledQuestion:
+    """A question with a label: ``yes`` where its text can answer it, else ``no``. ``paraphrases`` are further training
+    examples of it for a classifier."""
 
     query_id: str
     question: str
@@ -58,15 +58,15 @@ class AnswerTriggering(AnswerTask):
     """Yes or no for each labelled question (Pirozelli et al., Benchmarks for Pirá 2.0, 2024: answer triggering).
 
     The settings say what Naive Bayes is trained on: the original questions, with people's paraphrases of
-    them, and with a program's paraphrases on top (Table 13). A setting is there where the file that is
-    trained on has the columns.
+    them, and with a program's paraphrases on top (Table 13). A setting exists where the training
+    file has its columns.
     """
 
     name = "at"
     summary = "says whether the text can answer the question; weighted F1 and accuracy"
 
     def settings(self) -> Mapping[str, str]:
-        """What Naive Bayes learns beside the original questions."""
+        """What Naive Bayes learns from besides the original questions."""
         return {
             HUMAN: "Naive Bayes learns from people's paraphrases too",
             AUTOMATIC_TOO: "Naive Bayes learns from people's and a program's paraphrases too",
@@ -88,20 +88,20 @@ class AnswerTriggering(AnswerTask):
         return cases
 
     def files(self, data: Path, case: Case) -> list[Path]:
-        """The split's and, where there is one, that which programs are trained on."""
+        """The split's file and, where there is one, the file that programs are trained on."""
         train = _train_file(data, case.split)
         return [released(data, f"{case.split}.csv"), *([] if train is None else [train])]
 
-    def exam(self, data: Path, case: Case, seed: int) -> TriggeringExam:
-        """Raises InputError, with the line, for a label that is none or contradicts the assessment."""
+    def task_run(self, data: Path, case: Case, seed: int) -> TriggeringTaskRun:
+        """Raises InputError, with the line, for an invalid label or one that contradicts the assessment."""
         path = released(data, f"{case.split}.csv")
         questions, notes = labelled(path, case)
         train_path = _train_file(data, case.split)
         train = None if train_path is None else labelled(train_path, case)[0]
-        return TriggeringExam(case, questions, train, seed, notes)
+        return TriggeringTaskRun(case, questions, train, seed, notes)
 
 
-class TriggeringExam(AnswerTaskRun):
+class TriggeringTaskRun(AnswerTaskRun):
     """Labelled questions; an answer is ``yes`` or ``no``, or the word for it in the prompt of the language.
 
     Programs: ``majority`` gives every question the class that most training questions have (yes where both
@@ -115,8 +115,8 @@ class TriggeringExam(AnswerTaskRun):
     def __init__(
         self,
         case: Case,
-        questions: Sequence[Triggered],
-        train: Sequence[Triggered] | None,
+        questions: Sequence[LabelledQuestion],
+        train: Sequence[LabelledQuestion] | None,
         seed: int,
         notes: Sequence[str] = (),
     ) -> None:
@@ -126,7 +126,7 @@ class TriggeringExam(AnswerTaskRun):
         self._train = train
         self._seed = seed
         self._folds = _folds(questions)
-        # The paraphrases are for training: a model, which is not trained, is asked the same without them.
+        # Paraphrases only serve training: the requests to a model are the same in every setting.
         self.for_models = not case.setting
         self.notes = [*notes, *self._training_notes()]
 
@@ -141,11 +141,11 @@ class TriggeringExam(AnswerTaskRun):
             programs["naive-bayes"] = _cross_validated(questions, self._folds, self._seed)
         return programs
 
-    def asked(self, question_id: str) -> Asked:
+    def request(self, question_id: str) -> AnswerRequest:
         """The question and its text, through the prompt ``trigger-<language>``."""
         question = self._by_id[question_id]
-        form = Form("choice", self._prompt.labels)
-        return self._prompt.asked({"question": question.question, "text": question.text}, form)
+        form = AnswerForm("choice", self._prompt.labels)
+        return self._prompt.request({"question": question.question, "text": question.text}, form)
 
     def prediction(self, question_id: str, value: Any) -> str:
         """Yes or no, true or false, or the released 1 or 0; an empty string is no answer and counts as wrong."""
@@ -205,12 +205,12 @@ class TriggeringExam(AnswerTaskRun):
         return [*notes, f"{split}: naive-bayes is {how}"]
 
 
-def labelled(path: Path, case: Case) -> tuple[list[Triggered], list[str]]:
+def labelled(path: Path, case: Case) -> tuple[list[LabelledQuestion], list[str]]:
     """The file's questions that have a label, in its order, and notes on those left out."""
     read = read_questions(path)
     has_labels = has_columns(path, AT_LABEL)
     language = case.language
-    kept: list[Triggered] = []
+    kept: list[LabelledQuestion] = []
     unlabelled = empty = 0
     for row in read:
         label = _label(row, has_labels)
@@ -220,7 +220,7 @@ def labelled(path: Path, case: Case) -> tuple[list[Triggered], list[str]]:
             empty += 1
         else:
             paraphrases = _paraphrases(row, case)
-            kept.append(Triggered(row.query_id, row.question[language], row.text[language], label, paraphrases))
+            kept.append(LabelledQuestion(row.query_id, row.question[language], row.text[language], label, paraphrases))
     if not kept:
         raise InputError(
             path, None, f"no question has a label, a question and a text; take the file of Pirá 2.0 from {RELEASED}"
@@ -256,7 +256,7 @@ def _paraphrases(row: PiraQuestion, case: Case) -> tuple[str, ...]:
 
 
 def _train_file(data: Path, split: str) -> Path | None:
-    """What classifiers of this split are trained on: None where they would be tested on it too."""
+    """The file that classifiers of this split are trained on; None where they would also be tested on it."""
     return None if split == "train" else find(data, "train.csv")
 
 
@@ -269,16 +269,16 @@ def _settings(trained_on: Path, language: str) -> list[str]:
     return settings
 
 
-def _majority(questions: Sequence[Triggered]) -> str:
+def _majority(questions: Sequence[LabelledQuestion]) -> str:
     counts = Counter(question.label for question in questions)
     return YES if counts[YES] >= counts[NO] else NO
 
 
-def _folds(questions: Sequence[Triggered]) -> int:
+def _folds(questions: Sequence[LabelledQuestion]) -> int:
     return min(FOLDS, *Counter(question.label for question in questions).values())
 
 
-def _naive_bayes(train: Sequence[Triggered], questions: Sequence[Triggered]) -> dict[str, str]:
+def _naive_bayes(train: Sequence[LabelledQuestion], questions: Sequence[LabelledQuestion]) -> dict[str, str]:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.naive_bayes import MultinomialNB
 
@@ -294,7 +294,7 @@ def _naive_bayes(train: Sequence[Triggered], questions: Sequence[Triggered]) -> 
     return {question.query_id: str(label) for question, label in zip(questions, found, strict=True)}
 
 
-def _cross_validated(questions: Sequence[Triggered], folds: int, seed: int) -> dict[str, str]:
+def _cross_validated(questions: Sequence[LabelledQuestion], folds: int, seed: int) -> dict[str, str]:
     from sklearn.model_selection import StratifiedKFold
 
     ordered = sorted(questions, key=lambda question: question.query_id)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from quati_pool.qa_benchmarks.asking import Asked, Form
+from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerRequest
 from quati_pool.qa_benchmarks.base import (
     AnswerTask,
     AnswerTaskRun,
@@ -27,7 +27,7 @@ CASES = [
 ]
 
 
-class CapitalsExam(AnswerTaskRun):
+class CapitalsTaskRun(AnswerTaskRun):
     def __init__(self, case: Case) -> None:
         self.case = case
         self.ids: Sequence[str] = list(CAPITALS)
@@ -36,9 +36,9 @@ class CapitalsExam(AnswerTaskRun):
     def programs(self) -> Mapping[str, Mapping[str, Any]]:
         return {"paris": dict.fromkeys(self.ids, "Paris")}
 
-    def asked(self, question_id: str) -> Asked:
+    def request(self, question_id: str) -> AnswerRequest:
         question = f"What is the capital of {CAPITALS[question_id][0]}?"
-        return Asked([{"role": "user", "content": question}], Form("text"))
+        return AnswerRequest([{"role": "user", "content": question}], AnswerForm("text"))
 
     def prediction(self, question_id: str, value: Any) -> str:
         if not isinstance(value, str):
@@ -64,8 +64,8 @@ class Capitals(AnswerTask):
     def files(self, data: Path, case: Case) -> list[Path]:
         return [path for path in [data / f"{case.split}.txt"] if path.exists()]
 
-    def exam(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
-        return CapitalsExam(case)
+    def task_run(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
+        return CapitalsTaskRun(case)
 
 
 class Sentences(RetrievalTask):

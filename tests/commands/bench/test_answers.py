@@ -1,4 +1,4 @@
-"""A model's answers to an exam, asked over a real server: each question once, kept whatever ends the run."""
+"""A model's answers to a task's questions, asked over a real server: each question once, kept whatever ends the run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ import yaml
 
 from quati_pool.commands.bench import answers as asking
 from quati_pool.commands.bench.answers import Answerer, Answers, ask, chosen_answerer
-from quati_pool.commands.bench.journal import Journal, opened
+from quati_pool.commands.bench.journal import Journal, open_journal
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.llm.faults import FatalError, ServerDown
 from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case
-from tests.commands.bench.small_exam import LABELS, Choices, Sets, many
+from tests.commands.bench.small_task_runs import LABELS, Choices, Sets, many
 from tests.llm.server import PROBE, ServerProcess, answer_of
 
 KEY = "sk-test-0123456789abcdef"
@@ -86,8 +86,8 @@ def answerer(tmp_path: Path) -> Answerer:
     return chosen_answerer(pool(tmp_path), "fake")
 
 
-def run(exam: AnswerTaskRun, answerer: Answerer, folder: Path, **options: Any) -> Answers:
-    made = ask(exam, answerer, folder / "answers" / "fake.jsonl", options.pop("listener", Listener()), **options)
+def run(task_run: AnswerTaskRun, answerer: Answerer, folder: Path, **options: Any) -> Answers:
+    made = ask(task_run, answerer, folder / "answers" / "fake.jsonl", options.pop("listener", Listener()), **options)
     if made.error is not None:
         raise made.error
     return made
@@ -104,9 +104,9 @@ def journal(folder: Path) -> list[dict[str, Any]]:
 def test_every_question_gets_the_answer_that_the_server_gave(
     server: ServerProcess, answerer: Answerer, tmp_path: Path
 ) -> None:
-    exam, lines = many(60), Lines()
-    made = run(exam, answerer, tmp_path, listener=lines)
-    wanted = {one: answer_of(exam.asked(one).messages[-1]["content"], LABELS) for one in exam.ids}
+    task_run, lines = many(60), Lines()
+    made = run(task_run, answerer, tmp_path, listener=lines)
+    wanted = {one: answer_of(task_run.request(one).messages[-1]["content"], LABELS) for one in task_run.ids}
     assert made.values == wanted
     assert set(wanted.values()) == set(LABELS)
     assert (made.failed, made.ended, made.asked, made.reused, made.calls) == ({}, None, 60, 0, 61)
@@ -134,8 +134,8 @@ def test_what_was_answered_is_not_asked_again(server: ServerProcess, answerer: A
 def test_the_same_question_is_asked_once_whatever_its_id(
     server: ServerProcess, answerer: Answerer, tmp_path: Path
 ) -> None:
-    exam = Choices({"a": "who?", "b": "who?", "c": "when?"})
-    made = run(exam, answerer, tmp_path)
+    task_run = Choices({"a": "who?", "b": "who?", "c": "when?"})
+    made = run(task_run, answerer, tmp_path)
     assert (calls(server), made.asked, made.reused) == (2, 2, 1)
     assert made.values["a"] == made.values["b"]
     other = run(Choices({"z": "when?"}, Case("validation", "en")), answerer, tmp_path)
@@ -170,12 +170,12 @@ def test_an_unreadable_answer_is_asked_again_twice_and_then_kept(
     server: ServerProcess, answerer: Answerer, tmp_path: Path
 ) -> None:
     server.script(keep_bodies=True, id_pattern=r"question (\w+)")
-    exam = Choices({
+    task_run = Choices({
         "never": "question never [[answer: Z]]",
         "late": "question late [[serve: prose, half_grade, well]]",
         "cut": "question cut [[serve: length]]",
     })  # fmt: skip
-    made = run(exam, answerer, tmp_path)
+    made = run(task_run, answerer, tmp_path)
     assert list(made.values) == ["late"]
     assert made.failed == {
         "never": 'unparsed: "answer" gives Z, which is not one of A, B, C',
@@ -189,7 +189,7 @@ def test_an_unreadable_answer_is_asked_again_twice_and_then_kept(
     assert (by_id["never"]["tries"], by_id["never"]["text"]) == (3, '{"answer": "Z"}')
     assert by_id["never"]["usage"]["output"] == 3 * (len('{"answer": "Z"}') // 4 + 1)
     server.clear()
-    assert run(exam, answerer, tmp_path).failed == made.failed
+    assert run(task_run, answerer, tmp_path).failed == made.failed
     assert calls(server) == 0
 
 
@@ -207,8 +207,10 @@ def test_stored_answers_are_read_by_the_rules_of_today(
     server: ServerProcess, answerer: Answerer, tmp_path: Path
 ) -> None:
     """A journal of a version that read thoughts as answers keeps its keys, and loses no answer but those in doubt."""
-    exam = Choices({name: f"[[answer: C]] question {name}?" for name in ("plain", "drafted", "alone", "cut", "often")})
-    assert set(run(exam, answerer, tmp_path).values.values()) == {"C"}
+    task_run = Choices(
+        {name: f"[[answer: C]] question {name}?" for name in ("plain", "drafted", "alone", "cut", "often")}
+    )
+    assert set(run(task_run, answerer, tmp_path).values.values()) == {"C"}
     texts = {
         "plain": '{"answer": "A"}',
         "drafted": '<think>{"answer": "A"}</think> B',
@@ -221,25 +223,25 @@ def test_stored_answers_are_read_by_the_rules_of_today(
     lines = [{**line, "tries": 3} if line["id"] == "often" else line for line in lines]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     server.clear()
-    made = run(exam, answerer, tmp_path)
+    made = run(task_run, answerer, tmp_path)
     # What is now in doubt is asked again, unless it had been as often as it may.
     assert made.values == {"plain": "A", "drafted": "B", "alone": "C", "cut": "C"}
     assert made.failed == {"often": "unparsed: the answer holds thoughts alone"}
     assert calls(server) == 2
     before = path.read_bytes()
-    assert run(exam, answerer, tmp_path).values == made.values
+    assert run(task_run, answerer, tmp_path).values == made.values
     assert (calls(server), path.read_bytes()) == (2, before)
 
 
 def test_refusals_are_kept_and_calls_that_failed_are_made_again(
     server: ServerProcess, answerer: Answerer, tmp_path: Path
 ) -> None:
-    exam = Choices({
+    task_run = Choices({
         "no": "[[serve: refusal]] a?", "filtered": "[[serve: filtered_prompt]] b?", "long": "[[serve: too_long]] c?",
         "well": "[[answer: C]] d?",
     })  # fmt: skip
     for times in (1, 2):
-        made = run(exam, answerer, tmp_path)
+        made = run(task_run, answerer, tmp_path)
         assert made.values == {"well": "C"}
         assert {one: reason.split(":")[0] for one, reason in made.failed.items()} == {
             "no": "refused", "filtered": "refused", "long": "failed",
@@ -252,9 +254,9 @@ def test_refusals_are_kept_and_calls_that_failed_are_made_again(
 def test_several_answers_come_back_as_a_tuple_from_server_and_journal(
     server: ServerProcess, answerer: Answerer, tmp_path: Path
 ) -> None:
-    exam = Sets({"some": "[[answer: Lima, Accra]] which?", "none": "[[answer: ]] which other?"})
+    task_run = Sets({"some": "[[answer: Lima, Accra]] which?", "none": "[[answer: ]] which other?"})
     for _ in range(2):
-        assert run(exam, answerer, tmp_path).values == {"some": ("Lima", "Accra"), "none": ()}
+        assert run(task_run, answerer, tmp_path).values == {"some": ("Lima", "Accra"), "none": ()}
     assert calls(server) == 2
 
 
@@ -273,18 +275,18 @@ def test_a_server_without_schemas_is_asked_in_words_alone(
 
 def test_a_budget_is_never_broken_and_what_it_bought_is_kept(server: ServerProcess, tmp_path: Path) -> None:
     answerer = chosen_answerer(pool(tmp_path, prices="prices.yaml"), "fake")
-    exam = many(100)
-    made = run(exam, answerer, tmp_path, budget=0.5)
+    task_run = many(100)
+    made = run(task_run, answerer, tmp_path, budget=0.5)
     assert made.ended == "budget"
     assert 0 < made.cost <= 0.5
     assert 0 < len(made.values) == made.asked < 100
     # One more call could have cost its 100 tokens of output and some 700 of input.
     assert made.cost > 0.5 - 2 * (100 * 1000 + 1000 * 10) / 1e6
     server.clear()
-    assert run(exam, answerer, tmp_path, budget=0.0).values == made.values
-    assert run(exam, answerer, tmp_path, budget=-1).ended == "budget"
+    assert run(task_run, answerer, tmp_path, budget=0.0).values == made.values
+    assert run(task_run, answerer, tmp_path, budget=-1).ended == "budget"
     assert server.log() == []
-    rest = run(exam, answerer, tmp_path, budget=100)
+    rest = run(task_run, answerer, tmp_path, budget=100)
     assert (rest.ended, len(rest.values), rest.reused) == (None, 100, made.asked)
     booked = sum(line["cost"] for line in journal(tmp_path))
     probes = made.cost + rest.cost - booked
@@ -295,12 +297,12 @@ def test_an_unreadable_answer_that_no_budget_was_left_to_ask_for_again_is_asked_
     server: ServerProcess, tmp_path: Path
 ) -> None:
     answerer = chosen_answerer(pool(tmp_path, prices="prices.yaml"), "fake")
-    exam = Choices({"a": "[[serve: prose, well]] [[answer: C]] who?"})
+    task_run = Choices({"a": "[[serve: prose, well]] [[answer: C]] who?"})
     # One call may cost 0.1 for its 100 tokens of output and some 0.01 of input; the first costs some 0.03.
-    made = run(exam, answerer, tmp_path, budget=0.115)
+    made = run(task_run, answerer, tmp_path, budget=0.115)
     assert (made.ended, made.values, made.failed, calls(server)) == ("budget", {}, {}, 1)
     assert [line["state"] for line in journal(tmp_path)] == ["unparsed"]
-    again = run(exam, answerer, tmp_path)
+    again = run(task_run, answerer, tmp_path)
     assert (again.ended, again.values, again.failed, calls(server)) == (None, {"a": "C"}, {}, 2)
 
 
@@ -392,15 +394,15 @@ def test_a_journal_cut_at_any_byte_keeps_its_whole_lines(tmp_path: Path) -> None
 
 
 def test_after_a_cut_only_what_is_missing_is_asked(server: ServerProcess, answerer: Answerer, tmp_path: Path) -> None:
-    exam = many(6)
-    whole = run(exam, answerer, tmp_path)
+    task_run = many(6)
+    whole = run(task_run, answerer, tmp_path)
     path = tmp_path / "answers" / "fake.jsonl"
     data = path.read_bytes()
     ends = [place for place, byte in enumerate(data, 1) if byte == ord("\n")]
     for cut in (0, ends[0] - 1, ends[2], ends[2] + 5, ends[-1] - 1):
         path.write_bytes(data[:cut])
         server.clear()
-        again = run(exam, answerer, tmp_path)
+        again = run(task_run, answerer, tmp_path)
         assert again.values == whole.values
         assert calls(server) == sum(end > cut for end in ends)
         assert len(path.read_bytes().splitlines()) == 6
@@ -467,7 +469,7 @@ import sys
 from pathlib import Path
 from quati_pool.commands.bench.answers import ask, chosen_answerer
 from quati_pool.project.events import Listener
-from tests.commands.bench.small_exam import many
+from tests.commands.bench.small_task_runs import many
 
 class Loud(Listener):
     def say(self, line):
@@ -541,7 +543,7 @@ def test_a_question_without_any_text_is_named(answerer: Answerer, tmp_path: Path
 
 
 def test_two_exams_may_take_turns_at_one_journal(server: ServerProcess, answerer: Answerer, tmp_path: Path) -> None:
-    with opened(tmp_path / "answers" / "fake.jsonl", Listener()) as kept:
+    with open_journal(tmp_path / "answers" / "fake.jsonl", Listener()) as kept:
         assert kept.entries == {}
     run(many(3), answerer, tmp_path)
     run(Sets({"a": "which?"}), answerer, tmp_path)

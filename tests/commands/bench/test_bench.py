@@ -114,9 +114,9 @@ def test_a_folder_that_is_not_there_is_named_with_the_source(tmp_path):
 def test_a_budget_is_one_for_all_cases_and_its_end_is_told(tmp_path, monkeypatch):
     given = []
 
-    def ask(exam, answerer, journal, listener, budget, stop):
+    def ask(task_run, answerer, journal, listener, budget, stop):
         given.append(budget)
-        values = dict.fromkeys(exam.ids, "Paris")
+        values = dict.fromkeys(task_run.ids, "Paris")
         # The second of the calls costs what its server does not tell.
         return [
             Answers(values, spent=0.25),
@@ -177,7 +177,9 @@ def test_what_figures_come_from_is_told_in_the_result_and_beside_each_report(tmp
 
 
 def test_the_model_and_the_pool_yaml_that_names_it_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("quati_pool.commands.bench.bench.ask", lambda exam, *_: Answers(dict.fromkeys(exam.ids, "")))
+    monkeypatch.setattr(
+        "quati_pool.commands.bench.bench.ask", lambda task_run, *_: Answers(dict.fromkeys(task_run.ids, ""))
+    )
     result = run(tmp_path, "capitals", splits=["test"], judge="gpt", systems=pool(tmp_path))
     assert result.models == {"gpt": "gpt-4o-mini"}
     assert result.inputs == {"--systems": hashlib.sha256(pool(tmp_path).read_bytes()).hexdigest()}

@@ -63,8 +63,8 @@ def test_a_model_is_asked_in_every_setting_and_found_wanting_where_it_looks_at_t
     # The server goes by the contexts, so it is right wherever they are, and else by a hash of the message.
     task = Qasc.tasks["expectations"]
     assert isinstance(task, AnswerTask)
-    exam = task.exam(data, Case("validation", "en"), 0)
-    guessed = [answer_of(exam.asked(f"q{n}#{NO_CONTEXT}").messages[-1]["content"], LABELS) for n in range(COUNT)]
+    task_run = task.task_run(data, Case("validation", "en"), 0)
+    guessed = [answer_of(task_run.request(f"q{n}#{NO_CONTEXT}").messages[-1]["content"], LABELS) for n in range(COUNT)]
     right = 100 * sum(guess == LABELS[n % 4] for n, guess in enumerate(guessed)) / COUNT
     assert {setting: row.measures["accuracy"] for setting, row in found.items()} == {
         ORIGINAL: 100, PERTURBED: 100, NO_OPTION: 100, NO_QUESTION: 100, NO_CONTEXT: pytest.approx(right),

@@ -162,8 +162,8 @@ def test_what_a_user_edited_is_kept_and_said(tmp_path: Path, name: str) -> None:
 def test_our_own_workspace_follows_the_data_and_the_systems(tmp_path: Path) -> None:
     write(tmp_path, keep=False)
     heard = write(tmp_path, OTHER, keep=False, seed=8)
-    assert "corpus.jsonl: written anew, 4 passages" in heard.lines
-    assert "pool.yaml: written anew" in heard.lines
+    assert "corpus.jsonl: rewritten, 4 passages" in heard.lines
+    assert "pool.yaml: rewritten" in heard.lines
     assert load_config(tmp_path / "pool.yaml").seed == 8
     assert passages(tmp_path / "corpus.jsonl") == OTHER.passages
 

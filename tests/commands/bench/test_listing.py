@@ -11,6 +11,7 @@ from quati_pool.commands.bench import listing
 from quati_pool.errors import ConfigError
 from quati_pool.registry import BENCHMARKS, Registry
 from quati_pool.reporting.formats.tables import to_text
+from quati_pool.reporting.tables.benchmarks import as_data, tables
 from tests.plugin_package import write_dist_info
 from tests.shared_data import shared
 
@@ -58,9 +59,9 @@ def test_a_broken_plug_in_is_listed_with_its_error_beside_the_others(elsewhere: 
         "the benchmark 'gone' of another 2.0 cannot be loaded (ModuleNotFoundError: No module named 'not_there'); "
         "mend or uninstall that package"
     )
-    text = "\n".join(map(to_text, listing.tables(list(found.values()))))
+    text = "\n".join(map(to_text, tables(list(found.values()))))
     assert "No module named 'not_there'" in text
-    assert json.loads(json.dumps(listing.as_data(list(found.values()))))["benchmarks"][3]["problem"]
+    assert json.loads(json.dumps(as_data(list(found.values()))))["benchmarks"][3]["problem"]
 
 
 def test_one_benchmark_alone(elsewhere: Registry) -> None:
@@ -69,7 +70,7 @@ def test_one_benchmark_alone(elsewhere: Registry) -> None:
         ("capitals", "answering", "name the capital"),
         ("sentences", "retrieval", "find the sentence about the capital"),
     ]
-    first, tasks, settings, files = listing.tables([found])
+    first, tasks, settings, files = tables([found])
     assert first.rows == [["small", "Capitals", "two tasks for tests"]]
     assert [row[1] for row in tasks.rows] == ["capitals", "sentences"]
     assert settings.rows == [["small", "capitals", "capitals-only", "no more than the capital"]]
@@ -107,7 +108,7 @@ def test_ours_are_listed_with_license_source_citation_and_tasks() -> None:
 
 
 def test_a_benchmark_without_settings_has_no_table_of_them() -> None:
-    shown = listing.tables(listing.benchmarks("openbookqa"))
+    shown = tables(listing.benchmarks("openbookqa"))
     assert [table.title for table in shown] == ["Benchmarks", "Tasks", "Files"]
 
 

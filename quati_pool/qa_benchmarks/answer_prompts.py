@@ -1,7 +1,7 @@
-"""What a language model is asked in an exam, and how its answer is read: messages, the answer's form, prompts.
+"""Prompts for the questions of a task, the requests built from them, and how answers are read.
 
-Prompts are YAML files in ``prompts/answering``. Whatever comes from a benchmark's files stands fenced in the
-messages (``quati_pool.text.fencing``), so that no text of theirs can pass itself off as the prompt.
+Prompts are YAML files in ``prompts/answering``. All text from a benchmark's files is fenced in the
+messages (``quati_pool.text.fencing``), so that it cannot pass itself off as the prompt.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from quati_pool.text.json_objects import Member, folded, json_objects
 from quati_pool.text.prompt_parts import Line, Message, Text, asked_again, checked_template
 from quati_pool.text.templates import Template
 
-# What may stand around a label that is the whole answer: white space, quotes, Markdown.
+# What may surround a label that is the complete answer: white space, quotes, Markdown.
 _BARE = " \t\r\n\"'`*_“”„‘’«»"
 
 
 class Unreadable(ValueError):  # noqa: N818 - it names a state
-    """An answer that does not say one thing in its form; the message says why, in one line."""
+    """An answer from which no single value can be read in its form; the message says why, in one line."""
 
 
 @dataclass(frozen=True)
-class Form:
-    """How an answer is written: ``{"answer": …}``, or ``{"answers": […]}`` for several; with ``labels`` where
-    it must be of these."""
+class AnswerForm:
+    """The form of an answer: ``{"answer": …}``, or ``{"answers": […]}`` for several; with ``labels`` if it must be one
+    of these."""
 
     kind: Literal["text", "choice", "texts", "choices"]
     labels: tuple[str, ...] = ()
@@ -63,17 +63,17 @@ class Form:
         }
 
     def written(self, answer: str | Sequence[str]) -> str:
-        """The JSON that gives an answer."""
+        """The JSON of an answer."""
         value = answer if isinstance(answer, str) else list(answer)
         return json.dumps({self.key: value}, ensure_ascii=False)
 
     def read(self, answer_text: str) -> str | tuple[str, ...]:
-        """The answer that ``answer_text`` gives: one text, or for several a tuple of them in their order.
+        """The answer in ``answer_text``: one text, or for several a tuple of them in their order.
 
-        The last JSON object with the key counts, wherever it stands; nested ones never, and none where an
-        object of the text is broken. A label must be one of the form's, letter by letter; a choice may also
-        be the whole text. Texts are stripped; of several, empty ones are dropped, and repeated choices too.
-        Raises Unreadable where that leaves a doubt.
+        The last JSON object with the key counts, wherever it is; nested objects never do, and none does if an
+        object of the text is broken. A label must equal one of the form's; a choice may also be the complete
+        text. Texts are stripped; of several, empty ones and repeated choices are dropped. Raises Unreadable where
+        the answer is not clear.
         """
         if not answer_text.strip():
             raise Unreadable("the answer is empty")
@@ -89,10 +89,10 @@ class Form:
             label = _composed(answer_text.strip(_BARE).removesuffix(".").strip(_BARE))
             if label in self._by_label:
                 return self._by_label[label]
-        raise Unreadable(f"the answer holds {'broken JSON' if broken else f'no JSON object with {self._shown}'}")
+        raise Unreadable(f"the answer holds {'broken JSON' if broken else f'no JSON object with {self._quoted_key}'}")
 
     @property
-    def _shown(self) -> str:
+    def _quoted_key(self) -> str:
         return f'"{self.key}"'
 
     @property
@@ -101,56 +101,61 @@ class Form:
 
     def _one_of(self, values: list[str | tuple[str, ...]]) -> str | tuple[str, ...]:
         if any(value != values[0] for value in values):
-            raise Unreadable(f"{self._shown} has two values")
+            raise Unreadable(f"{self._quoted_key} has two values")
         return values[0]
 
     def _value(self, member: Member, text: str) -> str | tuple[str, ...]:
         value = member.value
         if self.key == "answer":
             if not isinstance(value, str):
-                raise Unreadable(f"{self._shown} is {shortened(text[member.start : member.end], 40)}, which is no text")
+                raise Unreadable(
+                    f"{self._quoted_key} is {shortened(text[member.start : member.end], 40)}, which is no text"
+                )
             return self._label(value)
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise Unreadable(
-                f"{self._shown} is {shortened(text[member.start : member.end], 40)}, which is no list of texts"
+                f"{self._quoted_key} is {shortened(text[member.start : member.end], 40)}, which is no list of texts"
             )
         answers = [self._label(one) for one in value if one.strip()]
         return tuple(dict.fromkeys(answers) if self.labels else answers)
 
     def _label(self, value: str) -> str:
-        # Half a surrogate pair, which JSON can spell, is no text.
+        # JSON can spell half a surrogate pair, which is no text.
         answer = sendable(value).strip()
         if not self.labels:
             return answer
         label = self._by_label.get(_composed(answer))
         if label is None:
-            shown = ", ".join(self.labels[:10]) + (", …" if len(self.labels) > 10 else "")
-            raise Unreadable(f"{self._shown} gives {shortened(answer, 40) or 'nothing'}, which is not one of {shown}")
+            known = ", ".join(self.labels[:10]) + (", …" if len(self.labels) > 10 else "")
+            raise Unreadable(
+                f"{self._quoted_key} gives {shortened(answer, 40) or 'nothing'}, which is not one of {known}"
+            )
         return label
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """The messages of one call, the form of its answer, and the turn that asks for an unreadable one again."""
+class AnswerRequest:
+    """The request for one answer: its messages, the form of the answer, and the turn that asks again for an unreadable
+    one."""
 
     messages: Sequence[Mapping[str, str]]
-    form: Form
+    form: AnswerForm
     again: str = "Your answer could not be read. The cause: {problem}. Answer again with the JSON object alone."
     """A template with ``{problem}``."""
 
     @property
     def definition(self) -> dict[str, Any]:
-        """All that is sent, and the form in which an answer is expected."""
+        """Everything that is sent, and the form of the expected answer."""
         return {
             "messages": [dict(message) for message in self.messages],
             "form": asdict(self.form),
             "again": self.again,
-            # In the requests of all journals. It stays: answers are read again as the rules change.
+            # Part of the requests of all journals, so it stays: answers are read again when the rules change.
             "reading": 1,
         }
 
     def reask(self, answer: str, problem: str) -> list[Message]:
-        """What follows the messages when ``answer`` could not be read."""
+        """The messages to add when ``answer`` could not be read."""
         return asked_again(Template(self.again, {"problem"}), answer, problem)
 
 
@@ -160,8 +165,8 @@ def _as_tuple(value: Any) -> Any:
 
 class AnswerPrompt(Model):
     """One file of ``prompts/answering``. ``user`` has ``{question}`` and, where wanted, ``{text}``, ``{options}``
-    and ``{candidates}``, each in a paragraph of its own; ``labels`` are the answers that the prompt names itself
-    (of a question of yes or no: yes, then no); ``reask`` has ``{problem}``."""
+    and ``{candidates}``, each in its own paragraph; ``labels`` are the answers that the prompt itself names (for
+    a yes-no question: yes, then no); ``reask`` has ``{problem}``."""
 
     id: Line
     version: Annotated[int, Field(ge=1)]
@@ -173,23 +178,23 @@ class AnswerPrompt(Model):
     again: Annotated[Text, Field(alias="reask")]
     path: Path
 
-    def asked(
+    def request(
         self,
         fields: Mapping[str, str],
-        form: Form,
+        form: AnswerForm,
         examples: Sequence[tuple[Mapping[str, str], str | Sequence[str]]] = (),
-    ) -> Asked:
-        """What is asked with these fields, each fenced; the paragraph of one that is absent or empty is left
-        out. ``examples`` (fields, right answer) come before as turns of user and assistant.
+    ) -> AnswerRequest:
+        """The request with these fields, each fenced; the paragraph of a missing or empty field is left out.
+        ``examples`` (fields, right answer) come first, as turns of user and assistant.
 
         Raises ValueError for a field that the prompt does not show, QuatiPoolError where all fields are empty.
         """
         messages: list[Message] = [{"role": "system", "content": self._system}]
-        for shown, answer in examples:
-            messages.append({"role": "user", "content": self._filled(shown)})
+        for example, answer in examples:
+            messages.append({"role": "user", "content": self._filled(example)})
             messages.append({"role": "assistant", "content": sendable(form.written(answer))})
         messages.append({"role": "user", "content": self._filled(fields)})
-        return Asked(messages, form, self.again)
+        return AnswerRequest(messages, form, self.again)
 
     @cached_property
     def _system(self) -> str:
@@ -203,10 +208,10 @@ class AnswerPrompt(Model):
         there = frozenset(name for name, text in fields.items() if text.strip())
         if there not in self._user:
             template = Template(self.user, ANSWERING_FIELDS)
-            strangers = sorted(there - template.variables)
-            if strangers:
+            unknown = sorted(there - template.variables)
+            if unknown:
                 raise ValueError(
-                    f"the prompt {self.id} shows no {strangers[0]}; {nearest(strangers[0], template.variables)}"
+                    f"the prompt {self.id} shows no {unknown[0]}; {nearest(unknown[0], template.variables)}"
                 )
             if not there:
                 raise QuatiPoolError(f"there is nothing to show in the prompt {self.id}; mend the question in its file")
@@ -216,9 +221,9 @@ class AnswerPrompt(Model):
         return self._user[there].fill({name: fenced(name, sendable(fields[name])) for name in there})
 
 
-def listed(texts: Sequence[str], labels: Sequence[str] | None = None) -> str:
-    """``A) text``, one a line, by ``labels`` or, where None, by number from 1. White space in a text becomes one
-    space, so that no text can pass itself off as a further one; an empty text leaves its label alone."""
+def labelled_lines(texts: Sequence[str], labels: Sequence[str] | None = None) -> str:
+    """Lines ``A) text``, by ``labels`` or, where None, by numbers from 1. White space in a text becomes one space, so
+    that no text can look like a further line; an empty text leaves only its label."""
     labels = [str(number) for number in range(1, len(texts) + 1)] if labels is None else labels
     pairs = zip(labels, texts, strict=True)
     return "\n".join(f"{label}) {' '.join(text.split())}".rstrip() for label, text in pairs)

@@ -1,5 +1,4 @@
-"""JSON as files of data are read: an object that gives one name twice is refused, as Python would keep the last
-value and forget the first."""
+"""A JSON decoder that refuses an object with a name twice, of which Python would keep only the last value."""
 
 from __future__ import annotations
 
@@ -13,14 +12,14 @@ def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(record) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise RowError(f"an object holds {quoted(twice)} twice; expected each name once: take one out")
+        raise RowError(f"an object holds {quoted(twice)} twice; expected each name once: remove one")
     return record
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_each_name_once)
 
 decode = _DECODER.decode
-"""The value of a text; raises RowError for an object with a name twice, and what ``json.loads`` raises."""
+"""The value of a text. Raises RowError for an object with a name twice, and whatever ``json.loads`` raises."""
 
 decode_at = _DECODER.raw_decode
-"""The value that begins at a place of a text, and where it ends; raises the same."""
+"""The value that begins at an offset of a text, and the offset of its end. Raises the same errors."""

@@ -34,7 +34,7 @@ def told(path: Path) -> object:
 def by_line(path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
     with monkeypatch.context() as patched:
         for reader in (qrels, table):
-            patched.setattr(reader, "read_regular", lambda *_, **__: None)
+            patched.setattr(reader, "read_with_arrow", lambda *_, **__: None)
         return told(path)
 
 
@@ -90,7 +90,7 @@ def test_what_is_regular_is_held_in_arrow(tmp_path: Path, name: str, text: str) 
 
 
 def test_a_file_of_many_blocks_keeps_its_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quati_pool.files.regular._BLOCK", 64)
+    monkeypatch.setattr("quati_pool.files.arrow_reader._BLOCK", 64)
     path = tmp_path / "a.tsv"
     rows = [f"q{n // 10}\td{n}é\t{n % 4}\n" for n in range(200)]
     path.write_text("query_id\tdoc_id\trelevance\n" + "".join(rows), encoding="utf-8")

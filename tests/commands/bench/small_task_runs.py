@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quati_pool.qa_benchmarks.asking import Asked, Form, listed, load_answer_prompt
+from quati_pool.qa_benchmarks.answer_prompts import AnswerForm, AnswerRequest, labelled_lines, load_answer_prompt
 from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Row
 
 LABELS = ("A", "B", "C")
@@ -22,9 +22,9 @@ class Choices(AnswerTaskRun):
     def programs(self) -> Mapping[str, Mapping[str, Any]]:
         return {}
 
-    def asked(self, question_id: str) -> Asked:
-        fields = {"question": self.questions[question_id], "options": listed(["x", "y", "z"], LABELS)}
-        return load_answer_prompt("choose-en").asked(fields, Form("choice", LABELS))
+    def request(self, question_id: str) -> AnswerRequest:
+        fields = {"question": self.questions[question_id], "options": labelled_lines(["x", "y", "z"], LABELS)}
+        return load_answer_prompt("choose-en").request(fields, AnswerForm("choice", LABELS))
 
     def prediction(self, question_id: str, value: Any) -> Any:
         return value
@@ -34,8 +34,8 @@ class Choices(AnswerTaskRun):
 
 
 class Sets(Choices):
-    def asked(self, question_id: str) -> Asked:
-        return load_answer_prompt("set-open-en").asked({"question": self.questions[question_id]}, Form("texts"))
+    def request(self, question_id: str) -> AnswerRequest:
+        return load_answer_prompt("set-open-en").request({"question": self.questions[question_id]}, AnswerForm("texts"))
 
 
 def many(count: int) -> Choices:

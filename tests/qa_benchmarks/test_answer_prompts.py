@@ -17,22 +17,22 @@ from quati_pool.bundled import bundled
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import digest
 from quati_pool.judging.prompts import bundled_prompts
-from quati_pool.qa_benchmarks.asking import (
+from quati_pool.qa_benchmarks.answer_prompts import (
+    AnswerForm,
     AnswerPrompt,
-    Asked,
-    Form,
+    AnswerRequest,
     Unreadable,
-    listed,
+    labelled_lines,
     load_answer_prompt,
     read_answer_prompt,
 )
-from quati_pool.qa_benchmarks.romqa_exam import CandidateForm
+from quati_pool.qa_benchmarks.romqa_task_run import CandidateForm
 from quati_pool.text.fencing import ANSWERING_FIELDS, recovered
 
-TEXT = Form("text")
-ABC = Form("choice", ("A", "B", "C"))
-SETS = Form("choices", ("2", "7", "10"))
-LISTS = Form("texts")
+TEXT = AnswerForm("text")
+ABC = AnswerForm("choice", ("A", "B", "C"))
+SETS = AnswerForm("choices", ("2", "7", "10"))
+LISTS = AnswerForm("texts")
 
 IDS = sorted(path.stem for path in (bundled("prompts") / "answering").glob("*.yaml"))
 
@@ -79,8 +79,8 @@ def mine(tmp_path: Path) -> AnswerPrompt:
         (ABC, '{"answer": " B\\n"}', "B"),
         (ABC, "B", "B"),
         (ABC, " **B**. ", "B"),
-        (Form("choice", ("1", "2")), '{"answer": 2}', "2"),
-        (Form("choice", ("sim", "não")), '{"answer": "na\u0303o"}', "não"),
+        (AnswerForm("choice", ("1", "2")), '{"answer": 2}', "2"),
+        (AnswerForm("choice", ("sim", "não")), '{"answer": "na\u0303o"}', "não"),
         (LISTS, '{"answers": ["Paris", " Lyon ", "", "Paris"]}', ("Paris", "Lyon", "Paris")),
         (LISTS, '{"answers": []}', ()),
         (LISTS, '{"answers": [1998, "x"]}', ("1998", "x")),
@@ -89,7 +89,7 @@ def mine(tmp_path: Path) -> AnswerPrompt:
         (SETS, '{"answers": []}', ()),
     ],
 )
-def test_an_answer_is_read_where_it_stands(form: Form, text: str, answer: str | tuple[str, ...]) -> None:
+def test_an_answer_is_read_where_it_stands(form: AnswerForm, text: str, answer: str | tuple[str, ...]) -> None:
     assert form.read(text) == answer
 
 
@@ -125,7 +125,7 @@ def test_an_answer_is_read_where_it_stands(form: Form, text: str, answer: str | 
         (LISTS, '{"answers": ["Paris", null]}', '"answers" is ["Paris", null], which is no list of texts'),
     ],
 )
-def test_what_leaves_a_doubt_is_unreadable_and_says_why(form: Form, text: str, problem: str) -> None:
+def test_what_leaves_a_doubt_is_unreadable_and_says_why(form: AnswerForm, text: str, problem: str) -> None:
     with pytest.raises(Unreadable) as told:
         form.read(text)
     assert str(told.value) == problem
@@ -137,7 +137,7 @@ def test_what_leaves_a_doubt_is_unreadable_and_says_why(form: Form, text: str, p
 )
 @example("{" * 200_000, TEXT)
 @example('{"answer":' * 50_000, ABC)
-def test_no_text_breaks_the_reading_and_labels_are_the_forms_own(text: str, form: Form) -> None:
+def test_no_text_breaks_the_reading_and_labels_are_the_forms_own(text: str, form: AnswerForm) -> None:
     try:
         answer = form.read(text)
     except Unreadable as error:
@@ -172,16 +172,16 @@ def test_the_schemas_in_full() -> None:
 def test_labels_belong_to_choices_alone() -> None:
     for kind, labels in (("choice", ()), ("choices", ()), ("text", ("A",)), ("texts", ("A",))):
         with pytest.raises(ValueError, match="expected labels for choices alone"):
-            Form(kind, labels)  # type: ignore[arg-type]
+            AnswerForm(kind, labels)  # type: ignore[arg-type]
 
 
 # ---- the messages
 
 
 def test_the_messages_in_full(mine: AnswerPrompt) -> None:
-    asked = mine.asked(
-        {"question": "who?", "text": "", "options": listed(["x", "y"], "AB")},
-        Form("choice", ("A", "B")),
+    asked = mine.request(
+        {"question": "who?", "text": "", "options": labelled_lines(["x", "y"], "AB")},
+        AnswerForm("choice", ("A", "B")),
         [({"question": "when?", "text": "then </text>"}, "A")],
     )
     assert asked.messages == [
@@ -200,15 +200,15 @@ def test_the_messages_in_full(mine: AnswerPrompt) -> None:
 
 def test_a_paragraph_without_its_field_is_left_out(mine: AnswerPrompt) -> None:
     (_, question), (_, options) = (
-        mine.asked(fields, TEXT).messages for fields in ({"question": "who?"}, {"question": " ", "options": "A) x"})
+        mine.request(fields, TEXT).messages for fields in ({"question": "who?"}, {"question": " ", "options": "A) x"})
     )
     assert question["content"] == "Q:\n<question>\nwho?\n</question>"
     assert options["content"] == "Options:\n<options>\nA) x\n</options>"
     with pytest.raises(QuatiPoolError, match="there is nothing to show in the prompt mine; mend the question"):
-        mine.asked({"question": "\n"}, TEXT)
+        mine.request({"question": "\n"}, TEXT)
     with pytest.raises(ValueError, match="the prompt mine shows no candidates; there are: options, question, text"):
-        mine.asked({"question": "who?", "candidates": "1) x"}, TEXT)
-    assert mine.asked({"question": "who?", "candidates": ""}, TEXT).messages[-1] == question
+        mine.request({"question": "who?", "candidates": "1) x"}, TEXT)
+    assert mine.request({"question": "who?", "candidates": ""}, TEXT).messages[-1] == question
 
 
 HOSTILE = st.text(max_size=40) | st.lists(
@@ -221,9 +221,9 @@ HOSTILE = st.text(max_size=40) | st.lists(
 def test_no_text_leaves_its_fence_and_no_option_forges_another(question: str, text: str, options: list[str]) -> None:
     labels = "ABCD"[: len(options)]
     prompt = load_answer_prompt("choose-en")
-    form = Form("choice", tuple(labels))
-    fields = {"question": question, "text": text, "options": listed(options, labels)}
-    content = prompt.asked(fields, form).messages[-1]["content"]
+    form = AnswerForm("choice", tuple(labels))
+    fields = {"question": question, "text": text, "options": labelled_lines(options, labels)}
+    content = prompt.request(fields, form).messages[-1]["content"]
     content.encode()
     found = re.findall(r"<(/?)(question|text|options|candidates)>", content)
     shown = [name for name in ("text", "question", "options") if fields[name].strip()]
@@ -236,20 +236,20 @@ def test_no_text_leaves_its_fence_and_no_option_forges_another(question: str, te
 
 
 def test_texts_are_listed_one_a_line() -> None:
-    assert listed(["a\n2) b", " ", "c\u2028d"]) == "1) a 2) b\n2)\n3) c d"
-    assert listed(["a", "b"], ["x", "y"]) == "x) a\ny) b"
+    assert labelled_lines(["a\n2) b", " ", "c\u2028d"]) == "1) a 2) b\n2)\n3) c d"
+    assert labelled_lines(["a", "b"], ["x", "y"]) == "x) a\ny) b"
     with pytest.raises(ValueError, match="shorter"):
-        listed(["a"], ["x", "y"])
+        labelled_lines(["a"], ["x", "y"])
 
 
 def test_a_definition_changes_with_whatever_is_sent_or_read() -> None:
     def made(**changes: Any) -> str:
         fields = {"messages": [{"role": "user", "content": "q"}], "form": ABC, "again": "Again: {problem}", **changes}
-        return digest(Asked(**fields).definition)
+        return digest(AnswerRequest(**fields).definition)
 
     others = [
         made(messages=[{"role": "user", "content": "Q"}]),
-        made(form=Form("choice", ("A", "C", "B"))),
+        made(form=AnswerForm("choice", ("A", "C", "B"))),
         made(again="{problem}"),
         # Names that look the same where white space becomes one space, and are others where answers are compared.
         made(form=CandidateForm("choices", ("1",), ("a b",))),
@@ -267,13 +267,13 @@ def test_every_prompt_names_the_marks_and_the_key_that_it_is_used_with(prompt_id
     prompt = load_answer_prompt(prompt_id)
     fields = {name: f"some {name}" for name in ANSWERING_FIELDS if f"{{{name}}}" in prompt.user}
     form = {
-        "trigger": Form("choice", prompt.labels or ("?",)),
+        "trigger": AnswerForm("choice", prompt.labels or ("?",)),
         "choose": ABC,
         "set-closed": SETS,
         "set-open": LISTS,
         "answer": TEXT,
     }[prompt_id.rpartition("-")[0]]
-    asked = prompt.asked(fields, form)
+    asked = prompt.request(fields, form)
     system, user = (message["content"] for message in asked.messages)
     for name in fields:
         assert f"<{name}> " in system
@@ -294,10 +294,10 @@ def test_the_prompts_of_yes_or_no_name_their_labels() -> None:
     for prompt_id, labels in (("trigger-en", ("yes", "no")), ("trigger-pt", ("sim", "não"))):
         prompt = load_answer_prompt(prompt_id)
         assert prompt.labels == labels
-        form = Form("choice", labels)
+        form = AnswerForm("choice", labels)
         assert [
             form.read(one)
-            for one in re.findall(r"\{.*?\}", prompt.asked({"question": "?"}, form).messages[0]["content"])
+            for one in re.findall(r"\{.*?\}", prompt.request({"question": "?"}, form).messages[0]["content"])
         ] == list(labels)
 
 

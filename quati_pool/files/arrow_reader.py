@@ -1,7 +1,7 @@
-"""The rows of a regular file of columns through Arrow's parser, a block at a time.
+"""A fast reader of regular files of columns, by Arrow's parser, a block at a time.
 
-A file with anything out of the ordinary, or that the parser would take more freely than the rules allow, is
-left to the readers by line, which name the line at fault.
+A file with anything irregular, or with anything that Arrow accepts and the format does not, is left to the readers
+by line, which name the line at fault.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CODED = pa.dictionary(pa.int32(), pa.string())
 _PRINTABLE = ord("!"), ord("~")
 
 
-def read_regular(
+def read_with_arrow(
     path: Path,
     delimiter: str,
     names: Sequence[str],
@@ -32,11 +32,11 @@ def read_regular(
     header: bool = False,
     prepare: Callable[[bytes], bytes] = bytes,
 ) -> pa.Table | None:
-    """The columns ``wanted`` of ``names``, one row for each line, or each line after the ``header``.
+    """The columns ``wanted`` of ``names``, one row per line, after the ``header`` where there is one.
 
-    Columns are coded in int32 over the values that occur, except those of ``plain``, which are large strings;
-    those of ``ids`` hold sound ids. ``prepare`` changes a block of lines before it is parsed. None where the
-    file has no rows, a blank line, a quoted cell (CSV), a row of another length, an id that is not one or begins
+    Columns are int32 codes over a dictionary of their values, except those of ``plain``, which are large strings;
+    those of ``ids`` hold valid ids only. ``prepare`` changes a block of lines before it is parsed. None where the
+    file has no rows, a blank line, a quoted cell (CSV), a row of another length, an invalid id or one that begins
     with a quote, or text that is not UTF-8.
     """
     batches: list[pa.RecordBatch] = []
@@ -50,7 +50,7 @@ def read_regular(
                 return None
             if lines:
                 batches += _parse(lines, delimiter, names, wanted, plain)
-                if not all(_sound(batches[-1][name]) for name in ids):
+                if not all(_valid_ids(batches[-1][name]) for name in ids):
                     return None
     except pa.ArrowInvalid:
         return None
@@ -59,7 +59,7 @@ def read_regular(
 
 
 def single_blanks(lines: bytes) -> bytes:
-    """The same lines with one blank between columns and none around them."""
+    """The lines with one blank between columns and none before or after them."""
     lines = lines.replace(b"\t", b" ").replace(b"\r\n", b"\n")
     while b"  " in lines:
         lines = lines.replace(b"  ", b" ")
@@ -83,7 +83,7 @@ def _parse(
     return batches
 
 
-def _sound(column: pa.Array) -> bool:
+def _valid_ids(column: pa.Array) -> bool:
     """Whether all values are ids."""
     values = (column.dictionary if isinstance(column, pa.DictionaryArray) else column).cast(ID)
     if not len(values):

@@ -1,4 +1,4 @@
-"""RoMQA's exams: what a model is shown of a question, the examples before it, and how answers are measured."""
+"""A run of RoMQA's tasks: the request for each question, with its examples, and the measures of answers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from quati_pool.errors import ConfigError
+from quati_pool.qa_benchmarks.answer_prompts import (
+    AnswerForm,
+    AnswerPrompt,
+    AnswerRequest,
+    labelled_lines,
+    load_answer_prompt,
+)
 from quati_pool.qa_benchmarks.answer_sets import Key, distinct, set_row
-from quati_pool.qa_benchmarks.asking import AnswerPrompt, Asked, Form, listed, load_answer_prompt
 from quati_pool.qa_benchmarks.base import AnswerTaskRun, Case, Row
 from quati_pool.qa_benchmarks.romqa_files import Candidate, Question
 from quati_pool.text.fencing import shortened
 
 FEW_SHOT = "few-shot"
 EXAMPLES = 3
-"""How many examples stand before a question in the few-shot setting."""
+"""The number of examples before a question in the few-shot setting."""
 
 LONGEST_DESCRIPTION, LONGEST_TEXT = 300, 1000
-"""The characters that a model is shown of a candidate's description, and of its evidence together or a retrieved
+"""The most characters that a model is shown of a candidate's description, and of all its evidence or of a retrieved
 text."""
 _EASY = 30
-"""Examples have at most so many candidates or answers, where the training file has enough of these."""
+"""Examples with at most this many candidates or answers are preferred."""
 _LEFT_OUT = (
     "the means of F1, precision and recall leave them out, accuracy and cluster minima keep them, "
     "as in the released script"
@@ -35,8 +41,8 @@ _PERCENT = "figures are in percent; the released script gives shares from 0 to 1
 
 
 @dataclass(frozen=True)
-class CandidateForm(Form):
-    """The numbers of candidates, read as their names, each once."""
+class CandidateForm(AnswerForm):
+    """Numbers of candidates, read as their distinct names."""
 
     names: tuple[str, ...] = ()
 
@@ -46,8 +52,8 @@ class CandidateForm(Form):
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What a model is shown of a question: its candidates (with evidence or without), retrieved texts, neither."""
+class QuestionView:
+    """What a model is shown with a question: its candidates (with or without evidence), retrieved texts, or neither."""
 
     candidates: bool
     evidence: bool = False
@@ -60,9 +66,9 @@ class Shown:
     def fields(self, question: Question) -> dict[str, str]:
         fields = {"question": question.question}
         if self.candidates:
-            fields["candidates"] = listed([self._candidate(candidate) for candidate in question.candidates])
+            fields["candidates"] = labelled_lines([self._candidate(candidate) for candidate in question.candidates])
         elif self.retrieved:
-            fields["text"] = listed([shortened(text, LONGEST_TEXT) for text in question.retrieved])
+            fields["text"] = labelled_lines([shortened(text, LONGEST_TEXT) for text in question.retrieved])
         return fields
 
     def _candidate(self, candidate: Candidate) -> str:
@@ -72,9 +78,9 @@ class Shown:
             parts.append(shortened(" | ".join(candidate.evidence), LONGEST_TEXT))
         return " — ".join(part for part in parts if part)
 
-    def form(self, question: Question) -> Form:
+    def form(self, question: Question) -> AnswerForm:
         if not self.candidates or not question.candidates:
-            return Form("texts")
+            return AnswerForm("texts")
         numbers = tuple(str(number) for number in range(1, len(question.candidates) + 1))
         return CandidateForm("choices", numbers, tuple(candidate.text for candidate in question.candidates))
 
@@ -88,7 +94,7 @@ class Shown:
         return len(question.candidates if self.candidates else question.complete)
 
     def cut(self, questions: Iterable[Question]) -> int:
-        """How many descriptions, evidences and retrieved texts a model does not see in full."""
+        """The number of descriptions, evidences and retrieved texts that are shortened for a model."""
         return sum(
             len(" ".join(text.split())) > most for question in questions for text, most in self._limited(question)
         )
@@ -102,10 +108,10 @@ class Shown:
                 yield " | ".join(candidate.evidence), LONGEST_TEXT
 
 
-class AnswerSetExam(AnswerTaskRun):
+class AnswerSetTaskRun(AnswerTaskRun):
     """The questions of a file that have complete answers. An answer is a list of names, best first.
 
-    ``dropped`` are the ids of the others: they are not asked and not measured, but predictions may have them.
+    ``dropped`` are the ids of the others, which are neither asked nor measured, but may be in predictions.
     """
 
     EMPTY: ClassVar[tuple[str, ...]] = ()
@@ -114,7 +120,7 @@ class AnswerSetExam(AnswerTaskRun):
         self,
         case: Case,
         questions: Sequence[Question],
-        shown: Shown,
+        shown: QuestionView,
         first: Sequence[str],
         examples: Sequence[Question] = (),
         notes: Sequence[str] = (),
@@ -131,8 +137,8 @@ class AnswerSetExam(AnswerTaskRun):
         self.notes = (*self._notes(), *notes)
 
     def programs(self) -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-        """``predict-all``: every candidate, in the order of the file. It reads no examples and no texts, and has
-        its row in the first setting alone."""
+        """``predict-all``: every candidate, in the order of the file. It reads neither examples nor texts, so it has
+        a row only in the first setting."""
         if self.case.setting:
             return {}
         everything = {
@@ -141,20 +147,20 @@ class AnswerSetExam(AnswerTaskRun):
         }
         return {"predict-all": everything}
 
-    def asked(self, question_id: str) -> Asked:
+    def request(self, question_id: str) -> AnswerRequest:
         """Raises ConfigError in the few-shot setting where there is no example."""
         if self.case.setting == FEW_SHOT and not self._examples:
             message = "the training file has no question to show as an example that is not asked itself"
             raise ConfigError(f"{message}; take the file away, or put the released one there")
         question = self.questions[question_id]
-        return self._prompt.asked(self._shown.fields(question), self._shown.form(question), self._turns)
+        return self._prompt.request(self._shown.fields(question), self._shown.form(question), self._turns)
 
     def prediction(self, question_id: str, value: Any) -> tuple[str, ...]:
-        """A list of names, of which repeated ones count once. Raises ValueError for anything else."""
+        """The distinct names of a list. Raises ValueError for anything else."""
         return distinct(value)
 
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
-        """One row of all measures over the questions that are answered."""
+        """One row with all measures over the questions that are answered."""
         return [
             set_row(system, self.case, self.keys, {key: distinct(value) for key, value in answers.items()}, self._first)
         ]
@@ -179,20 +185,20 @@ class AnswerSetExam(AnswerTaskRun):
             for question in self.questions.values()
         )
         everything = total + len(self.dropped)
-        counted = [
+        facts = [
             (len(self.dropped), f"of {everything:,} questions have no complete answer and are left out"),
             (alone, f"of {len(sizes):,} clusters have one question, whose figures are the cluster's minimum"),
             (empty, f"of {total:,} questions have no right candidate: {_LEFT_OUT}"),
             (twice, f"of {total:,} questions have several candidates of one name: {_ONCE}"),
         ]
-        return [f"{split}: {count:,} {note}" for count, note in counted if count] + [_EXACT, _PERCENT]
+        return [f"{split}: {count:,} {note}" for count, note in facts if count] + [_EXACT, _PERCENT]
 
 
 def right_candidates(question: Question) -> frozenset[str]:
     return frozenset(candidate.text for candidate in question.candidates if candidate.is_answer)
 
 
-def drawn(questions: Iterable[Question], asked: Sequence[Question], shown: Shown, seed: int) -> list[Question]:
+def drawn(questions: Iterable[Question], asked: Sequence[Question], shown: QuestionView, seed: int) -> list[Question]:
     """At most EXAMPLES questions to show as examples, by seed and id alone: ones with an answer to show and not
     among those asked, preferably short ones."""
     ids, texts = {question.id for question in asked}, {question.question for question in asked}
