@@ -1,10 +1,10 @@
-"""What a step of preparation is. Each is one class behind the registry, with parameters and, where it drops
-anything, reasons that are counted.
+"""The kinds of steps of a preparation. A step is one class in the registry, with parameters and, where it drops rows,
+reasons that are counted.
 
-Steps see a shard's rows batch by batch, so memory stays flat. Where batches end depends on nothing but the
-input, and no answer may depend on where they end. A ``Source`` gives pages; a ``Filter`` judges each row by
-itself; a ``Cutter`` makes passages of pages; a ``GlobalFilter`` needs to know all rows before it drops any; a
-``Sink`` writes what is left.
+Steps see a shard's rows batch by batch, so memory stays flat. Where batches end depends only on the input, and no
+result may depend on where they end. A ``Source`` reads pages; a ``Filter`` keeps or drops each row by itself; a
+``Cutter`` cuts pages into passages; a ``GlobalFilter`` needs to see all rows before it drops any; a ``Sink`` writes
+the rows that are left.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Parameters(Model):
 
 @dataclass(frozen=True)
 class ComponentEnvironment:
-    """Where a step stands: the folder of ``prepare.yaml``, to which its paths are relative, and the seed."""
+    """What surrounds a step: the folder of ``prepare.yaml``, to which its paths are relative, and the seed."""
 
     folder: Path = Path()
     seed: int = 0
@@ -44,11 +44,11 @@ class Step(ABC):
     """What all steps share."""
 
     id: ClassVar[str]
-    """What it is called in all that is stored, such as ``preparation/url``, wherever its code lies. A plug-in without
-    one is called by its kind and the name of its entry point."""
+    """Its name in everything stored, such as ``preparation/url``, wherever its code is. A plug-in without an id is
+    named by its kind and its entry point."""
 
     revision: ClassVar[int] = 1
-    """Raised when the same parameters come to give another outcome, so that finished work is not reused."""
+    """Raised by hand when the same parameters give another outcome than before, so that finished work is not reused."""
 
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
@@ -65,25 +65,26 @@ class Step(ABC):
         """Raises ConfigError for parameters that cannot be carried out; called before any work."""
 
     def key(self) -> dict[str, Any]:
-        """What changes the outcome besides parameters: the seed where it is used, versions of engines, hashes of
-        lists in files."""
+        """What changes the outcome apart from the parameters: the seed where it is used, versions of libraries, hashes
+        of lists in files."""
         return {}
 
     @property
     def reasons(self) -> Sequence[str]:
-        """What it may drop a row for, in the order of the funnel."""
+        """The reasons for which it may drop a row, in the order of the funnel."""
         return ()
 
     def notes(self) -> Sequence[str]:
-        """What the user should know of how it will work here, such as a rule that is off."""
+        """Lines on how it will work that the user should know, such as a rule that is off."""
         return ()
 
 
 @dataclass(frozen=True, eq=False)
-class Verdicts:
-    """What a step drops: of each row ``KEPT`` or the place, from 1, of its reason in ``Step.reasons``, shape (n,).
+class DropReasons:
+    """Why each row of a batch is dropped: ``codes``, shape (n,), holds ``KEPT`` or the position, from 1, of the reason
+    in ``Step.reasons``.
 
-    ``detail(row)`` says in a few words what was measured; it is asked of few rows.
+    ``detail(row)`` says in a few words what was measured; it is called for few rows only.
     """
 
     codes: Codes
@@ -91,9 +92,9 @@ class Verdicts:
 
 
 class Part(NamedTuple):
-    """A stretch of a file: ``path`` relative to the folder of ``prepare.yaml`` (absolute where it was given so),
-    from ``start`` to before ``end``, in bytes or row groups as its format has it; ``end`` None is the file's.
-    Its first line has the number ``line``. ``modified`` is in nanoseconds."""
+    """A range of a file: ``path`` is relative to the folder of ``prepare.yaml`` (absolute where it was given so);
+    ``start`` to before ``end`` counts bytes or row groups, depending on the format; None is the end of the file.
+    ``line`` is the number of its first line, ``size`` and ``modified`` (nanoseconds) are those of the file."""
 
     path: str
     start: int
@@ -112,63 +113,64 @@ class Shard(NamedTuple):
 
 @dataclass
 class Reading:
-    """What the reading of a shard tells besides its pages."""
+    """What reading a shard reports apart from its pages."""
 
     refuse: Callable[[int, int, int, str], None] = lambda reason, file, line, excerpt: None
-    """Takes a page that cannot be one: the place, from 1, of its reason; file and line as in ``Batch``; what it
-    looked like."""
+    """Called for something that cannot be a page: the position of the reason, from 1; file and line as in ``Batch``;
+    an excerpt."""
 
     tick: Callable[[int], None] = lambda done: None
-    """Takes how many bytes of the shard's weight are read."""
+    """Called with the number of bytes read, of the shard's weight."""
 
     notes: list[str] = field(default_factory=list)
     """Lines that the user must see, such as a file that is cut off; each names the file and a remedy."""
 
 
 class Source(Step):
-    """Gives pages. There is one in a preparation, and it stands first."""
+    """Reads pages. A preparation has one, as its first step."""
 
     @abstractmethod
     def shards(self) -> list[Shard]:
-        """The work in pieces, whose order is that of the input; cut by the input alone.
+        """The input in shards, in the order of the input; where they are cut depends only on the input.
 
         Raises InputError where there is nothing to read.
         """
 
     @abstractmethod
     def pages(self, shard: Shard, reading: Reading) -> Iterator[Batch]:
-        """The pages of a shard, some hundreds at a time."""
+        """The pages of a shard, in batches of some hundreds."""
 
 
 class Filter(Step):
-    """Judges each row by itself."""
+    """Keeps or drops each row by itself."""
 
     @abstractmethod
-    def apply(self, batch: Batch) -> Verdicts: ...
+    def apply(self, batch: Batch) -> DropReasons:
+        """Which rows of the batch to drop, and why."""
 
-    def learned(self, batch: Batch) -> Batch:
-        """The same rows with what judging them told, such as their language; called after ``apply``."""
+    def enriched(self, batch: Batch) -> Batch:
+        """The same rows with what the filter has found out, such as their language; called after ``apply``."""
         return batch
 
 
 class Cutter(Step):
-    """Makes passages of pages."""
+    """Cuts pages into passages."""
 
     @abstractmethod
-    def cut(self, batch: Batch) -> tuple[Batch, Verdicts]:
-        """The passages, and verdicts on the pages: those that gave none are dropped for a reason."""
+    def cut(self, batch: Batch) -> tuple[Batch, DropReasons]:
+        """The passages, and why pages are dropped, which are those that gave no passage."""
 
 
 Keys = Mapping[str, Array]
-"""Arrays by name, each with a row for every row of a shard; memory-mapped."""
+"""Arrays by name, each with one row per row of a shard; memory-mapped."""
 
 
 @dataclass(frozen=True, eq=False)
 class Drops:
-    """Rows that a comparison drops, by shard and row, ascending; columns of shape (n,).
+    """Rows that a global filter drops, by shard and row, ascending; columns of shape (n,).
 
-    ``reason`` counts from 1 in ``Step.reasons``. ``kept_shard`` and ``kept_row`` say which row stays in its
-    place, -1 where none does; ``similarity`` how alike the two are, NaN where that means nothing.
+    ``reason`` counts from 1 in ``Step.reasons``. ``kept_shard`` and ``kept_row`` say which row is kept instead, -1
+    where none is; ``similarity`` says how alike the two are, NaN where that means nothing.
     """
 
     shard: Int
@@ -206,9 +208,9 @@ class Drops:
 
 @dataclass(frozen=True)
 class TaskPool:
-    """Where a comparison works: a folder of its own, which outlives a killed command, and ``run``, which calls a
-    function of a module with each of many arguments, wherever the engine has a place free, and gives the results
-    in order. Both function and arguments travel to other processes: a folder's path, not an array."""
+    """Where a global filter works: ``folder`` outlives a killed command; ``run`` calls a module's function with each of
+    many arguments, on the workers of the engine, and returns the results in order. Function and arguments are pickled:
+    pass the path of a folder, not an array."""
 
     folder: Path
     run: Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
@@ -219,27 +221,27 @@ class GlobalFilter(Step):
 
     @abstractmethod
     def keys(self, batch: Batch) -> dict[str, Array]:
-        """What must be known of each row, as arrays of n rows; the same names and types for every batch."""
+        """What must be known of each row, as arrays of n rows; every batch has the same names and types."""
 
     @abstractmethod
-    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: TaskPool) -> Drops:
-        """The rows to drop, of all shards in order. ``read_keys(shards[i])`` are the keys of shard i, ``rows[i]`` its
-        number of rows. The answer must not depend on how the input is cut in shards."""
+    def decide(self, shards: Sequence[Path], rows: Sequence[int], task_pool: TaskPool) -> Drops:
+        """The rows to drop, of all shards in order. ``read_keys(shards[i])`` gives the keys of shard i, ``rows[i]`` its
+        number of rows. The answer must not depend on how the input is cut into shards."""
 
     def outcome(self, rows: int, dropped: int) -> Sequence[str]:
-        """What the user should know of an answer that drops ``dropped`` of ``rows`` rows in all."""
+        """Lines that the user should see where ``dropped`` of ``rows`` rows in all are dropped."""
         return ()
 
 
 class Sink(Step):
-    """Writes what is left at its place in the list, into files of ``rows`` rows; later steps go on from there."""
+    """Writes the rows that reach it into files of ``rows`` rows; later steps continue with the same rows."""
 
     rows: int
 
     @property
     @abstractmethod
     def folder(self) -> Path:
-        """Where its files lie, relative to the folder of ``prepare.yaml``."""
+        """The folder of its files, relative to that of ``prepare.yaml``."""
 
     @abstractmethod
     def name(self, number: int) -> str:
@@ -247,4 +249,4 @@ class Sink(Step):
 
     @abstractmethod
     def write(self, path: Path, batches: Iterator[Batch]) -> None:
-        """Writes one file, the same bytes however its rows are cut in batches."""
+        """Writes one file; its bytes do not depend on how the rows are cut into batches."""

@@ -26,7 +26,7 @@ _KINDS = (Source, Filter, Cutter, GlobalFilter, Sink)
 
 
 class StepConfig(Model):
-    """One step: its name in the registry, the label by which reports know it, and the line where it stands."""
+    """One step: its name in the registry, its label in reports, and its line in the file."""
 
     step: str
     label: str
@@ -35,7 +35,7 @@ class StepConfig(Model):
 
 
 class PrepareConfig(Model):
-    """How a corpus is made of pages: the steps in their order."""
+    """How a corpus is prepared from pages: the steps in their order."""
 
     name: str
     seed: Annotated[int, Field(ge=0)] = 0
@@ -47,8 +47,8 @@ class PrepareConfig(Model):
         """The folder of ``prepare.yaml``, to which its paths are relative."""
         return self.path.parent
 
-    def made(self) -> list[Step]:
-        """The steps themselves. Raises MissingExtraError, and InputError for what cannot be carried out."""
+    def built_steps(self) -> list[Step]:
+        """The steps as objects. Raises MissingExtraError, and InputError for parameters that cannot be carried out."""
         environment = ComponentEnvironment(self.folder, self.seed)
         steps = []
         written: set[str] = set()
@@ -86,16 +86,16 @@ def load_prepare_config(path: Path) -> PrepareConfig:
     if not isinstance(steps, list) or not steps:
         raise reader.error(("steps",), "expected a list of steps, such as  - read: {path: pages/*.jsonl.gz}")
     if isinstance(data.get("name"), str):
-        # Reports are called so.
+        # Reports are named by it.
         reader.text_key(("name",), data["name"])
     read = [_step(reader, ("steps", place), item) for place, item in enumerate(steps)]
     _check_order(reader, [name for name, _ in read])
     labels = _labels([name for name, _ in read])
-    made = [
+    configs = [
         StepConfig(step=name, label=label, line=reader.line(("steps", place)), parameters=parameters)
         for place, ((name, parameters), label) in enumerate(zip(read, labels, strict=True))
     ]
-    return reader.model((), PrepareConfig, {**data, "steps": made, "path": path})
+    return reader.model((), PrepareConfig, {**data, "steps": configs, "path": path})
 
 
 def _step(reader: YamlFile, place: tuple[Any, ...], item: Any) -> tuple[str, Parameters]:
@@ -121,19 +121,19 @@ def _check_order(reader: YamlFile, names: list[str]) -> None:
     kinds = [PREPARATIONS.get(name) for name in names]
     for place, kind in enumerate(kinds):
         if issubclass(kind, Source) is not (place == 0):
-            fault = "is the only step that reads: drop it" if place else "reads nothing: let  - read: …  stand first"
+            fault = "is the only step that reads: drop it" if place else "reads nothing: put  - read: …  first"
             raise reader.error(("steps", place), f"{names[place]} {fault}")
     cutters = [place for place, kind in enumerate(kinds) if issubclass(kind, Cutter)]
     if len(cutters) > 1:
         raise reader.error(("steps", cutters[1]), f"{names[cutters[1]]} cuts what was cut already: keep one of them")
     if not issubclass(kinds[-1], Sink):
         raise reader.error(
-            ("steps", len(names) - 1), f"{names[-1]} stands last, and nothing is written: end with  - write: …"
+            ("steps", len(names) - 1), f"{names[-1]} is last, and nothing is written: end with  - write: …"
         )
 
 
 def _labels(names: list[str]) -> list[str]:
-    """The names, numbered where one occurs again: quality, quality-2."""
+    """The names, numbered from their second occurrence: quality, quality-2."""
     return [
         f"{name}-{names[: place + 1].count(name)}" if name in names[:place] else name
         for place, name in enumerate(names)

@@ -47,7 +47,7 @@ def cuts(
     3. the end of a sentence; 4. of a clause; 5. white space; 6. no-break space.
 
     Where there is none, a piece ends early, before the word in reach. A word longer than any piece (in scripts that
-    write words together, what stands between two marks) is cut at punctuation, or at the border of a grapheme;
+    write words together, the text between two marks) is cut at punctuation, or at the border of a grapheme;
     a grapheme longer than the tolerance makes a piece shorter, or longer where it fills it alone.
 
     The next piece begins about ``overlap`` earlier (between half and half as much again) at a place of those six
@@ -96,7 +96,7 @@ def _between_words(text: str, low: int, target: int, high: int) -> int:
         return place
     if place := _nearest(text, _clause_ends(text, low, high), target):
         return place
-    # Words stand close: a few characters around the target mostly tell which is nearest.
+    # Words are short: looking at a few characters around the target mostly finds the nearest.
     for first, last in ((max(low, target - _NEAR), min(high, target + _NEAR)), (low, high)):
         breaking, others = _spaces(text, first, last)
         if place := _nearest(text, breaking, target):
@@ -194,7 +194,7 @@ def _grapheme() -> Any:
 
 
 def _is_border(text: str, place: int) -> bool:
-    """Whether a grapheme ends before ``place``, where a mark or white space stands."""
+    """Whether a grapheme ends before ``place``, which is a mark or white space."""
     # What joins the character before it begins at U+0300.
     return place == len(text) or text[place] < "\u0300" or _grapheme().match(text, place - 1).end() == place
 

@@ -8,13 +8,13 @@ import socket
 from functools import lru_cache
 from urllib.parse import unquote
 
-# What stands before the host: white space and control characters, a scheme, two slashes of either kind.
+# What may come before the host: white space and control characters, a scheme, two slashes of either kind.
 _FULL = re.compile(r"[\s\x00-\x20]*(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\]{2}([^/\\?#]*)")
 _BARE = re.compile(r"[\s\x00-\x20]*([^/\\?#]*)")
 _HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}\Z")
 _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\Z")
 _LONGEST = 253
-# Escapes make a name three times as long, and user names stand before it; anything longer names no host.
+# Escapes make a name three times as long, and user names come before it; anything longer names no host.
 _LONGEST_AUTHORITY = 1000
 
 

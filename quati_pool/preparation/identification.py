@@ -21,21 +21,21 @@ _NARROW_SPACES = [chr(code).encode() for code in (0x85, 0xA0)]
 _WIDE_SPACES = [chr(code).encode() for code in (0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)]
 _WIDE_FIRST = (b"\xe1", b"\xe2", b"\xe3")
 _LETTER = re.compile(r"[^\W\d_]")
-# fastText stops reading at this word, wherever it stands.
+# fastText stops reading at this word, wherever it occurs.
 _END = b"</s>"
 _AT_ONCE = 1_000_000
 _LEAST = 0.01
 _LABELS = 176
 
 
-class Found(NamedTuple):
-    """The likeliest language and how likely it is, from 0 to 1; ``code`` is empty where there is nothing to go by."""
+class IdentifiedLanguage(NamedTuple):
+    """The likeliest language and its probability; ``code`` is empty where a text gives nothing to go by."""
 
     code: str
     probability: float
 
 
-NOTHING = Found("", 0.0)
+NOTHING = IdentifiedLanguage("", 0.0)
 
 
 def is_installed() -> bool:
@@ -53,16 +53,16 @@ def versions() -> dict[str, str]:
     return {PACKAGE: version(PACKAGE), "lid.176.ftz": file_digest(model)}
 
 
-def identified(text: str) -> Found:
+def identified(text: str) -> IdentifiedLanguage:
     """The language of the whole of a text. One of over a million characters is read in the fewest windows of a
     million that cover it, as ``identified_in_windows`` would, since fastText takes many times a text's size."""
     if len(text) > _AT_ONCE:
         return _averaged(text, -(-len(text) // _AT_ONCE), _AT_ONCE)
     answer = _detect()(_line(text), 1, 0.0)
-    return Found(*answer[0]) if answer else NOTHING
+    return IdentifiedLanguage(*answer[0]) if answer else NOTHING
 
 
-def identified_in_windows(text: str, count: int, characters: int) -> Found:
+def identified_in_windows(text: str, count: int, characters: int) -> IdentifiedLanguage:
     """The language of ``count`` stretches of ``characters`` characters each, from the text's beginning to its end.
 
     With L the text's length, window i of 0 … count - 1 begins at floor(i · (L - characters) / (count - 1)), the
@@ -76,7 +76,7 @@ def identified_in_windows(text: str, count: int, characters: int) -> Found:
     return _averaged(text, count, characters)
 
 
-def _averaged(text: str, count: int, characters: int) -> Found:
+def _averaged(text: str, count: int, characters: int) -> IdentifiedLanguage:
     room = len(text) - characters
     starts = [i * room // (count - 1) for i in range(count)] if count > 1 else [room // 2]
     sums: dict[str, float] = {}
@@ -89,7 +89,7 @@ def _averaged(text: str, count: int, characters: int) -> Found:
     if not counted:
         return NOTHING
     code = min(sums, key=lambda code: (-sums[code], code))
-    return Found(code, sums[code] / counted)
+    return IdentifiedLanguage(code, sums[code] / counted)
 
 
 def _line(text: str) -> str:

@@ -26,7 +26,7 @@ _LINE_START = re.compile(rf"[{LINE_BREAKS}][^\S{LINE_BREAKS}]*\Z")
 _LOOK = 64
 """How far white space is looked through for the next word, so that no text makes the search slow."""
 
-# Words that stand before a name or a number, after which a dot mostly ends nothing. Those that often end a
+# Words that come before a name or a number, after which a dot mostly ends nothing. Those that often end a
 # sentence, such as "etc.", are left to the rule that a sentence begins with no small letter; so are those that
 # are common words too, such as "no" and "mar".
 _PORTUGUESE_AND_SPANISH = """
@@ -47,12 +47,12 @@ _ABBREVIATIONS = frozenset((_PORTUGUESE_AND_SPANISH + _ENGLISH + _FRENCH_ITALIAN
 
 
 def possible_ends(text: str, low: int, high: int) -> list[int]:
-    """Ends, from ``low`` to ``high``, of what looks like the end of a sentence; ``ends_sentence`` has the last word.
+    """Positions from ``low`` to ``high`` that look like the end of a sentence; ``ends_sentence`` decides.
 
-    An end stands after the closing quotes and brackets, and before white space, which the marks of Chinese and
+    An end is after the closing quotes and brackets, and before white space, which the marks of Chinese and
     Japanese do without.
     """
-    # A wide mark may stand a little before the closing quotes that end at ``low``.
+    # A wide mark may be a little before the closing quotes that end at ``low``.
     found = _END.finditer(text, max(low - 8, 0), min(high + 1, len(text)))
     ends = (match.start() if match[0].isspace() else match.end() for match in found)
     return [end for end in ends if low <= end <= high]

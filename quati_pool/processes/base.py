@@ -1,7 +1,7 @@
-"""What an engine is: something that calls a function for each of many tasks, in other processes.
+"""What an engine is: it calls a function for each of many tasks, in other processes.
 
-Tasks and results are small; what is large lies in files that tasks name. A task may be begun again after its
-worker died, so it must leave nothing half done that a second beginning could not bear.
+Tasks and results are small; large data is in files that tasks name. A task may be started again after its worker
+died, so what it leaves unfinished must not disturb a second start.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quati_pool.processes.messages import outcome_of
 A = TypeVar("A")
 R = TypeVar("R")
 DEATHS = 3
-"""How often a task may lose its worker before it is given up."""
+"""How many workers may die over a task before it is given up."""
 IDLE_SECONDS = 0.5
 """How often a waiting engine calls ``idle``."""
 
@@ -44,8 +44,8 @@ class Engine(ABC):
         error which task it was. ``idle`` is called about every half second while results are awaited.
 
         What a task raises is raised here, of the same type and with the same message, its traceback in
-        ``__cause__``; no other task is begun then, and those that run are stopped, as they are where the
-        iterator is closed before its end. A worker that dies is replaced and its task begun again; raises
+        ``__cause__``; no other task is started then, and running ones are stopped, as they also are
+        where the iterator is closed before its end. A worker that dies is replaced and its task started again; raises
         EngineError for a task whose worker died three times.
         """
 
@@ -63,18 +63,18 @@ class Engine(ABC):
 
 
 def check_workers(workers: int | None) -> None:
-    """Raises ConfigError for a number of workers that cannot be."""
+    """Raises ConfigError for a number of workers below 1."""
     if workers is not None and workers < 1:
         raise ConfigError(f"{workers} workers can do nothing: ask for 1 or more, or leave the number out")
 
 
 def pack_call(function: Callable[[A], R], task: A) -> bytes:
-    """A task as it travels to a worker."""
+    """A task as it is sent to a worker."""
     return pickle.dumps((function, task), pickle.HIGHEST_PROTOCOL)
 
 
 def perform(call: bytes) -> bytes:
-    """What a worker does with a task: the outcome, for ``unpack_outcome``."""
+    """Runs a task in a worker; returns the outcome, for ``unpack_outcome``."""
     return outcome_of(lambda function_and_task: function_and_task[0](function_and_task[1]), call)
 
 
@@ -87,5 +87,5 @@ def lost(task: str, how: str) -> EngineError:
 
 
 def stopped() -> EngineError:
-    """The error where results are asked for that will not come."""
+    """The error for results that are awaited and will not come."""
     return EngineError("the engine was closed before all its tasks were done: run the command again")

@@ -35,8 +35,8 @@ except BrokenPipeError:
 """
 
 
-class ChildEnded(Exception):  # noqa: N818 - what happened to a process; an error may be made of it
-    """The process ended; says how, and the last line that it printed."""
+class ChildEnded(Exception):  # noqa: N818 - what happened to a process; callers raise an error for it
+    """The process ended; the message says how, and the last line that it printed."""
 
 
 class Child:
@@ -95,7 +95,7 @@ class Child:
         return answer
 
     def printed(self, lines: int = 1) -> str:
-        """The last lines that it printed, in one; "" where it is not quiet."""
+        """The last lines that it printed, joined; "" where it is not quiet."""
         if self._printed is None:
             return ""
         # Not by seeking: the child writes at the same position.
@@ -108,7 +108,7 @@ class Child:
         self._process.kill()
 
     def finish(self) -> None:
-        """Tells it to end."""
+        """Asks it to end, by closing its messages."""
         with contextlib.suppress(BrokenPipeError):
             self._messages.close()
 

@@ -1,8 +1,8 @@
 """Workers that are processes of this machine.
 
-Each is a fresh interpreter (never a fork, which breaks the threads of pyarrow and torch) with pipes of its
-own, so that it is known which task a worker took with it when it died. Workers end by themselves when the
-driver does, however that ended. Nothing that they print is shown; of a worker that died its last line is told.
+Each is a fresh interpreter (never a fork, which breaks the threads of pyarrow and torch) with its own pipes, so
+that it is known which task was running when a worker died. Workers end by themselves when the driver does, however
+that ends. Nothing that they print is shown, except the last line of a worker that died.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LocalEngine(Engine):
         check_workers(workers)
         self.workers = workers or usable_cores()
         self._free: deque[Child] = deque()
-        self._running: list[_Work] = []
+        self._running: list[_TaskRun] = []
 
     def run(
         self,
@@ -52,30 +52,30 @@ class LocalEngine(Engine):
         name: Callable[[A], str],
         idle: Callable[[], None] = lambda: None,
     ) -> Iterator[tuple[int, R]]:
-        work = _Work(lambda place: pack_call(function, tasks[place]), len(tasks), self._free)
-        self._running.append(work)
+        task_run = _TaskRun(lambda place: pack_call(function, tasks[place]), len(tasks), self._free)
+        self._running.append(task_run)
         try:
-            work.start(min(self.workers, len(tasks)))
+            task_run.start(min(self.workers, len(tasks)))
             for _ in tasks:
-                place, outcome = work.next_outcome(idle)
+                place, outcome = task_run.next_outcome(idle)
                 if isinstance(outcome, ChildEnded):
                     raise lost(name(tasks[place]), str(outcome))
                 if isinstance(outcome, BaseException):
                     raise outcome
                 yield place, unpack_outcome(outcome)
         finally:
-            work.stop()
-            self._running.remove(work)
+            task_run.stop()
+            self._running.remove(task_run)
 
     def close(self) -> None:
-        for work in self._running:
-            work.stop()
+        for task_run in self._running:
+            task_run.stop()
         while self._free:
             self._free.pop().close()
 
 
-class _Work:
-    """The tasks of one ``run``, by their places, and the threads of the driver that lead workers through them."""
+class _TaskRun:
+    """One ``run``: its tasks, by position, and the driver's threads, each of which gives tasks to one worker."""
 
     def __init__(self, call: Callable[[int], bytes], tasks: int, free: deque[Child]) -> None:
         self._call = call
@@ -104,7 +104,7 @@ class _Work:
                 self._idle_at = time.monotonic() + IDLE_SECONDS
 
     def stop(self) -> None:
-        """No further task is begun, and workers in the middle of one are killed."""
+        """Starts no further task, and kills workers in the middle of one."""
         with self._lock:
             self._stopped = True
             for worker in self._busy:
@@ -129,16 +129,16 @@ class _Work:
                     worker.kill()
                     worker.close()
                     worker = None
-                self._begin_no_more()
+                self._start_no_more()
                 self._outcomes.put((place, error))
             else:
                 if has_failed(outcome):
-                    self._begin_no_more()
+                    self._start_no_more()
                 self._outcomes.put((place, outcome))
         if worker:
             self._free.append(worker)
 
-    def _begin_no_more(self) -> None:
+    def _start_no_more(self) -> None:
         with self._lock:
             self._stopped = True
 
@@ -172,7 +172,7 @@ class _Work:
                 self._busy.remove(worker)
 
     def _note_death(self, place: int, death: ChildEnded) -> None:
-        """The task is begun again after all others: where memory was short, it then shares it with fewer."""
+        """Puts the task behind all others, to start again: where memory was short, it then shares it with fewer."""
         with self._lock:
             self._deaths[place] += 1
             if self._deaths[place] < DEATHS:

@@ -146,7 +146,7 @@ class RayEngine(Engine):
                 raise _ray_ended(end) from None
 
     def _read(self) -> None:
-        """A thread of the driver: brings answers to those who wait for them."""
+        """Runs in a thread of the driver: passes answers on to the runs that wait for them."""
         try:
             while True:
                 number, answer = pickle.loads(self._leader.receive())
@@ -159,7 +159,7 @@ class RayEngine(Engine):
                     answers.put(_ray_ended(end))
 
     def _stop(self, running: dict[int, int], answers: _Answers) -> None:
-        """Stops what a run has begun, and waits until it has stopped."""
+        """Stops the tasks that a run has started, and waits until they have stopped."""
         with contextlib.suppress(EngineError):
             for number in running:
                 self._send(number, None)
@@ -167,7 +167,7 @@ class RayEngine(Engine):
 
 
 class _Answers:
-    """What the leader answers on the tasks of one ``run``."""
+    """The leader's answers about the tasks of one ``run``."""
 
     def __init__(self, idle: Callable[[], None]) -> None:
         self._idle = idle
@@ -213,7 +213,7 @@ def _check_reachable(address: str) -> None:
 def _unreachable(address: str, why: str) -> EngineError:
     return EngineError(
         f"no Ray cluster could be reached at {address} ({why}): give the HOST:PORT of one that runs, as `ray start "
-        "--head` told it, with the same versions of Python and Ray as here"
+        "--head` printed it, with the same versions of Python and Ray as here"
     )
 
 

@@ -1,10 +1,10 @@
-"""The process that speaks with Ray for ``RayEngine``.
+"""The process that talks to Ray for ``RayEngine``.
 
-Ray takes a process over: it prints, sets signal handlers and environment variables, allows one cluster, and
-ends the process where its own parts fail. So it gets one of its own. This one ends, and with it all that it
-started, when its messages end.
+Ray takes over the process that it runs in: it prints, sets signal handlers and environment variables, allows one
+cluster, and ends the process where its own parts fail. So it gets this process to itself. The process ends, and
+with it everything that it started, when its messages end.
 
-Messages are (number, call) to begin a task and (number, None) to stop it; answers (number, outcome) or
+Messages are (number, call) to start a task and (number, None) to stop it; answers (number, outcome) or
 (number, Lost). The first message holds the settings, and the first answer is the number of
 the cluster's CPUs or the fault.
 """
@@ -33,7 +33,7 @@ _LONGEST_FOLDER = 40
 
 @dataclass(frozen=True)
 class Settings:
-    """``environment`` is for the workers of a cluster that is there already; those of our own inherit it."""
+    """``environment`` is for the workers of a running cluster; those of a cluster started here inherit it."""
 
     address: str | None
     workers: int | None
@@ -42,14 +42,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Lost:
-    """A task that has no outcome: why, and whether it may be begun ``again``."""
+    """A task that has no outcome: why, and whether it may be started ``again``."""
 
     how: str
     again: bool
 
 
 def serve(messages: BinaryIO, answers: BinaryIO) -> None:
-    """Hands tasks to Ray until ``messages`` ends."""
+    """Passes tasks to Ray until ``messages`` ends."""
     settings: Settings = pickle.loads(receive(messages))
     folder = None if settings.address else _folder()
     try:
@@ -96,7 +96,7 @@ def _connect(ray: Any, settings: Settings, folder: Path | None) -> None:
 
 
 class _Tasks:
-    """The tasks that Ray is at."""
+    """The tasks that Ray is running."""
 
     def __init__(self, ray: Any, answers: BinaryIO) -> None:
         self._ray = ray
@@ -137,7 +137,7 @@ class _Tasks:
             send(self._answers, pickle.dumps((number, answer)))
 
     def _lost(self, error: BaseException) -> Lost:
-        # What a task raises is its outcome; so this befell the worker before.
+        # What a task raises is its outcome, so this error is the worker's.
         if isinstance(error, self._ray.exceptions.RayTaskError):
             return Lost(
                 f"a worker of the cluster fails ({_line(error.cause)}): install this quati-pool on all nodes", False
@@ -154,8 +154,8 @@ def _line(error: BaseException) -> str:
 
 
 def _carried() -> Callable[[list[str], bytes], bytes]:
-    """What a worker does with a task, as a function that travels whole: to find this package, a worker needs
-    the driver's path first."""
+    """The function that a worker runs for a task, sent as a whole: to find this package, a worker first needs the
+    driver's path."""
 
     def begin(path: list[str], call: bytes) -> bytes:
         import sys

@@ -11,7 +11,7 @@ from quati_pool.processes.child import Child, ChildEnded
 class Service:
     """The child that ``start`` returns, started with the first request.
 
-    A request during which the child dies is made once more, of a fresh one. Anything else that ends a request
+    A request during which the child dies is sent once more, to a fresh one. Anything else that ends a request
     early (Ctrl-C, an exception in ``progress``) ends the child too, because its outcome would still be on the way.
     """
 
@@ -22,7 +22,7 @@ class Service:
         self._closed = False
 
     def call(self, request: bytes, progress: Callable[..., None] = lambda *state: None) -> bytes:
-        """As ``Child.call``. Raises ChildEnded for the second child that dies, and once it is closed."""
+        """As ``Child.call``. Raises ChildEnded where a second child dies, and after ``close``."""
         with self._lock:
             try:
                 return self._call(request, progress)

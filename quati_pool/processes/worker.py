@@ -1,4 +1,4 @@
-"""What a worker of the local engine does: one task after the other."""
+"""The worker of the local engine: runs one task after the other."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from quati_pool.processes.messages import requests, send
 
 
 def serve(messages: BinaryIO, answers: BinaryIO) -> None:
-    """Does tasks until the driver closes the pipe or dies."""
+    """Runs tasks until the driver closes the pipe or dies."""
     for call in requests(messages):
         _forget_what_was_printed()
         send(answers, perform(call))
 
 
 def _forget_what_was_printed() -> None:
-    """What a task prints is kept for the case that it kills the worker, but does not pile up."""
+    """Empties the file that keeps what is printed: only the task that kills its worker is quoted."""
     os.lseek(2, 0, os.SEEK_SET)
     os.ftruncate(2, 0)

@@ -1,8 +1,8 @@
 """What a retriever and a reranker are: a parameter model, an index in a folder, and a search.
 
-A component never decides where its index lies or whether it is current; the build step gives it a
-folder, keyed by ``index_key`` and the corpus, and calls ``search`` with it. Work that takes hours, and is
-done in shards, lies in folders of ``Context.grow``.
+A component never decides where its index is kept or whether it is current: the command ``build`` gives it a
+folder, keyed by ``index_key`` and the corpus, and calls ``search`` with it. Work that takes hours is done in
+shards, in folders from ``Context.resumable_folder``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.files.artifacts import Counts, digest, file_digest
 from quati_pool.processes.base import Engine
 from quati_pool.records import Query, Run
-from quati_pool.retrieval.planning import Estimate, Work
+from quati_pool.retrieval.planning import Estimate, Workload
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) as work goes on, from the calling thread."""
@@ -39,7 +39,7 @@ class Parameters(BaseModel):
 
 
 class Hits(NamedTuple):
-    """Scored pairs in any order: positions in the queries asked, corpus ordinals, scores; shape (n,)."""
+    """Scored pairs in any order: positions in the list of queries, corpus ordinals, scores; shape (n,)."""
 
     query: npt.NDArray[np.int64]
     doc: npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ class Hits(NamedTuple):
 
 
 def no_hits() -> Hits:
-    """Hits of queries that match nothing."""
+    """No hits at all."""
     return Hits(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
 
 
@@ -56,8 +56,8 @@ E = TypeVar("E", bound=AbstractContextManager[Any])
 
 @dataclass(frozen=True)
 class ComponentEnvironment:
-    """Where a component stands: the workspace's folder, to which its paths are relative; the seed; and the
-    SHA-256 of a file, which the workspace remembers."""
+    """What surrounds a component: the workspace's folder, to which its paths are relative; the seed; and a function
+    that gives the SHA-256 of a file, which the workspace caches."""
 
     folder: Path = Path()
     seed: int = 0
@@ -66,9 +66,11 @@ class ComponentEnvironment:
 
 @dataclass
 class Context:
-    """What components of one build share: where progress and notes go, engines that are started once, folders
-    for long work, which the build keeps in the workspace and which here last as long as the context, and what
-    opens an engine whose workers encode a corpus; None where this process does."""
+    """What components of one build share: where progress and notes go, services that are started once (``engine``),
+    folders for long work, and ``workers``, which opens an engine whose workers encode a corpus (None: this process
+    encodes).
+
+    Here the folders last as long as the context; a build keeps them in the workspace."""
 
     progress: Progress = lambda done, total: None
     note: Callable[[str], None] = lambda line: None
@@ -90,10 +92,10 @@ class Context:
     ) -> Path:
         """A folder of finished work: the same for the same corpus, ``name`` and ``key``.
 
-        Where the work is not finished, ``fill(folder)`` goes on with what lies there, which may be what a
-        killed command left, and returns its counts, such as ``{"passages": 1000}``; ``unit`` is what it
-        counts by ``progress``. One process at a time works on it. ``paid`` work is kept even where the user
-        asks for everything anew.
+        Where the work is not finished, ``fill(folder)`` continues from what the folder holds, which may be what a
+        killed command left, and returns its counts, such as ``{"passages": 1000}``; ``unit`` is what ``progress``
+        counts. One process at a time works on it. ``paid`` work is kept even where the user asks for everything
+        to be built again.
         """
         folder = self._folder(corpus, name, key)
         if folder not in self._finished:
@@ -103,7 +105,7 @@ class Context:
         return folder
 
     def finished_folder(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
-        """The same folder where its work is finished already, else None."""
+        """That folder if its work is finished, else None."""
         folder = self._folder(corpus, name, key)
         return folder if folder in self._finished else None
 
@@ -114,7 +116,7 @@ class Context:
         return self._place / f"{name}-{digest([str(corpus.folder.absolute()), dict(key)])[:16]}"
 
     def engine(self, kind: type[E]) -> E:
-        """The build's one engine of this kind (a Lucene process, say), started on first use."""
+        """The build's one service of this kind (a Lucene process, say), started on first use."""
         if kind not in self._engines:
             self._engines[kind] = self._exit.enter_context(kind())
         engine: E = self._engines[kind]
@@ -134,21 +136,22 @@ class Component(ABC):
     """What retrievers and rerankers have in common; most keep an index of the corpus."""
 
     id: ClassVar[str]
-    """What it is called in all that is stored, such as ``retriever/bm25``, wherever its code lies. A plug-in without
-    one is called by its kind and the name of its entry point."""
+    """Its name in everything stored, such as ``retriever/bm25``, wherever its code is. A plug-in without an id is
+    named by its kind and its entry point."""
 
     revision: ClassVar[int] = 1
-    """Raised when the same parameters come to give other results, so that caches are not reused."""
+    """Raised by hand when the same parameters give other results than before, so that caches are not reused."""
 
     index_identity: ClassVar[str | None] = None
-    """What an index that several components share is called, with a revision of its own, such as ``index/lsa@1``;
-    None where the index is the component's alone."""
+    """The name and revision of an index that several components share, such as ``index/lsa@1``; None where the
+    index is the component's alone."""
 
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
 
     encodes: ClassVar[str | None] = None
-    """The name of the ``Context.grow`` folders of a component that has a model make something of texts or pairs."""
+    """The ``name`` of the resumable folders in which a component keeps what its model computes of texts or pairs;
+    None where it computes nothing to keep."""
 
     def __init__(self, parameters: Any, environment: ComponentEnvironment | None = None) -> None:
         self.parameters = parameters
@@ -164,45 +167,45 @@ class Component(ABC):
 
     def fetch(self, note: Callable[[str], None]) -> None:
         """Gets what the component needs from elsewhere, such as a model that ``pool.yaml`` names; ``note``
-        takes a line on it. Called before any work.
+        takes a line about it. Called before any work.
 
-        Raises QuatiPoolError for what cannot be: a model that there is not, a key that is missing.
+        Raises QuatiPoolError for what cannot be had: a model that does not exist, a missing API key.
         """
 
     def inspect(self, note: Callable[[str], None]) -> None:
-        """Refuses what ``fetch`` would refuse, as far as that is known at once: without the network, without reading
-        a model's weights, and without writing anything; ``note`` takes a line on what would be downloaded.
+        """Refuses what ``fetch`` would refuse, as far as that can be known without the network, without reading
+        a model's weights, and without writing anything; ``note`` takes a line about what would be downloaded.
 
         Raises QuatiPoolError.
         """
 
     def index_key(self) -> dict[str, Any] | None:
-        """Everything besides the corpus that changes the index: parameters, seed, engine versions.
+        """Everything except the corpus that changes the index: parameters, seed, library versions.
 
         None where the component keeps no index. Components of one ``index_identity`` share an index where
-        their keys agree. Raises QuatiPoolError where it cannot be known before ``fetch``.
+        their keys agree. Raises QuatiPoolError where the key is not known before ``fetch``.
         """
         return None
 
     def search_key(self) -> dict[str, Any]:
-        """What changes the scores over the same index, without one all that changes them."""
+        """What changes the scores over the same index; without an index, everything that changes them."""
         return {}
 
     def encodings(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """Name and key of each ``Context.grow`` folder that holds something of every passage of a corpus, so
-        that a plan can tell how far it has come."""
+        """Name and key of each resumable folder that holds something for every passage of a corpus, so that a plan
+        can say how much of it is done."""
         return []
 
     def encoded_as(self) -> Any:
-        """What tells what is encoded of a corpus from what others encode, even where the model is not here: equal
-        for components that share it. None where nothing is shared. For plans."""
+        """Equal for components that share what they encode of a corpus, even where the model is not on this machine;
+        None where nothing is shared. For plans."""
         return None
 
     def index(self, corpus: CorpusStore, folder: Path, context: Context) -> None:
         """Writes the index of ``corpus`` into the empty ``folder``."""
 
-    def estimate(self, work: Work) -> Estimate:
-        """What the work would take, offline and within some two seconds; an empty estimate says nothing."""
+    def estimate(self, work: Workload) -> Estimate:
+        """What the work would take, found offline and within about two seconds; an empty estimate says nothing."""
         return Estimate()
 
 
@@ -211,11 +214,13 @@ class Retriever(Component):
 
     @abstractmethod
     def search(self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: Context) -> Hits:
-        """At least ``depth`` hits a query where there are as many, ties at the cut-off included."""
+        """The ``depth`` best hits per query, and all that tie with the last; fewer where fewer documents match.
+
+        More may be returned, in any order."""
 
 
 class Reranker(Component):
-    """Scores given documents for queries anew."""
+    """Gives the documents of a run new scores."""
 
     @abstractmethod
     def rescore(

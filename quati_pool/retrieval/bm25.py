@@ -18,7 +18,7 @@ from quati_pool.records import Query
 from quati_pool.retrieval import base
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
 from quati_pool.retrieval.memory import expected_terms
-from quati_pool.retrieval.planning import LIBRARIES, START, Estimate, Part, Work, human_bytes
+from quati_pool.retrieval.planning import LIBRARIES, START, Estimate, Part, Workload, human_bytes
 from quati_pool.text.analysis import analyzer
 
 LANGUAGES = (
@@ -33,7 +33,7 @@ _HITS_AT_ONCE = 100_000
 # term), of a term, and of a passage (its id and length).
 _POSTING, _TERM, _PASSAGE = 1.4, 13, 13
 # How many times faster a thread of Lucene indexes than our own analyzer finds terms: not measured side by side, but
-# reckoned from a million passages (46 s) and our analyzer's speed over 40,000. Seconds a query and a hit: the line
+# reckoned from a million passages (46 s) and our analyzer's speed over 40,000. Seconds per query and per hit: the line
 # through 113 queries a second at depth 10 and 22 at depth 1,000.
 _FASTER, _QUERY, _HIT = 2.5, 0.008, 4e-5
 # Java's memory while it indexes, in bytes of text: 2.4 GB for a million passages of 500 characters.
@@ -92,7 +92,7 @@ class Bm25(base.Retriever):
         lucene = context.engine(Lucene)
         lucene.index(corpus.folder, folder, self.parameters.language, threads, context.progress)
 
-    def estimate(self, work: Work) -> Estimate:
+    def estimate(self, work: Workload) -> Estimate:
         # Lucene's own analyzers live in Java; one of ours tells how fast this machine is.
         found = expected_terms(work, analyzer("en", True, True))
         threads = self.parameters.threads or os.cpu_count() or 1
@@ -143,7 +143,7 @@ def _untied(query: npt.NDArray[np.int64], score: npt.NDArray[np.float32]) -> npt
     """The scores of hits in Lucene's order, each below the one before it in its query.
 
     Anserini lowers ties by millionths, which float32 loses from 16 upwards; there the next lower
-    float32 stands in, so that Lucene's order survives trec_eval's own tie rule, at any depth.
+    float32 is used instead, so that Lucene's order survives trec_eval's own tie rule, at any depth.
     """
     bits = score.view(np.int32).astype(np.int64)
     # Consecutive float32 as consecutive integers, negative ones too.

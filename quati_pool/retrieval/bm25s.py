@@ -13,14 +13,14 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Query
 from quati_pool.retrieval import base
 from quati_pool.retrieval.memory import estimated_terms, expected_terms, require_memory
-from quati_pool.retrieval.planning import LIBRARIES, Estimate, Part, Work, human_bytes
+from quati_pool.retrieval.planning import LIBRARIES, Estimate, Part, Workload, human_bytes
 from quati_pool.retrieval.ranking import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
 # On disk: a float32 score and an int32 passage of a posting; a term's text and number in JSON, and where its postings
 # begin.
 _POSTING, _TERM = 8, 26
-# Seconds a query and passage: every passage gets a score.
+# Seconds per query and passage: every passage gets a score.
 _QUERY = 4e-9
 # All of the work as a multiple of finding the terms: 9.4 s of 5.5 s, once, over 40,000 passages on a busy machine.
 _SCORING = 1.7
@@ -75,7 +75,7 @@ class Bm25s(base.Retriever):
         model.index((passages, vocabulary), create_empty_token=False, show_progress=False)
         model.save(folder, show_progress=False)
 
-    def estimate(self, work: Work) -> Estimate:
+    def estimate(self, work: Workload) -> Estimate:
         found = expected_terms(work, self._terms())
         memory = _needed(work.passages, found.tokens, found.postings)
         disk = _POSTING * found.postings + _TERM * found.vocabulary

@@ -22,7 +22,7 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Int, Query, Run
 from quati_pool.retrieval import base
 from quati_pool.retrieval.memory import estimated_terms, expected_terms, require_memory
-from quati_pool.retrieval.planning import LIBRARIES, Estimate, Part, Work, core_flops, human_bytes
+from quati_pool.retrieval.planning import LIBRARIES, Estimate, Part, Workload, core_flops, human_bytes
 from quati_pool.retrieval.ranking import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
@@ -101,7 +101,7 @@ class _Vectors:
         dimensions."""
         return 4 * 4 * (min(self.parameters.dimensions, passages) + 10)
 
-    def estimate(self, work: Work) -> Estimate:
+    def estimate(self, work: Workload) -> Estimate:
         found = expected_terms(work, self._terms())
         dimensions = min(self.parameters.dimensions, work.passages)
         memory = 32 * found.postings + self._dense(work.passages) * (work.passages + found.vocabulary)

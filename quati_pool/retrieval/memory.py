@@ -14,7 +14,7 @@ import numpy as np
 from quati_pool.bundled import bundled
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import QuatiPoolError
-from quati_pool.retrieval.planning import Work
+from quati_pool.retrieval.planning import Workload
 from quati_pool.text.analysis import analyzer
 
 _SAMPLE = 2000
@@ -57,7 +57,7 @@ class Terms(NamedTuple):
     seconds: float
 
 
-def expected_terms(work: Work, terms: Callable[[str], list[str]]) -> Terms:
+def expected_terms(work: Workload, terms: Callable[[str], list[str]]) -> Terms:
     """Scaled by characters from the sample, or from the bundled collection where there is none.
 
     The vocabulary grows from that of the sample by Heaps' law with b = 0.49 (Manning, Raghavan and Schütze 2008,

@@ -1,4 +1,5 @@
-"""What a system will need, reckoned before anything runs: what components are told, and what they answer."""
+"""Estimates of disk, memory, time and cost before anything runs: the workload that a component is given, the
+estimate that it returns, and the arithmetic that components share."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 
 @dataclass(frozen=True)
-class Work:
+class Workload:
     """What a system is asked to do.
 
     ``characters`` is the mean length of a passage; ``pairs`` how many query–passage pairs a reranker scores
@@ -27,7 +28,7 @@ class Work:
 
 
 class Part(NamedTuple):
-    """A part of a system's work: bytes of disk, and seconds of this machine."""
+    """A part of an estimate: bytes of disk, and seconds on this machine."""
 
     disk: float = 0
     seconds: float = 0
@@ -38,16 +39,16 @@ NONE = Part()
 
 @dataclass(frozen=True)
 class Estimate:
-    """What that takes; None where it is not known, 0 where there is none of it.
+    """What a workload takes; None where that is not known, 0 where it takes none.
 
-    ``encode`` counts passages to encode, of a reranker pairs to score. ``disk`` and ``memory`` are bytes:
-    what is kept, and the most that is held at a time besides the interpreter (``device_memory``: on a GPU). ``seconds``
-    are of this machine, ``flops`` the floating point operations of a model, ``tokens`` what a server is
-    sent, ``cost`` US dollars. ``arithmetic`` shows how the figures came about, a line each.
+    ``encode`` counts passages to encode or, for a reranker, pairs to score. ``disk`` and ``memory`` are bytes:
+    what is kept, and the most that is held at a time apart from the interpreter (``device_memory``: on a GPU).
+    ``seconds`` are on this machine, ``flops`` the floating point operations of a model, ``tokens`` those sent to a
+    server, ``cost`` US dollars. ``arithmetic`` shows how the figures came about, one line each.
 
-    Of ``disk`` and ``seconds``, ``index`` is the part of the index and ``search`` that of the run: systems that
-    share vectors may each have an index of their own, and all have a run. The rest is what is encoded or, of a
-    component that encodes nothing, of its index too.
+    Of ``disk`` and ``seconds``, ``index`` is the index's part and ``search`` the run's: systems that share vectors
+    may each have their own index, and each has its own run. The rest belongs to what is encoded or, where a
+    component encodes nothing, to its index.
     """
 
     encode: int = 0
@@ -66,7 +67,7 @@ class Estimate:
     def plus(
         self, *, index: Part = NONE, search: Part = NONE, memory: float = 0, lines: Sequence[str] = ()
     ) -> Estimate:
-        """The same with an index and a search; ``memory`` is held at the same time as what is held already."""
+        """The estimate with an index and a search added; ``memory`` is held together with what is already held."""
         seconds = None if self.seconds is None else self.seconds + index.seconds + search.seconds
         return replace(
             self,
@@ -81,7 +82,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Shape:
-    """The sizes of a transformer, of an encoder-decoder those of its encoder with as many decoder layers.
+    """The sizes of a transformer; for an encoder-decoder, those of its encoder and the number of decoder layers.
 
     ``ffn`` is the inner width of a feed-forward block, ``matrices`` how many matrices such a block has (2; 3
     where it is gated), ``dimension`` that of the vectors that come out.
@@ -99,9 +100,9 @@ class Shape:
 
 
 CHARACTERS_A_TOKEN = 4.0
-"""Characters a token of running text in a Latin script, where no tokenizer can be asked: the rule of thumb that
-OpenAI gives for English. Not counted for the Portuguese of Quati, whose words have 6.3 characters with their
-space: it comes to 1.6 tokens a word."""
+"""Characters per token of running text in a Latin script, where there is no tokenizer to ask: the rule of thumb
+that OpenAI gives for English. Not measured on the Portuguese of Quati, whose words have 6.3 characters with their
+space, so that the rule gives 1.6 tokens per word."""
 
 GPU = "NVIDIA A100"
 GPU_PEAK: Mapping[str, float] = {"fp32": 19.5e12, "fp16": 312e12, "bf16": 312e12}
@@ -159,12 +160,11 @@ STAND_INS: Mapping[str, tuple[Shape, str]] = {
         "as large as DistilBERT, from which SPLADE v2 starts (Formal et al. 2021)",
     ),
 }
-"""By retriever: what a model that is still to be named (``<yours>``) is taken for, and why."""
+"""By retriever: the shape assumed for a model that is still to be named (``<yours>``), and why."""
 
 
 def known_shape(model: str) -> Shape | None:
-    """The sizes of a public model by its name, or by the name of the folder it lies in; None where it is
-    not among those known."""
+    """The sizes of a public model, by its name or by the name of its folder; None for a model not in ``KNOWN``."""
     wanted = model.rstrip("/").rpartition("/")[2].lower()
     return next((shape for name, shape in KNOWN.items() if name.rpartition("/")[2].lower() == wanted), None)
 
@@ -175,7 +175,7 @@ def layer_weights(shape: Shape) -> int:
 
 
 def weights(shape: Shape) -> int:
-    """About all weights of a model: layers and embeddings, of an encoder-decoder both times."""
+    """The weights of a model, approximately: layers and embeddings, of both halves of an encoder-decoder."""
     decoder = shape.decoder_layers * (8 * shape.hidden**2 + shape.matrices * shape.hidden * shape.ffn)
     embeddings = shape.vocabulary * shape.hidden * (2 if shape.decoder_layers else 1)
     return layer_weights(shape) + decoder + embeddings
@@ -184,11 +184,11 @@ def weights(shape: Shape) -> int:
 def forward_flops(shape: Shape, tokens: float, sequences: float = 1, *, vocabulary_head: bool = False) -> float:
     """Floating point operations of one forward pass over ``sequences`` texts of ``tokens`` tokens each.
 
-    Two for each weight of the layers and token, and 4 · tokens · hidden a layer and token for attention
+    Per token, two for each weight of the layers, and 4 · tokens · hidden for the attention of each layer
     (Narayanan et al. 2021, arXiv 2104.04473, appendix; Kaplan et al. 2020, arXiv 2001.08361, section 2.1,
-    halve the latter for causal models). An encoder-decoder decodes one token: of its decoder's layers, keys
-    and values of all tokens, and all else of that one. ``vocabulary_head`` adds a weight for every entry of
-    the vocabulary at every token, as SPLADE has.
+    halve the latter for causal models). An encoder-decoder decodes one token: its decoder's layers compute
+    keys and values for all tokens, and everything else for that one. ``vocabulary_head`` adds a weight for every
+    entry of the vocabulary at every token, as in SPLADE.
     """
     hidden = shape.hidden
     token = 2 * layer_weights(shape) + 4 * tokens * hidden * shape.layers
@@ -221,8 +221,8 @@ def tokens_of(
 
 @cache
 def calibrated_flops() -> float:
-    """FLOP/s of a float32 matrix product here, measured for about half a second once a process: on the GPU
-    where torch finds one (then of float16), else on the CPU's cores."""
+    """FLOP/s of a float32 matrix product on this machine, measured for about half a second once per process: on the
+    GPU where torch finds one (then in float16), else on the CPU's cores."""
     device = _gpu_flops()
     if device is not None:
         return device
@@ -243,18 +243,18 @@ def _gpu_flops() -> float | None:
             return None
         left = torch.rand((4096, 4096), device="cuda", dtype=torch.float16)
 
-        def work() -> None:
+        def multiply() -> None:
             left @ left
             torch.cuda.synchronize()
 
-        work()
-        return _best(work, 2 * 4096**3)
+        multiply()
+        return _best(multiply, 2 * 4096**3)
     except (ImportError, RuntimeError):
         return None
 
 
 def _best(work: Callable[[], object], flops: float, seconds: float = 0.4) -> float:
-    """FLOP/s of the quickest of the runs that fit into ``seconds``; others were disturbed."""
+    """FLOP/s of the fastest of the runs that fit into ``seconds``; slower ones were disturbed."""
     best, end = float("inf"), time.perf_counter() + seconds
     while True:
         started = time.perf_counter()
@@ -267,8 +267,8 @@ def _best(work: Callable[[], object], flops: float, seconds: float = 0.4) -> flo
 
 @cache
 def core_flops() -> float:
-    """FLOP/s of a float32 matrix product in one thread of a CPU here, measured once a process: what is built on one
-    thread so that it is always the same takes that long even where there are more, or a GPU."""
+    """FLOP/s of a float32 matrix product in one CPU thread, measured once per process: for what is built on one
+    thread, so that it is always the same, even where there are more cores or a GPU."""
     import numpy as np
     from threadpoolctl import threadpool_limits
 
@@ -278,7 +278,7 @@ def core_flops() -> float:
 
 
 READ = 1e9
-"""Bytes a second at which vectors are read from disk or the system's memory, about."""
+"""Bytes per second at which vectors are read from disk or the system's memory, approximately."""
 
 LIBRARIES: Mapping[str, int] = {
     "neural": 470 * 2**20,
@@ -287,19 +287,19 @@ LIBRARIES: Mapping[str, int] = {
     "faiss": 40 * 2**20,
     "java": 400 * 2**20,
 }
-"""Bytes that libraries take once they are loaded: torch with transformers, and so on; ``java`` with its process
-(tests/benchmarks/bench_plan.py)."""
+"""Bytes of memory that libraries take once loaded: ``neural`` is torch with transformers, ``java`` includes its
+process (tests/benchmarks/bench_plan.py)."""
 START: Mapping[str, float] = {"neural": 8.0, "java": 3.0}
-"""Seconds until they are loaded, with a small model."""
+"""Seconds to load libraries, with a small model."""
 
 
 def seconds_here(flops: float) -> float:
-    """About how long a model's ``flops`` take on this machine."""
+    """Seconds that a model's ``flops`` take on this machine, approximately."""
     return flops / (calibrated_flops() * CPU_SHARE)
 
 
 def gpu_speed(compute: str = "fp16") -> float:
-    """FLOP/s that one GPU is taken to reach."""
+    """FLOP/s that one GPU is assumed to reach."""
     return GPU_PEAK[compute] * GPU_SHARE
 
 
@@ -308,7 +308,7 @@ def gpu_hours(flops: float, compute: str = "fp16") -> float:
     return flops / gpu_speed(compute) / 3600
 
 
-def model_work(
+def estimate_forward(
     model: str,
     shape: Shape | None,
     sequences: int,
@@ -318,8 +318,8 @@ def model_work(
     weight_bytes: int = 4,
     vocabulary_head: bool = False,
 ) -> Estimate:
-    """What it takes to send ``sequences`` texts of ``tokens`` tokens through a model once: everything but
-    ``disk``, with the arithmetic; ``memory`` is that of the weights. Without a shape only the count is known.
+    """What one pass of ``sequences`` texts of ``tokens`` tokens through a model takes: everything but ``disk``, with
+    the arithmetic; ``memory`` is that of the weights. Without a shape only the count is known.
     """
     if shape is None:
         return Estimate(encode=sequences, notes=(f"{model}: its sizes are not known here",))
@@ -329,7 +329,7 @@ def model_work(
     a_token = flops / max(sequences * tokens, 1)
     line = (
         f"{_short(model)}: {sequences:,} {unit} × {tokens:,.0f} tokens × (2 × {layers / 2e6:,.0f} M weights + "
-        f"{(a_token - layers) / 1e6:,.0f} M for {_beside(shape, vocabulary_head)}) = {flops:.2e} FLOP"
+        f"{(a_token - layers) / 1e6:,.0f} M for {_other_costs(shape, vocabulary_head)}) = {flops:.2e} FLOP"
     )
     held = f"{_short(model)}: {size / 1e6:,.0f} M weights × {weight_bytes} bytes = {human_bytes(size * weight_bytes)}"
     return Estimate(
@@ -342,13 +342,13 @@ def model_work(
     )
 
 
-def _beside(shape: Shape, vocabulary_head: bool) -> str:
-    beside = ["attention"]
+def _other_costs(shape: Shape, vocabulary_head: bool) -> str:
+    costs = ["attention"]
     if vocabulary_head:
-        beside.append("the vocabulary")
+        costs.append("the vocabulary")
     if shape.decoder_layers:
-        beside.append("the decoder")
-    return " and ".join(beside)
+        costs.append("the decoder")
+    return " and ".join(costs)
 
 
 def _short(model: str) -> str:
@@ -356,7 +356,7 @@ def _short(model: str) -> str:
 
 
 def human_bytes(size: float) -> str:
-    """Bytes with three digits or so: ``3.81 GiB``."""
+    """Bytes with about three digits: ``3.81 GiB``."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if size < 1024 or unit == "TiB":
             break

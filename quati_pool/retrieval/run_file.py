@@ -1,4 +1,4 @@
-"""A TREC run made elsewhere, which joins the pool as it is."""
+"""A TREC run file from elsewhere, which joins the pool as it is."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from quati_pool.errors import InputError
 from quati_pool.files.runs import line_of, read_run
 from quati_pool.records import Ids, Query
 from quati_pool.retrieval import base
-from quati_pool.retrieval.planning import Estimate, Work
+from quati_pool.retrieval.planning import Estimate, Workload
 
-# Seconds a byte of the file; bytes of a row of the run in memory.
+# Seconds per byte of the file; bytes of memory per byte of the file, and the ratio of compression.
 _READ, _HELD, _PACKED = 5e-8, 9.5, 3.5
-# Bytes of a row while it is read, where the file is not there.
+# Bytes of memory per row while it is read, where the file does not exist.
 _ROW = 230
 
 
@@ -37,7 +37,7 @@ class RunFile(base.Retriever):
     def inputs(self) -> list[str]:
         return [self.parameters.path]
 
-    def estimate(self, work: Work) -> Estimate:
+    def estimate(self, work: Workload) -> Estimate:
         rows = work.queries * work.depth
         path = self.environment.folder / self.parameters.path
         size = _size(path) * (_PACKED if path.suffix == ".gz" else 1)
@@ -71,7 +71,7 @@ class RunFile(base.Retriever):
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file; 0 where it is not there, which the build says."""
+    """Bytes of a file; 0 where it does not exist, which the build will report."""
     try:
         return path.stat().st_size
     except OSError:

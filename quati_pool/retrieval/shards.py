@@ -1,8 +1,8 @@
 """Arrays over the passages of a corpus that grow shard by shard, and survive whatever ends the process.
 
-Each array is one raw file, appended to and memory-mapped when read. A journal tells how far each was when a
-shard was finished; what lies beyond it was not, and is cut off. So an encoding that was killed goes on where
-its last finished shard ends.
+Each array is one raw file, appended to and memory-mapped when read. A journal records how long each was when a
+shard was finished; anything beyond that is unfinished, and is cut off. So an encoding that was killed continues
+where its last finished shard ends.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Layout(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """How far the arrays were when a shard was finished: its passages and all before, their layouts and rows."""
+    """The state when a shard was finished: the passages up to its end, and the layout and rows of each array."""
 
     passages: int
     layouts: dict[str, _Layout]
@@ -58,7 +58,7 @@ class Shards:
         self._layouts: dict[str, _Layout] = {}
         self._journal_bytes = 0
         for (passages, layouts, rows), end in _entries(folder / _JOURNAL):
-            # A file that somebody cut ends what can be read; all from there on is made anew.
+            # A file that was cut short ends what can be read; everything after it is encoded again.
             if any(_size(folder / f"{name}.bin") < rows[name] * layouts[name].row_bytes for name in rows):
                 break
             self._rows, self._layouts, self.passages = rows, layouts, passages
@@ -73,7 +73,7 @@ class Shards:
         layouts = {name: _Layout(array.dtype, array.shape[1:]) for name, array in arrays.items()}
         if self._layouts and layouts != self._layouts:
             raise ShardError(
-                f"{self.folder} holds {_told(self._layouts)}, and the next passages came as {_told(layouts)}: "
+                f"{self.folder} holds {_types(self._layouts)}, and the next passages came as {_types(layouts)}: "
                 "the model gives other vectors than before; delete that folder and run the command again"
             )
         rows = dict.fromkeys(layouts, 0) | self._rows
@@ -81,8 +81,8 @@ class Shards:
         for name, array in arrays.items():
             _write(self.folder / f"{name}.bin", rows[name] * layouts[name].row_bytes, np.ascontiguousarray(array).data)
             rows[name] += len(array)
-        told = {name: (layout.dtype.str, layout.shape, rows[name]) for name, layout in layouts.items()}
-        line = json.dumps({"passages": self.passages + passages, "arrays": told}).encode() + b"\n"
+        arrays_now = {name: (layout.dtype.str, layout.shape, rows[name]) for name, layout in layouts.items()}
+        line = json.dumps({"passages": self.passages + passages, "arrays": arrays_now}).encode() + b"\n"
         _write(self.folder / _JOURNAL, self._journal_bytes, memoryview(line))
         if not self.shards:
             sync(self.folder)
@@ -93,7 +93,7 @@ class Shards:
 
     @property
     def names(self) -> list[str]:
-        """The arrays that are there."""
+        """The names of the arrays."""
         return list(self._layouts)
 
     def array(self, name: str) -> Array:
@@ -109,8 +109,8 @@ class Shards:
 
 
 def _entries(journal: Path) -> Iterator[tuple[_Entry, int]]:
-    """The whole lines of a journal, each with where it ends; the last one may have been cut short, and what a
-    failing disk made of one ends what is known."""
+    """The whole lines of a journal, each with its end in bytes. Stops at a line that was cut short or that a failing
+    disk has damaged."""
     end = 0
     try:
         lines = journal.read_bytes().splitlines(keepends=True)
@@ -154,7 +154,7 @@ def _write(path: Path, start: int, data: memoryview) -> None:
         os.fsync(file.fileno())
 
 
-def _told(layouts: dict[str, _Layout]) -> str:
+def _types(layouts: dict[str, _Layout]) -> str:
     return ", ".join(
         f"{name} of {layout.dtype}" + (f", dimension {'×'.join(map(str, layout.shape))}" if layout.shape else "")
         for name, layout in layouts.items()

@@ -18,7 +18,7 @@ from quati_pool.commands.annotate.assign import AssignOptions, assign
 from quati_pool.commands.build import build
 from quati_pool.commands.judge.judge import DEFAULT
 from quati_pool.commands.judge.plan import plan
-from quati_pool.commands.prepare.pipeline_plan import chain, phases
+from quati_pool.commands.prepare.pipeline_plan import phases, pipeline
 from quati_pool.commands.prepare.prepare import prepare
 from quati_pool.files.artifacts import digest, stale
 from quati_pool.labels.labelers import judge_version, make_judge
@@ -194,7 +194,7 @@ def everything_hashed(folder: Path) -> dict[str, str]:
     for name, settings in config.judges.items():
         if isinstance(settings, JudgeConfig):
             found[f"judge {name}"] = judge_version(settings, make_judge(config, settings))
-    links = chain(load_prepare_config(folder / "prepare.yaml"))
+    links = pipeline(load_prepare_config(folder / "prepare.yaml"))
     found |= {phase.name: phase.key for phase in phases(links, ["shard"])}
     found |= {
         f"{registry.kind} {name}": registry.identity(name) for registry in REGISTRIES for name in registry.names()

@@ -36,7 +36,7 @@ def test_steps_have_their_parameters_labels_and_lines(tmp_path: Path) -> None:
     assert [(step.label, step.line) for step in config.steps] == [
         ("read", 4), ("quality", 5), ("duplicates", 6), ("write", 7), ("quality-2", 8), ("sample", 9), ("write-2", 10),
     ]  # fmt: skip
-    made = config.made()
+    made = config.built_steps()
     assert [type(step) for step in made] == [PREPARATIONS.get(step.step) for step in config.steps]
     assert (made[1].parameters.language, made[4].parameters.language) == ("pt", None)
     assert {(step.environment.folder, step.environment.seed) for step in made} == {(tmp_path, 7)}
@@ -83,12 +83,12 @@ FAULTS = [
     (steps(READ, "- duplicates: [a]", WRITE), 5,
      "steps.1.duplicates: expected keys and their values, {key: value}, not ['a']"),
     (steps("- duplicates", READ, WRITE), 4,
-     "steps.0: duplicates reads nothing: let  - read: …  stand first"),
+     "steps.0: duplicates reads nothing: put  - read: …  first"),
     (steps(READ, READ, WRITE), 5, "steps.1: read is the only step that reads: drop it"),
     (steps(READ, "- segment", "- segment", WRITE), 6,
      "steps.2: segment cuts what was cut already: keep one of them"),
     (steps(READ, WRITE, "- duplicates"), 6,
-     "steps.2: duplicates stands last, and nothing is written: end with  - write: …"),
+     "steps.2: duplicates is last, and nothing is written: end with  - write: …"),
 ]  # fmt: skip
 
 
@@ -124,21 +124,21 @@ def test_what_cannot_be_carried_out_is_told_with_its_line(
     tmp_path: Path, lines: tuple[str, ...], line: int, message: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        load(tmp_path, steps(*lines)).made()
+        load(tmp_path, steps(*lines)).built_steps()
     assert str(caught.value) == f"{tmp_path / 'prepare.yaml'}:{line}: {message}"
 
 
 PLUGIN = """
 import numpy as np
 from pydantic import Field
-from quati_pool.preparation.base import Filter, Parameters, Verdicts
+from quati_pool.preparation.base import Filter, Parameters, DropReasons
 
 class OddOnes(Filter):
     summary = "a step from elsewhere"
     class Parameters(Parameters):
         of: int = Field(2, description="a number")
     def judge(self, batch):
-        return Verdicts(np.zeros(len(batch), dtype=np.int16))
+        return DropReasons(np.zeros(len(batch), dtype=np.int16))
 
 class NoStep:
     summary = "something else"
@@ -170,8 +170,8 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("plugins")
 def test_a_step_from_elsewhere_stands_among_ours_and_a_broken_one_names_itself(tmp_path: Path) -> None:
     config = load(tmp_path, steps(READ, "- odd-ones: {of: 3}", "- url", WRITE))
-    assert [type(step).__name__ for step in config.made()] == ["Read", "OddOnes", "Url", "Write"]
-    made = config.made()[1]
+    assert [type(step).__name__ for step in config.built_steps()] == ["Read", "OddOnes", "Url", "Write"]
+    made = config.built_steps()[1]
     assert isinstance(made, Filter)
     assert made.parameters.of == 3
     assert PREPARATIONS.identity("odd-ones") == "preparation/odd-ones@1 (odd-steps 3.1)"

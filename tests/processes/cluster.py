@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 import psutil
 
-from tests.processes.processes import comes_true, free_port, gone
+from tests.other_processes import comes_true, free_port, gone
 
 
 @contextmanager

@@ -22,9 +22,9 @@ from quati_pool.processes.child import Child, ChildEnded
 from quati_pool.processes.errors import WorkerTraceback
 from quati_pool.processes.messages import receive, send, unpack_outcome
 from quati_pool.processes.service import Service
+from tests.other_processes import gone
 from tests.patience import PATIENCE
 from tests.processes import tasks
-from tests.processes.processes import gone
 
 WORKER, COUNTING = "quati_pool.processes.worker", "tests.processes.counting"
 SIZES = [0, 1, 7, 65_536, 10_000_000]

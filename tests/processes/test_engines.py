@@ -19,10 +19,10 @@ from quati_pool.errors import ConfigError, MissingExtraError
 from quati_pool.processes.base import Engine
 from quati_pool.processes.errors import EngineError, WorkerTraceback
 from quati_pool.processes.opening import open_engine
+from tests.other_processes import comes_true, free_port, gone, servers
 from tests.patience import PATIENCE
 from tests.processes import tasks
 from tests.processes.cluster import running_cluster
-from tests.processes.processes import comes_true, free_port, gone, servers
 
 
 @contextmanager

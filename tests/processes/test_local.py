@@ -10,8 +10,8 @@ import pytest
 
 from quati_pool.processes.errors import EngineError
 from quati_pool.processes.local import LocalEngine, usable_cores
+from tests.other_processes import gone
 from tests.processes import tasks
-from tests.processes.processes import gone
 
 
 def test_there_is_a_worker_for_each_usable_core() -> None:

@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from quati_pool.retrieval import lucene as lucene_module
 from quati_pool.retrieval.base import ComponentEnvironment, Context, Hits
 from quati_pool.retrieval.bm25 import LANGUAGES, Bm25, Parameters, _untied
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, java_environment, java_home
-from tests.patience import PATIENCE
+from tests.other_processes import gone, runs
 from tests.shared_data import shared
 
 ROOT = Path(__file__).parents[2]
@@ -354,15 +353,6 @@ def test_interrupted_work_ends_the_worker(tmp_path: Path) -> None:
         assert len(lucene.search(tmp_path / "index", "en", 0.9, 0.4, ["w9999"], 10).doc_ids) == 1
 
 
-def ended(pid: int) -> bool:
-    """Whether the process is gone, or a zombie that nobody has waited for."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return True
-    return "State:\tZ" in status
-
-
 def test_the_worker_dies_with_its_parent(tmp_path: Path) -> None:
     corpus = many(tmp_path)
     script = (
@@ -375,12 +365,9 @@ def test_the_worker_dies_with_its_parent(tmp_path: Path) -> None:
     with parent:
         assert parent.stdout is not None
         worker = int(parent.stdout.readline())
-        assert not ended(worker)
+        assert runs(worker)
         parent.send_signal(signal.SIGKILL)
-    patience = time.monotonic() + PATIENCE
-    while not ended(worker) and time.monotonic() < patience:
-        time.sleep(0.05)
-    assert ended(worker)
+    assert gone([worker])
 
 
 def test_the_worker_ends_quietly_with_the_context(
@@ -390,8 +377,8 @@ def test_the_worker_ends_quietly_with_the_context(
         indexed(tied, tmp_path / "index", context)
         worker = context.engine(Lucene).pid
         assert worker is not None
-        assert not ended(worker)
-    assert ended(worker)
+        assert runs(worker)
+    assert not runs(worker)
     assert capfd.readouterr() == ("", "")
 
 

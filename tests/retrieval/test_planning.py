@@ -15,7 +15,7 @@ from quati_pool.retrieval import planning
 from quati_pool.retrieval.base import Component, ComponentEnvironment
 from quati_pool.retrieval.bm25s import Bm25s
 from quati_pool.retrieval.lsa import Lsa
-from quati_pool.retrieval.planning import KNOWN, Shape, Work, forward_flops, known_shape
+from quati_pool.retrieval.planning import KNOWN, Shape, Workload, forward_flops, known_shape
 
 TINY = Shape(layers=2, hidden=32, ffn=48, heads=4, vocabulary=100, dimension=32, max_tokens=64)
 
@@ -144,10 +144,10 @@ def test_calibration_measures_something() -> None:
     assert 1e8 < planning.calibrated_flops() < 1e16
 
 
-def test_model_work_shows_its_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_estimate_of_a_model_shows_its_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "calibrated_flops", lambda: 1e12)
     shape = KNOWN["intfloat/multilingual-e5-large"]
-    made = planning.model_work("intfloat/multilingual-e5-large", shape, 1_000_000, 215)
+    made = planning.estimate_forward("intfloat/multilingual-e5-large", shape, 1_000_000, 215)
     # 24 layers · 12 · 1024² = 301,989,888 weights; attention 4·215·1024·24 = 21,135,360 a token; so
     # 215,000,000 tokens · (603,979,776 + 21,135,360) = 1.344e17 FLOP, at 0.8 of 1e12 FLOP/s 168,000 s.
     assert made.flops == 215e6 * (603_979_776 + 21_135_360)
@@ -163,7 +163,7 @@ def test_model_work_shows_its_arithmetic(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_model_of_unknown_size_says_so() -> None:
-    made = planning.model_work("mine", None, 10, 20.0)
+    made = planning.estimate_forward("mine", None, 10, 20.0)
     assert (made.encode, made.flops, made.seconds) == (10, None, None)
     assert made.notes == ("mine: its sizes are not known here",)
 
@@ -204,7 +204,7 @@ def test_the_disk_planned_is_about_that_of_the_index(component: type[Component],
     made = component(component.Parameters(language="pt"), ComponentEnvironment())
     corpus = store(tmp_path / "store", TEXTS)
     characters = sum(map(len, TEXTS)) / len(TEXTS)
-    planned = made.estimate(Work(len(TEXTS), characters, 5, 10, sample=TEXTS[::2]))
+    planned = made.estimate(Workload(len(TEXTS), characters, 5, 10, sample=TEXTS[::2]))
     real = _size(indexed(made, corpus, tmp_path / "index"))
     assert planned.disk is not None
     assert planned.memory is not None
@@ -216,7 +216,7 @@ def test_the_disk_planned_is_about_that_of_the_index(component: type[Component],
 
 def test_lexical_work_grows_with_the_corpus_and_needs_no_sample() -> None:
     made = Bm25s(Bm25s.Parameters(language="pt"))
-    small, large = (made.estimate(Work(passages, 1143, 50, 100)) for passages in (1_000_000, 10_000_000))
+    small, large = (made.estimate(Workload(passages, 1143, 50, 100)) for passages in (1_000_000, 10_000_000))
     assert small.disk is not None
     assert small.memory is not None
     # Postings grow with the passages, terms more slowly.

@@ -33,17 +33,19 @@ from quati_pool.project.run_builder import current
 from quati_pool.records import Ids
 from quati_pool.registry import nearest
 from quati_pool.retrieval.base import Component, ComponentEnvironment, Retriever
-from quati_pool.retrieval.encoders.models import ModelMissingError, ModelParameters, locate
+from quati_pool.retrieval.models.errors import ModelMissingError
+from quati_pool.retrieval.models.location import locate
+from quati_pool.retrieval.models.parameters import ModelParameters
 from quati_pool.retrieval.planning import (
     GPU,
     STAND_INS,
     START,
     Estimate,
-    Work,
+    Workload,
+    estimate_forward,
     gpu_hours,
     gpu_speed,
     human_hours,
-    model_work,
     tokens_of,
 )
 from quati_pool.retrieval.shards import Shards
@@ -188,8 +190,8 @@ class _Found:
         encodes = self._encodes(component)
         how = str(getattr(system.parameters, "index", "") or getattr(system.parameters, "search", ""))
 
-        def seconds(stage: Stage) -> Callable[[Work], float | None]:
-            def predicted(work: Work) -> float | None:
+        def seconds(stage: Stage) -> Callable[[Workload], float | None]:
+            def predicted(work: Workload) -> float | None:
                 parts = parts_of(unread.estimate(work), encodes=encodes, gpu_hours=None, run_disk=0)
                 return next((part.seconds.middle for part in parts if part.stage == stage and part.seconds), None)
 
@@ -297,7 +299,7 @@ class _Found:
             return None, "the number of queries is not known"
         return _assumed(system, work, component.estimate(work)), None
 
-    def _work(self, run_tag: str, system: RetrieverSystem | RerankSystem, corpus: str) -> Work | None:
+    def _work(self, run_tag: str, system: RetrieverSystem | RerankSystem, corpus: str) -> Workload | None:
         size = self.corpora[corpus]
         if size.passages is None or size.characters is None or self.queries is None:
             return None
@@ -305,7 +307,7 @@ class _Found:
         pairs = 0
         if isinstance(system, RerankSystem):
             pairs = self.queries * min(self.config.input_depth(run_tag), size.passages)
-        return Work(size.passages, size.characters, self.queries, depth, pairs, size.sample)
+        return Workload(size.passages, size.characters, self.queries, depth, pairs, size.sample)
 
     def _fusion(self, run_tag: str) -> tuple[Estimate | None, str | None]:
         if self.queries is None:
@@ -390,7 +392,7 @@ class _Found:
         return shared
 
 
-def _assumed(system: RetrieverSystem | RerankSystem, work: Work, estimate: Estimate) -> Estimate:
+def _assumed(system: RetrieverSystem | RerankSystem, work: Workload, estimate: Estimate) -> Estimate:
     """The estimate of a model that is still to be named, with the work of one such as the component's name
     stands for."""
     model = getattr(system.parameters, "model", None)
@@ -401,7 +403,7 @@ def _assumed(system: RetrieverSystem | RerankSystem, work: Work, estimate: Estim
     tokens = tokens_of(work.characters, getattr(system.parameters, "max_tokens", None) or shape.max_tokens)
     size = 4 if getattr(system.parameters, "compute", "fp32") == "fp32" else 2
     texts = work.pairs or work.passages
-    made = model_work(str(model), shape, texts, tokens, weight_bytes=size, vocabulary_head=name == "splade")
+    made = estimate_forward(str(model), shape, texts, tokens, weight_bytes=size, vocabulary_head=name == "splade")
     return replace(
         estimate,
         encode=made.encode,

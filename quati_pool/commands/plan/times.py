@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from quati_pool.commands.plan.parts import PlannedPart, Seconds, Stage
 from quati_pool.project.workspace import Workspace
-from quati_pool.retrieval.planning import Work
+from quati_pool.retrieval.planning import Workload
 
 # Of keys: what a stage was made of, as opposed to how.
 _MADE_OF = ("corpus", "queries", "depth", "input", "input_depth", "files", "pairs", "ordinals")
@@ -76,8 +76,8 @@ class Wanted:
     engine: str
     key: Mapping[str, Any]
     kind: tuple[str, ...]
-    work: Work
-    predict: Callable[[Work], float | None]
+    work: Workload
+    predict: Callable[[Workload], float | None]
 
 
 class Times:
@@ -119,7 +119,7 @@ def _same(wanted: Wanted, took: Took) -> bool:
     return all(took.key.get(name, ...) == value for name, value in settings.items() if name not in _MADE_OF)
 
 
-def _size(work: Work, took: Took) -> Work:
+def _size(work: Workload, took: Took) -> Workload:
     """The work of the stage that was carried out; what its counts do not tell is as now."""
     counts = took.counts
     return replace(

@@ -1,4 +1,4 @@
-"""What a comparison dropped, on disk, and how the next phase's tasks see it."""
+"""What a global filter dropped, on disk, and how the next phase's tasks read it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from quati_pool.preparation.base import Codes, Drops
 from quati_pool.records import Int
 
 
-class Before(NamedTuple):
-    """What the phase before left: ``folder`` holds its shards, ``base`` those with the rows themselves; ``drops`` is
-    what its comparison ``label`` drops of all shards, which ``shards`` lists in their order."""
+class PhaseOutput(NamedTuple):
+    """What a phase leaves for the next: ``folder`` holds its shards, ``base`` those with the rows themselves; ``drops``
+    holds what its global filter ``label`` drops, ``shards`` is the list of all shards in their order."""
 
     folder: Path
     base: Path
@@ -33,10 +33,10 @@ class Before(NamedTuple):
         return Rows.at(self.folder / key, self.base / key)
 
 
-class Dropped:
-    """What the comparison before drops of one shard, by the number of the row."""
+class ShardDrops:
+    """What the previous phase's global filter drops of one shard, by the number of the row."""
 
-    def __init__(self, before: Before, drops: Path, shard: int) -> None:
+    def __init__(self, before: PhaseOutput, drops: Path, shard: int) -> None:
         columns = load_drops(drops)
         low, high = np.searchsorted(columns.shard, (shard, shard + 1))
         self._row = np.asarray(columns.row[low:high])
@@ -61,7 +61,7 @@ class Dropped:
         return codes
 
     def kept(self, number: int) -> dict[str, Any]:
-        """Which row stays in the place of a dropped one, and how alike they are."""
+        """Which row is kept instead of a dropped one, and how alike they are; empty where none is."""
         at = int(np.searchsorted(self._row, number))
         shard, row = int(self._kept_shard[at]), int(self._kept_row[at])
         if shard < 0:
@@ -69,8 +69,8 @@ class Dropped:
         found = self._lookup(shard, row)
         similarity = float(self._similarity[at])
         place = f"{self._shards[shard].paths[found.file]}:{found.line}"
-        told: dict[str, Any] = {"kept": found.id, "kept_place": place}
-        return told if np.isnan(similarity) else {**told, "similarity": round(similarity, 4)}
+        data: dict[str, Any] = {"kept": found.id, "kept_place": place}
+        return data if np.isnan(similarity) else {**data, "similarity": round(similarity, 4)}
 
     def detail(self, number: int) -> str:
         kept = self.kept(number)
@@ -100,7 +100,7 @@ _DROP_COLUMNS = ("shard", "row", "reason", "kept_shard", "kept_row", "similarity
 
 
 def save_drops(folder: Path, drops: Drops) -> None:
-    """Stores what a comparison drops, each column a file; the folder is renamed into place."""
+    """Stores drops, one file per column; the folder is renamed into place."""
     partial = folder.with_name(f".partial-{folder.name}")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)

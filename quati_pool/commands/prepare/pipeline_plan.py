@@ -14,15 +14,16 @@ from quati_pool.preparation.steps.repeated_ids import RepeatedIds
 from quati_pool.registry import PREPARATIONS
 
 REPEATED_IDS = "repeated-ids"
-"""The label of a step of the tool's own, before the first comparison or writing: ids must be unique from there on."""
+"""The label of a step that is added before the first GlobalFilter or Sink: ids must be unique from there on."""
 
-# Raised when what tasks leave on disk comes to look otherwise.
+# Raised by hand when the files that tasks leave on disk change.
 _LAYOUT = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A step at its place in the chain; ``unit`` is what its rows are when they reach it."""
+    """A step in the pipeline, with its label and key; ``unit`` says what rows are when they reach it: pages or
+    passages."""
 
     label: str
     step: Step
@@ -45,23 +46,23 @@ class Phase:
 
     @property
     def rewrites(self) -> bool:
-        """Whether its tasks store rows of their own, not only which rows are left."""
+        """Whether its tasks store rows, not only which of the stored rows are left."""
         return self.number == 0 or any(_changes(link.step) for link in self.links)
 
 
 def _changes(step: Step) -> bool:
-    return isinstance(step, Cutter) or (isinstance(step, Filter) and type(step).learned is not Filter.learned)
+    return isinstance(step, Cutter) or (isinstance(step, Filter) and type(step).enriched is not Filter.enriched)
 
 
-def chain(config: PrepareConfig) -> list[Link]:
-    """The steps in their order, the tool's own among them."""
+def pipeline(config: PrepareConfig) -> list[Link]:
+    """The steps in their order, with the one for repeated ids added."""
     links: list[Link] = []
     unit = "pages"
     checked = False
-    for settings, step in zip(config.steps, config.made(), strict=True):
+    for settings, step in zip(config.steps, config.built_steps(), strict=True):
         if not checked and isinstance(step, (GlobalFilter, Sink)):
-            own = RepeatedIds(RepeatedIds.Parameters(), step.environment)
-            links.append(Link(REPEATED_IDS, own, unit, {"step": f"{own.id}@{own.revision}"}))
+            added = RepeatedIds(RepeatedIds.Parameters(), step.environment)
+            links.append(Link(REPEATED_IDS, added, unit, {"step": f"{added.id}@{added.revision}"}))
             checked = True
         links.append(Link(settings.label, step, unit, _key(settings, step)))
         if isinstance(step, Cutter):
@@ -78,19 +79,19 @@ def _key(settings: StepConfig, step: Step) -> dict[str, Any]:
 
 
 def steps_key(links: Sequence[Link]) -> str:
-    """What tells whether a worker made the same steps, of lists with the same content, as the driver."""
+    """Equal where a worker has built the same steps, from lists with the same content, as the driver."""
     return digest([[link.label, link.key] for link in links])
 
 
 def former_phases(links: Sequence[Link], shards: Sequence[str]) -> list[Phase]:
-    """The same phases under the keys that they had before components had identities."""
+    """The phases under the keys that they had before components had identities."""
     return phases([replace(link, key=former_key(link.key)) for link in links], shards)
 
 
 def phases(links: Sequence[Link], shards: Sequence[str]) -> list[Phase]:
-    """The phases over shards with these keys. A phase's key holds all that changes what its tasks make of a shard:
-    the first's only the steps, so that a file more leaves finished shards as they are; a later one's all
-    shards, as a comparison saw all of them."""
+    """The phases over shards with these keys. A phase's key covers everything that changes what its tasks make of a
+    shard: in the first only the steps, so that an added file leaves finished shards valid; in later ones all shards,
+    as a global filter has seen all of them."""
     found: list[Phase] = []
     key = digest(["layout", _LAYOUT])
     passed: list[Link] = []

@@ -1,7 +1,7 @@
 """``quati-pool prepare``: a corpus from pages, phase by phase over all shards, on whatever engine.
 
-What tasks make lies under ``cache/preparation``, keyed by the steps and the input that made it: a command that
-was killed goes on, and one whose last steps were changed begins at them.
+The results of tasks are under ``cache/preparation``, keyed by the steps and the input: a command that was killed
+continues, and one whose last steps have changed starts from these.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from quati_pool.commands.prepare.dropped import Before, ListedShard, load_drops, save_drops, save_shards
-from quati_pool.commands.prepare.pipeline_plan import Link, Phase, chain, former_phases, phases, steps_key
-from quati_pool.commands.prepare.step_counts import Count
+from quati_pool.commands.prepare.dropped import ListedShard, PhaseOutput, load_drops, save_drops, save_shards
+from quati_pool.commands.prepare.pipeline_plan import Link, Phase, former_phases, phases, pipeline, steps_key
+from quati_pool.commands.prepare.step_counts import StepCount
 from quati_pool.commands.prepare.tasks import (
     DROPPED,
     KEYS,
@@ -55,12 +55,12 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class Funnel:
-    """What happened to the pages: each step with its unit and its counts, in order; the corpora written; what the
-    user should know; the records of what was dropped for another row; the hashes of the input."""
+    """What happened to the pages: the steps (``links``) and their counts, in order; the corpora written; notes for the
+    user; the files that record which rows were dropped for another row; the hashes of the input files."""
 
     config: PrepareConfig
     links: Sequence[Link]
-    counts: Sequence[Count]
+    counts: Sequence[StepCount]
     written: Sequence[Written]
     notes: Sequence[str]
     dropped: Sequence[Path]
@@ -69,14 +69,14 @@ class Funnel:
 
 
 def prepare(path: Path, opened: Callable[[], Engine], listener: Listener) -> Funnel:
-    """Carries out a ``prepare.yaml`` and tells what came of it; ``opened`` gives the engine, once it is known that
-    there is something to do.
+    """Carries out a ``prepare.yaml``, and returns what happened to the pages. ``opened`` opens the engine; it is called
+    once the steps and the input are known to be valid.
 
     Raises InputError and ConfigError for what cannot be read or carried out, EngineError where workers keep dying.
     """
     config = load_prepare_config(Path(os.path.abspath(path)))
     with locked(Workspace(config.folder).lock("prepare"), listener.say):
-        links = chain(config)
+        links = pipeline(config)
         shards = _shards_of(config, links)
         with opened() as engine:
             return _Preparation(config, links, shards, engine, listener).run()
@@ -105,7 +105,7 @@ class _Preparation:
         self._engine = engine
         self._listener = listener
         self._place = config.folder / "cache" / "preparation"
-        self._counts: dict[str, Count] = {}
+        self._counts: dict[str, StepCount] = {}
         self._notes: dict[str, None] = {}
         self._inputs: dict[str, str] = {}
         self._dropped: list[Path] = []
@@ -127,7 +127,7 @@ class _Preparation:
             [ListedShard(key, [part.path for part in shard.parts]) for key, shard in zip(keys, shards, strict=True)],
         )
         base = self._place
-        before: Before | None = None
+        before: PhaseOutput | None = None
         for phase, formerly in zip(found, former, strict=True):
             folder = self._place / phase.name
             self._clear(folder)
@@ -135,7 +135,7 @@ class _Preparation:
             rows = self._pass(phase, shards, keys, folder, before)
             if before is None:
                 self._require_pages()
-            here = Before(folder, base, None, phase.end.label, tuple(phase.end.step.reasons), listed)
+            here = PhaseOutput(folder, base, None, phase.end.label, tuple(phase.end.step.reasons), listed)
             if isinstance(phase.end.step, GlobalFilter):
                 drops = self._compare(phase, folder, keys, rows)
                 before = here._replace(drops=drops)
@@ -145,7 +145,7 @@ class _Preparation:
         return self._funnel(found[-1].key)
 
     def _take_over(self, found: Sequence[Phase], former: Sequence[Phase]) -> None:
-        """Finished work that an earlier release keyed by where the steps' code was."""
+        """Renames finished work that an earlier release keyed by the module of each step."""
         for phase, before in zip(found, former, strict=True):
             folder = self._place / phase.name
             if not folder.exists() and (self._place / before.name).exists():
@@ -153,10 +153,10 @@ class _Preparation:
                 self._listener.say(f"{phase.name}: taken over from {before.name}, which has its former name")
 
     def _require_pages(self) -> None:
-        count = self._counts.get(self._links[0].label, Count())
+        count = self._counts.get(self._links[0].label, StepCount())
         if not count.rows_out:
-            told = ", ".join(f"{reason}: {dropped:,}" for reason, dropped in count.dropped.items())
-            seen = f"no page could be read ({told})" if told else "no page could be read: the files are empty"
+            refused = ", ".join(f"{reason}: {dropped:,}" for reason, dropped in count.dropped.items())
+            seen = f"no page could be read ({refused})" if refused else "no page could be read: the files are empty"
             raise InputError(self._config.path, None, f"{seen}; check path, format and fields of the step read")
 
     def _note(self, line: str) -> None:
@@ -166,7 +166,7 @@ class _Preparation:
                 self._listener.say(line)
 
     def _clear(self, folder: Path) -> None:
-        """Removes what killed tasks left half-made; nobody else works here while the lock is held."""
+        """Removes the unfinished files of killed tasks; nobody else works here while the lock is held."""
         folder.mkdir(parents=True, exist_ok=True)
         for leftover in [*folder.glob(".partial-*"), *folder.glob(".tick-*")]:
             if leftover.is_dir():
@@ -175,9 +175,9 @@ class _Preparation:
                 leftover.unlink(missing_ok=True)
 
     def _pass(
-        self, phase: Phase, shards: Sequence[Shard], keys: Sequence[str], folder: Path, before: Before | None
+        self, phase: Phase, shards: Sequence[Shard], keys: Sequence[str], folder: Path, before: PhaseOutput | None
     ) -> list[int]:
-        """Runs a phase over all shards; the rows left in each."""
+        """Runs a phase over all shards; returns the number of rows left in each."""
         todo = [number for number, key in enumerate(keys) if not (folder / key).exists()]
         label = _label(phase)
         total = sum(shard.weight for shard in shards) if before is None else len(shards)
@@ -190,7 +190,7 @@ class _Preparation:
         ]
         running = set(todo)
 
-        def tell() -> None:
+        def report() -> None:
             read = (
                 sum(min(_ticked(folder / keys[number]), shards[number].weight) for number in running)
                 if before is None
@@ -199,7 +199,7 @@ class _Preparation:
             self._listener.progress(label, finished + read, total)
 
         started = time.monotonic()
-        for position, _ in self._engine.run(run_shard, tasks, lambda task: _named(task), tell):
+        for position, _ in self._engine.run(run_shard, tasks, _task_name, report):
             number = todo[position]
             running.discard(number)
             finished += shards[number].weight if before is None else 1
@@ -213,7 +213,7 @@ class _Preparation:
     def _gather(self, folder: Path) -> int:
         meta = json.loads((folder / META).read_text(encoding="utf-8"))
         for label, count in meta["counts"].items():
-            self._counts.setdefault(label, Count()).add(Count.of(count))
+            self._counts.setdefault(label, StepCount()).add(StepCount.of(count))
         for note in meta["notes"]:
             self._note(note)
         self._inputs |= meta["inputs"]
@@ -222,7 +222,7 @@ class _Preparation:
         return int(meta["rows"])
 
     def _compare(self, phase: Phase, folder: Path, keys: Sequence[str], rows: Sequence[int]) -> Path:
-        """What the comparison drops; its folder is named by all it saw."""
+        """Runs a phase's global filter; returns the folder of what it drops, which is named by all shards it saw."""
         step = phase.end.step
         assert isinstance(step, GlobalFilter)
         done = folder / f"drops-{digest(list(keys))[:16]}"
@@ -252,8 +252,10 @@ class _Preparation:
             self._note(f"{phase.end.label}: {note}")
         return done
 
-    def _write(self, phase: Phase, formerly: Phase, keys: Sequence[str], rows: Sequence[int], here: Before) -> None:
-        """Writes the files of a Sink, and removes those of ours that are not of it any more."""
+    def _write(
+        self, phase: Phase, formerly: Phase, keys: Sequence[str], rows: Sequence[int], here: PhaseOutput
+    ) -> None:
+        """Writes the files of a Sink, and removes those of an earlier run that it no longer has."""
         step = phase.end.step
         assert isinstance(step, Sink)
         target = self._config.folder / step.folder
@@ -299,7 +301,7 @@ class _Preparation:
         return digest(dict(sorted(self._inputs.items())))
 
     def _funnel(self, key: str) -> Funnel:
-        counts = [self._counts.get(link.label, Count()) for link in self._links]
+        counts = [self._counts.get(link.label, StepCount()) for link in self._links]
         if len(self._notes) > _NOTES:
             self._listener.say(f"{len(self._notes) - _NOTES:,} more such lines are in the report")
         return Funnel(
@@ -315,18 +317,18 @@ class _Preparation:
 
 
 def _remove_others(folder: Path, wanted: Collection[Path]) -> None:
-    """Removes the files of a corpus that was written there before. The sidecar goes last: it tells, where the command
-    is killed in between, that the file is one of them."""
-    for beside in sorted(folder.glob(sidecar(Path("*")).name)):
-        path = beside.with_name(beside.name.removesuffix(".meta.json"))
-        if path not in wanted and _is_of_a_corpus(beside):
+    """Removes the files of a corpus that was written there before. The sidecar goes last: where the command is killed
+    in between, it still says that the file is one of them."""
+    for meta in sorted(folder.glob(sidecar(Path("*")).name)):
+        path = meta.with_name(meta.name.removesuffix(".meta.json"))
+        if path not in wanted and _is_of_a_corpus(meta):
             path.unlink(missing_ok=True)
-            beside.unlink()
+            meta.unlink()
 
 
-def _is_of_a_corpus(beside: Path) -> bool:
+def _is_of_a_corpus(meta: Path) -> bool:
     with suppress(OSError, ValueError, KeyError, TypeError):
-        return "write" in json.loads(beside.read_text(encoding="utf-8"))["key"]
+        return "write" in json.loads(meta.read_text(encoding="utf-8"))["key"]
     return False
 
 
@@ -339,7 +341,7 @@ def _shards(count: int) -> str:
     return "1 shard" if count == 1 else f"{count:,} shards"
 
 
-def _named(task: ShardTask) -> str:
+def _task_name(task: ShardTask) -> str:
     parts = task.shard.parts
     more = f" and {len(parts) - 1:,} more" if len(parts) > 1 else ""
     return f"phase {task.phase + 1} of {parts[0].path}{more}"
@@ -352,7 +354,7 @@ def _ticked(folder: Path) -> int:
 
 
 def _check(label: str, drops: Drops, rows: Sequence[int]) -> None:
-    """Raises QuatiPoolError for drops that would take the wrong rows, of a step from elsewhere, say."""
+    """Raises QuatiPoolError for drops that do not name rows in order, as a plug-in's step may return."""
     ascending = (np.diff(drops.shard) > 0) | ((np.diff(drops.shard) == 0) & (np.diff(drops.row) > 0))
     kept = drops.kept_shard >= 0
     if not (

@@ -1,7 +1,7 @@
-"""What is left of a shard after a phase, on disk.
+"""The rows that are left of a shard after a phase, on disk.
 
-The rows lie where they were last written, in ``rows.arrow`` (Arrow IPC, zstd), with their ids and places beside
-them uncompressed, to be looked up by memory map; phases that only drop rows store which are left.
+Rows stay where they were last written, in ``rows.arrow`` (Arrow IPC, zstd); their ids and places are in
+``ids.arrow``, uncompressed, to be looked up by memory map. Phases that only drop rows store which are left.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _SCHEMA = pa.schema(
 )
 _IDS = pa.schema([("id", _STRING), ("file", pa.int64()), ("line", pa.int64())])
 _LEFT = "left.npy"
-# A row group of what is stored anew: tens of thousands of characters compress well, and few are read in vain.
+# Characters per record batch: tens of thousands of characters compress well, and few are read in vain.
 _CHARACTERS = 4_000_000
 
 
 class RowId(NamedTuple):
-    """A row's id and where its page stands: the file's position in its shard, and the line."""
+    """A row's id and where its page was read: the file's position in its shard, and the line."""
 
     id: str
     file: int
@@ -81,7 +81,7 @@ class RowWriter:
 
 
 class Rows(NamedTuple):
-    """What is left of a shard: rows of the folder ``base``, all of them or those whose numbers ``left`` holds."""
+    """The rows left of a shard: those of the folder ``base``, all of them or those whose numbers are in ``left``."""
 
     base: Path
     left: Path | None
@@ -136,7 +136,7 @@ def save_left(folder: Path, positions: Sequence[Int]) -> None:
 
 
 class IdLookup:
-    """Ids and places of rows, by what is left of their shards."""
+    """Looks up ids and places of rows by shard and row, counted over the rows that are left."""
 
     def __init__(self, rows: Callable[[int], Rows]) -> None:
         self._rows = rows

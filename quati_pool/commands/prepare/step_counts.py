@@ -23,7 +23,7 @@ _EXCERPT = 1000
 
 @dataclass(frozen=True)
 class Example:
-    """A row that was dropped: where its page stands, the start of its text, and what was measured."""
+    """A row that was dropped: where its page was read, the start of its text, and what was measured."""
 
     order: int
     id: str
@@ -34,7 +34,7 @@ class Example:
 
 
 @dataclass
-class Count:
+class StepCount:
     """How many rows and pages came to a step and how many were left, with characters; dropped rows by reason."""
 
     rows_in: int = 0
@@ -65,7 +65,7 @@ class Count:
         known = self.examples.get(reason, [])
         self.examples[reason] = heapq.nsmallest(EXAMPLES, [*known, *examples], key=lambda each: (each.order, each.id))
 
-    def add(self, other: Count) -> None:
+    def add(self, other: StepCount) -> None:
         for name in ("rows_in", "pages_in", "characters_in", "rows_out", "pages_out", "characters_out", "seconds"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for reason, number in other.dropped.items():
@@ -77,9 +77,9 @@ class Count:
         return asdict(self)
 
     @staticmethod
-    def of(data: Mapping[str, Any]) -> Count:
+    def of(data: Mapping[str, Any]) -> StepCount:
         examples = {reason: [Example(**each) for each in found] for reason, found in data["examples"].items()}
-        return Count(**{**data, "examples": examples})
+        return StepCount(**{**data, "examples": examples})
 
 
 def example_order(identity: str) -> int:
@@ -87,7 +87,7 @@ def example_order(identity: str) -> int:
     return xxhash.xxh3_64_intdigest(identity.encode(errors="surrogatepass"))
 
 
-def tally_drops(count: Count, batch: Batch, codes: Codes, reasons: Sequence[str], place: Any, detail: Any) -> None:
+def count_drops(count: StepCount, batch: Batch, codes: Codes, reasons: Sequence[str], place: Any, detail: Any) -> None:
     """Counts the rows that ``codes`` drop, and keeps examples of them."""
     for code in np.unique(codes[codes > 0]).tolist():
         reason = reasons[code - 1]

@@ -1,5 +1,5 @@
-"""What a worker does: one phase of one shard, or one written file. Each ends in a folder or file that is renamed
-into place, and does nothing where that is there already."""
+"""What a worker does: one phase of one shard, or one output file. Each task ends in a folder or file that is renamed
+into place, and does nothing where that exists already."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quati_pool.commands.prepare.dropped import Before, Dropped
-from quati_pool.commands.prepare.pipeline_plan import Link, Phase, chain, phases, steps_key
+from quati_pool.commands.prepare.dropped import PhaseOutput, ShardDrops
+from quati_pool.commands.prepare.pipeline_plan import Link, Phase, phases, pipeline, steps_key
 from quati_pool.commands.prepare.rows import Rows, RowWriter, save_left
-from quati_pool.commands.prepare.step_counts import Count, Example, example_order, tally_drops
+from quati_pool.commands.prepare.step_counts import Example, StepCount, count_drops, example_order
 from quati_pool.errors import InputError
 from quati_pool.files.artifacts import file_digest, naming, stale, sync, write_file
 from quati_pool.preparation.base import KEPT, Cutter, Filter, GlobalFilter, Reading, Shard, Sink, Source
@@ -42,12 +42,12 @@ class ShardTask(NamedTuple):
     number: int
     shard: Shard
     folder: Path
-    before: Before | None
+    before: PhaseOutput | None
 
 
 class WriteTask(NamedTuple):
-    """A file of rows: of each shard from which to before which of those left. A file of the key ``former`` holds the
-    same."""
+    """An output file: ``stretches`` gives, per shard, the range of the rows left that go into it. A file with the key
+    ``former`` has the same content."""
 
     config: PrepareConfig
     steps: str
@@ -59,23 +59,23 @@ class WriteTask(NamedTuple):
     provenance: dict[str, Any]
 
 
-_made: dict[tuple[Path, str], list[Link]] = {}
+_links_built: dict[tuple[Path, str], list[Link]] = {}
 
 
 def _links(config: PrepareConfig, steps: str) -> list[Link]:
-    """The steps, made once a process: some load models. Raises InputError where they are not those of that key."""
+    """The steps, built once per process, as some load models. Raises InputError where their key is not ``steps``."""
     known = config.path, steps
-    if known not in _made:
-        _made.clear()
-        links = chain(config)
+    if known not in _links_built:
+        _links_built.clear()
+        links = pipeline(config)
         if steps_key(links) != steps:
             raise InputError(config.path, None, "a list that it names was changed meanwhile; run the command again")
-        _made[known] = links
-    return _made[known]
+        _links_built[known] = links
+    return _links_built[known]
 
 
 def run_shard(task: ShardTask) -> None:
-    """Makes the folder of a shard's phase. Raises QuatiPoolError as the steps do."""
+    """Writes the folder of one phase of one shard. Raises QuatiPoolError as the steps do."""
     if task.folder.exists():
         return
     links = _links(task.config, task.steps)
@@ -85,14 +85,14 @@ def run_shard(task: ShardTask) -> None:
     partial.mkdir(parents=True)
     try:
         with naming(task.folder):
-            _ShardWork(task, phase, links[0], partial).run()
+            _ShardRun(task, phase, links[0], partial).run()
             for file in sorted(partial.rglob("*")):
                 sync(file)
             sync(partial)
         try:
             os.rename(partial, task.folder)
         except OSError:
-            # Whoever else made it made the same.
+            # Another worker was faster, and wrote the same.
             if not task.folder.exists():
                 raise
         sync(task.folder.parent)
@@ -102,17 +102,17 @@ def run_shard(task: ShardTask) -> None:
 
 
 def tick_file(folder: Path) -> Path:
-    """Where a running task tells how many bytes it has read."""
+    """The file in which a running task reports how many bytes it has read."""
     return folder.with_name(f".tick-{folder.name}")
 
 
-class _ShardWork:
+class _ShardRun:
     def __init__(self, task: ShardTask, phase: Phase, source: Link, folder: Path) -> None:
         self._task = task
         self._phase = phase
         self._source = source
         self._folder = folder
-        self._counts: dict[str, Count] = {}
+        self._counts: dict[str, StepCount] = {}
         self._notes: list[str] = []
         self._ticked = 0.0
 
@@ -149,21 +149,21 @@ class _ShardWork:
         }
         (self._folder / META).write_text(json.dumps(meta, ensure_ascii=False), encoding="utf-8")
 
-    def _count(self, link: Link | Before) -> Count:
-        return self._counts.setdefault(link.label, Count())
+    def _count(self, link: Link | PhaseOutput) -> StepCount:
+        return self._counts.setdefault(link.label, StepCount())
 
     def _timed(self, link: Link, work: Any) -> Any:
         start = time.perf_counter()
-        made = work()
+        result = work()
         self._count(link).seconds += time.perf_counter() - start
-        return made
+        return result
 
     def _place(self, batch: Batch, row: int) -> str:
         return f"{self._task.shard.parts[int(batch.file[row])].path}:{int(batch.line[row])}"
 
     def _incoming(self) -> Iterator[tuple[Batch, Int]]:
-        """The rows with their numbers in the folder that holds them: pages as they are read, or what the phase
-        before left, less what its comparison drops."""
+        """The rows with their numbers in the folder that holds them: pages as they are read, or what the previous
+        phase left, less what its global filter drops."""
         if self._task.before is None:
             yield from self._read()
         else:
@@ -193,10 +193,10 @@ class _ShardWork:
             yield batch, np.arange(rows, rows + len(batch))
             rows += len(batch)
 
-    def _stored(self, before: Before) -> Iterator[tuple[Batch, Int]]:
+    def _stored(self, before: PhaseOutput) -> Iterator[tuple[Batch, Int]]:
         rows = before.rows(self._task.folder.name)
         stored = rows.positions()
-        drops = Dropped(before, before.drops, self._task.number) if before.drops else None
+        drops = ShardDrops(before, before.drops, self._task.number) if before.drops else None
         done = 0
         with ExitStack() as stack:
             record = (
@@ -213,14 +213,14 @@ class _ShardWork:
                 yield batch, positions
 
     def _dropped(
-        self, before: Before, drops: Dropped, batch: Batch, positions: Int, numbers: Int, record: Any
+        self, before: PhaseOutput, drops: ShardDrops, batch: Batch, positions: Int, numbers: Int, record: Any
     ) -> tuple[Batch, Int]:
-        """The rows that the comparison of the phase before left, told as the step it was."""
+        """The rows that the previous phase's global filter keeps, counted for that step."""
         count = self._count(before)
         count.enter(batch)
         codes = drops.codes(numbers)
         start = int(numbers[0]) if len(numbers) else 0
-        tally_drops(
+        count_drops(
             count,
             batch,
             codes,
@@ -230,8 +230,8 @@ class _ShardWork:
         )
         if record is not None:
             for row in np.flatnonzero(codes).tolist():
-                told = {"step": before.label, "doc_id": batch.ids[row], "place": self._place(batch, row)}
-                line = {**told, "reason": before.reasons[codes[row] - 1], **drops.kept(start + row)}
+                place = {"step": before.label, "doc_id": batch.ids[row], "place": self._place(batch, row)}
+                line = {**place, "reason": before.reasons[codes[row] - 1], **drops.kept(start + row)}
                 record.write(json.dumps(line, ensure_ascii=False) + "\n")
         kept = codes == 0
         if not kept.all():
@@ -246,23 +246,23 @@ class _ShardWork:
             count.enter(batch)
             came = batch
             if isinstance(step, Cutter):
-                batch, verdicts = self._timed(link, lambda step=step, batch=batch: step.cut(batch))
+                batch, dropped = self._timed(link, lambda step=step, batch=batch: step.cut(batch))
                 positions = np.arange(len(batch))
             elif isinstance(step, Filter):
-                verdicts = self._timed(link, lambda step=step, batch=batch: step.apply(batch))
-                batch = step.learned(batch)
-                kept = verdicts.codes == KEPT
+                dropped = self._timed(link, lambda step=step, batch=batch: step.apply(batch))
+                batch = step.enriched(batch)
+                kept = dropped.codes == KEPT
                 if not kept.all():
                     batch, positions = batch.take(kept), positions[kept]
             else:
-                raise AssertionError(f"{link.label} neither judges nor cuts")
-            tally_drops(
+                raise AssertionError(f"{link.label} neither filters nor cuts")
+            count_drops(
                 count,
                 came,
-                verdicts.codes,
+                dropped.codes,
                 step.reasons,
                 lambda row, came=came: self._place(came, row),
-                verdicts.detail,
+                dropped.detail,
             )
             count.leave(batch)
         return batch, positions

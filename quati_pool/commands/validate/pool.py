@@ -34,7 +34,7 @@ from quati_pool.project.run_builder import current
 from quati_pool.records import Ids, Query
 from quati_pool.registry import JUDGES, nearest
 from quati_pool.retrieval.base import Component
-from quati_pool.retrieval.encoders.models import ModelParameters, devices_of
+from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 from quati_pool.retrieval.run_file import RunFileParameters
 from quati_pool.store.database_url import locate
 

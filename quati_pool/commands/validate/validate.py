@@ -40,5 +40,5 @@ def _lists_steps(path: Path) -> bool:
 
 def _preparation(path: Path) -> dict[str, int]:
     config = load_prepare_config(path)
-    written = sum(isinstance(step, Sink) for step in config.made())
+    written = sum(isinstance(step, Sink) for step in config.built_steps())
     return {"steps": len(config.steps), "corpora": written}

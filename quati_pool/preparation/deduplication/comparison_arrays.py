@@ -1,4 +1,4 @@
-"""The keys of a comparison on disk: one raw file an array, appended to batch by batch, memory-mapped when read."""
+"""The keys of a global filter on disk: one raw file per array, appended to batch by batch, memory-mapped when read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class KeyFiles:
 
 
 def read_keys(folder: Path, names: Collection[str] | None = None) -> dict[str, Array]:
-    """The arrays that ``KeyFiles`` wrote, or those of these names; none where the shard had no rows."""
+    """The arrays that ``KeyFiles`` wrote, or those of ``names``; none where the shard had no rows."""
     layout = json.loads((folder / _LAYOUT).read_text())
     found: dict[str, Array] = {}
     for name, (dtype, shape) in layout["arrays"].items():

@@ -1,4 +1,4 @@
-"""Connected components of many rows, whose links come a file at a time."""
+"""Connected components of many rows, whose links are read file by file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BLOCK = 1 << 20
 
 
 def component_edges(pairs: Int) -> Int:
-    """The components that pairs of rows make, each as links from its first row to every other: shape (m, 2) of
+    """The components that pairs of rows form, each as links from its first row to every other: shape (m, 2) of
     (first, other), by other; ``pairs`` of shape (n, 2) in any order."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -26,10 +26,10 @@ def component_edges(pairs: Int) -> Int:
 
 
 class Components:
-    """The components of rows 0 to ``rows`` - 1 under all links so far, known by their first rows; 8 bytes a row.
+    """The components of rows 0 to ``rows`` - 1 under all links so far, named by their first rows; 8 bytes per row.
 
-    A forest whose trees point to earlier rows (union-find, Galler and Fischer 1964), so that what links say does
-    not depend on the order in which they come.
+    A forest whose trees point to earlier rows (union-find, Galler and Fischer 1964), so that the result does
+    not depend on the order of the links.
     """
 
     def __init__(self, rows: int) -> None:

@@ -1,9 +1,9 @@
-"""Rows with equal keys, wherever they lie: each but the first of them, and that first one.
+"""Rows with equal keys, in whatever shard: each but the first of them, and that first one.
 
-The keys stay on disk. The range of a key's first column is cut in parts of about two million rows, and a task
-takes one part out of all shards, so that its memory (some 50 bytes a row) does not grow with the corpus. A task
+The keys stay on disk. The range of a key's first column is cut into parts of about two million rows, and a task
+takes one part out of all shards, so that its memory (about 50 bytes per row) does not grow with the corpus. A task
 reads the first column of every row to find its own: 20 million rows are ten tasks that read 160 MB each. What
-a task finds is a file in the folder of the bench, and is not done again when a killed command is repeated.
+a task finds is a file in the task pool's folder, and is not searched again when a killed command is repeated.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Equals(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What one task does: the rows whose first column lies in the ``number``-th of ``parts`` equal ranges."""
+    """One task: the rows whose first column is in the ``number``-th of ``parts`` equal ranges."""
 
     shards: tuple[Path, ...]
     names: tuple[str, ...]
@@ -50,7 +50,7 @@ class _Part(NamedTuple):
 def equal_rows(
     shards: Sequence[Path],
     rows: Sequence[int],
-    bench: TaskPool,
+    task_pool: TaskPool,
     names: Sequence[str] = ("hi", "lo"),
     label: str = "equal",
 ) -> Equals:
@@ -58,22 +58,22 @@ def equal_rows(
 
     Two rows are equal where all the columns ``names`` of their keys are, each of shape (n,); a row of zeros alone
     equals none. The first column must be a hash of 64 bits, so that its ranges are about equally full. ``label``
-    tells searches in one bench apart.
+    distinguishes the searches in one task pool.
     """
     total = sum(rows)
     parts = part_count(total)
     tasks = [
-        _Part(tuple(shards), tuple(names), number, parts, bench.folder / f"{label}-{number}-of-{parts}.npy")
+        _Part(tuple(shards), tuple(names), number, parts, task_pool.folder / f"{label}-{number}-of-{parts}.npy")
         for number in range(parts)
     ]
-    bench.run(_search, [task for task in tasks if not task.file.exists()])
+    task_pool.run(_search, [task for task in tasks if not task.file.exists()])
     pairs = np.concatenate([np.load(task.file) for task in tasks])
     pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
     return Equals(*located(pairs[:, 0], rows), *located(pairs[:, 1], rows))
 
 
 def part_count(rows: int) -> int:
-    """In how many parts so many rows are searched."""
+    """The number of parts in which so many rows are searched."""
     return max(1, -(-rows // PART_ROWS))
 
 

@@ -31,9 +31,9 @@ _WEIGHTS = (0.05, 0.95)
 
 
 class Signer:
-    """Makes signatures of ``permutations`` places.
+    """Computes signatures of ``permutations`` places.
 
-    A shingle is ``words`` consecutive words (what stands between white space), or ``characters`` consecutive
+    A shingle is ``words`` consecutive words (stretches without white space), or ``characters`` consecutive
     characters; exactly one of the two is given. A text too short for one is a single shingle as a whole.
     """
 
@@ -92,7 +92,7 @@ def bands_and_rows(threshold: float, permutations: int) -> tuple[int, int]:
 
 
 def _words(texts: Sequence[str]) -> tuple[Hashes, Int]:
-    """A hash of every word of all texts, and how many words each has."""
+    """A hash of every word of all texts, and the number of words of each text."""
     words: list[bytes] = []
     counts = np.empty(len(texts), dtype=np.int64)
     for row, text in enumerate(texts):

@@ -1,4 +1,4 @@
-"""Arrays that tasks of a comparison leave on disk: whole or not there at all, so that a killed one goes on."""
+"""Arrays that tasks of a global filter leave on disk: complete or not there at all, so that a killed one continues."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from quati_pool.preparation.base import Array
 
 
 def save(path: Path, array: Array) -> None:
-    """Writes an array beside its place and renames it; two tasks that make the same one do not meet."""
+    """Writes an array under another name and renames it; two tasks that write the same array do not collide."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with beside.open("wb") as file:
+        with partial.open("wb") as file:
             np.save(file, array, allow_pickle=False)
-        sync(beside)
-        beside.replace(path)
+        sync(partial)
+        partial.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)

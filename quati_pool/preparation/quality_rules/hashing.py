@@ -33,7 +33,7 @@ def multipliers() -> Hashes:
 
 
 def word_hashes(codes: npt.NDArray[np.uint32], start: Int, end: Int) -> Hashes:
-    """The hashes of the words ``codes[start[i]:end[i]]``, which stand in order and apart."""
+    """The hashes of the words ``codes[start[i]:end[i]]``, which are in order and do not overlap."""
     length = end - start
     hashes = length.astype(np.uint64) * GAMMA
     cuts = np.unique(np.searchsorted(start, np.arange(0, len(codes) + _BLOCK, _BLOCK)))

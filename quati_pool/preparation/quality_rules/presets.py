@@ -12,19 +12,19 @@ DUPLICATE_NGRAMS = (5, 6, 7, 8, 9, 10)
 
 
 class Rule(NamedTuple):
-    """A rule drops rows whose measure lies beyond its bound, which is the parameter ``key``: below it where the name
-    begins with ``min_``, else above it. ``told`` words the measure: {} is the number, a percentage where it is a
+    """A rule drops rows whose measure is beyond its bound, which is the parameter ``key``: below it where the name
+    begins with ``min_``, else above it. ``wording`` describes the measure: {} is the number, a percentage for a
     ``share``."""
 
     key: str
     reason: str
-    told: str
+    wording: str
     share: bool = False
 
     @property
     def counted(self) -> bool:
         """Whether the measure is a whole number of words."""
-        return self.told.endswith(" words")
+        return self.wording.endswith(" words")
 
     @property
     def least(self) -> bool:

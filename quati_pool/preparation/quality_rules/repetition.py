@@ -77,8 +77,8 @@ def ngrams(words: Words, top: Sequence[int], repeated: Sequence[int]) -> tuple[d
 
 
 class _Equals(NamedTuple):
-    """What occurs more than once: places, those of equals together and in order; the number, from 1, of the equals
-    it is of; whether an equal stands before it."""
+    """What occurs more than once: places, those of equals together and in order; the number, from 1, of the group of
+    equals; whether an equal comes before it."""
 
     place: Int
     number: Int

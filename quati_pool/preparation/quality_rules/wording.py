@@ -38,7 +38,7 @@ def number_of_words(words: Words) -> Numbers:
 
 
 def mean_word_length(words: Words) -> Numbers:
-    """Characters a word, punctuation that stands at it included."""
+    """Characters per word, counting punctuation next to it."""
     return shares(words.sums(words.end - words.start), words.counts)
 
 
@@ -69,7 +69,7 @@ def ellipsis_lines(words: Words) -> Numbers:
     lines = words.lines
     last = words.end[lines.last] - 1
     dots = words.codes == FULL_STOP
-    # What stands before a text's first two characters is white space, never a full stop.
+    # Before a text's first two characters there is white space, never a full stop.
     three = dots[last] & dots[np.maximum(last - 1, 0)] & dots[np.maximum(last - 2, 0)] & (last > 1)
     return shares(lines.sums(three | (words.codes[last] == ELLIPSIS)), lines.counts)
 
@@ -80,7 +80,7 @@ def alphabetic_words(words: Words) -> Numbers:
 
 
 def line_words(words: Words) -> Numbers:
-    """Words a line. Ours: menus, tables and lists have short lines."""
+    """Words per line. Ours: menus, tables and lists have short lines."""
     return shares(words.counts, words.lines.counts)
 
 

@@ -1,4 +1,4 @@
-"""Where a page's parts stand in a table of pages, and whether they stand there at all."""
+"""The fields of a page in JSONL and Parquet, and checks that a file has them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _SUFFIXES: dict[str, Format] = {
 }
 
 
-class Found(NamedTuple):
+class InputFiles(NamedTuple):
     """Files in their order, each with its name relative to the folder of the configuration, and their format."""
 
     names: list[str]
@@ -33,14 +33,14 @@ class Found(NamedTuple):
 
 
 def format_of(name: str | Path) -> Format | None:
-    """What the suffix tells, with or without .gz or .zst after it."""
+    """The format that the suffix names, with or without .gz or .zst after it."""
     path = PurePath(name)
     packed = packing(name)
     found = _SUFFIXES.get(PurePath(path.stem if packed else path.name).suffix.lower())
     return None if packed and found == "parquet" else found
 
 
-def find(folder: Path, patterns: Sequence[str], wanted: Format | None) -> Found:
+def find(folder: Path, patterns: Sequence[str], wanted: Format | None) -> InputFiles:
     """The files of the patterns, sorted by name, each once, whatever links lead to it. Of a folder these are all
     files, however deep, whose suffix tells the format.
 
@@ -54,7 +54,7 @@ def find(folder: Path, patterns: Sequence[str], wanted: Format | None) -> Found:
             _check_name(name)
             found.setdefault(os.path.realpath(path), name)
     names = sorted(found.values(), key=lambda name: PurePath(name).parts)
-    return Found(names, wanted or _common_format(folder, names))
+    return InputFiles(names, wanted or _common_format(folder, names))
 
 
 def _expanded(folder: Path, pattern: str, wanted: Format | None) -> list[Path]:
@@ -104,7 +104,7 @@ def _common_format(folder: Path, names: Iterable[str]) -> Format:
 
 
 def fixed_root(folder: Path, patterns: Sequence[str]) -> str:
-    """The deepest folder that all files of the patterns lie below, as far as the patterns tell."""
+    """The deepest folder that is above all files of the patterns, as far as the patterns show."""
     return os.path.commonpath([os.path.abspath(folder / _fixed(folder, pattern)) for pattern in patterns])
 
 

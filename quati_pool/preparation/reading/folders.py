@@ -1,4 +1,4 @@
-"""Pages from files of plain text, a page a file."""
+"""Pages from files of plain text, one page per file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from quati_pool.preparation.reading.streams import opened
 
 
 def read_text(place: Place) -> Iterator[Page]:
-    """The page that a file is. Raises BrokenError where a packed file is damaged: it then gives none."""
+    """The page that a file holds. Raises BrokenError where a packed file is damaged: it then gives no page."""
     with opened(place.path, place.part) as stream:
         found: list[bytes] = []
         while stream.tell() <= place.limit and (data := stream.read(place.limit + 1 - stream.tell())):

@@ -25,7 +25,7 @@ def unpacked(data: bytes, transfer: str, content: str, limit: int) -> bytes:
     """The content that was sent with these values of Transfer-Encoding and Content-Encoding.
 
     Crawlers often store it unpacked and leave the headers as they were: what is not packed as they say is
-    taken as it stands. Raises RefusedError where it cannot be unpacked, or has more than ``limit`` bytes.
+    taken as it is. Raises RefusedError where it cannot be unpacked, or has more than ``limit`` bytes.
     """
     from fastwarc.stream_io import BrotliReader, ChunkedReader
 

@@ -1,4 +1,4 @@
-"""Pages from JSONL: an object a line; plain, or packed by gzip or zstd."""
+"""Pages from JSONL, one object per line; plain, or packed by gzip or zstd."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class LongLine(NamedTuple):
 
 
 def bounded_lines(read: Callable[[int], bytes], limit: int, block: int = _BLOCK) -> Iterator[bytes | LongLine]:
-    """The lines of what ``read`` gives, without their ``\\n``, which alone ends one. What stands after the last
+    """The lines of what ``read`` gives, without their ``\\n``, which alone ends one. The rest after the last
     is a line too, unless it is empty. One of more than ``limit`` bytes comes as a LongLine.
 
     ``read(size)`` gives at most ``size`` bytes, and none only at the end; what it raises is passed on, and the

@@ -1,4 +1,4 @@
-"""A page as it was read, and what keeps something from being one."""
+"""A page as it was read, and the reasons for which something is refused as one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BrokenError(Exception):
 
 @dataclass
 class Place:
-    """A part at work: where it lies, what may come of it and how far the reading is."""
+    """A part that is being read: where it is, what may become of it, and how far reading has come."""
 
     path: Path
     part: Part
@@ -82,7 +82,7 @@ def excerpt(data: str | bytes) -> str:
 
 
 def mended(text: str) -> str:
-    """The text with ``\\n`` for line ends, no byte-order mark before it, and U+FFFD for what cannot stand in a text:
+    """The text with ``\\n`` for line ends, no byte-order mark before it, and U+FFFD for what cannot be in a text:
     NUL, and halves of surrogate pairs, which JSON can escape and no encoding can write."""
     if text.startswith("\ufeff"):
         text = text[1:]
@@ -98,7 +98,7 @@ def mended(text: str) -> str:
 
 
 def checked(line: int, doc_id: str, url: str, language: str, text: str) -> Page:
-    """The page of these. Raises RefusedError where there is no text, or an id that may not be."""
+    """The page of these values. Raises RefusedError where there is no text, or an id that is not allowed."""
     text = mended(text)
     if not text or text.isspace():
         raise RefusedError(NO_TEXT, doc_id)

@@ -1,4 +1,4 @@
-"""The work in pieces of about 32 MB on disk, cut by the input alone: long files in several, short ones together."""
+"""The input in shards of about 32 MB on disk, cut by the input alone: long files into several, short ones together."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _count(file: BinaryIO, start: int, end: int) -> int:
 
 
 def _line_end(file: BinaryIO, at: int, size: int) -> tuple[int, int]:
-    """Where the line ends whose bytes stand at ``at``, its end included, and 1; the file's end and 0 if it does not."""
+    """The end of the line around ``at``, after its line break, and 1; the file's end and 0 where it has no break."""
     file.seek(at)
     while data := file.read(_BLOCK):
         found = data.find(b"\n")

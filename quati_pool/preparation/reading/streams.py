@@ -167,8 +167,8 @@ def packing(path: str | Path) -> str:
 
 @contextmanager
 def raw_file(path: Path, part: Part | None = None) -> Iterator[BinaryIO]:
-    """The file itself. Raises InputError where it is not there, cannot be read, or is not as ``part`` found it, before
-    and after."""
+    """The file itself. Raises InputError where it is not there, cannot be read, or has changed since ``part``
+    was cut; checked before and after."""
     try:
         with path.open("rb") as file:
             _check_same(path, os.fstat(file.fileno()), part)
@@ -189,8 +189,8 @@ def raw_file(path: Path, part: Part | None = None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def opened(path: Path, part: Part | None = None) -> Iterator[Stream]:
-    """The bytes of a part, or of a file, unpacked. Raises InputError as ``raw_file`` does, and for a file that its
-    suffix belies."""
+    """The bytes of a part, or of a file, unpacked. Raises InputError as ``raw_file`` does, and for a file that is
+    not packed as its suffix says."""
     with raw_file(path, part) as file:
         begin = file.read(4)
         file.seek(0)

@@ -27,7 +27,7 @@ class Duplicates(GlobalFilter):
     """The first row in the order of the input stays; rows without text (left) equal none.
 
     A text is known by XXH3's 128 bits: among 20 million, the chance that any two different ones are taken for
-    equal is about 6e-25. The keys are 16 bytes a row: 0.3 GB for 20 million.
+    equal is about 6e-25. The keys are 16 bytes per row: 0.3 GB for 20 million.
     """
 
     id = "preparation/duplicates"
@@ -63,7 +63,7 @@ class Duplicates(GlobalFilter):
         halves[[not text or text.isspace() for text in normalised]] = 0
         return {"hi": halves[:, 0], "lo": halves[:, 1]}
 
-    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: TaskPool) -> Drops:
-        """Takes some bytes a dropped row here, and what ``first_of_equals`` says in each task."""
-        found = equal_rows(shards, rows, bench)
+    def decide(self, shards: Sequence[Path], rows: Sequence[int], task_pool: TaskPool) -> Drops:
+        """Takes some bytes of memory per dropped row, and in each task what ``first_of_equals`` says."""
+        found = equal_rows(shards, rows, task_pool)
         return Drops.of(found.shard, found.row, 1, found.kept_shard, found.kept_row)

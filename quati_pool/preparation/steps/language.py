@@ -10,12 +10,12 @@ from pydantic import AfterValidator, Field
 
 from quati_pool.errors import MissingExtraError
 from quati_pool.files.yaml_file import Model
-from quati_pool.preparation.base import KEPT, ComponentEnvironment, Filter, Verdicts
+from quati_pool.preparation.base import KEPT, ComponentEnvironment, DropReasons, Filter
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.identification import (
     PACKAGE,
-    Found,
+    IdentifiedLanguage,
     identified,
     identified_in_windows,
     is_installed,
@@ -71,7 +71,7 @@ class Language(Filter):
 
     def __init__(self, parameters: Parameters, environment: ComponentEnvironment | None = None) -> None:
         super().__init__(parameters, environment)
-        self._judged: tuple[Batch, list[str]] | None = None
+        self._latest: tuple[Batch, list[str]] | None = None
 
     @classmethod
     def require(cls) -> None:
@@ -85,13 +85,13 @@ class Language(Filter):
     def reasons(self) -> Sequence[str]:
         return ("language", "uncertain language", "no language", "declared language")
 
-    def apply(self, batch: Batch) -> Verdicts:
-        judged = [self._of_row(text, declared) for text, declared in zip(batch.text, batch.language, strict=True)]
-        self._judged = (batch, [language for _, language, _ in judged])
-        codes = np.array([code for code, _, _ in judged], dtype=np.int16)
+    def apply(self, batch: Batch) -> DropReasons:
+        rows = [self._of_row(text, declared) for text, declared in zip(batch.text, batch.language, strict=True)]
+        self._latest = (batch, [language for _, language, _ in rows])
+        codes = np.array([code for code, _, _ in rows], dtype=np.int16)
 
         def detail(row: int) -> str:
-            code, language, probability = judged[row]
+            code, language, probability = rows[row]
             if code == _DECLARED:
                 shown = language[:20]
                 return f"its source says {shown if shown.isprintable() else ascii(shown)}"
@@ -100,13 +100,13 @@ class Language(Filter):
             least = f"; at least {self.parameters.threshold:g}" if code == _UNCERTAIN else ""
             return f"{language} {probability:.2f}{least}"
 
-        return Verdicts(codes, detail)
+        return DropReasons(codes, detail)
 
-    def learned(self, batch: Batch) -> Batch:
-        if self._judged is None or self._judged[0] is not batch:
+    def enriched(self, batch: Batch) -> Batch:
+        if self._latest is None or self._latest[0] is not batch:
             self.apply(batch)
-        assert self._judged is not None
-        return batch.with_languages(self._judged[1])
+        assert self._latest is not None
+        return batch.with_languages(self._latest[1])
 
     def _of_row(self, text: str, declared: str) -> tuple[int, str, float]:
         """Why the row goes (0: it stays), its language, and how likely that is."""
@@ -126,6 +126,6 @@ class Language(Filter):
             code = _UNCERTAIN if found.probability < self.parameters.threshold else KEPT
         return code, found.code, found.probability
 
-    def _identified(self, text: str) -> Found:
+    def _identified(self, text: str) -> IdentifiedLanguage:
         windows = self.parameters.windows
         return identified_in_windows(text, windows.count, windows.characters) if windows else identified(text)

@@ -8,19 +8,19 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from quati_pool.preparation.base import Filter, Verdicts
+from quati_pool.preparation.base import DropReasons, Filter
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 
-# What ends a line: \r\n is one; beside \n and \r the line and paragraph ends of Unicode.
+# What ends a line: \r\n is one; apart from \n and \r, the line and paragraph ends of Unicode.
 _RARE = ("\x85", "\u2028", "\u2029")
 
 
 class LineBreaks(Filter):
     """Drops a text in which line breaks exceed a share, 20 % in the Quati paper (arXiv 2404.06976, section 3.1).
 
-    The paper does not say of what. Here it is of words: ``breaks / words > share``, words being what stands
-    between white space. At 20 % a line then has fewer than five words on average, as menus, tables and lists of
+    The paper does not say what the share is of. Here it is of words: ``breaks / words > share``, words being stretches
+    without white space. At 20 % a line then has fewer than five words on average, as menus, tables and lists of
     links have, and prose never has. Of characters (``of: characters``, line breaks included) 20 % would be one
     break in five characters, which hardly any text has: such a rule drops next to nothing, and needs a share of
     3 % or so. Blank lines count: two paragraphs are two breaks apart. A text of breaks without any word goes.
@@ -44,12 +44,12 @@ class LineBreaks(Filter):
     def reasons(self) -> Sequence[str]:
         return ("too many line breaks",)
 
-    def apply(self, batch: Batch) -> Verdicts:
+    def apply(self, batch: Batch) -> DropReasons:
         breaks = np.array(list(map(line_breaks, batch.text)), dtype=np.int64)
         sizes = np.ones(len(batch), dtype=np.int64)
         for row in np.flatnonzero(breaks).tolist():
             sizes[row] = self._size(batch.text[row], int(breaks[row]))
-        # Divided, not multiplied: 29 / 100 is the very number that 0.29 stands for, 0.29 * 100 is less than 29.
+        # Divided, not multiplied: 29 / 100 is exactly the number 0.29, 0.29 * 100 is less than 29.
         shares = np.divide(breaks, sizes, where=sizes > 0, out=np.full(len(batch), np.inf))
 
         def detail(row: int) -> str:
@@ -58,7 +58,7 @@ class LineBreaks(Filter):
             found = f", {100 * breaks[row] / whole:.1f} %" if whole else ""
             return f"{counted}{found}; at most {100 * self.parameters.share:g} %"
 
-        return Verdicts((shares > self.parameters.share).astype(np.int16), detail)
+        return DropReasons((shares > self.parameters.share).astype(np.int16), detail)
 
     def _size(self, text: str, breaks: int) -> int:
         """The words or characters of a text; of words no more are counted than show that it stays."""

@@ -2,10 +2,10 @@
 
 For 20 million passages of 1,000 characters, 128 permutations and 16 bands:
 
-- disk: a signature is 128 × 4 bytes, the hashes of its bands 16 × 8 bytes: 640 bytes a row, 12.8 GB;
+- disk: a signature is 128 × 4 bytes, the hashes of its bands 16 × 8 bytes: 640 bytes per row, 12.8 GB;
 - time: a signature takes 0.2 ms of a core, 70 minutes in all; each band is searched in ten tasks, 160 in all,
-  which read 160 MB each and the signatures of the candidates, one kilobyte a pair;
-- memory: 50 bytes a row in a task of two million rows, 0.1 GB; 8 bytes a row and 50 a dropped one where the bands
+  which read 160 MB each and the signatures of the candidates, one kilobyte per pair;
+- memory: 50 bytes per row in a task of two million rows, 0.1 GB; 8 bytes per row and 50 per dropped one where the bands
   are put together, 0.26 GB if a tenth is dropped.
 """
 
@@ -72,7 +72,7 @@ class Banding(Model):
 class NearDuplicates(GlobalFilter):
     """Rows that share a band are candidates; those whose signatures are equal in a share of at least ``threshold``
     of their places are linked; of all rows that links connect, the first in the order of the input stays. The
-    similarity told is that of the dropped row and the one that stays: lower than ``threshold`` where the two are
+    similarity reported is that of the dropped row and the one that stays: lower than ``threshold`` where the two are
     connected through rows between them.
 
     In a bucket of rows that share a band, each is compared with the first and with the one before it, so that time
@@ -157,24 +157,24 @@ class NearDuplicates(GlobalFilter):
         bands = {_band(band): np.ascontiguousarray(column) for band, column in enumerate(hashes.T)}
         return {"signature": signatures, **bands}
 
-    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: TaskPool) -> Drops:
+    def decide(self, shards: Sequence[Path], rows: Sequence[int], task_pool: TaskPool) -> Drops:
         """What tasks find is kept in files of the bench's folder; what is there is not searched again."""
         total = sum(rows)
         parts = part_count(total)
         corpus = _Signatures(tuple(shards), tuple(rows), self.parameters.permutations)
         searches = [
-            _Search(corpus, _band(band), part, parts, self.parameters.threshold, bench.folder)
+            _Search(corpus, _band(band), part, parts, self.parameters.threshold, task_pool.folder)
             for band in range(self._banding[0])
             for part in range(parts)
         ]
-        bench.run(_links, [search for search in searches if not search.file.exists()])
+        task_pool.run(_links, [search for search in searches if not search.file.exists()])
         components = Components(total)
         for search in searches:
             components.join(np.load(search.file))
         found = components.component_edges()
-        part_files.save(bench.folder / "stars.npy", found)
-        measures = [_Measure(corpus, bench.folder, start) for start in range(0, len(found), _MEASURED_ROWS)]
-        similarities = bench.run(_similarities, measures)
+        part_files.save(task_pool.folder / "stars.npy", found)
+        measures = [_Measure(corpus, task_pool.folder, start) for start in range(0, len(found), _MEASURED_ROWS)]
+        similarities = task_pool.run(_similarities, measures)
         similarity = np.concatenate([np.empty(0, dtype=np.float32), *similarities])
         return Drops.of(*located(found[:, 1], rows), 1, *located(found[:, 0], rows), similarity)
 

@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from quati_pool.errors import ConfigError, InputError
-from quati_pool.preparation.base import Codes, Filter, Parameters, Verdicts
+from quati_pool.preparation.base import Codes, DropReasons, Filter, Parameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.quality_rules import repetition, wording
 from quati_pool.preparation.quality_rules.presets import (
@@ -36,7 +36,7 @@ from quati_pool.preparation.quality_rules.stop_words import (
 from quati_pool.preparation.quality_rules.words import Flags, Numbers, Words, words_of
 
 _GROUP = 1 << 18
-"""Characters that are judged at a time: arrays of this many stay in the processor's cache."""
+"""Characters that are measured at a time: arrays of this many stay in the processor's cache."""
 _HUGE = 1 << 22
 """Characters of a text whose words are counted before it is looked at any further."""
 _UNSPACED = ("bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh")
@@ -148,8 +148,8 @@ _STRETCHES = {
 
 
 class Quality(Filter):
-    """Drops a text for the first rule it breaks; what each measures stands in ``quality_rules``. A measure that
-    nothing can be said of, such as the mean length of no words, breaks no rule."""
+    """Drops a text for the first rule it breaks; ``quality_rules`` defines what each measures. A measure that
+    is undefined, such as the mean length of no words, breaks no rule."""
 
     id = "preparation/quality"
     summary = "drops texts by the rules of MassiveWeb: words, symbols, stop words, repetition"
@@ -201,7 +201,7 @@ class Quality(Filter):
             if settings.language is None:
                 notes.append(
                     "stop words are those of each row's language: rows without one, or in one that has no list, are "
-                    "not judged by them; let a step language stand before, or set language or stop_words"
+                    "not judged by them; put a step language before this one, or set language or stop_words"
                 )
             else:
                 notes.append(
@@ -215,21 +215,20 @@ class Quality(Filter):
             )
         return notes
 
-    def apply(self, batch: Batch) -> Verdicts:
+    def apply(self, batch: Batch) -> DropReasons:
         codes = np.zeros(len(batch), dtype=np.int16)
         measured = np.full(len(batch), np.nan)
         for rows in _groups(batch.text):
             texts = batch.text[rows]
             languages_of = None if self._fixed else batch.language[rows]
-            codes[rows], measured[rows] = self._judged(texts, languages_of)
-        return Verdicts(codes, lambda row: self._told(int(codes[row]), float(measured[row])))
+            codes[rows], measured[rows] = self._measured(texts, languages_of)
+        return DropReasons(codes, lambda row: self._detail(int(codes[row]), float(measured[row])))
 
-    def _judged(self, texts: list[str], languages_of: Sequence[str] | None) -> tuple[Codes, Numbers]:
-        """Of texts that are few enough to be looked at together: the places of their reasons, and what was
-        measured."""
+    def _measured(self, texts: list[str], languages_of: Sequence[str] | None) -> tuple[Codes, Numbers]:
+        """The codes of the reasons, and what was measured, of texts few enough to be looked at together."""
         judgement = _Judgement(self._bounds, len(texts))
         if len(texts[0]) > _HUGE and "max_words" in judgement.places:
-            # So long a text stands alone, and most of them break this rule.
+            # So long a text is in a group alone, and most of them break this rule.
             judgement.add("max_words", np.array([float(_word_count(texts[0]))]))
             if judgement.over:
                 return judgement.codes, judgement.measured
@@ -240,13 +239,13 @@ class Quality(Filter):
         if self._stop_words_count and not judgement.over:
             judgement.add("min_stop_words", self._stop_words_held(words, judgement.left, languages_of))
         if not judgement.over:
-            self._judge_repetition(words.of_rows(judgement.left), judgement)
+            self._measure_repetition(words.of_rows(judgement.left), judgement)
         for key, measure in _OURS.items():
             if key in judgement.places and not judgement.over:
                 judgement.add(key, measure(words))
         return judgement.codes, judgement.measured
 
-    def _judge_repetition(self, words: Words, judgement: _Judgement) -> None:
+    def _measure_repetition(self, words: Words, judgement: _Judgement) -> None:
         on = judgement.places
         found: dict[str, Numbers] = {}
         for (number, characters), kind in zip(_STRETCHES.items(), ("lines", "paragraphs"), strict=True):
@@ -275,7 +274,7 @@ class Quality(Filter):
                 held[of_it] = stop_words.held(words, of_it)[of_it]
         return held
 
-    def _told(self, code: int, value: float) -> str:
+    def _detail(self, code: int, value: float) -> str:
         if not code:
             return ""
         rule, bound = self._rules[code - 1], list(self._bounds.values())[code - 1][1]
@@ -287,9 +286,9 @@ class Quality(Filter):
             measured = f"{value * scale:.{1 if rule.share else 2}f}"
             if float(measured) == float(most):
                 measured = f"{value * scale:.10g}"
-        told = rule.told.format(measured + unit)
-        told = told.removesuffix("s") if rule.counted and value == 1 else told
-        return f"{told}; at {'least' if rule.least else 'most'} {most}{unit}"
+        measure = rule.wording.format(measured + unit)
+        measure = measure.removesuffix("s") if rule.counted and value == 1 else measure
+        return f"{measure}; at {'least' if rule.least else 'most'} {most}{unit}"
 
     @cached_property
     def _rules(self) -> list[Rule]:
@@ -373,7 +372,7 @@ class _Judgement:
 
 
 def _groups(texts: Sequence[str]) -> Iterator[slice]:
-    """Consecutive texts of about ``_GROUP`` characters together; a longer one stands alone."""
+    """Consecutive texts of about ``_GROUP`` characters together; a longer one alone."""
     first, held = 0, 0
     for row, text in enumerate(texts):
         if held and held + len(text) > _GROUP:

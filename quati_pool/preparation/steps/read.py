@@ -63,7 +63,7 @@ class ReadParameters(Parameters):
 
 
 class Read(Source):
-    """Pages of files, in the order of the files' names and as they stand in them.
+    """Pages of files, in the order of the files' names and in their order within them.
 
     Texts get ``\\n`` for line ends; a byte-order mark before them goes; NUL and halves of surrogate pairs become
     U+FFFD; nothing else is changed. Texts are unpacked from .gz, and from .zst.
@@ -179,7 +179,7 @@ class _Gathered:
         return len(self.pages) >= _PAGES or self._characters >= _CHARACTERS
 
     def batch(self) -> Batch:
-        """What was gathered; begins anew."""
+        """The gathered pages as a batch; starts the next one."""
         line, doc_id, url, language, text = map(list, zip(*self.pages, strict=True))
         rows = len(line)
         batch = Batch(

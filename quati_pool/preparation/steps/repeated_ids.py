@@ -16,7 +16,7 @@ from quati_pool.preparation.deduplication.first_of_equals import equal_rows, loc
 
 
 class RepeatedIds(GlobalFilter):
-    """Drops all that is left of a page whose doc_id an earlier page has, of which something is left too."""
+    """Drops the remaining rows of a page whose doc_id an earlier page has that still has rows too."""
 
     id = "preparation/repeated-ids"
     summary = "pages whose doc_id an earlier page has"
@@ -31,12 +31,12 @@ class RepeatedIds(GlobalFilter):
         halves = np.frombuffer(hashes, dtype=">u8").astype(np.uint64).reshape(-1, 2)
         return {"hi": halves[:, 0], "lo": halves[:, 1], "page": batch.page}
 
-    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: TaskPool) -> Drops:
+    def decide(self, shards: Sequence[Path], rows: Sequence[int], task_pool: TaskPool) -> Drops:
         """Pages are compared by their first rows, and dropped with all of their rows."""
         firsts = []
         pages = []
         for number, (shard, count) in enumerate(zip(shards, rows, strict=True)):
-            folder = bench.folder / f"pages-{number}"
+            folder = task_pool.folder / f"pages-{number}"
             with KeyFiles(folder) as files:
                 if count:
                     keys = read_keys(shard)
@@ -46,7 +46,7 @@ class RepeatedIds(GlobalFilter):
                 else:
                     firsts.append(np.zeros(1, dtype=np.int64))
             pages.append(folder)
-        found = equal_rows(pages, [len(first) - 1 for first in firsts], bench)
+        found = equal_rows(pages, [len(first) - 1 for first in firsts], task_pool)
         # Rows are counted over all shards: a page reaches from its first row to the next page's, or the shard's end.
         pages_before = np.cumsum([0, *(len(first) for first in firsts)])
         rows_before = np.cumsum([0, *rows])

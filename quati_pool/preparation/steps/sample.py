@@ -76,9 +76,9 @@ class Sample(GlobalFilter):
         halves = np.frombuffer(digests, dtype=">u8").reshape(-1, 2).astype(np.uint64)
         return {"high": halves[:, 0], "low": halves[:, 1]}
 
-    def decide(self, shards: Sequence[Path], rows: Sequence[int], bench: TaskPool) -> Drops:
+    def decide(self, shards: Sequence[Path], rows: Sequence[int], task_pool: TaskPool) -> Drops:
         """Reads the hashes twice, a million at a time: to count them by their first 16 bits, and to say which rows
-        lie beyond the last that is kept."""
+        are beyond the last that is kept."""
         if self.parameters.share is not None:
             # The product is exact, and a hash is below it where it is below the next whole number.
             border = math.ceil(self.parameters.share * 2.0**64)
@@ -97,7 +97,7 @@ class Sample(GlobalFilter):
 
 
 class _Place(NamedTuple):
-    """The first place that is not kept: the halves of a hash, and of equal ones how many come before."""
+    """The first place that is not kept: the halves of a hash, and how many rows with an equal hash come before."""
 
     high: int
     low: int

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from quati_pool.errors import MissingExtraError
-from quati_pool.preparation.base import Cutter, Verdicts
+from quati_pool.preparation.base import Cutter, DropReasons
 from quati_pool.preparation.base import Parameters as StepParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.cutting import cuts
@@ -19,7 +19,7 @@ class Segment(Cutter):
     """Passages as ``cutting.cuts`` cuts them, without the white space around each.
 
     A piece of nothing but white space, which only a page without any text gives, is no passage; ``index`` counts
-    the others. The same text gives the same passages whatever stands beside it.
+    the others. The same text gives the same passages whatever texts are next to it.
     """
 
     id = "preparation/segment"
@@ -79,7 +79,7 @@ class Segment(Cutter):
     def reasons(self) -> Sequence[str]:
         return ("no text",)
 
-    def cut(self, batch: Batch) -> tuple[Batch, Verdicts]:
+    def cut(self, batch: Batch) -> tuple[Batch, DropReasons]:
         wanted = self.parameters
         settings = (wanted.characters, wanted.tolerance, wanted.overlap, wanted.min_characters or 0)
         texts: list[str] = []
@@ -95,4 +95,4 @@ class Segment(Cutter):
         def detail(row: int) -> str:
             return f"{len(batch.text[row]):,} characters, all white space" if batch.text[row] else "empty"
 
-        return batch.cut(rows, index, texts), Verdicts(codes, detail)
+        return batch.cut(rows, index, texts), DropReasons(codes, detail)

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field
 
 from quati_pool.errors import MissingExtraError
 from quati_pool.files.artifacts import file_digest
-from quati_pool.preparation.base import KEPT, ComponentEnvironment, Filter, Verdicts
+from quati_pool.preparation.base import KEPT, ComponentEnvironment, DropReasons, Filter
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.domain_lists import domain, read_domains, top_level_domain
@@ -56,7 +56,7 @@ class _Rule(NamedTuple):
 
 
 class Url(Filter):
-    """Judges a page by its URL alone.
+    """Keeps or drops a page by its URL alone.
 
     The top-level domain is the last label of the host; addresses have none. A domain covers its subdomains.
     Hosts and lists are compared in lower case and punycode, so ``são-paulo.br`` is ``xn--so-paulo-rza.br``. What
@@ -68,9 +68,9 @@ class Url(Filter):
     them, and dropped by keep lists, since nothing speaks for them; ``missing`` and ``malformed`` say otherwise.
     The Quati paper (arXiv 2404.06976, section 3.1) drops ``.pt``.
 
-    Patterns are Python's and are searched in the first 2,000 characters of the URL, as it stands, upper and
-    lower case told apart. There is no time limit: an expression that repeats a repetition, such as ``(a+)+$``,
-    may take longer than anybody waits on a URL made for it.
+    Patterns are Python's and are searched in the first 2,000 characters of the URL as it is written; upper and
+    lower case differ. There is no time limit: an expression that repeats a repetition, such as ``(a+)+$``,
+    may take for ever on a URL written to exploit it.
     """
 
     id = "preparation/url"
@@ -144,10 +144,10 @@ class Url(Filter):
             return ()
         return ("url drops nothing: it has no list, no pattern, and keeps pages without URL",)
 
-    def apply(self, batch: Batch) -> Verdicts:
+    def apply(self, batch: Batch) -> DropReasons:
         rules = [self._rule(url) for url in batch.url]
         codes = np.array([rule.code for rule in rules], dtype=np.int16)
-        return Verdicts(codes, lambda row: rules[row].detail)
+        return DropReasons(codes, lambda row: rules[row].detail)
 
     def _rule(self, url: str) -> _Rule:
         if not url or url.isspace():

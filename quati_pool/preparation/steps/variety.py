@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from quati_pool.files.artifacts import file_digest
-from quati_pool.preparation.base import ComponentEnvironment, Filter, Verdicts
+from quati_pool.preparation.base import ComponentEnvironment, DropReasons, Filter
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 from quati_pool.preparation.language_codes import main_code
@@ -60,7 +60,7 @@ class Variety(Filter):
 
     def __init__(self, parameters: Parameters, environment: ComponentEnvironment | None = None) -> None:
         super().__init__(parameters, environment)
-        self._judged: tuple[Batch, list[Evidence]] | None = None
+        self._latest: tuple[Batch, list[Evidence]] | None = None
 
     def key(self) -> dict[str, Any]:
         return {"list": file_digest(_LIST)}
@@ -69,12 +69,12 @@ class Variety(Filter):
     def reasons(self) -> Sequence[str]:
         return ("other variety",)
 
-    def apply(self, batch: Batch) -> Verdicts:
+    def apply(self, batch: Batch) -> DropReasons:
         found = [
             evidence(text) if not language or main_code(language) == "pt" else Evidence((), ())
             for text, language in zip(batch.text, batch.language, strict=True)
         ]
-        self._judged = (batch, found)
+        self._latest = (batch, found)
         least = self.parameters.at_least
         sides = [self._sides(each) for each in found]
         codes = np.array([len(theirs) >= least and len(theirs) > len(ours) for ours, theirs in sides], dtype=np.int16)
@@ -86,15 +86,15 @@ class Variety(Filter):
                 f"{len(theirs)} words of the other variety ({_listed(theirs)}){against}; fewer than {least} may stand"
             )
 
-        return Verdicts(codes, detail)
+        return DropReasons(codes, detail)
 
-    def learned(self, batch: Batch) -> Batch:
-        if self._judged is None or self._judged[0] is not batch:
+    def enriched(self, batch: Batch) -> Batch:
+        if self._latest is None or self._latest[0] is not batch:
             self.apply(batch)
-        assert self._judged is not None
+        assert self._latest is not None
         keep = self.parameters.keep
         languages = []
-        for language, found in zip(batch.language, self._judged[1], strict=True):
+        for language, found in zip(batch.language, self._latest[1], strict=True):
             ours, theirs = self._sides(found)
             sure = len(ours) >= self.parameters.at_least and len(ours) > len(theirs)
             languages.append(_LANGUAGES[keep] if sure else language)

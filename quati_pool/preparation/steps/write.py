@@ -1,4 +1,4 @@
-"""Passages written as files of a corpus, which ``build`` reads as they are."""
+"""Writes passages as files of a corpus, which ``build`` reads as they are."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Write(Sink):
         return Path(self.parameters.to)
 
     def check(self) -> None:
-        """Raises ConfigError where ``to`` is no place for a folder of its own."""
+        """Raises ConfigError where ``to`` cannot be a folder that holds nothing else."""
         to = self.parameters.to
         folder = self.environment.folder / to
         if (

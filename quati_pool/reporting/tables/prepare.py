@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.commands.prepare.prepare import Funnel
-from quati_pool.commands.prepare.step_counts import Count
+from quati_pool.commands.prepare.step_counts import StepCount
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import locked, stale, write_file
 from quati_pool.preparation.config import load_prepare_config
@@ -65,7 +65,7 @@ def tables(result: Funnel) -> list[Table]:
     return [steps, reasons, written]
 
 
-def _dropped(result: Funnel) -> Iterator[tuple[str, Count, str, int]]:
+def _dropped(result: Funnel) -> Iterator[tuple[str, StepCount, str, int]]:
     for link, count in zip(result.links, result.counts, strict=True):
         for reason in link.step.reasons:
             if count.dropped.get(reason):

@@ -1,7 +1,7 @@
-"""Dense retrieval: one vector a text from a sentence-transformers model, inner products through FAISS.
+"""Dense retrieval: one vector per text from a sentence-transformers model, inner products through FAISS.
 
-Vectors of passages lie in shards that an interrupted encoding continues; every kind of index, and the
-reranker, use the same ones.
+The vectors of passages are kept in shards, with which an interrupted encoding continues; every kind of index, and
+the reranker, use the same vectors.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError
 from quati_pool.records import Int, Query, Run
 from quati_pool.retrieval import base
+from quati_pool.retrieval.bi_encoder.dense_parameters import EncodingParameters, e5_prompts, settings_of
 from quati_pool.retrieval.bi_encoder.dense_plan import estimate_dense
-from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters, e5_prompts, settings_of
-from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.encoded import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded, Encoder, Matrix, require_finite
 from quati_pool.retrieval.encoders.model_inputs import limit_tokens
-from quati_pool.retrieval.planning import Estimate, Work
+from quati_pool.retrieval.models.kind import kind_of
+from quati_pool.retrieval.models.loading import load_model
+from quati_pool.retrieval.models.location import LocalModel
+from quati_pool.retrieval.models.parameters import batch_tokens_of, devices_of
+from quati_pool.retrieval.planning import Estimate, Workload
 from quati_pool.retrieval.vector_index import vector_search
 from quati_pool.retrieval.vector_index.vector_search import IndexParameters, Vectors
 
@@ -44,16 +47,16 @@ class _BiEncoder(CorpusEncoding[Encoder]):
     most = 4096
     parameters: EncodingParameters
 
-    def check(self, local: models.Local, note: Callable[[str], None]) -> None:
+    def check(self, local: LocalModel, note: Callable[[str], None]) -> None:
         super().check(local, note)
         model = self.parameters.model
         settings_of(self.parameters, local.folder)
-        if models.kind_of(local.folder) == "encoder":
+        if kind_of(local.folder) == "encoder":
             note(f"{model} has no sentence-transformers files: the mean of its tokens is the vector")
         if e5_prompts(self.parameters, local.folder) is not None:
-            note(f"{model}: 'query: ' and 'passage: ' stand before the texts, as E5 was trained")
+            note(f"{model}: 'query: ' and 'passage: ' are put before the texts, as E5 was trained")
 
-    def estimate(self, work: Work) -> Estimate:
+    def estimate(self, work: Workload) -> Estimate:
         folder = self.folder_if_here()
         if folder is None:
             return estimate_dense(self.parameters, work)
@@ -65,16 +68,16 @@ class _BiEncoder(CorpusEncoding[Encoder]):
         return {**settings, "precision": self.parameters.precision}
 
     def query_key(self) -> dict[str, Any]:
-        """What besides changes the vectors of queries."""
+        """What changes the vectors of queries but not those of passages."""
         return {"query_prompt": settings_of(self.parameters, self.folder()).query_prompt}
 
     def load(self, folder: Path, note: Callable[[str], None]) -> Encoder:
         parameters, settings = self.parameters, settings_of(self.parameters, folder)
         computing = parameters.model_copy(update={"compute": settings.compute})
-        model = models.load("SentenceTransformer", folder, computing)
+        model = load_model("SentenceTransformer", folder, computing)
         limit_tokens(model, parameters.model, parameters.max_tokens)
-        devices = models.devices_of(parameters)
-        encoder = Encoder(model, devices, models.batch_tokens_of(parameters, devices), note)
+        devices = devices_of(parameters)
+        encoder = Encoder(model, devices, batch_tokens_of(parameters, devices), note)
         if settings.truncate_dim and encoder.dimension and settings.truncate_dim > encoder.dimension:
             raise ConfigError(
                 f"model {parameters.model!r} has {encoder.dimension} dimensions, fewer than "

@@ -7,35 +7,36 @@ from dataclasses import replace
 from pathlib import Path
 
 from quati_pool.retrieval import planning
-from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters, Settings
-from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.planning import Estimate, Part, Shape, Work
+from quati_pool.retrieval.bi_encoder.dense_parameters import DenseSettings, EncodingParameters
+from quati_pool.retrieval.models.modules import read_config, transformer_folder
+from quati_pool.retrieval.models.sizes import shape_of, token_counter
+from quati_pool.retrieval.planning import Estimate, Part, Shape, Workload
 from quati_pool.retrieval.vector_index.index_plan import plan_index
 from quati_pool.retrieval.vector_index.vector_search import IndexParameters, vector_bytes
 
 # What a layer of a transformer holds at a time for every token of a batch: about eight vectors of its hidden
 # width (input, query, key, value, attention, outputs, the residual) and two of its inner width.
 _HIDDEN_HELD, _INNER_HELD = 8, 2
-# A shard while it is encoded: the passages of one at most, and what each takes in bytes a token, a character and a
-# component of its vector.
+# A shard while it is encoded: the passages of one at most, and the bytes each takes per token, per
+# character and per component of its vector.
 _SHARD, _TOKEN_HELD, _CHARACTER_HELD, _COMPONENT_HELD = 4096, 100, 4, 12
-# Seconds a character to split a text into tokens and to add up their rows of a table.
+# Seconds per character to split a text into tokens and to add up their rows of a table.
 _LOOK_UP = 1e-6
 
 
 def estimate_dense(
-    parameters: EncodingParameters, work: Work, folder: Path | None = None, settings: Settings | None = None
+    parameters: EncodingParameters, work: Workload, folder: Path | None = None, settings: DenseSettings | None = None
 ) -> Estimate:
-    """Encoding, and what is kept of it; offline, reads no weights. ``folder`` and ``settings`` are None for a
-    model that is not on this machine.
+    """The estimate of encoding and of what is kept; works offline and reads no weights. ``folder`` and ``settings``
+    are None for a model that is not on this machine.
 
-    A reranker is taken to encode as many passages as it has pairs, at most the corpus.
+    A reranker is assumed to encode as many passages as it has pairs, at most the corpus.
     """
     encode = min(work.passages, work.pairs) if work.pairs else work.passages
-    looked_up = folder is not None and not models.read_config(models.transformer_folder(folder), "config.json")
+    looked_up = folder is not None and not read_config(transformer_folder(folder) / "config.json")
     shape = None
     if not looked_up:
-        shape = planning.known_shape(parameters.model) if folder is None else models.shape_of(folder)
+        shape = planning.known_shape(parameters.model) if folder is None else shape_of(folder)
     found, tokens = _encoding(parameters, work, encode, folder, settings, shape)
     dimension = (settings or parameters).truncate_dim or (shape.dimension if shape else _table_width(folder))
     if dimension is None:
@@ -54,31 +55,31 @@ def estimate_dense(
     )
     if not isinstance(parameters, IndexParameters):
         return kept.plus(search=Part(0, planning.START["neural"]))
-    made = plan_index(parameters, work, dimension, parameters.precision)
-    starts = Part(0, made.search.seconds + planning.START["neural"])
-    return kept.plus(index=made.built, search=starts, memory=made.memory, lines=made.lines)
+    planned = plan_index(parameters, work, dimension, parameters.precision)
+    starts = Part(0, planned.search.seconds + planning.START["neural"])
+    return kept.plus(index=planned.built, search=starts, memory=planned.memory, lines=planned.lines)
 
 
 def _encoding(
     parameters: EncodingParameters,
-    work: Work,
+    work: Workload,
     encode: int,
     folder: Path | None,
-    settings: Settings | None,
+    settings: DenseSettings | None,
     shape: Shape | None,
 ) -> tuple[Estimate, float]:
-    """Model and time, without what is kept; and about how many tokens a passage has."""
+    """The encoding alone, without what is kept of it; and the mean number of tokens per passage."""
     if shape is None and folder is not None:
         tokens = planning.tokens_of(work.characters)
         note = f"{parameters.model}: vectors are looked up: about as fast as reading"
         return Estimate(encode=encode, memory=0, seconds=encode * work.characters * _LOOK_UP, notes=(note,)), tokens
     if shape is None:
-        return planning.model_work(parameters.model, None, encode, 0), 0
+        return planning.estimate_forward(parameters.model, None, encode, 0), 0
     limit = min(parameters.max_tokens or shape.max_tokens, shape.max_tokens)
-    count = None if folder is None else models.token_counter(folder, settings.passage_prompt if settings else "")
+    count = None if folder is None else token_counter(folder, settings.passage_prompt if settings else "")
     tokens = planning.tokens_of(work.characters, limit, work.sample, count)
     size = 2 if (settings or parameters).compute != "fp32" else 4
-    found = planning.model_work(parameters.model, shape, encode, tokens, weight_bytes=size)
+    found = planning.estimate_forward(parameters.model, shape, encode, tokens, weight_bytes=size)
     batch = _batch_bytes(parameters.batch_tokens, shape, size)
     held, on_device = (found.memory or 0) + batch, (found.device_memory or 0) + batch
     return replace(found, memory=held, device_memory=on_device), tokens
@@ -88,7 +89,7 @@ def _table_width(folder: Path | None) -> int | None:
     """The dimension of a static embedding's vectors, from the header of its table; None where it does not say."""
     if folder is None:
         return None
-    file = models.transformer_folder(folder) / "model.safetensors"
+    file = transformer_folder(folder) / "model.safetensors"
     try:
         with file.open("rb") as table:
             header = json.loads(table.read(int.from_bytes(table.read(8), "little")))
@@ -98,5 +99,5 @@ def _table_width(folder: Path | None) -> int | None:
 
 
 def _batch_bytes(tokens: int, shape: Shape, size: int) -> int:
-    """What the activations of a batch take."""
+    """Bytes that the activations of a batch take."""
     return tokens * size * (_HIDDEN_HELD * shape.hidden + _INNER_HELD * shape.ffn)

@@ -1,7 +1,7 @@
 """Passages with the same text: encoded once, so that they have the same vectors and score the same.
 
-What a model makes of a text depends in the last bits on the batch it is in. Corpora of the web repeat texts,
-and those must tie.
+The last bits of a text's vector depend on the batch that it is encoded in. Corpora of the web repeat texts, and
+equal texts must tie.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from quati_pool.retrieval.shards import Shards
 Array = npt.NDArray[Any]
 _READ = 4096
 _OF_A_SHARD = ("longest",)
-"""Arrays that have no rows of passages."""
+"""Arrays whose rows do not belong to passages."""
 
 
-def equal_before(corpus: CorpusStore, ordinals: Int) -> Int:
+def first_equal_text(corpus: CorpusStore, ordinals: Int) -> Int:
     """For each of the passages ``ordinals`` the position of the first of them with the same text.
 
-    Texts are told apart by 128 bits of their hashes; memory holds some 40 bytes a passage.
+    Texts are compared by hashes of 128 bits; takes about 40 bytes of memory per passage.
     """
     hashes = np.empty((len(ordinals), 2), dtype=np.uint64)
     for start in range(0, len(ordinals), _READ):
@@ -47,13 +47,13 @@ def first_equal(hashes: npt.NDArray[np.uint64]) -> Int:
     return first
 
 
-def with_repeats(shards: Shards, fresh: Mapping[str, Array], counts: Int | None, sources: Int) -> dict[str, Array]:
-    """What to append to ``shards`` for the next passages, of which some repeat others.
+def with_duplicates(shards: Shards, fresh: Mapping[str, Array], counts: Int | None, sources: Int) -> dict[str, Array]:
+    """The arrays to append to ``shards`` for the next passages, of which some repeat others.
 
-    ``sources`` say whose rows each passage takes, shape (passages,): those of a passage in the shards, or,
-    counted on from the last of them, of one that is added. ``fresh`` are the rows of the passages that take
-    their own, one a passage; or ``counts`` each, and then the array ``ends`` is kept, which says where the
-    rows of every passage end.
+    ``sources``, shape (passages,), gives for each new passage the passage whose rows it takes: one in the shards or,
+    numbered on from these, one of the new passages. ``fresh`` holds the rows of the new passages that are their own
+    source: one row per passage or, with ``counts``, that many each; then the array ``ends`` is added, which says
+    where the rows of every passage end.
     """
     before = shards.passages
     own = sources == before + np.arange(len(sources))
@@ -84,7 +84,7 @@ def _rows_before(shards: Shards, counts: Int | None) -> int:
 
 
 def _spans(shards: Shards, ordinals: Int, one_each: bool) -> tuple[Int, Int]:
-    """Where the rows of passages in the shards begin, and how many they are."""
+    """The first row of each of these passages in the shards, and the number of its rows."""
     if one_each:
         return ordinals, np.ones(len(ordinals), dtype=np.int64)
     ends: Int = shards.array("ends")
@@ -93,7 +93,7 @@ def _spans(shards: Shards, ordinals: Int, one_each: bool) -> tuple[Int, Int]:
 
 
 def _picked(shards: Shards, name: str, added: Array, held: int, rows: Int) -> Array:
-    """Rows of an array, of those in the shards and behind them those that are added."""
+    """These rows of an array, counted over those in the shards and then those that are added."""
     picked = np.empty((len(rows), *added.shape[1:]), dtype=added.dtype)
     late = rows >= held
     picked[late] = added[rows[late] - held]

@@ -20,8 +20,8 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import QuatiPoolError
 from quati_pool.records import Int
 from quati_pool.retrieval.encoders.model_inputs import Task, limit_of, reader_of
-from quati_pool.retrieval.encoders.models import quiet
-from quati_pool.retrieval.encoders.text_truncation import Shortening
+from quati_pool.retrieval.encoders.text_truncation import TextTruncation
+from quati_pool.retrieval.models.loading import quiet
 
 Matrix = npt.NDArray[np.float32]
 T = TypeVar("T")
@@ -51,16 +51,16 @@ def token_batches(lengths: Int, budget: int) -> list[Int]:
 
 
 class Encoded(NamedTuple):
-    """What a model makes of texts: arrays with a row a text, or, with ``counts``, so many rows each."""
+    """Encoded texts: arrays with one row per text or, with ``counts``, that many rows per text."""
 
     arrays: Mapping[str, npt.NDArray[Any]]
     counts: Int | None = None
 
 
 class Halving:
-    """Runs batches, in halves where the device has no memory for the whole, and says so once.
+    """Runs batches, in halves where the device has no memory for the whole, and notes that once.
 
-    What fitted is remembered: later batches come in as many parts from the start.
+    What fitted is remembered: later batches are cut into as many parts from the start.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
@@ -69,7 +69,7 @@ class Halving:
         self._lock = threading.Lock()
 
     def run(self, work: Callable[[list[int]], T], batch: Sequence[int]) -> Iterator[tuple[list[int], T]]:
-        """Gives the parts of ``batch`` with what ``work`` makes of them, in order.
+        """Yields the parts of ``batch`` with the results of ``work``, in order.
 
         Raises QuatiPoolError where one item alone does not fit.
         """
@@ -138,7 +138,7 @@ def pieces(corpus: CorpusStore, ordinals: Int, start: int, size: int) -> Iterato
 
 
 class Tokenized:
-    """Texts as a model's ``preprocess`` gives them: tensors of one row a text, of which batches are cut.
+    """Texts as a model's ``preprocess`` gives them: tensors with one row per text, from which batches are taken.
 
     ``parts`` are the features of consecutive texts; ``padding`` is the token that fills a row up. ``lengths``
     are tokens without padding, shape (n,).
@@ -166,7 +166,7 @@ class Tokenized:
             self._features[name] = torch.cat([self._padded(v.to(kind), width, fill) for v in values])
         mask = self._features["attention_mask"]
         self.lengths: Int = mask.sum(1).numpy().astype(np.int64)
-        # Where a row's tokens do not stand at one end together, nothing is cut off.
+        # Where a row's tokens are not all together at one end, nothing is cut off.
         end = mask.flip(1) if self._left else mask
         self._cuts = bool((end.cummin(1).values == end).all())
 
@@ -222,8 +222,8 @@ class TextEncoder:
         make: Callable[[Any], T],
         progress: Callable[[int], None] = lambda done: None,
     ) -> Iterator[tuple[list[int], T]]:
-        """Positions of texts, batch by batch, with what ``make`` makes of the model's output for them, on the
-        device; texts without a token are in no batch.
+        """Positions of texts, batch by batch, with the result of ``make`` for the model's output on the device; texts
+        without a token are in no batch.
 
         ``progress`` is called with how many of these texts are done. Raises QuatiPoolError where a device has
         no memory for a single text.
@@ -232,7 +232,7 @@ class TextEncoder:
 
         reader = reader_of(self.model, task)
         tokenizer = getattr(reader, "tokenizer", None)
-        shortened = Shortening(tokenizer, limit_of(reader, task))
+        shortened = TextTruncation(tokenizer, limit_of(reader, task))
         kept = [shortened(text) for text in texts]
         with quiet():
             tokenized = self._tokenized(kept, prompt, task, getattr(tokenizer, "pad_token_id", None) or 0)
@@ -252,10 +252,10 @@ class TextEncoder:
 
         wanted = [batch[lengths[batch] > 0] for batch in token_batches(lengths, self._budget)]
         done = 0
-        for positions, made in spread(
+        for positions, result in spread(
             [batch.tolist() for batch in wanted if len(batch)], work, self._models, self._halvings
         ):
-            yield positions, made
+            yield positions, result
             done += len(positions)
             progress(done)
 
@@ -283,7 +283,7 @@ class Encoder(TextEncoder):
 
     @property
     def dimension(self) -> int | None:
-        """Of the model's vectors before any truncation; None where it does not say."""
+        """The length of the model's vectors before any truncation; None where the model does not say."""
         dimension = self.model.get_embedding_dimension()
         return None if dimension is None else int(dimension)
 
@@ -323,8 +323,8 @@ def spread(
     models: Sequence[Any],
     halvings: Sequence[Halving],
 ) -> Iterator[tuple[list[int], T]]:
-    """Runs batches on the models, each in a thread of its own where there are several; results come as they
-    are ready, on the calling thread."""
+    """Runs batches on the models, each in its own thread where there are several; yields results as they are
+    ready, on the calling thread."""
     if len(models) == 1:
         for batch in batches:
             yield from halvings[0].run(lambda part: work(models[0], part), batch)

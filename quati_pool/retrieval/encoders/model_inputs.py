@@ -12,12 +12,12 @@ TASKS: tuple[Task, ...] = ("query", "document")
 
 _PROMPTS: Mapping[Task, Sequence[str]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
 _UNLIMITED = 10**6
-"""From here on a tokenizer's limit stands for none."""
+"""A tokenizer's limit from here on means that there is none."""
 
 
 def prompt_of(prompts: Mapping[str, Any], task: Task) -> str:
-    """What a model's prompts set before a query or a passage, by the names that sentence-transformers gives
-    them; empty where none does.
+    """The prompt that a model sets before a query or a passage, by the names that sentence-transformers gives to
+    prompts; empty where there is none.
 
     sentence-transformers itself adds an empty ``document`` to prompts that have none, which then hides the
     ``passage`` of older models.
@@ -27,7 +27,7 @@ def prompt_of(prompts: Mapping[str, Any], task: Task) -> str:
 
 
 def reader_of(model: Any, task: Task) -> Any:
-    """The module that tokenises queries or passages; of a model with routes that of the task's."""
+    """The module that tokenises queries or passages; in a model with routes, the first on the task's route."""
     first = model[0]
     if not hasattr(first, "sub_modules"):
         return first
@@ -41,10 +41,10 @@ def limit_of(reader: Any, task: Task) -> int | None:
 
 
 def limit_tokens(model: Any, name: str, max_tokens: int | None, tasks: Sequence[Task] = TASKS) -> None:
-    """Lets a model read at most ``max_tokens`` tokens of the texts of some tasks, and of no text more than it
+    """Lets a model read at most ``max_tokens`` tokens of the texts of these tasks, and never more tokens than it
     has positions for.
 
-    Raises ConfigError where it has fewer than ``max_tokens``, or reads texts whole.
+    Raises ConfigError where it has fewer positions than ``max_tokens``, or always reads texts whole.
     """
     for task in TASKS:
         reader = reader_of(model, task)

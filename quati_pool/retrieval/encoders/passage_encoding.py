@@ -1,4 +1,4 @@
-"""Components with a model of their own: where it lies, whether it can be used, and what it makes of passages."""
+"""Components with a neural model: where the model is, whether it can be used, and how it encodes passages."""
 
 from __future__ import annotations
 
@@ -14,8 +14,12 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import ConfigError
 from quati_pool.records import Int
 from quati_pool.retrieval import base
-from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.encoding import Encoded, TextEncoder
+from quati_pool.retrieval.models.errors import ModelMissingError
+from quati_pool.retrieval.models.kind import Kind, require_kind
+from quati_pool.retrieval.models.loading import require_neural
+from quati_pool.retrieval.models.location import LocalModel, locate, locate_or_announce, locate_or_download
+from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 
 E = TypeVar("E", bound=TextEncoder)
 
@@ -25,50 +29,52 @@ _SHARD_TOKENS = 256
 
 
 class PassageEncoding(base.Component, Generic[E]):
-    """A component with a model, which workers can load and run on passages too."""
+    """A component with a model that this process, or workers, load and run on passages."""
 
     name: ClassVar[str]
-    """Of the component, and of the folders of what is encoded."""
-    kind: ClassVar[models.Kind]
+    """The name of the component, and of the folders that hold its encoded passages."""
+    kind: ClassVar[Kind]
     most: ClassVar[int]
-    """Passages of a shard, at most."""
-    parameters: models.ModelParameters
-    placed: Path | None = None
-    """Where the model lies, for a worker that need not look for it."""
+    """The most passages of a shard."""
+    parameters: ModelParameters
+    model_folder: Path | None = None
+    """The model's folder, set in workers, which need not look for it."""
 
     @classmethod
     def require(cls) -> None:
-        models.require_neural(cls.name)
+        require_neural(cls.name)
 
     def fetch(self, note: Callable[[str], None]) -> None:
-        local = models.fetch(self.environment, self.parameters.model, self.parameters.revision, note)
+        local = locate_or_download(self.environment, self.parameters.model, self.parameters.revision, note)
         self.check(local, note)
-        models.devices_of(self.parameters)
+        devices_of(self.parameters)
 
     def inspect(self, note: Callable[[str], None]) -> None:
-        local = models.look(self.environment, self.parameters, note)
+        local = locate_or_announce(self.environment, self.parameters, note)
         if local is not None:
             self.check(local, lambda line: None)
 
-    def check(self, local: models.Local, note: Callable[[str], None]) -> None:
-        """Refuses a model that cannot be used, as far as its files tell; ``note`` takes a line on what is assumed."""
-        models.require_kind(local, self.parameters.model, self.kind, self.name)
+    def check(self, local: LocalModel, note: Callable[[str], None]) -> None:
+        """Refuses a model that cannot be used, as far as its files show; ``note`` takes a line about what is assumed.
+
+        Raises ModelError and ConfigError."""
+        require_kind(local, self.parameters.model, self.kind, self.name)
 
     def folder(self) -> Path:
-        """Where the model lies; its weights are not read. Raises as ``models.locate``, and ModelError for a model
-        of another kind."""
-        if self.placed is not None:
-            return self.placed
+        """The model's folder; its weights are not read. Raises as ``locate``, and ModelError for a model of another
+        kind."""
+        if self.model_folder is not None:
+            return self.model_folder
         unread = replace(self.environment, digest=lambda path: "")
-        local = models.locate(unread, self.parameters.model, self.parameters.revision)
-        models.require_kind(local, self.parameters.model, self.kind, self.name)
+        local = locate(unread, self.parameters.model, self.parameters.revision)
+        require_kind(local, self.parameters.model, self.kind, self.name)
         return local.folder
 
     def folder_if_here(self) -> Path | None:
-        """The same; None where the model is not on this machine, or still to be named."""
+        """The model's folder; None where the model is not on this machine, or still to be named."""
         try:
             return self.folder()
-        except (ConfigError, models.ModelMissingError):
+        except (ConfigError, ModelMissingError):
             return None
 
     @abstractmethod
@@ -79,17 +85,17 @@ class PassageEncoding(base.Component, Generic[E]):
     def encode(
         self, encoder: E, texts: list[str], doc_id: Callable[[int], str], progress: Callable[[int], None]
     ) -> Encoded:
-        """What is kept of passages, at least one. ``doc_id`` names the one at a position; ``progress`` is called
-        with how many of them are done."""
+        """The encoded passages, of at least one text. ``doc_id`` gives the id of the passage at a position;
+        ``progress`` is called with how many are done."""
 
     def shard_size(self, encoder: E) -> int:
-        """Passages of a shard, at most, on the encoder's device."""
+        """The most passages of a shard, on the encoder's device."""
         return shard_passages(encoder, self.most)
 
-    def made_of(
+    def encode_passages(
         self, encoder: E, corpus: CorpusStore, ordinals: Int, texts: list[str], progress: Callable[[int], None]
     ) -> Encoded:
-        """What is made of the passages ``ordinals``, at least one, which are ``texts``. Raises as ``encode``."""
+        """Encodes the passages ``ordinals``, at least one, whose texts are ``texts``. Raises as ``encode``."""
         return self.encode(encoder, texts, lambda row: str(corpus.ids.decode(ordinals[[row]])[0].as_py()), progress)
 
 

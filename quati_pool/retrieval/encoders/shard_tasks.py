@@ -1,9 +1,9 @@
 """Encoding a corpus by the workers of an engine: each task encodes one shard and leaves it as a file, and the
-process that started them appends these to the shards before, in their order.
+driver appends the files to the shards in order.
 
-Shards and batches are those of encoding in one process, so with the same kind of device, and as many threads,
-the bytes are the same. A file waits until all before it are there, and is removed once it is appended: files
-and arrays together never take more than the finished arrays, and one shard.
+Shards and batches are those of encoding in one process, so with the same kind of device and as many threads the
+bytes are the same. A file waits until all before it are appended, and is removed once it is appended itself: files
+and arrays together never take more than the finished arrays and one shard.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from quati_pool.processes.base import Engine
 from quati_pool.processes.local import usable_cores
 from quati_pool.records import Int
 from quati_pool.retrieval import base
-from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.encoding import Encoded, pieces
 from quati_pool.retrieval.encoders.passage_encoding import PassageEncoding
+from quati_pool.retrieval.models.loading import library_versions
+from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 from quati_pool.retrieval.shards import Shards
 
 _PARTS = "parts"
@@ -41,12 +42,12 @@ _COUNTS, _ARRAY = "counts", "array."
 
 @dataclass(frozen=True)
 class Job:
-    """What all tasks of one encoding share. ``model`` and ``corpus`` are folders, ``parts`` is where shards are
-    left; ``versions`` are those of the libraries that the numbers depend on. ``threads`` are those of a worker, None
-    where the user set them by OMP_NUM_THREADS, which workers are given."""
+    """What all tasks of one encoding share. ``model`` and ``corpus`` are folders, ``parts`` is the folder for the files
+    of shards; ``versions`` are those of the libraries that the numbers depend on. ``threads`` is the number per worker;
+    None where the user set it by OMP_NUM_THREADS, which workers inherit."""
 
     kind: type[PassageEncoding[Any]]
-    parameters: models.ModelParameters
+    parameters: ModelParameters
     model: Path
     corpus: Path
     parts: Path
@@ -55,7 +56,8 @@ class Job:
 
 
 class Task(NamedTuple):
-    """A shard: the places of its passages among those to encode, and the ordinals of the ones that repeat none."""
+    """A shard: the range of its passages among those to encode, and the ordinals of those that repeat no earlier
+    text."""
 
     job: Job
     start: int
@@ -63,7 +65,7 @@ class Task(NamedTuple):
     ordinals: Int
 
 
-def told(task: Task) -> str:
+def task_name(task: Task) -> str:
     """A task's name, for errors."""
     return f"encoding passages {task.start + 1:,} to {task.end:,} with {task.job.parameters.model}"
 
@@ -77,16 +79,16 @@ def encoded_by_workers(
     engine: Engine,
     context: base.Context,
 ) -> Generator[tuple[Int, Encoded | None]]:
-    """The next shards of the passages ``ordinals`` in order: for each of its passages the first with the same
-    text, as ``first`` says, and what is made of those that are the first; None where none is.
+    """The next shards of the passages ``ordinals``, in order, each as its part of ``first``, the position of the first
+    passage with the same text, and the encoded passages that are such a first; None where none is.
 
-    A shard's file is removed when the next shard is asked for: the one before must be kept then.
+    A shard's file is removed when the next shard is asked for, so the caller must have stored it by then.
     """
     parts = shards.folder.absolute() / _PARTS
     parts.mkdir(parents=True, exist_ok=True)
     threads = None if "OMP_NUM_THREADS" in os.environ else max(usable_cores() // engine.workers, 1)
     model, store = component.folder().absolute(), corpus.folder.absolute()
-    job = Job(type(component), component.parameters, model, store, parts, models.engines(), threads)
+    job = Job(type(component), component.parameters, model, store, parts, library_versions(), threads)
     [(_, size)] = engine.run(shard_size, [job], lambda job: f"loading {job.parameters.model}")
     tasks = list(_tasks(job, corpus, ordinals, first, shards.passages, size))
     ready = _left_before(parts, tasks)
@@ -103,26 +105,26 @@ def encoded_by_workers(
 def _results(
     tasks: Sequence[Task], ready: set[int], passages: int, engine: Engine, context: base.Context
 ) -> Generator[None]:
-    """Has all tasks done that are not ``ready``, and adds each there; halts before the first and after each."""
+    """Runs all tasks that are not ``ready``, and adds each to it; yields before the first and after each."""
     todo = [place for place, task in enumerate(tasks) if place not in ready]
     done = passages - sum(tasks[place].end - tasks[place].start for place in todo)
 
-    def tell() -> None:
+    def report() -> None:
         context.progress(done, passages)
 
-    tell()
+    report()
     yield
     said: set[str] = set()
-    for position, notes in engine.run(encode_shard, [tasks[place] for place in todo], told, tell):
+    for position, notes in engine.run(encode_shard, [tasks[place] for place in todo], task_name, report):
         task = tasks[todo[position]]
         ready.add(todo[position])
         done += task.end - task.start
-        # Every worker says what one process would say once.
+        # Every worker notes what one process would note once.
         for line in notes:
             if line not in said:
                 context.note(line)
         said.update(notes)
-        tell()
+        report()
         yield
 
 
@@ -135,8 +137,8 @@ def _tasks(job: Job, corpus: CorpusStore, ordinals: Int, first: Int, start: int,
 
 
 def _left_before(parts: Path, tasks: Sequence[Task]) -> set[int]:
-    """The places of the tasks that need not be done: a killed command left their files, or they have no passage
-    to encode. Removes what else lies there."""
+    """The positions of the tasks that need not be done: a killed command left their files, or they have no passage
+    to encode. Removes all other files."""
     wanted = {_file(task).name: place for place, task in enumerate(tasks) if len(task.ordinals)}
     ready = {place for place, task in enumerate(tasks) if not len(task.ordinals)}
     for file in list(parts.iterdir()):
@@ -157,8 +159,8 @@ def _file(task: Task) -> Path:
     return task.job.parts / f"{task.start}-{task.end}.npz"
 
 
-def _write(file: Path, made: Encoded) -> None:
-    arrays, counts = made
+def _write(file: Path, encoded: Encoded) -> None:
+    arrays, counts = encoded
     named = {_ARRAY + name: array for name, array in arrays.items()} | ({} if counts is None else {_COUNTS: counts})
     # A worker that was believed dead may be at the same shard: no two write to one file.
     own = file.with_name(f"{socket.gethostname()}-{os.getpid()}.npz")
@@ -174,7 +176,7 @@ def _read(file: Path) -> Encoded:
 
 
 def _whole(file: Path) -> bool:
-    """Whether the disk kept all of a shard."""
+    """Whether a shard's file is undamaged."""
     try:
         with zipfile.ZipFile(file) as found:
             return found.testzip() is None
@@ -182,11 +184,11 @@ def _whole(file: Path) -> bool:
         return False
 
 
-# What follows runs in the workers.
+# The rest runs in the workers.
 
 
 @dataclass
-class _Opened:
+class _LoadedJob:
     """The model and the corpus of a job, kept from one task to the next."""
 
     job: Job
@@ -196,7 +198,7 @@ class _Opened:
     encoder: Any = None
 
 
-_opened: list[_Opened] = []
+_opened: list[_LoadedJob] = []
 _claims: dict[str, FileLock] = {}
 """Locks on the devices that this worker has taken, held until it ends, however it ends."""
 
@@ -207,19 +209,19 @@ def shard_size(job: Job) -> int:
 
 
 def encode_shard(task: Task) -> list[str]:
-    """Leaves a shard's file; gives what the user should be told.
+    """Writes a shard's file, and returns notes for the user.
 
     Raises QuatiPoolError as encoding in one process does, with the model and the doc_id.
     """
     here = _open(task.job)
     texts = here.corpus.texts(task.ordinals)
-    made = here.component.made_of(here.encoder, here.corpus, task.ordinals, texts, lambda done: None)
-    _write(_file(task), made)
+    encoded = here.component.encode_passages(here.encoder, here.corpus, task.ordinals, texts, lambda done: None)
+    _write(_file(task), encoded)
     notes, here.notes[:] = list(here.notes), []
     return notes
 
 
-def _open(job: Job) -> _Opened:
+def _open(job: Job) -> _LoadedJob:
     if _opened and _opened[0].job == job:
         return _opened[0]
     # Before another model comes in, this one goes.
@@ -230,10 +232,10 @@ def _open(job: Job) -> _Opened:
                 f"the {what} {place} is not there on {socket.gethostname()}: all machines of a cluster need the "
                 "workspace and the models under the same path; put both on a file system that they share"
             )
-    if job.versions != models.engines():
+    if job.versions != library_versions():
         theirs, ours = (
             ", ".join(f"{name} {version}" for name, version in found.items())
-            for found in (models.engines(), job.versions)
+            for found in (library_versions(), job.versions)
         )
         raise ConfigError(f"{socket.gethostname()} has {theirs}, and not {ours}; install the same versions everywhere")
     if job.threads is not None:
@@ -243,19 +245,18 @@ def _open(job: Job) -> _Opened:
         torch.set_num_threads(job.threads)
     parameters = job.parameters.model_copy(update={"device": _device(job.parameters)})
     component = job.kind(parameters)
-    component.placed = job.model
-    opened = _Opened(job, component, CorpusStore(job.corpus))
+    component.model_folder = job.model
+    opened = _LoadedJob(job, component, CorpusStore(job.corpus))
     opened.encoder = component.load(job.model, opened.notes.append)
     _opened.append(opened)
     return opened
 
 
-def _device(parameters: models.ModelParameters) -> str:
-    """One of the devices that are asked for, of all of this machine's GPUs by default: the one that fewest workers
-    have taken."""
+def _device(parameters: ModelParameters) -> str:
+    """The device that the fewest workers have taken, of those the user names or of all GPUs of this machine."""
     import torch
 
-    devices = models.devices_of(parameters)
+    devices = devices_of(parameters)
     if devices == ["cuda"]:
         devices = [f"cuda:{number}" for number in range(torch.cuda.device_count())]
     if len(devices) == 1:

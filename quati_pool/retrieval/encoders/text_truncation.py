@@ -1,9 +1,9 @@
 """Long texts cut before they are tokenised, where that provably gives the same tokens.
 
 A tokenizer reads a whole text and drops what is beyond the model's limit: a second for a megabyte of which
-512 tokens stay. Tokenizers that split at every space before anything else treat what stands before a space
-apart from what follows, so the first tokens of a text are those of a beginning that ends at a space and is
-long enough. Whether it is long enough is counted, not guessed.
+512 tokens are kept. Tokenizers that first split at every space treat the text before a space independently of
+what follows, so the first tokens of a text are those of any prefix that ends at a space and is long enough.
+Whether it is long enough is counted, not guessed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ _SPLITTING = re.compile(
 )
 _OTHER_PARTS = r"|Sequence\(pretokenizers=\[|\]\)|Punctuation\([^()]*\)|Digits\([^()]*\)|Metaspace\([^()]*\)|, ?"
 _KNOWN_PARTS = re.compile(_SPLITTING.pattern + _OTHER_PARTS)
-# Tokens beyond the limit that must be there too: special tokens are among the limit, and what stands right
-# before the cut is left out of the count.
+# Tokens beyond the limit that a prefix must have too: special tokens count towards the limit, and the token right
+# before the cut does not count.
 _SPARE = 32
 _CHARACTERS_A_TOKEN = 16
 _WORTH = 2
 
 
-class Shortening:
-    """Cuts texts for one model; does nothing for a model without a limit or with another kind of tokenizer."""
+class TextTruncation:
+    """Cuts texts for one model; leaves them whole for a model without a limit or with another kind of tokenizer."""
 
     def __init__(self, tokenizer: Any, limit: int | None) -> None:
         """``limit`` is how many tokens of a text are read, None for all."""
@@ -36,7 +36,7 @@ class Shortening:
         self._limit = limit or 0
 
     def __call__(self, text: str) -> str:
-        """A beginning of ``text`` whose tokens up to the limit are those of the whole, or all of it."""
+        """A prefix of ``text`` whose tokens up to the limit are those of the whole, or all of it."""
         if self._backend is None or len(text) < _WORTH * _CHARACTERS_A_TOKEN * self._limit:
             return text
         size = _CHARACTERS_A_TOKEN * self._limit
@@ -64,5 +64,5 @@ class Shortening:
 
 def splits_at_spaces(backend: Any) -> bool:
     """Whether a fast tokenizer splits texts at spaces before it makes tokens, as far as its parts are known."""
-    told = str(backend.pre_tokenizer)
-    return _SPLITTING.search(told) is not None and not _KNOWN_PARTS.sub("", told)
+    description = str(backend.pre_tokenizer)
+    return _SPLITTING.search(description) is not None and not _KNOWN_PARTS.sub("", description)

@@ -9,45 +9,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field
 
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Query, Run
 from quati_pool.retrieval import base, planning
-from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.encoded import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded
 from quati_pool.retrieval.encoders.model_inputs import limit_tokens
 from quati_pool.retrieval.late_interaction import maxsim, token_index
+from quati_pool.retrieval.late_interaction.colbert_parameters import ColbertParameters, ColbertRerankerParameters
 from quati_pool.retrieval.late_interaction.maxsim import hits_of, joined, maxsim_search, pair_scores
 from quati_pool.retrieval.late_interaction.token_encoder import TokenEncoder, require_dimension
-from quati_pool.retrieval.late_interaction.token_index import TokenIndex, TokenIndexParameters
+from quati_pool.retrieval.late_interaction.token_index import TokenIndex
 from quati_pool.retrieval.late_interaction.token_vectors import TokenVectors
-from quati_pool.retrieval.vector_index.vector_search import Precision, store_arrays, vector_bytes
+from quati_pool.retrieval.models.errors import ModelError
+from quati_pool.retrieval.models.loading import load_model
+from quati_pool.retrieval.models.location import LocalModel
+from quati_pool.retrieval.models.parameters import batch_tokens_of, devices_of
+from quati_pool.retrieval.models.sizes import shape_of, token_counter
+from quati_pool.retrieval.vector_index.vector_search import store_arrays, vector_bytes
 
 _QUERY_TOKENS = 32  # ColBERT's, where a plan must guess
 _DIMENSION = 128
-
-
-class ColbertRerankerParameters(models.ModelParameters):
-    dimension: Annotated[
-        int | None,
-        Field(
-            ge=1, description="leading numbers kept of each token vector, at length 1; by default all of the model's"
-        ),
-    ] = None
-    precision: Annotated[Precision, Field(description="of the token vectors on disk")] = "fp32"
-    max_tokens: Annotated[
-        int | None, Field(ge=4, description="tokens read of a passage; by default as many as the model says")
-    ] = None
-
-
-class ColbertParameters(ColbertRerankerParameters, TokenIndexParameters):
-    pass
 
 
 class _LateInteraction(CorpusEncoding[TokenEncoder]):
@@ -64,11 +51,11 @@ class _LateInteraction(CorpusEncoding[TokenEncoder]):
     def search_key(self) -> dict[str, Any]:
         return self.encoding_key()
 
-    def check(self, local: models.Local, note: Callable[[str], None]) -> None:
+    def check(self, local: LocalModel, note: Callable[[str], None]) -> None:
         super().check(local, note)
         try:
-            most = models.shape_of(local.folder).dimension
-        except models.ModelError:
+            most = shape_of(local.folder).dimension
+        except ModelError:
             return  # the loaded model tells
         require_dimension(self.parameters.model, self.parameters.dimension, most)
 
@@ -76,10 +63,12 @@ class _LateInteraction(CorpusEncoding[TokenEncoder]):
         return self.parameters.model_dump(include={"dimension", "precision", "max_tokens", "compute"})
 
     def load(self, folder: Path, note: Callable[[str], None]) -> TokenEncoder:
-        told, devices = self.parameters, models.devices_of(self.parameters)
-        model = models.load("MultiVectorEncoder", folder, told)
-        limit_tokens(model, told.model, told.max_tokens, ["document"])
-        return TokenEncoder(model, told.model, devices, models.batch_tokens_of(told, devices), told.dimension, note)
+        parameters, devices = self.parameters, devices_of(self.parameters)
+        model = load_model("MultiVectorEncoder", folder, parameters)
+        limit_tokens(model, parameters.model, parameters.max_tokens, ["document"])
+        return TokenEncoder(
+            model, parameters.model, devices, batch_tokens_of(parameters, devices), parameters.dimension, note
+        )
 
     def encode(
         self, encoder: TokenEncoder, texts: list[str], doc_id: Callable[[int], str], progress: Callable[[int], None]
@@ -87,17 +76,17 @@ class _LateInteraction(CorpusEncoding[TokenEncoder]):
         found = encoder.passages(texts, doc_id, progress)
         return Encoded(store_arrays(found.vectors, self.parameters.precision), found.counts)
 
-    def _encoding(self, work: planning.Work, passages: int) -> tuple[planning.Estimate, float, int]:
-        """What encoding so many passages takes, about how many token vectors come out, and their dimension."""
+    def _encoding(self, work: planning.Workload, passages: int) -> tuple[planning.Estimate, float, int]:
+        """The estimate of encoding so many passages, about how many token vectors they have, and their dimension."""
         chosen = self.parameters
         folder = self.folder_if_here()
-        shape = planning.known_shape(chosen.model) if folder is None else models.shape_of(folder)
+        shape = planning.known_shape(chosen.model) if folder is None else shape_of(folder)
         most = chosen.max_tokens or (shape.max_tokens if shape else None)
-        count = None if folder is None else models.token_counter(folder)
+        count = None if folder is None else token_counter(folder)
         tokens = planning.tokens_of(work.characters, most, work.sample, count)
         dimension = chosen.dimension or (shape.dimension if shape else _DIMENSION)
         weight_bytes = 4 if chosen.compute == "fp32" else 2
-        made = planning.model_work(chosen.model, shape, passages, tokens, weight_bytes=weight_bytes)
+        encoding = planning.estimate_forward(chosen.model, shape, passages, tokens, weight_bytes=weight_bytes)
         vectors = passages * tokens
         disk = vector_bytes(chosen.precision, round(vectors), dimension) + 8 * passages
         line = (
@@ -107,11 +96,11 @@ class _LateInteraction(CorpusEncoding[TokenEncoder]):
         # A shard while it is encoded: float32 vectors as they come and as they are kept.
         shard = min(passages, self.most) * round(tokens) * dimension * 4 * 2
         kept = replace(
-            made,
+            encoding,
             disk=disk,
-            memory=(made.memory or 0) + planning.LIBRARIES["neural"] + shard,
-            seconds=None if made.seconds is None else made.seconds + planning.START["neural"],
-            arithmetic=(*made.arithmetic, line),
+            memory=(encoding.memory or 0) + planning.LIBRARIES["neural"] + shard,
+            seconds=None if encoding.seconds is None else encoding.seconds + planning.START["neural"],
+            arithmetic=(*encoding.arithmetic, line),
         )
         return kept, vectors, dimension
 
@@ -136,8 +125,8 @@ class Colbert(_LateInteraction, base.Retriever):
         own = token_index.search_key(self.parameters)
         return own if self.parameters.index == "ivf" else {**self.encoding_key(), **own}
 
-    def estimate(self, work: planning.Work) -> planning.Estimate:
-        made, vectors, dimension = self._encoding(work, work.passages)
+    def estimate(self, work: planning.Workload) -> planning.Estimate:
+        encoding, vectors, dimension = self._encoding(work, work.passages)
         exact = self.parameters.index == "exact"
         compared = work.passages if exact else min(work.passages, self._wanted(work.depth))
         flops = 2.0 * vectors / max(work.passages, 1) * compared * dimension * work.queries * _QUERY_TOKENS
@@ -154,7 +143,7 @@ class Colbert(_LateInteraction, base.Retriever):
             lines.append(
                 f"inverted file: {planning.human_bytes(size)}, {assigning:.2e} FLOP to find the lists and fill them"
             )
-        return made.plus(index=index, search=planning.Part(0, searching), memory=held, lines=lines)
+        return encoding.plus(index=index, search=planning.Part(0, searching), memory=held, lines=lines)
 
     def _wanted(self, depth: int) -> int:
         return max(self.parameters.candidates, 4 * depth)
@@ -194,9 +183,9 @@ class ColbertReranker(_LateInteraction, base.Reranker):
     summary = "late interaction (ColBERT): MaxSim of the query's and the passage's token vectors"
     Parameters = ColbertRerankerParameters
 
-    def estimate(self, work: planning.Work) -> planning.Estimate:
-        made, _, _ = self._encoding(work, min(work.passages, work.pairs))
-        return made.plus(search=planning.Part(0, planning.START["neural"]), memory=maxsim.HELD)
+    def estimate(self, work: planning.Workload) -> planning.Estimate:
+        encoding, _, _ = self._encoding(work, min(work.passages, work.pairs))
+        return encoding.plus(search=planning.Part(0, planning.START["neural"]), memory=maxsim.HELD)
 
     def rescore(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], run: Run, context: base.Context

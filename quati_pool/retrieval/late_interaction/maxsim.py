@@ -72,14 +72,14 @@ def pair_scores(
 ) -> Matrix:
     """MaxSim of pairs, shape (n,): of the query at ``query_rows`` and the passage at ``ordinals``.
 
-    ``mean`` divides by the number of query tokens. A pair's score does not depend on the pairs beside it: equal
+    ``mean`` divides by the number of query tokens. A pair's score does not depend on the pairs next to it: equal
     token vectors give equal scores. A passage without tokens gets the least that vectors of length 1 can give,
     minus the sum of the lengths of the query's vectors; a query without tokens gives 0.
     """
     scores = np.zeros(len(ordinals), dtype=np.float32)
     counts = tokens.counts(ordinals)
     order = np.lexsort((ordinals, counts, query_rows))
-    # One product a passage, of the same shape for passages of as many tokens, whatever lies beside it.
+    # One product per passage, of the same shape for passages of as many tokens, whatever is stored next to it.
     for positions in _stretches(query_rows[order], counts[order]):
         pairs = order[positions]
         query, count = queries[query_rows[pairs[0]]], int(counts[pairs[0]])

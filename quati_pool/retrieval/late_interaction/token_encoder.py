@@ -11,7 +11,8 @@ from quati_pool.errors import ConfigError
 from quati_pool.records import Int, Query
 from quati_pool.retrieval.encoders.encoding import TextEncoder, require_finite
 from quati_pool.retrieval.encoders.model_inputs import limit_of, prompt_of
-from quati_pool.retrieval.encoders.models import ModelError, quiet
+from quati_pool.retrieval.models.errors import ModelError
+from quati_pool.retrieval.models.loading import quiet
 from quati_pool.retrieval.vector_index.vector_search import Matrix
 
 _QUERIES = 32  # encoded at a time
@@ -118,8 +119,8 @@ class TokenEncoder(TextEncoder):
             lengths = [len(ids) for ids in tokenizer([prompt + text for text in texts], verbose=False)["input_ids"]]
         cut = sum(length > limit for length in lengths)
         if cut:
-            told = f"{self._name} reads {limit} tokens of a query"
-            self._note(f"{told}: what is beyond is left out, of {cut:,} of {len(texts):,}")
+            limit_line = f"{self._name} reads {limit} tokens of a query"
+            self._note(f"{limit_line}: what is beyond is left out, of {cut:,} of {len(texts):,}")
 
 
 def require_dimension(model: str, dimension: int | None, most: int | None) -> None:

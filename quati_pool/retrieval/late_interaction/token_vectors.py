@@ -1,4 +1,4 @@
-"""The token vectors of passages on disk: as many a passage as it has tokens, one after another."""
+"""The token vectors of passages on disk: for each passage as many as it has tokens, one after another."""
 
 from __future__ import annotations
 

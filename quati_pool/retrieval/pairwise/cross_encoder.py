@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 
 from quati_pool.errors import ConfigError
-from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.encoders.models import ModelError
+from quati_pool.retrieval.models.errors import ModelError
+from quati_pool.retrieval.models.loading import load_model
+from quati_pool.retrieval.models.location import LocalModel
+from quati_pool.retrieval.models.modules import transformer_folder
+from quati_pool.retrieval.models.parameters import devices_of
 from quati_pool.retrieval.pairwise.pair_tokens import Batch, Frame, TextReader
 from quati_pool.retrieval.pairwise.pairs import PairModel, PairParameters, PairReranker, Scorer, Scores
 
@@ -30,17 +33,17 @@ class CrossEncoder(PairReranker):
     summary = "a cross-encoder reads query and passage at once (sentence-transformers)"
     Parameters = PairParameters
 
-    def check(self, local: models.Local, note: Callable[[str], None]) -> None:
+    def check(self, local: LocalModel, note: Callable[[str], None]) -> None:
         super().check(local, note)
-        config = json.loads((models.transformer_folder(local.folder) / "config.json").read_text(encoding="utf-8"))
+        config = json.loads((transformer_folder(local.folder) / "config.json").read_text(encoding="utf-8"))
         # transformers does not write down that there are two labels, its default.
         alone = not (local.folder / "modules.json").is_file()
         labels = len(config.get("id2label") or (1, 2)[: 1 + alone])
         if labels > 1:
             raise self._several_labels(labels)
 
-    def load(self, local: models.Local) -> PairModel:
-        model = models.load("CrossEncoder", local.folder, self.parameters)
+    def load(self, local: LocalModel) -> PairModel:
+        model = load_model("CrossEncoder", local.folder, self.parameters)
         if model.num_labels != 1:
             raise self._several_labels(model.num_labels)
         tokenizer = model.tokenizer
@@ -54,7 +57,7 @@ class CrossEncoder(PairReranker):
         except ValueError as error:
             raise ModelError(f"model {self.parameters.model!r} cannot be used: {error}; name another model") from None
         typed = "token_type_ids" in tokenizer.model_input_names
-        names = models.devices_of(self.parameters)
+        names = devices_of(self.parameters)
         copies = [model, *(copy.deepcopy(model).to(name) for name in names[1:])]
         most = _longest(self.parameters, _positions(model))
         return PairModel(

@@ -13,7 +13,9 @@ import numpy as np
 from pydantic import Field
 
 from quati_pool.errors import ConfigError
-from quati_pool.retrieval.encoders import models
+from quati_pool.retrieval.models.loading import load_errors, load_model
+from quati_pool.retrieval.models.location import LocalModel
+from quati_pool.retrieval.models.parameters import devices_of
 from quati_pool.retrieval.pairwise.pair_tokens import Batch, Frame, Part, TextReader
 from quati_pool.retrieval.pairwise.pairs import PairModel, PairParameters, PairReranker, Scorer, Scores
 
@@ -95,7 +97,7 @@ class MonoT5(PairReranker):
     Parameters = MonoT5Parameters
     parameters: MonoT5Parameters
 
-    def check(self, local: models.Local, note: Callable[[str], None]) -> None:
+    def check(self, local: LocalModel, note: Callable[[str], None]) -> None:
         super().check(local, note)
         known, pair = self._token_pair(local)
         if known is not None and known != self.parameters.model:
@@ -103,14 +105,14 @@ class MonoT5(PairReranker):
         if self.parameters.tokens is not None:
             self._token_ids(self._tokenizer(local), pair)
 
-    def chosen(self, local: models.Local) -> dict[str, Any]:
+    def chosen(self, local: LocalModel) -> dict[str, Any]:
         return {"tokens": list(self._token_pair(local)[1])}
 
-    def load(self, local: models.Local) -> PairModel:
+    def load(self, local: LocalModel) -> PairModel:
         tokenizer = self._tokenizer(local)
         ids = self._token_ids(tokenizer, self._token_pair(local)[1])
-        model = models.load("AutoModelForSeq2SeqLM", local.folder, self.parameters)
-        names = models.devices_of(self.parameters)
+        model = load_model("AutoModelForSeq2SeqLM", local.folder, self.parameters)
+        names = devices_of(self.parameters)
         copies = [model, *(copy.deepcopy(model).to(name) for name in names[1:])]
         most = self.parameters.max_tokens or _MAX_TOKENS
         reader = TextReader(tokenizer, most)
@@ -129,13 +131,13 @@ class MonoT5(PairReranker):
             names,
         )
 
-    def _tokenizer(self, local: models.Local) -> Any:
-        with models.loading(self.parameters.model):
+    def _tokenizer(self, local: LocalModel) -> Any:
+        with load_errors(self.parameters.model):
             from transformers import AutoTokenizer
 
             return AutoTokenizer.from_pretrained(str(local.folder), local_files_only=True, trust_remote_code=False)
 
-    def _token_pair(self, local: models.Local) -> tuple[str | None, TokenPair]:
+    def _token_pair(self, local: LocalModel) -> tuple[str | None, TokenPair]:
         """The known model that this one is, None where ``tokens`` are given, and the tokens."""
         if self.parameters.tokens is not None:
             return None, TokenPair(*self.parameters.tokens)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.retrieval.encoders.text_truncation import Shortening
+from quati_pool.retrieval.encoders.text_truncation import TextTruncation
 
 Tokens = npt.NDArray[np.int32]
 _CHARACTERS = 1_000_000
@@ -36,7 +36,7 @@ class TextReader:
     def __init__(self, tokenizer: Any, most: int) -> None:
         self._tokenizer = tokenizer
         self._most = most
-        self._shortening = Shortening(tokenizer, most)
+        self._truncation = TextTruncation(tokenizer, most)
         special = set(tokenizer.all_special_ids)
         special |= {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
         special.discard(tokenizer.unk_token_id)
@@ -50,7 +50,7 @@ class TextReader:
     def beginnings(self, texts: Sequence[str]) -> list[Tokens]:
         """The first tokens of each text, no more than are wanted."""
         read = []
-        for some in _stretches([self._shortening(text) for text in texts]):
+        for some in _stretches([self._truncation(text) for text in texts]):
             for ids in self._ids(some):
                 tokens = np.array(ids[: self._most], dtype=np.int32)
                 read.append(self._spelled(tokens)[: self._most])
@@ -86,7 +86,7 @@ class TextReader:
 
 
 class Part(NamedTuple):
-    """Tokens that stand in every pair, and their types."""
+    """Tokens that occur in every pair, and their types."""
 
     ids: Tokens
     types: Tokens
@@ -98,7 +98,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Frame:
-    """What stands before, between and after a query and its passage, the types of the two, and how short
+    """The tokens before, between and after a query and its passage, the types of the two, and how short
     pairs are padded."""
 
     before: Part

@@ -22,8 +22,13 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import Counts
 from quati_pool.records import Query, Run
 from quati_pool.retrieval import base, planning
-from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.encoding import Halving, spread, token_batches
+from quati_pool.retrieval.models.errors import ModelError
+from quati_pool.retrieval.models.kind import Kind, require_kind
+from quati_pool.retrieval.models.loading import library_versions, require_neural
+from quati_pool.retrieval.models.location import LocalModel, locate, locate_or_announce, locate_or_download
+from quati_pool.retrieval.models.parameters import ModelParameters, batch_tokens_of, devices_of
+from quati_pool.retrieval.models.sizes import shape_of
 from quati_pool.retrieval.pairwise.pair_tokens import Batch, Frame, TextReader, Tokens
 from quati_pool.retrieval.shards import Shards
 
@@ -31,7 +36,7 @@ Scores = npt.NDArray[np.float32]
 Scorer = Callable[[Batch], Scores]
 """Scores of a batch, shape (pairs,)."""
 _TEXTS = 64
-_QUERY_TOKENS = 20  # taken for a query and what stands around a pair, for estimates
+_QUERY_TOKENS = 20  # assumed for a query and the special tokens of a pair, for estimates
 _FEWEST, _MOST = 8, 4096
 # About a minute of work on two cores, or on a GPU.
 _SHARD_FLOPS = {"cpu": 6e12, "gpu": 3e15}
@@ -41,7 +46,7 @@ class QueryTooLongError(QuatiPoolError):
     """A query that leaves no room for a passage."""
 
 
-class PairParameters(models.ModelParameters):
+class PairParameters(ModelParameters):
     max_tokens: Annotated[
         int | None, Field(ge=1, description="of a pair; what is too many is cut from the passage; by default all")
     ] = None
@@ -64,46 +69,46 @@ class PairModel:
 class PairReranker(base.Reranker):
     """Scores the passages of another system, each with its query, by a model that is here or can be got."""
 
-    kind: ClassVar[models.Kind]
+    kind: ClassVar[Kind]
     name: ClassVar[str]
     parameters: PairParameters
 
     @classmethod
     def require(cls) -> None:
-        models.require_neural(cls.name)
+        require_neural(cls.name)
 
     def fetch(self, note: Callable[[str], None]) -> None:
-        local = models.fetch(self.environment, self.parameters.model, self.parameters.revision, note)
+        local = locate_or_download(self.environment, self.parameters.model, self.parameters.revision, note)
         self.check(local, note)
 
     def inspect(self, note: Callable[[str], None]) -> None:
-        local = models.look(self.environment, self.parameters, note)
+        local = locate_or_announce(self.environment, self.parameters, note)
         if local is not None:
-            models.require_kind(local, self.parameters.model, self.kind, self.name)
+            require_kind(local, self.parameters.model, self.kind, self.name)
             self.chosen(local)
 
     def search_key(self) -> dict[str, Any]:
         local = self.local()
         chosen = {"max_tokens": self.parameters.max_tokens, "compute": self.parameters.compute}
-        return {**local.identity, **chosen, **models.engines(), **self.chosen(local)}
+        return {**local.identity, **chosen, **library_versions(), **self.chosen(local)}
 
-    def local(self) -> models.Local:
+    def local(self) -> LocalModel:
         """The model on this machine; raises QuatiPoolError where it is not here, or of another kind."""
-        local = models.locate(self.environment, self.parameters.model, self.parameters.revision)
-        models.require_kind(local, self.parameters.model, self.kind, self.name)
+        local = locate(self.environment, self.parameters.model, self.parameters.revision)
+        require_kind(local, self.parameters.model, self.kind, self.name)
         return local
 
-    def check(self, local: models.Local, note: Callable[[str], None]) -> None:
+    def check(self, local: LocalModel, note: Callable[[str], None]) -> None:
         """Refuses a model that cannot be used, before any work; ``note`` takes a line on what was assumed."""
-        models.require_kind(local, self.parameters.model, self.kind, self.name)
-        models.devices_of(self.parameters)
+        require_kind(local, self.parameters.model, self.kind, self.name)
+        devices_of(self.parameters)
 
-    def chosen(self, local: models.Local) -> dict[str, Any]:
+    def chosen(self, local: LocalModel) -> dict[str, Any]:
         """What else changes the scores."""
         return {}
 
     @abstractmethod
-    def load(self, local: models.Local) -> PairModel:
+    def load(self, local: LocalModel) -> PairModel:
         """The model, on its devices."""
 
     def rescore(
@@ -129,16 +134,16 @@ class PairReranker(base.Reranker):
         scored = context.resumable_folder(corpus, self.name, key, fill, unit="pairs")
         return np.array(Shards(scored).array("score"), dtype=np.float32)
 
-    def estimate(self, work: planning.Work) -> planning.Estimate:
+    def estimate(self, work: planning.Workload) -> planning.Estimate:
         """Of the passages' tokens and some for the query; one pass of the model for each pair."""
         try:
-            shape: planning.Shape | None = models.shape_of(self.local().folder)
+            shape: planning.Shape | None = shape_of(self.local().folder)
         except QuatiPoolError:  # not here, or none that can be used, which fetch says
             shape = planning.known_shape(self.parameters.model)
         most = self.parameters.max_tokens or (shape.max_tokens if shape else None)
         passage = planning.tokens_of(work.characters, most and max(most - _QUERY_TOKENS, 1))
         held = 4 if self.parameters.compute == "fp32" else 2
-        found = planning.model_work(
+        found = planning.estimate_forward(
             self.parameters.model, shape, work.pairs, passage + _QUERY_TOKENS, unit="pairs", weight_bytes=held
         )
         # What a layer holds for the tokens of a batch; and the texts and tokens of a shard.
@@ -150,11 +155,11 @@ class PairReranker(base.Reranker):
             seconds=None if found.seconds is None else found.seconds + planning.START["neural"],
         )
 
-    def _shard_pairs(self, local: models.Local, model: PairModel) -> int:
+    def _shard_pairs(self, local: LocalModel, model: PairModel) -> int:
         """So many pairs that little is lost by a kill; the same on every run."""
         try:
-            flops = planning.forward_flops(models.shape_of(local.folder), model.max_tokens)
-        except models.ModelError:
+            flops = planning.forward_flops(shape_of(local.folder), model.max_tokens)
+        except ModelError:
             return _MOST // 8
         return min(max(int(_SHARD_FLOPS["cpu" if model.devices[0] == "cpu" else "gpu"] / flops), _FEWEST), _MOST)
 
@@ -195,7 +200,7 @@ class _Scoring:
     def fill(self, shards: Shards, size: int) -> None:
         """Scores what ``shards`` lack, ``size`` pairs a shard."""
         total = len(self._run)
-        budget = models.batch_tokens_of(self._parameters, self._model.devices)
+        budget = batch_tokens_of(self._parameters, self._model.devices)
         for start in range(shards.passages, total, size):
             rows = slice(start, min(start + size, total))
             pairs = self._pairs(rows)

@@ -1,4 +1,4 @@
-"""Fills shards with the embeddings of many texts, each of which is asked for once, whatever ends the process."""
+"""Fills shards with the embeddings of many texts. Each is requested once, even where the process is interrupted."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from quati_pool.llm.embeddings import MOST_REQUEST_TOKENS, fitted, size
 from quati_pool.llm.prices import Price
 from quati_pool.llm.runner import Runner
 from quati_pool.retrieval.base import Context
-from quati_pool.retrieval.remote.reorder_buffer import Arrivals
+from quati_pool.retrieval.remote.reorder_buffer import ReorderBuffer
 from quati_pool.retrieval.vector_index.vector_search import Precision, Vectors, store_arrays
 
-# Texts of one batch, empty ones included, which are not asked about.
+# Texts of one batch, counting empty ones, which are not sent.
 _MOST_PASSAGES = 4096
 # Workers for each call that may be in flight; each holds a batch's vectors.
 _WORKERS = 2
@@ -35,8 +35,8 @@ _UNIT = 0.01
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts in order: ``after(n)`` gives those from the n-th on; ``one`` and ``unit`` are what they are, one and
-    many, and ``name`` is the id of the n-th."""
+    """Texts in order: ``after(n)`` gives those from the n-th on; ``one`` and ``unit`` are the words for one and for
+    many, ``name(n)`` is the id of the n-th."""
 
     one: str
     unit: str
@@ -59,9 +59,9 @@ def passages_of(corpus: CorpusStore) -> Texts:
 
 
 @dataclass(frozen=True)
-class Way:
-    """How texts are embedded: what stands before each, how many components are asked for, the most tokens of a
-    text and texts of a request, whether vectors get the length 1, and how they are stored."""
+class EmbeddingSettings:
+    """How texts are embedded: the prefix of each, the components requested, the most tokens per text and texts per
+    request, whether vectors get length 1, and how they are stored."""
 
     prefix: str
     dimensions: int | None
@@ -73,7 +73,7 @@ class Way:
 
 @dataclass(frozen=True)
 class _Span(Batch):
-    """A batch of the texts from ``start`` up to ``end``; those asked about stand at ``places`` among them."""
+    """A batch of the texts from ``start`` up to ``end``; those sent are at the positions ``places`` among them."""
 
     start: int
     end: int
@@ -82,13 +82,15 @@ class _Span(Batch):
     """Which of ``texts`` are cut."""
 
 
-class Filling:
-    """One run over the texts that a folder's shards do not have yet."""
+class EmbeddingRun:
+    """One run over the texts whose vectors a folder's shards do not have yet."""
 
-    def __init__(self, folder: Path, texts: Texts, way: Way, context: Context, price: Price | None) -> None:
-        self.arrivals = Arrivals(folder)
+    def __init__(
+        self, folder: Path, texts: Texts, settings: EmbeddingSettings, context: Context, price: Price | None
+    ) -> None:
+        self.buffer = ReorderBuffer(folder)
         self.texts = texts
-        self.way = way
+        self.settings = settings
         self._context = context
         self._price = price
         self._blank: deque[tuple[int, int]] = deque()
@@ -96,16 +98,16 @@ class Filling:
         self._spent = np.zeros(3, dtype=np.int64)
         self._off_unit = False
         self._client: Client | None = None
-        shape = self.arrivals.row_shape("vectors")
+        shape = self.buffer.row_shape("vectors")
         self._dimension = shape[0] if shape else None
 
     def take(self, given: Vectors) -> None:
-        """Goes on with vectors of the same texts that lie elsewhere, in order, as the server gave them."""
-        if len(given) != self.texts.total or len(self.arrivals.spans) > 1:
+        """Copies vectors of the same texts that are stored elsewhere, in order, as the server gave them."""
+        if len(given) != self.texts.total or len(self.buffer.spans) > 1:
             return
         nothing = np.zeros(3, dtype=np.int64)
         self._dimension = given.dimension
-        for start in range(self.arrivals.passages, self.texts.total, _MOST_PASSAGES):
+        for start in range(self.buffer.passages, self.texts.total, _MOST_PASSAGES):
             end = min(start + _MOST_PASSAGES, self.texts.total)
             self._keep(start, end, self._scaled(given.rows(slice(start, end))), nothing)
             self._context.progress(end, self.texts.total)
@@ -113,25 +115,25 @@ class Filling:
 
     def _scaled(self, vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """At length 1 where that is wanted; a vector of zeros stays one."""
-        if not self.way.normalize:
+        if not self.settings.normalize:
             return vectors
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
         scaled: npt.NDArray[np.float32] = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
         return scaled
 
     def fill(self, connect: Callable[[], Client]) -> dict[str, int]:
-        """Asks about the texts that are not there, and returns how many are; ``connect`` makes the client, and is
-        not called where nothing is to be asked. Whatever ends the run, what is in flight still arrives and is kept,
-        after an interrupt within some seconds.
+        """Embeds the texts that have no vector yet, and returns how many have one. ``connect`` opens the client, and is
+        not called where nothing is to be sent. However the run ends, what is in flight still arrives and is kept;
+        after an interrupt that takes at most some seconds.
 
-        Raises QuatiPoolError where a text cannot be had, or comes as no vector of numbers.
+        Raises QuatiPoolError where the server gives no vector for a text, or one that is not of finite numbers.
         """
-        self._context.progress(self.arrivals.passages, self.texts.total)
+        self._context.progress(self.buffer.passages, self.texts.total)
 
         @asynccontextmanager
         async def caller() -> AsyncIterator[EmbeddingCaller]:
             async with connect() as self._client:
-                yield EmbeddingCaller(self._client, self.way.dimensions, self.way.max_tokens)
+                yield EmbeddingCaller(self._client, self.settings.dimensions, self.settings.max_tokens)
 
         runner = Runner(([span] for span in self._spans()), caller, self._land, workers=_WORKERS, together=False)
 
@@ -146,16 +148,16 @@ class Filling:
                 raise runner.error
             self._fill_blank()
         finally:
-            self._tell()
+            self._note_cost()
         # Nothing but empty texts has no dimension; one component says as much as many.
         self._dimension = self._dimension or 1
         self._fill_blank()
-        self.arrivals.close()
-        return {self.texts.unit: self.arrivals.passages}
+        self.buffer.close()
+        return {self.texts.unit: self.buffer.passages}
 
     def _spans(self) -> Iterator[_Span]:
-        """Batches of the texts that are not there."""
-        (_, begin), *ahead = self.arrivals.spans
+        """Batches of the texts that have no vector yet."""
+        (_, begin), *ahead = self.buffer.spans
         covered = deque(ahead)
         sent: list[str] = []
         places: list[int] = []
@@ -173,10 +175,10 @@ class Filling:
                 covered.popleft()
             if covered and covered[0][0] <= place:
                 continue
-            whole = self.way.prefix + text if text.strip() else ""
-            short = fitted(whole, self.way.max_tokens)
+            whole = self.settings.prefix + text if text.strip() else ""
+            short = fitted(whole, self.settings.max_tokens)
             bytes_of = size(short)
-            full = short and (len(sent) >= self.way.batch_size or taken + bytes_of > MOST_REQUEST_TOKENS)
+            full = short and (len(sent) >= self.settings.batch_size or taken + bytes_of > MOST_REQUEST_TOKENS)
             if full or place != start + count or count >= _MOST_PASSAGES:
                 yield from close()
                 sent, places, cut, start, count, taken = [], [], set(), place, 0, 0
@@ -191,9 +193,9 @@ class Filling:
 
     def _land(self, landed: Sequence[tuple[_Span, Sequence[Embedded]]]) -> None:
         """Keeps the vectors of one batch."""
-        ((span, (made,)),) = landed
-        vectors = made.vectors
-        spent = np.array([made.counted, made.estimated, len(span.cut.union(made.cut))], dtype=np.int64)
+        ((span, (embedded,)),) = landed
+        vectors = embedded.vectors
+        spent = np.array([embedded.counted, embedded.estimated, len(span.cut.union(embedded.cut))], dtype=np.int64)
         self._spent += spent
         if self._dimension is None:
             self._refuse_dimension(vectors.shape[1])
@@ -201,7 +203,7 @@ class Filling:
         elif vectors.shape[1] != self._dimension:
             raise QuatiPoolError(
                 f"the server gives vectors of {vectors.shape[1]} components, and those in "
-                f"{self.arrivals.shards.folder} have {self._dimension}: it serves another model than before; "
+                f"{self.buffer.shards.folder} have {self._dimension}: it serves another model than before; "
                 "set that right, or delete the folder"
             )
         self._refuse_nan(span, vectors)
@@ -212,21 +214,21 @@ class Filling:
         self._asked += len(span.texts)
         self._keep(span.start, span.end, rows, spent)
         self._fill_blank()
-        self._context.progress(self.arrivals.passages, self.texts.total)
+        self._context.progress(self.buffer.passages, self.texts.total)
 
     def _fill_blank(self) -> None:
-        """Stretches of empty texts get the vector 0."""
+        """Gives stretches of empty texts the vector 0."""
         while self._blank and self._dimension is not None:
             start, end = self._blank.popleft()
             zeros = np.zeros((end - start, self._dimension), dtype=np.float32)
             self._keep(start, end, zeros, np.zeros(3, dtype=np.int64))
 
     def _keep(self, start: int, end: int, rows: npt.NDArray[np.float32], spent: npt.NDArray[np.int64]) -> None:
-        arrays: Mapping[str, npt.NDArray[np.generic]] = store_arrays(rows, self.way.precision)
-        self.arrivals.add(start, end, {**arrays, "spent": spent[None, :]})
+        arrays: Mapping[str, npt.NDArray[np.generic]] = store_arrays(rows, self.settings.precision)
+        self.buffer.add(start, end, {**arrays, "spent": spent[None, :]})
 
     def _refuse_dimension(self, found: int) -> None:
-        wanted = self.way.dimensions
+        wanted = self.settings.dimensions
         if wanted is not None and found != wanted:
             raise QuatiPoolError(
                 f"the server gives vectors of {found} components where dimensions: {wanted} are asked for; drop "
@@ -261,8 +263,8 @@ class Filling:
             "command again: what was answered is kept"
         )
 
-    def _tell(self) -> None:
-        """One line on what this run asked and what it cost; none where nothing was answered."""
+    def _note_cost(self) -> None:
+        """Notes in one line what this run asked and what it cost; nothing where nothing was answered."""
         client = self._client
         if client is None:
             return
@@ -278,14 +280,14 @@ class Filling:
         )
         if lost:
             line += f"; what {lost:,} attempts without a whole answer cost is not known"
-        shards = self.arrivals.shards
+        shards = self.buffer.shards
         if shards.passages == self.texts.total:
             everything = [int(count) for count in np.sum(shards.array("spent"), axis=0)]
             if everything[:2] != [counted, guessed]:
                 line += f"; all {shards.passages:,} together {self._cost(everything[0], everything[1])}"
         if cut:
-            line += f"; {cut:,} {unit} were longer than max_tokens: {self.way.max_tokens} allows, and were cut"
-        if self._off_unit and not self.way.normalize:
+            line += f"; {cut:,} {unit} were longer than max_tokens: {self.settings.max_tokens} allows, and were cut"
+        if self._off_unit and not self.settings.normalize:
             line += "; vectors are not of length 1 and are compared by inner product (cosine: normalize: true)"
         self._context.note(line)
 

@@ -42,8 +42,8 @@ from quati_pool.llm.retries import Retry
 from quati_pool.llm.tokens import BYTES_A_TOKEN, estimate
 from quati_pool.records import Query
 from quati_pool.retrieval import base
-from quati_pool.retrieval.planning import CHARACTERS_A_TOKEN, LIBRARIES, Estimate, Work, human_bytes, tokens_of
-from quati_pool.retrieval.remote.embedding_shards import Filling, Texts, Way, passages_of
+from quati_pool.retrieval.planning import CHARACTERS_A_TOKEN, LIBRARIES, Estimate, Workload, human_bytes, tokens_of
+from quati_pool.retrieval.remote.embedding_shards import EmbeddingRun, EmbeddingSettings, Texts, passages_of
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.vector_index import vector_search
 from quati_pool.retrieval.vector_index.index_plan import plan_index
@@ -103,14 +103,14 @@ class OpenaiEmbedding(base.Retriever):
             raise MissingExtraError("openai-embedding", "neural", "faiss-cpu")
 
     def fetch(self, note: Callable[[str], None]) -> None:
-        """Finds prices that cannot be read and a key that is missing, then asks for the vector of one word: it
-        shows whether key, model and server are well before hours of other systems' work."""
+        """Refuses prices that cannot be read and a missing key, then asks for the vector of one word, which shows
+        whether key, model and server work before other systems take hours."""
         price = self._price()
         self.inspect(note)
         word = Texts("word", "words", 1, lambda start: iter(["word"][start:]), lambda _: "'word'")
         bounds = {"attempts": min(6, self.retry.attempts), "seconds": min(30.0, self.retry.seconds), "longest": 3.0}
         with TemporaryDirectory(prefix="quati-pool-") as folder:
-            asked = Filling(Path(folder), word, self._way("", "fp32"), base.Context(), price)
+            asked = EmbeddingRun(Path(folder), word, self._settings("", "fp32"), base.Context(), price)
             asked.fill(lambda: self._client(note, self.retry.model_copy(update=bounds)))
 
     def inspect(self, note: Callable[[str], None]) -> None:
@@ -167,9 +167,9 @@ class OpenaiEmbedding(base.Retriever):
         own = self.parameters.prices
         return price_of(self.parameters.model, self.environment.folder / own if own else None)
 
-    def _way(self, prefix: str, precision: vector_search.Precision) -> Way:
+    def _settings(self, prefix: str, precision: vector_search.Precision) -> EmbeddingSettings:
         parameters = self.parameters
-        return Way(
+        return EmbeddingSettings(
             prefix=prefix,
             dimensions=parameters.dimensions,
             max_tokens=parameters.max_tokens,
@@ -180,23 +180,23 @@ class OpenaiEmbedding(base.Retriever):
 
     def _passage_key(self) -> dict[str, Any]:
         parameters = self.parameters
-        told = parameters.model_dump(include=_OF_VECTORS)
+        chosen = parameters.model_dump(include=_OF_VECTORS)
         base_url = parameters.base_url.rstrip("/") if parameters.base_url else None
-        return {**told, "base_url": base_url, "prefix": parameters.passage_prefix}
+        return {**chosen, "base_url": base_url, "prefix": parameters.passage_prefix}
 
     def _passages(self, corpus: CorpusStore, context: base.Context) -> vector_search.Vectors:
         parameters = self.parameters
         key = self._passage_key()
-        way = self._way(parameters.passage_prefix, parameters.precision)
+        settings = self._settings(parameters.passage_prefix, parameters.precision)
 
         def fill(folder: Path) -> dict[str, int]:
-            filling = Filling(folder, passages_of(corpus), way, context, self._price())
+            run = EmbeddingRun(folder, passages_of(corpus), settings, context, self._price())
             # The same vectors as the server gave them, where they are here, are not paid for again.
             raw = {**key, "normalize": False, "precision": "fp32"}
             given = context.finished_folder(corpus, _NAME, raw) if key != raw else None
             if given is not None:
-                filling.take(vector_search.Vectors(Shards(given)))
-            return filling.fill(lambda: self._client(context.note))
+                run.take(vector_search.Vectors(Shards(given)))
+            return run.fill(lambda: self._client(context.note))
 
         return vector_search.Vectors(Shards(context.resumable_folder(corpus, _NAME, key, fill, paid=True)))
 
@@ -207,14 +207,14 @@ class OpenaiEmbedding(base.Retriever):
         given = Texts("query", "queries", len(texts), lambda start: iter(texts[start:]), lambda n: queries[n].query_id)
 
         def fill(folder: Path) -> dict[str, int]:
-            filling = Filling(folder, given, self._way(prefix, "fp32"), context, self._price())
-            return filling.fill(lambda: self._client(context.note))
+            run = EmbeddingRun(folder, given, self._settings(prefix, "fp32"), context, self._price())
+            return run.fill(lambda: self._client(context.note))
 
         folder = context.resumable_folder(corpus, f"{_NAME}-queries", key, fill, unit="queries", paid=True)
         vectors = vector_search.Vectors(Shards(folder))
         return vectors.rows(slice(None))
 
-    def estimate(self, work: Work) -> Estimate:
+    def estimate(self, work: Workload) -> Estimate:
         """Tokens by the size of texts; the time is that of rpm and tpm, where they are given. Queries, a few
         tokens each, are left out."""
         parameters = self.parameters
@@ -242,7 +242,7 @@ class OpenaiEmbedding(base.Retriever):
         if not minutes:
             notes.append(f"{model}: how long the server takes is not known; rpm: and tpm: would bound it")
         dimension = parameters.dimensions or DIMENSIONS.get(model)
-        made = Estimate(
+        embedding = Estimate(
             encode=passages,
             seconds=60 * max(minutes) if minutes else None,
             tokens=tokens,
@@ -251,11 +251,11 @@ class OpenaiEmbedding(base.Retriever):
         if dimension is None:
             notes.append(f"{model}: the dimension of its vectors is not known; dimensions: would tell it")
         else:
-            made = self._with_vectors(made, work, dimension, a_request)
-            arithmetic += made.arithmetic
-        return replace(made, arithmetic=tuple(arithmetic), notes=tuple(notes))
+            embedding = self._with_vectors(embedding, work, dimension, a_request)
+            arithmetic += embedding.arithmetic
+        return replace(embedding, arithmetic=tuple(arithmetic), notes=tuple(notes))
 
-    def _mean_size(self, work: Work) -> tuple[float, float, str]:
+    def _mean_size(self, work: Workload) -> tuple[float, float, str]:
         """Mean tokens and bytes of a passage as it is sent, and how they were found."""
         parameters = self.parameters
         most = parameters.max_tokens
@@ -266,7 +266,7 @@ class OpenaiEmbedding(base.Retriever):
         tokens = sum(estimate(text).tokens for text in sent) / len(sent)
         return tokens, sum(map(size, sent)) / len(sent), f"mean of {len(sent):,} passages at {BYTES_A_TOKEN:g} bytes"
 
-    def _with_vectors(self, made: Estimate, work: Work, dimension: int, a_request: int) -> Estimate:
+    def _with_vectors(self, embedding: Estimate, work: Workload, dimension: int, a_request: int) -> Estimate:
         """With disk and memory, and the lines that show them."""
         parameters = self.parameters
         vectors = vector_search.vector_bytes(parameters.precision, work.passages, dimension)
@@ -274,7 +274,7 @@ class OpenaiEmbedding(base.Retriever):
         memory = 2 * parameters.concurrency * a_request * dimension * 4 * 5 + LIBRARIES["faiss"]
         line = f"vectors: {work.passages:,} passages × {dimension:,} × {parameters.precision} = {human_bytes(vectors)}"
         index = plan_index(parameters, work, dimension, parameters.precision)
-        kept = replace(made, disk=vectors, memory=memory, arithmetic=(line,))
+        kept = replace(embedding, disk=vectors, memory=memory, arithmetic=(line,))
         return kept.plus(index=index.built, search=index.search, memory=index.memory, lines=index.lines)
 
 

@@ -1,5 +1,5 @@
-"""Passages' rows that come in any order and must not be lost: what is next is appended to the shards, what is
-ahead waits in a file of its own until its turn comes.
+"""Rows of passages that arrive in any order and must not be lost: the next ones are appended to the shards, those
+ahead wait in files until their turn comes.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from quati_pool.retrieval.shards import Shards
 _NAME = re.compile(r"(\d+)-(\d+)\.npz\Z")
 
 
-class Arrivals:
-    """The shards in ``folder`` and the files beside them."""
+class ReorderBuffer:
+    """The shards in ``folder``, and in its folder ``ahead`` the rows that wait."""
 
     def __init__(self, folder: Path) -> None:
         self.shards = Shards(folder)
@@ -38,13 +38,13 @@ class Arrivals:
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """Where the passages lie that are there, as start and end, in order."""
+        """The ranges of passages that have arrived, as start and end, in order; the first is that of the shards."""
         ahead = [(start, end) for start, (end, _) in sorted(self._waiting.items())]
         return [(0, self.shards.passages), *ahead]
 
     @property
     def passages(self) -> int:
-        """How many passages are there."""
+        """How many passages have arrived."""
         return sum(end - start for start, end in self.spans)
 
     def row_shape(self, name: str) -> tuple[int, ...] | None:
@@ -59,7 +59,7 @@ class Arrivals:
         return shape
 
     def add(self, start: int, end: int, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Keeps the rows of the passages from ``start`` up to ``end``, on disk for good when this returns.
+        """Stores the rows of the passages from ``start`` up to ``end``, safely on disk when this returns.
 
         Raises ShardError where an array has another type or row shape than those there.
         """
@@ -81,7 +81,7 @@ class Arrivals:
         self._waiting[start] = end, path
 
     def close(self) -> None:
-        """Called once all passages are there: nothing is left beside the shards."""
+        """Removes the folder of waiting rows, once all passages have arrived."""
         if self._ahead.is_dir():
             self._ahead.rmdir()
 

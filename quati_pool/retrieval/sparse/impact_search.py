@@ -108,7 +108,7 @@ def search_lucene(
     """The same hits as ``search_inverted`` from the Lucene index of the same passages in ``folder``.
 
     Lucene's scores are float32, and it cuts within a tie. So it is asked for more than ``depth``, until what
-    it left out can only score less; scores are reckoned anew.
+    it left out can only score less; scores are computed again.
     """
     hits = [no_hits()]
     waiting = [query for query in range(len(queries.ends)) if len(queries.row(query)[0])]
@@ -120,8 +120,8 @@ def search_lucene(
         for start in range(0, len(waiting), at_once):
             some = waiting[start : start + at_once]
             asked = [queries.row(query) for query in some]
-            told = [dict(zip(terms.tolist(), weights.tolist(), strict=True)) for terms, weights in asked]
-            found = lucene.search_impacts(folder, told, wanted)
+            queries_as_terms = [dict(zip(terms.tolist(), weights.tolist(), strict=True)) for terms, weights in asked]
+            found = lucene.search_impacts(folder, queries_as_terms, wanted)
             ends = np.searchsorted(found.query, np.arange(len(some) + 1))
             for place, query in enumerate(some):
                 here = slice(ends[place], ends[place + 1])

@@ -1,7 +1,7 @@
 """Impacts: sparse vectors of small whole numbers over a vocabulary.
 
 A weight of a passage or a query times ``quantization``, rounded, is its impact (Lin and Ma 2021, arXiv
-2106.14807); a score is the dot product of two impact vectors, a whole number whoever reckons it. Passages
+2106.14807); a score is the dot product of two impact vectors, a whole number, however it is computed. Passages
 lie in shards of three arrays, those of a CSR matrix: ``terms`` and ``weights`` of all passages one after the
 other, and ``ends``, where each passage's end.
 """

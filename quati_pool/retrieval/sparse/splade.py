@@ -17,12 +17,13 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.records import Query
 from quati_pool.retrieval import base
-from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.encoded import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded
 from quati_pool.retrieval.encoders.model_inputs import limit_tokens
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
-from quati_pool.retrieval.planning import Estimate, Work
+from quati_pool.retrieval.models.loading import load_model
+from quati_pool.retrieval.models.parameters import batch_tokens_of, devices_of
+from quati_pool.retrieval.planning import Estimate, Workload
 from quati_pool.retrieval.sparse.impact_encoder import ImpactEncoder
 from quati_pool.retrieval.sparse.impact_search import invert, search_inverted, search_lucene
 from quati_pool.retrieval.sparse.impacts import stored
@@ -71,16 +72,16 @@ class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):
         return [(self.name, self.encoding_key())]
 
     def load(self, folder: Path, note: Callable[[str], None]) -> ImpactEncoder:
-        told = self.parameters
-        model = models.load("SparseEncoder", folder, told)
+        parameters = self.parameters
+        model = load_model("SparseEncoder", folder, parameters)
         if model.similarity_fn_name not in ("dot", "cosine"):
             raise QuatiPoolError(
-                f"model {told.model!r} compares vectors by {model.similarity_fn_name} distance, which impacts cannot; "
-                "use one that compares by dot product or cosine"
+                f"model {parameters.model!r} compares vectors by {model.similarity_fn_name} distance, which impacts "
+                "cannot; use one that compares by dot product or cosine"
             )
-        limit_tokens(model, told.model, told.max_tokens)
-        devices = models.devices_of(told)
-        return ImpactEncoder(model, devices, models.batch_tokens_of(told, devices), note)
+        limit_tokens(model, parameters.model, parameters.max_tokens)
+        devices = devices_of(parameters)
+        return ImpactEncoder(model, devices, batch_tokens_of(parameters, devices), note)
 
     def encode(
         self,
@@ -100,7 +101,7 @@ class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):
         else:
             invert(stored(shards), folder, context.progress)
 
-    def estimate(self, work: Work) -> Estimate:
+    def estimate(self, work: Workload) -> Estimate:
         return estimate_splade(self.parameters, work, self.folder_if_here())
 
     def search(

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from quati_pool.retrieval.encoders import models
+from quati_pool.retrieval.models.parameters import ModelParameters
 
 
-class SpladeParameters(models.ModelParameters):
+class SpladeParameters(ModelParameters):
     batch_tokens: Annotated[
         int, Field(ge=1, description="tokens of one batch, padding included; each takes 8 bytes a vocabulary entry")
     ] = 4096

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from quati_pool.retrieval import planning
-from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.planning import Estimate, Part, Work
+from quati_pool.retrieval.models.sizes import shape_of, token_counter
+from quati_pool.retrieval.planning import Estimate, Part, Workload
 from quati_pool.retrieval.sparse.splade_parameters import SpladeParameters
 
 TERMS = 200
@@ -29,10 +29,10 @@ _QUERY_TERMS, _SCORE = 30, 3e-8
 """Terms of a query, and seconds for each and a passage that holds it."""
 
 
-def estimate_splade(parameters: SpladeParameters, work: Work, folder: Path | None) -> Estimate:
+def estimate_splade(parameters: SpladeParameters, work: Workload, folder: Path | None) -> Estimate:
     """Encoding, and what is kept of it; offline, reads no weights. ``folder`` is None for a model that is not
     on this machine."""
-    shape = models.shape_of(folder) if folder else planning.known_shape(parameters.model)
+    shape = shape_of(folder) if folder else planning.known_shape(parameters.model)
     by_lucene = parameters.search == "lucene"
     terms = parameters.passage_terms or TERMS
     if shape is not None:
@@ -74,14 +74,18 @@ def _width(shape: planning.Shape | None) -> int:
     return shape.vocabulary if shape else 30_522
 
 
-def _encoding(parameters: SpladeParameters, work: Work, folder: Path | None, shape: planning.Shape | None) -> Estimate:
+def _encoding(
+    parameters: SpladeParameters, work: Workload, folder: Path | None, shape: planning.Shape | None
+) -> Estimate:
     if shape is None:
-        return planning.model_work(parameters.model, None, work.passages, 0)
+        return planning.estimate_forward(parameters.model, None, work.passages, 0)
     limit = min(parameters.max_tokens or shape.max_tokens, shape.max_tokens)
     size = 4 if parameters.compute == "fp32" else 2
-    count = models.token_counter(folder) if folder else None
+    count = token_counter(folder) if folder else None
     tokens = planning.tokens_of(work.characters, limit, work.sample, count)
-    found = planning.model_work(parameters.model, shape, work.passages, tokens, weight_bytes=size, vocabulary_head=True)
+    found = planning.estimate_forward(
+        parameters.model, shape, work.passages, tokens, weight_bytes=size, vocabulary_head=True
+    )
     # The logits of a batch, and once more without those of its padding.
     batch = parameters.batch_tokens * shape.vocabulary * size * 2
     return replace(found, memory=(found.memory or 0) + batch, device_memory=(found.device_memory or 0) + batch)

@@ -2,7 +2,7 @@
 
 HNSW (Malkov and Yashunin 2018, arXiv 1603.09320) and inverted lists with product quantisation (Jégou, Douze
 and Schmid 2011, IEEE TPAMI 33(1)). Built on one thread, so that the same vectors and seed give the same index,
-and over distinct vectors: see ``copies``.
+and over distinct vectors: see ``duplicate_vectors``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from quati_pool.records import Int
 from quati_pool.retrieval.base import Progress
-from quati_pool.retrieval.vector_index.duplicate_vectors import Copies
+from quati_pool.retrieval.vector_index.duplicate_vectors import DuplicateVectors
 from quati_pool.retrieval.vector_index.faiss_library import load_faiss
 from quati_pool.retrieval.vector_index.index_parameters import (
     IndexParameters,
@@ -41,7 +41,7 @@ def build(vectors: Vectors, folder: Path, parameters: IndexParameters, seed: int
 
     faiss = load_faiss()
     make = _hnsw if parameters.index == "hnsw" else _ivf_pq
-    copies = Copies.of(vectors)
+    copies = DuplicateVectors.of(vectors)
     distinct = copies.distinct
     # faiss takes seeds of 31 bits.
     with threadpool_limits(1):
@@ -124,11 +124,11 @@ class Index:
                 f"{vectors.dimension}: delete the folder {folder} and run the command again"
             )
         try:
-            self._copies = Copies.read(folder)
+            self._duplicates = DuplicateVectors.read(folder)
         except (OSError, ValueError):
             raise _damaged(path) from None
-        passages = int(self._copies.ends[-1])
-        if passages != len(vectors) or self._index.ntotal != len(self._copies.ends):
+        passages = int(self._duplicates.ends[-1])
+        if passages != len(vectors) or self._index.ntotal != len(self._duplicates.ends):
             raise VectorError(
                 f"the index {path} is of {passages:,} passages, of which there are {len(vectors):,}: "
                 f"delete the folder {folder} and run the command again"
@@ -148,7 +148,7 @@ class Index:
             how = faiss.SearchParametersIVF()
             how.nprobe = probes_of(self._parameters, self._index.nlist)
         _, found = self._index.search(queries, wanted, params=how)
-        return self._copies.wanted(found, least)
+        return self._duplicates.expand(found, least)
 
 
 def _read(faiss: Any, path: Path, parameters: IndexParameters) -> Any:

@@ -1,7 +1,8 @@
-"""Passages with equal vectors, of which an approximate index holds one alone.
+"""Passages with equal vectors, of which an approximate index holds only one.
 
 Where many vectors are equal, the links of a graph lead from one to the next and nowhere else, and a list's
-candidates are all the same. So the index is over distinct vectors, and what it finds stands for all copies.
+candidates are all the same. So the index is over distinct vectors, and each one found is expanded to all passages
+that have it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _BLOCK = 4096
 _FILES = ("passages.npy", "ends.npy")
 
 
-class Copies:
+class DuplicateVectors:
     """The passages of each distinct vector: ``passages[ends[i - 1]:ends[i]]`` of the i-th, in order."""
 
     def __init__(self, passages: Int, ends: Int) -> None:
@@ -27,8 +28,8 @@ class Copies:
         self._starts: Int = np.append(0, ends[:-1]).astype(np.int64)
 
     @classmethod
-    def of(cls, vectors: Vectors) -> Copies:
-        """Vectors are told apart by 128 bits of their hashes; memory holds some 40 bytes a passage."""
+    def of(cls, vectors: Vectors) -> DuplicateVectors:
+        """Groups equal vectors, by hashes of 128 bits; takes about 40 bytes of memory per passage."""
         hashes = np.empty((len(vectors), 2), dtype=np.uint64)
         for start, block in vectors.blocks(_BLOCK):
             digests = b"".join(map(xxhash.xxh3_128_digest, block))
@@ -39,8 +40,8 @@ class Copies:
         return cls(passages, np.cumsum(counts[counts > 0]))
 
     @classmethod
-    def read(cls, folder: Path) -> Copies:
-        """What ``write`` wrote; raises OSError or ValueError where that is not there."""
+    def read(cls, folder: Path) -> DuplicateVectors:
+        """Reads what ``write`` wrote; raises OSError or ValueError where that is missing or damaged."""
         passages, ends = (np.load(folder / name, mmap_mode="r") for name in _FILES)
         return cls(passages, ends)
 
@@ -54,9 +55,11 @@ class Copies:
         found: Int = self._passages[self._starts]
         return found
 
-    def wanted(self, found: Int, least: int) -> tuple[Int, Int]:
-        """Rows of ``found`` and passages, shape (n,): of each row, which holds numbers of distinct vectors from the
-        best on, or −1, the passages of so many as have ``least`` together, or of all."""
+    def expand(self, found: Int, least: int) -> tuple[Int, Int]:
+        """The passages of the distinct vectors found, as rows of ``found`` and passages, both of shape (n,).
+
+        A row of ``found`` holds numbers of distinct vectors, best first, or −1 for none. Of each row, as many
+        vectors are expanded as are needed for ``least`` passages together, or all of them."""
         counts = np.where(found >= 0, self.ends[found] - self._starts[found], 0)
         before = np.cumsum(counts, axis=1) - counts
         rows, columns = np.nonzero((found >= 0) & (before < least))

@@ -1,8 +1,8 @@
 """Exact search over vectors by inner product, and the scores of given pairs.
 
 faiss finds the candidates by products of whole matrices, whose last bits depend on where in the matrix a
-vector lies and on the number of threads. Scores that lie that near to each other are computed anew, pair by
-pair, so that equal vectors score equal and the ranking does not depend on either.
+vector is and on the number of threads. Scores that are so close to each other are computed again, pair by pair,
+so that equal vectors get equal scores and the ranking depends on neither.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def flat_search(vectors: Vectors, queries: Matrix, depth: int, progress: Progres
     width = min(depth + _MARGIN, len(vectors))
     if not len(asked) or width == 0:
         return no_hits()
-    # faiss keeps up to twice the width of scores and ordinals a query.
+    # faiss keeps up to twice the width of scores and ordinals per query.
     at_once = max(1, _FOUND_BYTES // (24 * width))
     hits = []
     for start in range(0, len(asked), at_once):

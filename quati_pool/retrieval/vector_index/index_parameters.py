@@ -1,4 +1,4 @@
-"""What a user may set of the index over vectors, what of it a cache must know, and how large indexes get."""
+"""Parameters of an index over vectors, the keys that follow from them, and how large indexes get."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class IndexParameters(base.Parameters):
 
 
 _COPIES_BYTES = 16
-"""Of a passage: its number, and where those of its vector end."""
+"""Bytes per passage: its number, and the end of its vector's passages."""
 
 
 def index_key(parameters: IndexParameters, seed: int) -> dict[str, Any] | None:

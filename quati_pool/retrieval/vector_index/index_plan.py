@@ -1,4 +1,4 @@
-"""What an index over vectors takes to build and to search: disk, memory and time, before anything is made."""
+"""What an index over vectors takes to build and to search: disk, memory and time, estimated beforehand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from quati_pool.retrieval import planning
-from quati_pool.retrieval.planning import Part, Work
+from quati_pool.retrieval.planning import Part, Workload
 from quati_pool.retrieval.vector_index.index_parameters import (
     IndexParameters,
     index_bytes,
@@ -17,14 +17,14 @@ from quati_pool.retrieval.vector_index.index_parameters import (
 )
 from quati_pool.retrieval.vector_index.vectors import Precision
 
-# To tell equal vectors apart: hashes, their order, and whose copy each passage is (see ``copies``).
+# To find equal vectors: hashes, their order, and whose copy each passage is (see ``duplicate_vectors``).
 _COPIES_HELD = 56
 # Arrays that grow as vectors are added hold old and new while they move: at most twice what they hold in the end.
 _GROWN = 1.5
 # k-means of the lists (faiss's default), and of each code book of ``ivf-pq``, whose words and training vectors it
 # bounds.
 _LISTS_ITERATIONS, _BOOK_ITERATIONS, _WORDS, _BOOK_SAMPLE = 10, 25, 256, 65_536
-# Placing a passage in a graph, per passage, candidate looked at and doubling of the passages: seconds, and seconds a
+# Placing a passage in a graph, per passage, candidate looked at and doubling of the passages: seconds, and seconds per
 # dimension. Measured with 20,000 vectors of 33 and 30,000 of 385 dimensions (tests/benchmarks/RESULTS.md).
 _PLACE, _PLACE_DIMENSION = 6e-8, 2.6e-9
 # What a search holds at most: blocks of vectors that are decoded, and candidates found.
@@ -40,7 +40,7 @@ class PlannedIndex(NamedTuple):
     lines: tuple[str, ...]
 
 
-def plan_index(parameters: IndexParameters, work: Work, dimension: int, precision: Precision) -> PlannedIndex:
+def plan_index(parameters: IndexParameters, work: Workload, dimension: int, precision: Precision) -> PlannedIndex:
     """What it takes to index so many vectors and to search them; vectors that are only mapped count as no memory, as
     the system may drop them."""
     passages = work.passages

@@ -1,4 +1,4 @@
-"""The passages' vectors on disk, one a passage, at full, half or quarter precision."""
+"""The passages' vectors on disk, one per passage, at full, half or quarter precision."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from quati_pool.commands.annotate.dashboard import Dashboard, Latest, compute, d
 from quati_pool.commands.annotate.dashboard_process import apart
 from quati_pool.processes.child import Child
 from tests.commands.annotate.disputes import disputed
+from tests.other_processes import children
 from tests.store.processes import ROOT
 
 _PATIENCE = 60.0
@@ -26,19 +27,6 @@ def plain(made: Dashboard | None) -> str:
     """All that it says but when and how quickly it was made."""
     assert made is not None
     return repr(replace(made, made_at=datetime.min, seconds=0.0))
-
-
-def children(process: int) -> set[int]:
-    """The processes that it started, and still run."""
-    found = set()
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, parent, *_ = status.read_text().rpartition(") ")[2].split()
-        except OSError:
-            continue  # it has ended
-        if int(parent) == process and state != "Z":
-            found.add(int(status.parent.name))
-    return found
 
 
 @pytest.mark.kill

@@ -16,7 +16,7 @@ from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.tables.plan import as_data, tables
 from quati_pool.retrieval.bi_encoder.dense import Dense, DenseParameters
-from quati_pool.retrieval.planning import Work
+from quati_pool.retrieval.planning import Workload
 from tests.benchmarks import bench_plan
 
 pytestmark = [pytest.mark.neural, pytest.mark.java]
@@ -151,7 +151,7 @@ def test_vectors_of_a_model_that_is_not_here_are_counted_once(tmp_path: Path) ->
 
 
 def test_an_index_of_a_hundred_million_vectors_needs_the_memory_of_its_graph() -> None:
-    work = Work(passages=100_000_000, characters=400.0, queries=50, depth=100)
+    work = Workload(passages=100_000_000, characters=400.0, queries=50, depth=100)
     model = "intfloat/multilingual-e5-large"
     flat = Dense(DenseParameters(model=model)).estimate(work)
     hnsw = Dense(DenseParameters(model=model, index="hnsw")).estimate(work)

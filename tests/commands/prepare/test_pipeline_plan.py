@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.prepare.pipeline_plan import Phase, chain, phases
+from quati_pool.commands.prepare.pipeline_plan import Phase, phases, pipeline
 from quati_pool.preparation.config import load_prepare_config
 
 CONFIG = """\
@@ -31,7 +31,7 @@ def made(folder: Path, config: str = CONFIG, shards: tuple[str, ...] = ("a", "b"
         if not (folder / name).exists():
             (folder / name).write_text(content)
     (folder / "prepare.yaml").write_text(config)
-    return phases(chain(load_prepare_config(folder / "prepare.yaml")), shards)
+    return phases(pipeline(load_prepare_config(folder / "prepare.yaml")), shards)
 
 
 def redone(before: list[Phase], after: list[Phase]) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.commands.prepare.step_counts import EXAMPLES, Count, example_order, tally_drops
+from quati_pool.commands.prepare.step_counts import EXAMPLES, StepCount, count_drops, example_order
 from quati_pool.preparation.batch import Batch
 
 N = 90
@@ -30,16 +30,16 @@ def codes(start: int, stop: int) -> np.ndarray[tuple[int], np.dtype[np.int16]]:
     return np.where(number % 2 == 0, 0, np.where(number % 3 == 0, 2, 1)).astype(np.int16)
 
 
-def counted(start: int, stop: int, count: Count) -> None:
+def counted(start: int, stop: int, count: StepCount) -> None:
     batch = rows(start, stop)
     count.enter(batch)
     verdicts = codes(start, stop)
-    tally_drops(count, batch, verdicts, REASONS, lambda row: f"f:{start + row}", lambda row: f"row {start + row}")
+    count_drops(count, batch, verdicts, REASONS, lambda row: f"f:{start + row}", lambda row: f"row {start + row}")
     count.leave(batch.take(verdicts == 0))
 
 
 def test_counts_are_those_by_hand() -> None:
-    count = Count()
+    count = StepCount()
     counted(0, N, count)
     assert (count.rows_in, count.pages_in, count.characters_in) == (90, 30, 90 * 91 // 2)
     # Of every page one or two of three passages stay: 45 odd lengths 1, 3, … 89, whose sum is 45 squared.
@@ -49,7 +49,7 @@ def test_counts_are_those_by_hand() -> None:
 
 
 def test_examples_are_those_whose_ids_have_the_lowest_hashes() -> None:
-    count = Count()
+    count = StepCount()
     counted(0, N, count)
     batch = rows(0, N)
     dropped = [batch.ids[row] for row in np.flatnonzero(codes(0, N) == 1)]
@@ -61,14 +61,14 @@ def test_examples_are_those_whose_ids_have_the_lowest_hashes() -> None:
 
 @given(cuts=st.lists(st.integers(1, N // 3 - 1), max_size=6), shards=st.integers(1, 3))
 def test_neither_batches_nor_shards_matter(cuts: list[int], shards: int) -> None:
-    whole = Count()
+    whole = StepCount()
     counted(0, N, whole)
     # Batches end where pages do.
     ends = [0, *sorted(3 * cut for cut in cuts), N]
-    tasks = [Count() for _ in range(shards)]
+    tasks = [StepCount() for _ in range(shards)]
     for number, (start, stop) in enumerate(pairwise(ends)):
         counted(start, stop, tasks[number % shards])
-    total = Count()
+    total = StepCount()
     for task in tasks:
-        total.add(Count.of(json.loads(json.dumps(task.data()))))
+        total.add(StepCount.of(json.loads(json.dumps(task.data()))))
     assert total == whole

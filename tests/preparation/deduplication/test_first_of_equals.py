@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from quati_pool.preparation.base import Keys, TaskPool
 from quati_pool.preparation.deduplication import first_of_equals
 from quati_pool.preparation.deduplication.first_of_equals import Equals, equal_rows, located
-from tests.preparation.comparing import in_process, stored
+from tests.preparation.global_filters import in_process, stored
 
 # High halves all over the range of 64 bits, so that a search in parts has some in each.
 HIGH = [0, 1, 1 << 40, 1 << 61, 1 << 62, (1 << 63) + 5, (1 << 64) - 2, (1 << 64) - 1]
@@ -63,10 +63,10 @@ def test_rows_are_equal_only_where_all_the_columns_asked_for_are(tmp_path: Path)
         "beside": np.arange(4),
     }
     shards, rows = stored(tmp_path, keys)
-    bench = TaskPool(tmp_path / "bench", in_process)
-    assert counted(equal_rows(shards, rows, bench, ("a", "b", "c"), "three"), rows) == [(3, 0)]
-    assert counted(equal_rows(shards, rows, bench, ("a", "b"), "two"), rows) == [(1, 0), (3, 0)]
-    assert counted(equal_rows(shards, rows, bench, ("a",), "one"), rows) == [(1, 0), (2, 0), (3, 0)]
+    task_pool = TaskPool(tmp_path / "bench", in_process)
+    assert counted(equal_rows(shards, rows, task_pool, ("a", "b", "c"), "three"), rows) == [(3, 0)]
+    assert counted(equal_rows(shards, rows, task_pool, ("a", "b"), "two"), rows) == [(1, 0), (3, 0)]
+    assert counted(equal_rows(shards, rows, task_pool, ("a",), "one"), rows) == [(1, 0), (2, 0), (3, 0)]
 
 
 def test_a_killed_search_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_a_killed_search_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytes
 def test_a_full_disk_leaves_no_part_that_looks_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [(5, 5)] * 3
     shards, rows = stored(tmp_path, columns(pairs))
-    bench = TaskPool(tmp_path / "bench", in_process)
+    task_pool = TaskPool(tmp_path / "bench", in_process)
 
     def full(file: Any, array: Any, **others: Any) -> None:
         file.write(b"half")
@@ -104,9 +104,9 @@ def test_a_full_disk_leaves_no_part_that_looks_finished(tmp_path: Path, monkeypa
     with monkeypatch.context() as during:
         during.setattr(np, "save", full)
         with pytest.raises(OSError, match="No space left"):
-            equal_rows(shards, rows, bench)
-    assert list(bench.folder.iterdir()) == []
-    assert counted(equal_rows(shards, rows, bench), rows) == [(1, 0), (2, 0)]
+            equal_rows(shards, rows, task_pool)
+    assert list(task_pool.folder.iterdir()) == []
+    assert counted(equal_rows(shards, rows, task_pool), rows) == [(1, 0), (2, 0)]
 
 
 def test_many_shards_need_few_open_files(tmp_path: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.prepare.pipeline_plan import chain
+from quati_pool.commands.prepare.pipeline_plan import pipeline
 from quati_pool.commands.prepare.prepare import Funnel, Written
-from quati_pool.commands.prepare.step_counts import Count
+from quati_pool.commands.prepare.step_counts import StepCount
 from quati_pool.preparation.config import load_prepare_config
 from quati_pool.reporting.tables import prepare
 
@@ -29,14 +29,14 @@ def funnel(folder: Path, inputs: int = 1) -> Funnel:
     (folder / "prepare.yaml").write_text(CONFIG)
     config = load_prepare_config(folder / "prepare.yaml")
     counts = [
-        Count(4, 4, 3000, 3, 3, 3000, dropped={"not JSON": 1}),
-        Count(3, 3, 3000, 2, 2, 1500, dropped={"top-level domain": 1}),
-        Count(2, 2, 1500, 0, 0, 0, dropped={"no text": 2}),
-        Count(),
-        Count(),
+        StepCount(4, 4, 3000, 3, 3, 3000, dropped={"not JSON": 1}),
+        StepCount(3, 3, 3000, 2, 2, 1500, dropped={"top-level domain": 1}),
+        StepCount(2, 2, 1500, 0, 0, 0, dropped={"no text": 2}),
+        StepCount(),
+        StepCount(),
     ]
     files = {f"{number}.jsonl": "ab" for number in range(inputs)}
-    return Funnel(config, chain(config), counts, [Written("write", Path("all"), 1, 0)], ["a note"], [], files, "key")
+    return Funnel(config, pipeline(config), counts, [Written("write", Path("all"), 1, 0)], ["a note"], [], files, "key")
 
 
 def test_tables_hold_each_step_and_each_reason_that_dropped_something(tmp_path: Path) -> None:

@@ -22,9 +22,10 @@ from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval.base import ComponentEnvironment, Context
 from quati_pool.retrieval.bi_encoder import dense as module
 from quati_pool.retrieval.bi_encoder.dense import Dense, DenseParameters, DenseReranker
-from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters, settings_of
-from quati_pool.retrieval.encoders import models, passage_encoding
-from quati_pool.retrieval.planning import Work
+from quati_pool.retrieval.bi_encoder.dense_parameters import EncodingParameters, settings_of
+from quati_pool.retrieval.encoders import passage_encoding
+from quati_pool.retrieval.models.errors import ModelMissingError
+from quati_pool.retrieval.planning import Workload
 from quati_pool.retrieval.vector_index.vector_search import Vectors
 from tests.tiny_models import dense as tiny
 
@@ -369,7 +370,7 @@ def test_what_is_assumed_of_a_model_is_noted(made: dict[str, Path]) -> None:
         dense(made[name], **parameters).fetch(notes.append)
         return "; ".join(notes)
 
-    assert "'query: ' and 'passage: ' stand before the texts" in noted("e5")
+    assert "'query: ' and 'passage: ' are put before the texts" in noted("e5")
     assert noted("e5", query_prompt="x") == ""
     assert "the mean of its tokens" in noted("bert")
     assert noted("mean") == noted("prompts") == noted("static") == ""
@@ -464,7 +465,7 @@ def test_the_folder_of_a_model_is_relative_to_the_workspace(
     parameters = DenseParameters(model=made["mean"].name)
     found = search(Dense(parameters, ComponentEnvironment(made["mean"].parent)), corpus, tmp_path, ["boats"], 3)
     assert found[0].keys() == {1, 6, 16}
-    with pytest.raises(models.ModelMissingError):
+    with pytest.raises(ModelMissingError):
         Dense(parameters, ComponentEnvironment(tmp_path)).search_key()
 
 
@@ -477,7 +478,7 @@ def test_searching_says_nothing(
 
 
 def test_the_estimate_counts_what_is_kept(made: dict[str, Path]) -> None:
-    work = Work(passages=1000, characters=40.0, queries=10, depth=100, sample=TEXTS[:5])
+    work = Workload(passages=1000, characters=40.0, queries=10, depth=100, sample=TEXTS[:5])
     # 1,000 vectors of 32 float32 components; as int8 one byte each and a float32 factor.
     assert dense(made["mean"]).estimate(work).disk == 1000 * 32 * 4
     assert dense(made["mean"], precision="int8", truncate_dim=8).estimate(work).disk == 1000 * (8 + 4)
@@ -488,13 +489,13 @@ def test_the_estimate_counts_what_is_kept(made: dict[str, Path]) -> None:
     assert any("1,000" in line for line in found.arithmetic)
     assert dense(made["static"]).estimate(work).encode == 1000
     reranked = DenseReranker(EncodingParameters(model=str(made["mean"])))
-    few = Work(passages=1000, characters=40.0, queries=10, depth=100, pairs=30)
+    few = Workload(passages=1000, characters=40.0, queries=10, depth=100, pairs=30)
     assert reranked.estimate(few).disk == 30 * 32 * 4
 
 
 def test_a_model_of_the_paper_is_estimated_without_its_files() -> None:
     """E5-large: 24 layers, 12 · 24 · 1024² ≈ 302 M weights, twice for each token; vectors of 1,024 float32."""
-    work = Work(passages=1_000_000, characters=800.0, queries=50, depth=1000)
+    work = Workload(passages=1_000_000, characters=800.0, queries=50, depth=1000)
     found = Dense(DenseParameters(model="intfloat/multilingual-e5-large")).estimate(work)
     assert found.disk == 1_000_000 * 1024 * 4
     assert found.flops is not None

@@ -30,10 +30,10 @@ def _log(corpus: CorpusStore) -> Path:
 class _Logged:
     """What all have in common: they tell what they encoded."""
 
-    def made_of(
+    def encode_passages(
         self, encoder: Any, corpus: CorpusStore, ordinals: Int, texts: list[str], progress: Callable[[int], None]
     ) -> Any:
-        made = super().made_of(encoder, corpus, ordinals, texts, progress)  # type: ignore[misc]
+        made = super().encode_passages(encoder, corpus, ordinals, texts, progress)  # type: ignore[misc]
         with _log(corpus).open("a", encoding="utf-8") as file:
             file.write(" ".join(map(str, ordinals.tolist())) + "\n")
         return made
@@ -54,14 +54,14 @@ class SmallColbert(_Logged, Colbert):
 class Dying(SmallDense):
     """Its process is killed in the midst of the second shard that there is, once."""
 
-    def made_of(
+    def encode_passages(
         self, encoder: Any, corpus: CorpusStore, ordinals: Int, texts: list[str], progress: Callable[[int], None]
     ) -> Any:
         died = corpus.folder.with_name("died")
         if 4 in ordinals.tolist() and not died.exists():
             died.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return super().made_of(encoder, corpus, ordinals, texts, progress)
+        return super().encode_passages(encoder, corpus, ordinals, texts, progress)
 
 
 class Noting(SmallDense):
@@ -71,6 +71,6 @@ class Noting(SmallDense):
         self.note = note
         return super().load(folder, note)
 
-    def made_of(self, *args: Any) -> Any:
+    def encode_passages(self, *args: Any) -> Any:
         self.note("the device is small")
-        return super().made_of(*args)
+        return super().encode_passages(*args)

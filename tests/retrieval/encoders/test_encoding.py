@@ -254,7 +254,7 @@ WORDS = st.sampled_from(
 def test_a_shortened_text_has_the_same_first_tokens(words: list[str], repeats: int) -> None:
     text = " ".join(words * repeats)
     model = short_model()
-    short = text_truncation.Shortening(model.tokenizer, model.max_seq_length)(text)
+    short = text_truncation.TextTruncation(model.tokenizer, model.max_seq_length)(text)
     assert text.startswith(short)
     tokenizer = model.tokenizer
     first, all_of_it = (tokenizer(t, truncation=True, max_length=model.max_seq_length) for t in (short, text))
@@ -278,9 +278,9 @@ def short_model() -> Any:
 def test_a_megabyte_is_shortened_before_it_is_tokenised() -> None:
     model = short_model()
     text = "the court heard the appeal " * 40_000
-    assert len(text_truncation.Shortening(model.tokenizer, model.max_seq_length)(text)) < 2000
+    assert len(text_truncation.TextTruncation(model.tokenizer, model.max_seq_length)(text)) < 2000
     # One word without an end: nothing says where its tokens would part, so it stays whole.
-    assert text_truncation.Shortening(model.tokenizer, model.max_seq_length)("x" * 1_000_000) == "x" * 1_000_000
+    assert text_truncation.TextTruncation(model.tokenizer, model.max_seq_length)("x" * 1_000_000) == "x" * 1_000_000
 
 
 @pytest.mark.parametrize(

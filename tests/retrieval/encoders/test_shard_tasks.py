@@ -19,9 +19,11 @@ from quati_pool.processes.messages import unpack_outcome
 from quati_pool.processes.opening import open_engine
 from quati_pool.retrieval.base import Context
 from quati_pool.retrieval.bi_encoder.dense import DenseParameters, DenseReranker
-from quati_pool.retrieval.bi_encoder.dense_settings import EncodingParameters
-from quati_pool.retrieval.encoders import models, shard_tasks
-from quati_pool.retrieval.late_interaction.colbert import ColbertParameters
+from quati_pool.retrieval.bi_encoder.dense_parameters import EncodingParameters
+from quati_pool.retrieval.encoders import shard_tasks
+from quati_pool.retrieval.late_interaction.colbert_parameters import ColbertParameters
+from quati_pool.retrieval.models.loading import library_versions
+from quati_pool.retrieval.models.parameters import ModelParameters
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse.splade_parameters import SpladeParameters
 from tests.retrieval.encoders.small_shards import (
@@ -209,13 +211,13 @@ def test_workers_of_another_machine_need_the_same_files_and_versions(
 ) -> None:
     retriever = component("dense", made)
     job = shard_tasks.Job(
-        SmallDense, retriever.parameters, made["dense"], corpus.folder, tmp_path, models.engines(), threads=1
+        SmallDense, retriever.parameters, made["dense"], corpus.folder, tmp_path, library_versions(), threads=1
     )
     assert shard_tasks.shard_size(job) == 4
     with pytest.raises(ConfigError, match=r"the corpus .*elsewhere is not there on .* same path"):
         shard_tasks.shard_size(_changed(job, corpus=tmp_path / "elsewhere"))
     with pytest.raises(ConfigError, match=r"transformers 0\.1; install the same versions"):
-        shard_tasks.shard_size(_changed(job, versions={**models.engines(), "transformers": "0.1"}))
+        shard_tasks.shard_size(_changed(job, versions={**library_versions(), "transformers": "0.1"}))
 
 
 def test_workers_share_the_cores_unless_the_user_says_how_many_threads(
@@ -259,9 +261,9 @@ def test_each_worker_takes_a_gpu_of_its_own_as_long_as_there_are_some(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(shard_tasks.tempfile, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(models, "devices_of", lambda parameters: ["cuda"])
+    monkeypatch.setattr(shard_tasks, "devices_of", lambda parameters: ["cuda"])
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    parameters = models.ModelParameters(model="m")
+    parameters = ModelParameters(model="m")
     taken, held = [], []
     for _ in range(5):
         # What another process holds.

@@ -26,15 +26,13 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval import planning
 from quati_pool.retrieval.base import ComponentEnvironment, Context
-from quati_pool.retrieval.encoders import models, passage_encoding
-from quati_pool.retrieval.encoders.models import ModelError, ModelMissingError, quiet
-from quati_pool.retrieval.late_interaction.colbert import (
-    Colbert,
-    ColbertParameters,
-    ColbertReranker,
-    ColbertRerankerParameters,
-)
+from quati_pool.retrieval.encoders import passage_encoding
+from quati_pool.retrieval.late_interaction.colbert import Colbert, ColbertReranker
+from quati_pool.retrieval.late_interaction.colbert_parameters import ColbertParameters, ColbertRerankerParameters
 from quati_pool.retrieval.late_interaction.token_encoder import TokenEncoder
+from quati_pool.retrieval.models import loading
+from quati_pool.retrieval.models.errors import ModelError, ModelMissingError
+from quati_pool.retrieval.models.loading import quiet
 from quati_pool.retrieval.shards import Shards
 from tests.tiny_models import multivector
 
@@ -487,7 +485,7 @@ def test_parameters_are_read_without_the_heavy_libraries() -> None:
 def test_the_estimate_counts_bytes_of_token_vectors(folders: dict[str, Path]) -> None:
     # 400 characters are 100 tokens at 4 characters each, cut at 64. A million passages × 64 tokens × 8
     # numbers × 2 bytes = 1,024,000,000, and 8 bytes a passage where its tokens end.
-    work = planning.Work(passages=10**6, characters=400.0, queries=200, depth=100)
+    work = planning.Workload(passages=10**6, characters=400.0, queries=200, depth=100)
     made = retriever(folders["plain"], dimension=8, precision="fp16").estimate(work)
     assert (made.encode, made.disk) == (10**6, 1_024_000_000 + 8_000_000)
     assert made.seconds is not None
@@ -495,7 +493,7 @@ def test_the_estimate_counts_bytes_of_token_vectors(folders: dict[str, Path]) ->
     inverted = retriever(folders["plain"], dimension=8, precision="fp16", index="ivf").estimate(work)
     # A list of 4 · √64,000,000 = 32,000 lists; of each token a passage's number, 4 bytes.
     assert inverted.disk == 1_032_000_000 + 4 * 64_000_000 + 32_000 * (4 * 8 + 8)
-    again = reranker(folders["plain"]).estimate(planning.Work(10**6, 400.0, 200, 100, pairs=20_000))
+    again = reranker(folders["plain"]).estimate(planning.Workload(10**6, 400.0, 200, 100, pairs=20_000))
     assert (again.encode, again.disk) == (20_000, 20_000 * (64 * 16 * 4 + 8))
     unknown = retriever(Path("someone/unknown")).estimate(work)
     assert (unknown.encode, unknown.flops) == (10**6, None)
@@ -503,5 +501,5 @@ def test_the_estimate_counts_bytes_of_token_vectors(folders: dict[str, Path]) ->
 
 def test_the_engines_are_in_the_key(folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     before = reranker(folders["plain"]).search_key()
-    monkeypatch.setattr(models, "version", lambda name: importlib.metadata.version(name) + ".1")
+    monkeypatch.setattr(loading, "version", lambda name: importlib.metadata.version(name) + ".1")
     assert reranker(folders["plain"]).search_key() != before

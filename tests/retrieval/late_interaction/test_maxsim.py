@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_stores import by_query, contents
 
-from quati_pool.retrieval.encoders.duplicate_texts import with_repeats
+from quati_pool.retrieval.encoders.duplicate_texts import with_duplicates
 from quati_pool.retrieval.late_interaction import maxsim, token_index
 from quati_pool.retrieval.late_interaction.maxsim import hits_of, maxsim_search, pair_scores
 from quati_pool.retrieval.late_interaction.token_index import TokenIndex, TokenIndexParameters, build_index
@@ -40,7 +40,7 @@ def token_vectors(
         some = passages[start : start + shard]
         counts = np.array([len(passage) for passage in some])
         arrays = store_arrays(np.concatenate(some), precision)
-        shards.append(len(some), **with_repeats(shards, arrays, counts, np.arange(start, start + len(some))))
+        shards.append(len(some), **with_duplicates(shards, arrays, counts, np.arange(start, start + len(some))))
     return TokenVectors(shards)
 
 

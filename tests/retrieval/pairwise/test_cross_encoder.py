@@ -24,10 +24,10 @@ from tiny_models.t5 import t5
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval.base import ComponentEnvironment, Context
-from quati_pool.retrieval.encoders.models import ModelError, ModelMissingError
+from quati_pool.retrieval.models.errors import ModelError, ModelMissingError
 from quati_pool.retrieval.pairwise.cross_encoder import CrossEncoder
 from quati_pool.retrieval.pairwise.pairs import PairParameters, QueryTooLongError
-from quati_pool.retrieval.planning import Work
+from quati_pool.retrieval.planning import Workload
 
 pytestmark = pytest.mark.neural
 
@@ -266,11 +266,11 @@ def test_the_libraries_stay_quiet(tmp_path: Path, capfd: pytest.CaptureFixture[s
 
 def test_the_estimate_counts_pairs_and_their_tokens(tmp_path: Path) -> None:
     component = reranker(cross_encoder(tmp_path / "model"))
-    found = component.estimate(Work(passages=1000, characters=4000.0, queries=10, depth=100, pairs=1000))
+    found = component.estimate(Workload(passages=1000, characters=4000.0, queries=10, depth=100, pairs=1000))
     assert (found.encode, found.disk) == (1000, 4000)
     # 4 · 32² + 2 · 32 · 64 weights in each of two layers, twice for 64 tokens a pair; attention beside them.
     plain = 1000 * 64 * 2 * 2 * (4 * 32**2 + 2 * 32 * 64)
     assert found.flops is not None
     assert plain < found.flops < 2 * plain
-    unknown = CrossEncoder(PairParameters(model="<yours>")).estimate(Work(10, 400.0, 1, 10, 10))
+    unknown = CrossEncoder(PairParameters(model="<yours>")).estimate(Workload(10, 400.0, 1, 10, 10))
     assert (unknown.encode, unknown.flops) == (10, None)

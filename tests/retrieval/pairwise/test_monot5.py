@@ -22,11 +22,11 @@ from tiny_models.t5 import WORDS, t5
 
 from quati_pool.errors import ConfigError
 from quati_pool.retrieval.base import ComponentEnvironment
-from quati_pool.retrieval.encoders.models import ModelError
+from quati_pool.retrieval.models.errors import ModelError
 from quati_pool.retrieval.pairwise import monot5 as module
 from quati_pool.retrieval.pairwise.monot5 import KNOWN, MonoT5, MonoT5Parameters
 from quati_pool.retrieval.pairwise.pairs import QueryTooLongError
-from quati_pool.retrieval.planning import Work
+from quati_pool.retrieval.planning import Workload
 from tests.retrieval.pairwise.test_cross_encoder import other_models, rescored
 
 pytestmark = pytest.mark.neural
@@ -274,7 +274,7 @@ def test_the_libraries_stay_quiet(tmp_path: Path, capfd: pytest.CaptureFixture[s
 def test_the_estimate_of_the_papers_reranker_needs_no_model_here() -> None:
     """mT5-XL, 24 layers of 2,048 and 5,120, over 50 queries' 1,000 passages: more than twice the weights of
     the encoder for each token."""
-    work = Work(passages=1_000_000, characters=800.0, queries=50, depth=1000, pairs=50_000)
+    work = Workload(passages=1_000_000, characters=800.0, queries=50, depth=1000, pairs=50_000)
     found = MonoT5(MonoT5Parameters(model="unicamp-dl/mt5-3B-mmarco-en-pt")).estimate(work)
     encoder = 24 * (4 * 2048**2 + 3 * 2048 * 5120)
     assert found.encode == 50_000

@@ -18,7 +18,8 @@ from tiny_models.cross_encoder import cross_encoder
 from quati_pool.errors import QuatiPoolError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval.base import Context
-from quati_pool.retrieval.encoders import models
+from quati_pool.retrieval.models.loading import load_model
+from quati_pool.retrieval.models.sizes import shape_of
 from quati_pool.retrieval.pairwise import pairs
 from quati_pool.retrieval.pairwise.pairs import pairs_digest
 from quati_pool.retrieval.planning import forward_flops
@@ -47,7 +48,7 @@ class Counted:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.pairs = self.loads = 0
-        load = models.load
+        load = load_model
 
         def counted(*args: Any, **options: Any) -> Any:
             self.loads += 1
@@ -61,7 +62,7 @@ class Counted:
             model.forward = counting
             return model
 
-        monkeypatch.setattr(models, "load", counted)
+        monkeypatch.setattr("quati_pool.retrieval.pairwise.cross_encoder.load_model", counted)
 
 
 @pytest.fixture
@@ -141,7 +142,7 @@ def test_a_batch_that_the_device_has_no_memory_for_is_halved_and_said(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = rescored(cross(folder), tmp_path / "store", TEXTS, QUERIES)
-    load = models.load
+    load = load_model
 
     def narrow(*args: Any, **options: Any) -> Any:
         model = load(*args, **options)
@@ -155,7 +156,7 @@ def test_a_batch_that_the_device_has_no_memory_for_is_halved_and_said(
         model.forward = limited
         return model
 
-    monkeypatch.setattr(models, "load", narrow)
+    monkeypatch.setattr("quati_pool.retrieval.pairwise.cross_encoder.load_model", narrow)
     notes: list[str] = []
     seen: list[int] = []
     context = Context(note=notes.append, progress=lambda done, total: seen.append(done))
@@ -228,7 +229,7 @@ def test_the_digest_is_not_fooled_by_where_one_query_ends() -> None:
 def test_a_shard_is_about_so_much_arithmetic_and_more_on_a_gpu(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     component, shorter = cross(folder), cross(folder, max_tokens=32)
     local = component.local()
-    one = forward_flops(models.shape_of(local.folder), 64)
+    one = forward_flops(shape_of(local.folder), 64)
     monkeypatch.setattr(pairs, "_SHARD_FLOPS", {"cpu": 10.5 * one, "gpu": 1000.5 * one})
     model = component.load(local)
     assert component._shard_pairs(local, model) == 10

@@ -28,9 +28,9 @@ from quati_pool.llm.faults import FatalError
 from quati_pool.llm.retries import Retry
 from quati_pool.records import Query
 from quati_pool.retrieval.base import ComponentEnvironment, Context
-from quati_pool.retrieval.planning import Work
+from quati_pool.retrieval.planning import Workload
 from quati_pool.retrieval.remote.openai_embedding import OpenaiEmbedding, OpenaiEmbeddingParameters
-from quati_pool.retrieval.remote.reorder_buffer import Arrivals
+from quati_pool.retrieval.remote.reorder_buffer import ReorderBuffer
 from quati_pool.retrieval.shards import Shards
 from tests.llm.embedding_server import ODD, WRONG, EmbeddingServer
 from tests.patience import PATIENCE
@@ -354,7 +354,7 @@ def test_a_kill_loses_at_most_what_is_in_flight(server: EmbeddingServer, tmp_pat
     time.sleep(0.1)  # what the server was about to answer
     answered = {text for asked in server.asked if asked.done for text in asked.texts} - set(QUERIES)
     (folder,) = [path for path in (tmp_path / "grown").iterdir() if "queries" not in path.name]
-    kept = {texts[place] for start, end in Arrivals(folder).spans for place in range(start, end)}
+    kept = {texts[place] for start, end in ReorderBuffer(folder).spans for place in range(start, end)}
     assert kept <= answered
     # Four calls of five texts at a time, and as many answers that wait for the disk.
     assert len(answered - kept) <= 8 * 5
@@ -671,14 +671,14 @@ def test_a_plan_shows_tokens_cost_time_and_disk() -> None:
     """1,000,000 passages of 400 characters are 100 tokens each at 4 characters: 100 million tokens, 2 dollars at
     $0.02 a million, 100 minutes at a million tokens a minute; 1,536 numbers of 4 bytes each are kept."""
     parameters = OpenaiEmbeddingParameters(model="text-embedding-3-small", tpm=1_000_000, rpm=3000)
-    made = OpenaiEmbedding(parameters).estimate(Work(1_000_000, 400.0, 50, 100))
+    made = OpenaiEmbedding(parameters).estimate(Workload(1_000_000, 400.0, 50, 100))
     assert (made.encode, made.tokens, made.cost) == (1_000_000, 100_000_000, pytest.approx(2.0))
     assert made.seconds == pytest.approx(6000.0 + made.search.seconds)
     assert made.disk == 1_000_000 * 1536 * 4
     assert made.notes == ()
     assert any("100,000,000 tokens × $0.02 a million" in line for line in made.arithmetic)
     half = OpenaiEmbeddingParameters(model="text-embedding-3-small", dimensions=768, precision="fp16")
-    made = OpenaiEmbedding(half).estimate(Work(1_000_000, 400.0, 50, 100))
+    made = OpenaiEmbedding(half).estimate(Workload(1_000_000, 400.0, 50, 100))
     assert made.disk == 1_000_000 * 768 * 2
     assert made.seconds is None
     assert any("how long the server takes is not known" in note for note in made.notes)
@@ -687,7 +687,7 @@ def test_a_plan_shows_tokens_cost_time_and_disk() -> None:
 def test_a_plan_counts_the_sample_and_admits_what_it_does_not_know() -> None:
     """Two passages of 350 and of no characters: 100 and 0 tokens by their size, so 50 on average."""
     component = OpenaiEmbedding(OpenaiEmbeddingParameters(model="a-model-of-ours"))
-    made = component.estimate(Work(1000, 175.0, 5, 10, 0, ["x" * 350, " "]))
+    made = component.estimate(Workload(1000, 175.0, 5, 10, 0, ["x" * 350, " "]))
     assert made.tokens == 50_000
     assert (made.cost, made.disk, made.memory) == (None, None, None)
     assert [note.partition(": ")[2][:9] for note in made.notes] == ["its price", "how long ", "the dimen"]

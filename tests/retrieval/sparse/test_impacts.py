@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from small_stores import by_query
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.retrieval.encoders.duplicate_texts import with_repeats
+from quati_pool.retrieval.encoders.duplicate_texts import with_duplicates
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse import impact_search
 from quati_pool.retrieval.sparse.impact_search import invert, search_inverted
@@ -35,7 +35,7 @@ def append(shards: Shards, rows: Vectors) -> None:
     """Adds a shard of passages, none of which repeats another."""
     own = shards.passages + np.arange(len(rows.ends))
     arrays = {"terms": rows.terms, "weights": rows.weights}
-    shards.append(len(rows.ends), **with_repeats(shards, arrays, np.diff(rows.ends, prepend=0), own))
+    shards.append(len(rows.ends), **with_duplicates(shards, arrays, np.diff(rows.ends, prepend=0), own))
 
 
 def as_rows(found: Vectors) -> list[Sparse]:

@@ -24,8 +24,9 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Query
 from quati_pool.retrieval.base import Context
 from quati_pool.retrieval.encoders import encoding, passage_encoding
-from quati_pool.retrieval.encoders.models import ModelError, ModelMissingError
-from quati_pool.retrieval.planning import KNOWN, Work, forward_flops
+from quati_pool.retrieval.lucene import missing_package
+from quati_pool.retrieval.models.errors import ModelError, ModelMissingError
+from quati_pool.retrieval.planning import KNOWN, Workload, forward_flops
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse.impact_encoder import ImpactEncoder
 from quati_pool.retrieval.sparse.impacts import stored
@@ -374,7 +375,7 @@ class TestRefusals:
         with pytest.raises(ModelError, match=r"is a dense model, not a sparse model, which splade needs"):
             retriever(model).fetch(lambda line: None)
         with pytest.raises(ModelError, match="is a dense model"):
-            retriever(model).estimate(Work(10, 10, 1, 1))
+            retriever(model).estimate(Workload(10, 10, 1, 1))
 
     def test_a_model_that_compares_by_distance(self, tmp_path: Path) -> None:
         model = sparse.splade(tmp_path / "m", similarity="euclidean")
@@ -407,7 +408,7 @@ def test_weights_on_disk_are_six_bytes_a_term(splade: Path, tmp_path: Path) -> N
 
 class TestEstimate:
     def test_a_model_that_is_here(self, splade: Path, inference_free: Path) -> None:
-        work = Work(1000, 4000, 50, 100, sample=["fox dog", "the the the"])
+        work = Workload(1000, 4000, 50, 100, sample=["fox dog", "the the the"])
         # Two layers of four 32 × 32 and two 32 × 64 matrices, 32 tokens at most; samples of 4 and 5 tokens.
         for model in (splade, inference_free):
             found = retriever(model).estimate(work)
@@ -426,6 +427,6 @@ class TestEstimate:
 
     @pytest.mark.parametrize("model", ["<yours>", "somebody/some-splade-that-is-not-here"])
     def test_a_model_that_is_not_here_is_reckoned_on_disk_alone(self, model: str) -> None:
-        found = Splade(SpladeParameters(model=model)).estimate(Work(1000, 4000, 50, 100))
+        found = Splade(SpladeParameters(model=model)).estimate(Workload(1000, 4000, 50, 100))
         assert (found.encode, found.flops, found.disk) == (1000, None, 1000 * 2008 + 8 * 30_522)
         assert found.notes == (f"{model}: its sizes are not known here",)

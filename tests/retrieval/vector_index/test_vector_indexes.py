@@ -77,7 +77,7 @@ def test_vectors_whose_lengths_differ_are_found_as_well(tmp_path: Path, kind: An
 
 # Compressed, vectors of one cluster are hard to tell apart: 8 · 150 passages are 12 vectors.
 @pytest.mark.parametrize(("kind", "centres"), [("hnsw", 2), ("ivf-pq", 20)])
-def test_passages_that_stand_there_a_hundred_times_do_not_hide_others(tmp_path: Path, kind: Any, centres: int) -> None:
+def test_passages_that_occur_a_hundred_times_do_not_hide_others(tmp_path: Path, kind: Any, centres: int) -> None:
     """A graph of the copies themselves finds nothing at all for some of these queries: recall is 0.84. Copies come
     together: the second vector's are cut by the depth."""
     passages, queries = clustered(200, centres, 32, 100)

@@ -159,11 +159,11 @@ def test_hashes_at_the_ends_of_their_range_are_counted(tmp_path: Path) -> None:
     top = np.uint64(2**64 - 1)
     with KeyFiles(tmp_path / "0") as files:
         files.append({"high": np.array([0, top, top], np.uint64), "low": np.array([0, top, 0], np.uint64)})
-    bench = TaskPool(tmp_path, lambda function, tasks: [])
+    task_pool = TaskPool(tmp_path, lambda function, tasks: [])
     for n, expected in ((1, [1, 2]), (2, [1]), (3, [])):
-        assert Sample(Sample.Parameters(n=n)).decide([tmp_path / "0"], [3], bench).row.tolist() == expected
+        assert Sample(Sample.Parameters(n=n)).decide([tmp_path / "0"], [3], task_pool).row.tolist() == expected
     for share, expected in ((1.0, []), (1 - 2.0**-53, [1, 2]), (2.0**-200, [1, 2])):
-        assert Sample(Sample.Parameters(share=share)).decide([tmp_path / "0"], [3], bench).row.tolist() == expected
+        assert Sample(Sample.Parameters(share=share)).decide([tmp_path / "0"], [3], task_pool).row.tolist() == expected
 
 
 @pytest.mark.parametrize("shards", [[], [[]], [[], []]], ids=["no shard", "an empty shard", "two empty shards"])

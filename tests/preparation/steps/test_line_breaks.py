@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from quati_pool.preparation.steps.line_breaks import LineBreaks, line_breaks
-from tests.preparation.judging import reasons, reasons_in_pieces, rows
+from tests.preparation.filter_steps import reasons, reasons_in_pieces, rows
 
 GOES = "too many line breaks"
 

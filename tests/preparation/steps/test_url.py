@@ -11,7 +11,7 @@ from quati_pool.preparation.config import load_prepare_config
 from quati_pool.preparation.domain_lists import domain
 from quati_pool.preparation.hosts import canonical, host_of
 from quati_pool.preparation.steps.url import Url
-from tests.preparation.judging import reasons, reasons_in_pieces, rows
+from tests.preparation.filter_steps import reasons, reasons_in_pieces, rows
 
 
 def step(folder: Path = Path(), **parameters: object) -> Url:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from quati_pool.errors import InputError
-from tests.preparation.reading import pages, read
+from tests.preparation.read_step import pages, read
 
 KINDS = [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.dictionary(pa.int32(), pa.string())]
 

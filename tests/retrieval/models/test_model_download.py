@@ -13,8 +13,11 @@ from urllib.parse import urlparse
 import pytest
 
 from quati_pool.retrieval.base import ComponentEnvironment
-from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.encoders.models import ModelMissingError
+from quati_pool.retrieval.models.errors import ModelMissingError
+from quati_pool.retrieval.models.files import model_files
+from quati_pool.retrieval.models.loading import load_model
+from quati_pool.retrieval.models.location import locate_or_download
+from quati_pool.retrieval.models.parameters import ModelParameters
 from tests.tiny_models import dense as tiny
 
 pytestmark = pytest.mark.neural
@@ -112,16 +115,16 @@ def test_a_model_is_downloaded_once_and_only_what_loading_reads(
     hub: Hub, folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     notes: list[str] = []
-    local = models.fetch(ComponentEnvironment(), "someone/tiny", None, notes.append)
+    local = locate_or_download(ComponentEnvironment(), "someone/tiny", None, notes.append)
     assert local.identity == {"model": "someone/tiny", "revision": COMMIT}
-    assert sorted(hub.sent) == sorted(str(file.relative_to(folder)) for file in models.model_files(folder))
+    assert sorted(hub.sent) == sorted(str(file.relative_to(folder)) for file in model_files(folder))
     assert len(notes) == 1
     assert notes[0].startswith("downloading someone/tiny from http://127.0.0.1")
     assert capfd.readouterr() == ("", "")
     hub.sent.clear()
-    assert models.fetch(ComponentEnvironment(), "someone/tiny", None, pytest.fail) == local
+    assert locate_or_download(ComponentEnvironment(), "someone/tiny", None, pytest.fail) == local
     assert hub.sent == []
-    loaded = models.load("SentenceTransformer", local.folder, models.ModelParameters(model="someone/tiny"))
+    loaded = load_model("SentenceTransformer", local.folder, ModelParameters(model="someone/tiny"))
     assert loaded.encode(["boats"]).shape == (1, tiny.WIDTH)
 
 
@@ -137,7 +140,7 @@ def test_a_model_is_downloaded_once_and_only_what_loading_reads(
 )
 def test_what_the_hub_does_not_give_is_said_in_one_line(hub: Hub, model: str, revision: str | None, said: str) -> None:
     with pytest.raises(ModelMissingError, match=said) as caught:
-        models.fetch(ComponentEnvironment(), model, revision, lambda note: None)
+        locate_or_download(ComponentEnvironment(), model, revision, lambda note: None)
     assert "\n" not in str(caught.value)
 
 
@@ -146,5 +149,5 @@ def test_a_hub_that_fails_is_said_in_one_line(hub: Hub) -> None:
     with pytest.raises(
         ModelMissingError, match=r"'someone/tiny' .* could not be fetched \(Bad request.*\); try again"
     ) as caught:
-        models.fetch(ComponentEnvironment(), "someone/tiny", None, lambda note: None)
+        locate_or_download(ComponentEnvironment(), "someone/tiny", None, lambda note: None)
     assert "\n" not in str(caught.value)

@@ -12,7 +12,7 @@ from tests.patience import PATIENCE
 
 
 def comes_true(state: Callable[[], bool]) -> bool:
-    """Whether it comes true before a test must be given up."""
+    """Whether a state comes true before the test must be given up."""
     end = time.monotonic() + PATIENCE
     while not state():
         if time.monotonic() > end:
@@ -23,14 +23,20 @@ def comes_true(state: Callable[[], bool]) -> bool:
 
 def gone(pids: Iterable[int]) -> bool:
     """Whether these processes have ended, or do soon."""
-    return all(comes_true(lambda pid=pid: not _runs(pid)) for pid in pids)  # type: ignore[misc]
+    return all(comes_true(lambda pid=pid: not runs(pid)) for pid in pids)  # type: ignore[misc]
 
 
-def _runs(pid: int) -> bool:
+def runs(pid: int) -> bool:
+    """Whether the process runs; a zombie, which nobody has waited for, does not."""
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False
+
+
+def children(pid: int) -> set[int]:
+    """The processes that a process started and that still run."""
+    return {child.pid for child in psutil.Process(pid).children() if runs(child.pid)}
 
 
 def servers(pid: int) -> dict[int, str]:

@@ -1,4 +1,4 @@
-"""What the parameters of a dense model and its own files come to: prompts, dimensions, lengths, precision."""
+"""Parameters of a dense model, and the settings that follow from them and the model's own files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import Field
 
 from quati_pool.errors import ConfigError
-from quati_pool.retrieval.encoders import models
 from quati_pool.retrieval.encoders.model_inputs import Task, prompt_of
+from quati_pool.retrieval.models.modules import read_config
+from quati_pool.retrieval.models.parameters import ModelParameters
 
 # E5 (Wang et al. 2022, arXiv 2212.03533, section 4; 2024, arXiv 2402.05672) was trained with these; the
 # instruct variants were not.
@@ -19,7 +20,9 @@ _E5 = re.compile(r"(multilingual-)?e5-(small|base|large)(-v2|-unsupervised)?", r
 _E5_PROMPTS = ("query: ", "passage: ")
 
 
-class EncodingParameters(models.ModelParameters):
+class EncodingParameters(ModelParameters):
+    """What changes the vectors of a dense model; those of the index are ``IndexParameters``."""
+
     query_prompt: Annotated[str | None, Field(description="text before every query; else the model's own")] = None
     passage_prompt: Annotated[str | None, Field(description="text before every passage; else the model's own")] = None
     query_prompt_name: Annotated[str | None, Field(description="prompt for queries, by its name in the model")] = None
@@ -37,9 +40,10 @@ class EncodingParameters(models.ModelParameters):
     ] = "fp32"
 
 
-class Settings(NamedTuple):
-    """Texts before queries and passages; dimensions kept (None: all); whether vectors get length 1; tokens
-    read (None: as many as the model's files say); the precision the model computes in."""
+class DenseSettings(NamedTuple):
+    """What a dense model is run with: texts before queries and passages; dimensions kept (None: all); whether
+    vectors get length 1; tokens read of a text (None: as many as the model's files say); the precision the model
+    computes in."""
 
     query_prompt: str
     passage_prompt: str
@@ -49,12 +53,12 @@ class Settings(NamedTuple):
     compute: Literal["fp32", "fp16", "bf16"]
 
 
-def settings_of(parameters: EncodingParameters, folder: Path) -> Settings:
-    """What parameters and the files of the model in ``folder`` come to; reads no weights.
+def settings_of(parameters: EncodingParameters, folder: Path) -> DenseSettings:
+    """The settings that follow from the parameters and the files of the model in ``folder``; reads no weights.
 
-    Raises ConfigError where they contradict each other or the model knows no such prompt.
+    Raises ConfigError where the two contradict each other or the model has no prompt of the name asked for.
     """
-    config = models.read_config(folder, "config_sentence_transformers.json")
+    config = read_config(folder / "config_sentence_transformers.json")
     query, passage = e5_prompts(parameters, folder) or (
         _prompt(parameters, config, "query", "query"),
         _prompt(parameters, config, "passage", "document"),
@@ -71,7 +75,7 @@ def settings_of(parameters: EncodingParameters, folder: Path) -> Settings:
     computes = parameters.compute
     if parameters.precision == "fp16" and "compute" not in parameters.model_fields_set:
         computes = "fp16"
-    return Settings(
+    return DenseSettings(
         query,
         passage,
         truncate_dim,
@@ -82,7 +86,7 @@ def settings_of(parameters: EncodingParameters, folder: Path) -> Settings:
 
 
 def _prompt(parameters: EncodingParameters, config: Mapping[str, Any], role: str, task: Task) -> str:
-    """The text before a query or a passage; empty where nobody says."""
+    """The text before a query or a passage; empty where neither the parameters nor the model give one."""
     literal, name = getattr(parameters, f"{role}_prompt"), getattr(parameters, f"{role}_prompt_name")
     prompts = config.get("prompts") or {}
     known = {key: text for key, text in prompts.items() if isinstance(text, str)}
@@ -102,11 +106,11 @@ def _prompt(parameters: EncodingParameters, config: Mapping[str, Any], role: str
 
 
 def e5_prompts(parameters: EncodingParameters, folder: Path) -> tuple[str, str] | None:
-    """The texts before queries and passages where a model is one of E5's, by the name of the model or of its
-    folder, and neither its files nor the user name any."""
+    """The texts before queries and passages of an E5 model, known by its name or that of its folder; None for other
+    models, and where the model's files or the user give prompts."""
     given = ("query_prompt", "passage_prompt", "query_prompt_name", "passage_prompt_name")
     if any(getattr(parameters, name) is not None for name in given):
         return None
-    prompts = models.read_config(folder, "config_sentence_transformers.json").get("prompts") or {}
+    prompts = read_config(folder / "config_sentence_transformers.json").get("prompts") or {}
     name = parameters.model.rstrip("/").rpartition("/")[2]
     return None if any(prompts.values()) or _E5.fullmatch(name) is None else _E5_PROMPTS

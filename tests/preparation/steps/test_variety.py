@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from quati_pool.preparation.steps.variety import Variety, evidence
-from tests.preparation.judging import quati_passages, reasons, reasons_in_pieces, rows
+from tests.preparation.filter_steps import quati_passages, reasons, reasons_in_pieces, rows
 from tests.preparation.portuguese_sentences import BRAZIL, EITHER, PORTUGAL
 
 GOES = "other variety"
@@ -85,9 +85,9 @@ def test_rows_with_enough_evidence_carry_their_variety() -> None:
     )
     brazil, portugal = step(), step(keep="pt")
     brazil.apply(batch)
-    assert brazil.learned(batch).language == ["pt-BR", "pt", "pt", "es", ""]
-    assert brazil.learned(batch.take(np.array([0]))).language == ["pt-BR"]
-    assert portugal.learned(batch).language == ["pt", "pt", "pt-PT", "es", ""]
+    assert brazil.enriched(batch).language == ["pt-BR", "pt", "pt", "es", ""]
+    assert brazil.enriched(batch.take(np.array([0]))).language == ["pt-BR"]
+    assert portugal.enriched(batch).language == ["pt", "pt", "pt-PT", "es", ""]
 
 
 @pytest.mark.parametrize(

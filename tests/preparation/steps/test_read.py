@@ -16,8 +16,8 @@ from quati_pool.errors import ConfigError, InputError
 from quati_pool.preparation.base import ComponentEnvironment, Reading
 from quati_pool.preparation.steps.read import Read, ReadParameters
 from quati_pool.records import id_problem
-from tests.preparation.reading import jsonl, page, pages, read
-from tests.preparation.test_read_lines import zstd
+from tests.preparation.read_step import jsonl, page, pages, read
+from tests.preparation.reading.test_lines import zstd
 
 
 def write(path: Path, data: bytes) -> Path:

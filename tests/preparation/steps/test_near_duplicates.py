@@ -23,7 +23,7 @@ from quati_pool.preparation.deduplication import first_of_equals
 from quati_pool.preparation.deduplication.comparison_arrays import KeyFiles
 from quati_pool.preparation.steps import near_duplicates
 from quati_pool.preparation.steps.near_duplicates import NearDuplicates
-from tests.preparation.comparing import compared, in_process, pages, positions, stored
+from tests.preparation.global_filters import compared, in_process, pages, positions, stored
 
 WORDS = [f"{stem}{ending}" for stem in ("cas", "mat", "flor", "águ", "terr") for ending in map(chr, range(97, 123))]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from quati_pool.preparation.base import ComponentEnvironment
 from quati_pool.preparation.reading import sharding
 from quati_pool.preparation.steps.read import Read, ReadParameters
-from tests.preparation.reading import Outcome, jsonl, page, pages, read
+from tests.preparation.read_step import Outcome, jsonl, page, pages, read
 
 
 def read_cut(folder: Path, path: str | list[str], size: int, files: int = 5000, **parameters: object) -> Outcome:

@@ -12,7 +12,7 @@ import pytest
 from quati_pool.errors import MissingExtraError
 from quati_pool.preparation.base import ComponentEnvironment
 from quati_pool.preparation.steps.read import Read, ReadParameters
-from tests.preparation.reading import read
+from tests.preparation.read_step import read
 
 ARTICLE = (
     "<html><head><title>T</title><style>p {}</style></head><body><nav><a href='/'>Menu</a></nav><main><h1>O quati</h1>"

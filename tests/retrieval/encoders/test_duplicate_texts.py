@@ -13,16 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from small_stores import store
 
-from quati_pool.retrieval.encoders.duplicate_texts import equal_before, with_repeats
+from quati_pool.retrieval.encoders.duplicate_texts import first_equal_text, with_duplicates
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.vector_index.vector_search import store_arrays
 
 
 def test_the_first_of_equal_texts_is_found(tmp_path: Path) -> None:
     corpus = store(tmp_path, ["a", "b", "", "a", "b ", "", "b", "a"])
-    assert equal_before(corpus, np.arange(8)).tolist() == [0, 1, 2, 0, 4, 2, 1, 0]
-    assert equal_before(corpus, np.array([7, 3, 1, 0])).tolist() == [0, 0, 2, 0]
-    assert equal_before(corpus, np.arange(0)).tolist() == []
+    assert first_equal_text(corpus, np.arange(8)).tolist() == [0, 1, 2, 0, 4, 2, 1, 0]
+    assert first_equal_text(corpus, np.array([7, 3, 1, 0])).tolist() == [0, 0, 2, 0]
+    assert first_equal_text(corpus, np.arange(0)).tolist() == []
 
 
 def kept(
@@ -35,7 +35,7 @@ def kept(
         fresh = [rows[start + at] for at, source in enumerate(some.tolist()) if source == start + at]
         arrays = store_arrays(np.concatenate([np.empty((0, 3), dtype=np.float32), *fresh]), precision)
         counts = np.array([len(vectors) for vectors in fresh], dtype=np.int64) if ragged else None
-        shards.append(len(some), **with_repeats(shards, arrays, counts, some))
+        shards.append(len(some), **with_duplicates(shards, arrays, counts, some))
     return {name: np.array(Shards(folder).array(name)) for name in shards.names if name != "longest"}
 
 
@@ -65,5 +65,5 @@ def test_passages_that_repeat_others_are_kept_as_if_they_had_been_encoded_alike(
 def test_the_longest_of_a_shard_stays(tmp_path: Path, ragged: bool) -> None:
     shards = Shards(tmp_path)
     arrays = store_arrays(np.array([[3, 4]], dtype=np.float32), "fp32")
-    shards.append(2, **with_repeats(shards, arrays, np.array([1]) if ragged else None, np.array([0, 0])))
+    shards.append(2, **with_duplicates(shards, arrays, np.array([1]) if ragged else None, np.array([0, 0])))
     assert shards.array("longest").tolist() == [pytest.approx(5)]

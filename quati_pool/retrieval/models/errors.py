@@ -1,0 +1,13 @@
+"""What can be wrong with a model."""
+
+from __future__ import annotations
+
+from quati_pool.errors import QuatiPoolError
+
+
+class ModelMissingError(QuatiPoolError):
+    """A model that is not on this machine."""
+
+
+class ModelError(QuatiPoolError):
+    """A model that is here and cannot be used: incomplete, damaged, or of another kind."""

@@ -1,0 +1,116 @@
+"""The files of a model's folder: which of them loading reads, and whether they are all there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from quati_pool.retrieval.models.errors import ModelError
+from quati_pool.retrieval.models.modules import module_types, modules_of, read_config, text_readers
+
+_TOKENIZERS = (
+    "tokenizer.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model", "tokenizer.model", "vocab.json",
+)  # fmt: skip
+
+
+def model_files(folder: Path) -> list[Path]:
+    """The files of a model that its vectors depend on: configuration, tokenizer, weights of torch."""
+    files = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not _is_skipped_folder(name))
+        files += [Path(place, name) for name in files_to_load(names)]
+    return files
+
+
+def files_to_load(names: Collection[str]) -> list[str]:
+    """Those of one folder's file names that loading reads, sorted: safetensors where there are weights in two
+    formats, and nothing for other frameworks than torch."""
+    safe = any(name.endswith(".safetensors") for name in names)
+    kept = []
+    for name in sorted(names):
+        suffix = name.rpartition(".")[2].lower()
+        if name.startswith(".") or name in ("training_args.bin", "data_config.json", "trainer_state.json"):
+            continue
+        if suffix in ("bin", "pt") or name.endswith(".bin.index.json"):
+            weights = name.startswith("pytorch_model")
+            if safe or not weights:
+                continue
+        elif suffix not in ("json", "txt", "model", "safetensors", "jinja", "metadata"):
+            continue
+        kept.append(name)
+    return kept
+
+
+def _is_skipped_folder(folder: str) -> bool:
+    """Whether a folder inside a model holds nothing that loading reads."""
+    return folder in ("onnx", "openvino", "eval", "runs", "logs") or folder.startswith((".", "checkpoint"))
+
+
+def files_to_download(files: Collection[str]) -> list[str]:
+    """Those of a repository's files that loading reads."""
+    folders: dict[str, list[str]] = {}
+    for file in files:
+        folder, _, name = file.rpartition("/")
+        if not any(_is_skipped_folder(part) for part in folder.split("/") if part):
+            folders.setdefault(folder, []).append(name)
+    return [
+        f"{folder}/{name}" if folder else name for folder, names in folders.items() for name in files_to_load(names)
+    ]
+
+
+def require_complete(folder: Path, model: str) -> None:
+    """Raises ModelError where files that loading needs are not there, or code that comes with the model would run."""
+    modules = modules_of(folder)
+    readers = text_readers(folder, modules) if modules else {}
+    for kind in module_types(folder):
+        if not kind.startswith(("sentence_transformers.", "pylate.")):
+            raise ModelError(
+                f"model {model!r} needs code of its own ({kind or 'a module without a type'}), which quati-pool does "
+                f"not run; use another model"
+            )
+    if modules is None and not (folder / "config.json").is_file():
+        if (folder / "adapter_config.json").is_file():
+            raise ModelError(f"model {model!r} is an adapter alone; merge it into its base model and give that folder")
+        raise ModelError(
+            f"the folder {folder} of model {model!r} holds no model (neither modules.json nor config.json); "
+            f"name the folder that does"
+        )
+    missing = next(_missing_files(folder, modules or [], readers), None)
+    if missing is not None:
+        raise ModelError(
+            f"model {model!r} is incomplete: {missing}; get it again (hf download …), or name another folder"
+        )
+
+
+def _missing_files(folder: Path, modules: Sequence[dict[str, Any]], readers: Mapping[Path, str]) -> Iterator[str]:
+    """A sentence for each file that loading needs and that is not there."""
+    for place in readers or [folder]:
+        if (lacking := _missing_weights_or_tokenizer(place)) is not None:
+            yield f"{place} has no {lacking}"
+    configured = [place for place, kind in readers.items() if kind.endswith("Transformer")]
+    configured += [
+        folder / str(module.get("path", ""))
+        for module in modules
+        if str(module.get("type", "")).endswith((".Pooling", ".Dense"))
+    ]
+    for place in configured:
+        if not (place / "config.json").is_file():
+            yield f"{place} has no config.json"
+
+
+def _missing_weights_or_tokenizer(place: Path) -> str | None:
+    """What a folder with a transformer or a static embedding lacks."""
+    names = {file.name for file in place.iterdir()} if place.is_dir() else set()
+    for index in (name for name in names if name.endswith((".safetensors.index.json", ".bin.index.json"))):
+        shards = {str(file) for file in read_config(place / index).get("weight_map", {}).values()}
+        if shards - names:
+            return sorted(shards - names)[0]
+    weights = re.compile(r".*\.safetensors|pytorch_model.*\.bin|idf\.json")
+    if not any(weights.fullmatch(name) for name in names):
+        return "weights (model.safetensors)"
+    if not names & set(_TOKENIZERS):
+        return "tokenizer (tokenizer.json)"
+    return None

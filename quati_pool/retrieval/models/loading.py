@@ -1,0 +1,131 @@
+"""Loading a model: quietly, whole, without the network, and without running code that comes with it."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from quati_pool.errors import MissingExtraError, QuatiPoolError
+from quati_pool.retrieval.models.errors import ModelError
+from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
+
+
+def require_neural(component: str) -> None:
+    """Raises MissingExtraError where sentence-transformers is not installed."""
+    for package, name in (("sentence_transformers", "sentence-transformers"), ("faiss", "faiss-cpu")):
+        if importlib.util.find_spec(package) is None:
+            raise MissingExtraError(component, "neural", name)
+
+
+def library_versions() -> dict[str, str]:
+    """The versions of the libraries that models compute with."""
+    return {name: version(name) for name in ("sentence-transformers", "transformers")}
+
+
+def load_model(name: str, folder: Path, parameters: ModelParameters, **options: Any) -> Any:
+    """The model in ``folder``, ready to compute: ``name`` is a class of sentence-transformers, or of transformers
+    where it begins with ``AutoModel``; ``options`` go to it.
+
+    Runs no code that comes with a model. Raises ModelError where it cannot be loaded whole.
+    """
+    import torch
+
+    device = devices_of(parameters)[0]
+    dtype = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[parameters.compute]
+    # A cross-encoder's head may read the pooler; models that give vectors do not.
+    with load_errors(parameters.model, unused=() if name == "CrossEncoder" else ("pooler",)):
+        if name.startswith("AutoModel"):
+            import transformers
+
+            model = getattr(transformers, name).from_pretrained(
+                str(folder), dtype=dtype, local_files_only=True, trust_remote_code=False, **options
+            )
+            return model.to(device).eval()
+        import sentence_transformers
+
+        kwargs = {"dtype": dtype, **options.pop("model_kwargs", {})}
+        model = getattr(sentence_transformers, name)(
+            str(folder), device=device, local_files_only=True, trust_remote_code=False, model_kwargs=kwargs,
+            **options,
+        )  # fmt: skip
+        return model.eval()
+
+
+@contextmanager
+def quiet() -> Iterator[list[str]]:
+    """Keeps progress bars, warnings and reports of the libraries off the user's screen; yields a list of what
+    they log meanwhile."""
+    import transformers
+
+    logged: list[str] = []
+
+    class Recorder(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            logged.append(record.getMessage())
+
+    with ExitStack() as undo:
+        undo.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        for name in ("transformers", "sentence_transformers", "huggingface_hub"):
+            logger = logging.getLogger(name)
+            undo.callback(_restore, logger, logger.handlers, logger.propagate, logger.level)
+            logger.handlers, logger.propagate = [Recorder()], False
+            logger.setLevel(logging.WARNING)
+        bars: Any = transformers.utils.logging
+        if bars.is_progress_bar_enabled():
+            # This turns the bars of huggingface_hub off and on too.
+            bars.disable_progress_bar()
+            undo.callback(bars.enable_progress_bar)
+        yield logged
+
+
+@contextmanager
+def load_errors(model: str, unused: Sequence[str] = ()) -> Iterator[None]:
+    """Keeps loading quiet, and turns whatever a library raises into a ModelError of one line.
+
+    Raises ModelError too where weights that the model uses are missing and would be random; a weight whose name
+    contains one of ``unused`` may be missing.
+    """
+    try:
+        with quiet() as logged:
+            yield
+    except (QuatiPoolError, MemoryError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        # torch's own out-of-memory errors say more than a wrapped one would.
+        if type(error).__name__ == "OutOfMemoryError":
+            raise QuatiPoolError(f"model {model!r} does not fit into the device's memory; use device: cpu") from error
+        said = " ".join(str(error).split()) or type(error).__name__
+        if "trust_remote_code" in said or "custom code" in said:
+            reason = "needs code of its own, which quati-pool does not run; use another model"
+        else:
+            reason = f"cannot be loaded ({said[:200]}); its files may be damaged: get it again, or name another"
+        raise ModelError(f"model {model!r} {reason}") from error
+    missing = [key for report in logged for key in _missing_weights(report)]
+    lacking = [key for key in missing if not any(part in key for part in unused)]
+    if lacking:
+        more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        raise ModelError(
+            f"model {model!r} has no weights for {lacking[0]}{more}, which would be random; "
+            f"get it again, or name a model that was trained for this"
+        )
+
+
+def _missing_weights(report: str) -> list[str]:
+    """Names of the weights that a library reports as missing and filled at random; position numbers are no weights."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", report)
+    rows = [line.split("|") for line in plain.splitlines() if "|" in line]
+    keys = [row[0].strip() for row in rows if len(row) > 1 and row[1].strip() == "MISSING"]
+    return [key for key in keys if "position_ids" not in key]
+
+
+def _restore(logger: logging.Logger, handlers: list[logging.Handler], propagate: bool, level: int) -> None:
+    logger.handlers, logger.propagate = handlers, propagate
+    logger.setLevel(level)

@@ -1,0 +1,81 @@
+"""The sizes of a model, read from its configuration: layers, widths, the longest input, tokens of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from quati_pool.retrieval.models.errors import ModelError
+from quati_pool.retrieval.models.kind import T5_TYPES
+from quati_pool.retrieval.models.modules import modules_of, read_config, transformer_folder
+from quati_pool.retrieval.planning import Shape
+
+
+def shape_of(folder: Path) -> Shape:
+    """The sizes of a model's transformer, from its configuration.
+
+    Raises ModelError where the configuration does not give them.
+    """
+    place = transformer_folder(folder)
+    config = read_config(place / "config.json")
+
+    def size(*names: str, default: int | None = None) -> int:
+        for name in names:
+            value = config.get(name)
+            if isinstance(value, int):
+                return value
+        if default is None:
+            raise ModelError(f"{place / 'config.json'} does not give {names[0]}; give a model's own configuration")
+        return default
+
+    hidden = size("hidden_size", "d_model", "dim", "n_embd")
+    return Shape(
+        layers=size("num_hidden_layers", "num_layers", "n_layers", "n_layer"),
+        hidden=hidden,
+        ffn=size("intermediate_size", "d_ff", "hidden_dim", default=4 * hidden),
+        heads=size("num_attention_heads", "num_heads", "n_heads", "n_head"),
+        vocabulary=size("vocab_size"),
+        dimension=_dimension(folder, hidden),
+        max_tokens=max_tokens_of(folder),
+        matrices=3 if "gated" in str(config.get("feed_forward_proj", "")) or "gate_proj" in config else 2,
+        decoder_layers=size("num_decoder_layers", default=0) if config.get("model_type") in T5_TYPES else 0,
+    )
+
+
+def max_tokens_of(folder: Path) -> int:
+    """The longest input a model takes, in tokens; 512 where its files do not say."""
+    place = transformer_folder(folder)
+    for name in ("sentence_bert_config.json", "sentence_transformers_config.json"):
+        limit = read_config(place / name).get("max_seq_length")
+        if isinstance(limit, int):
+            return limit
+    config, tokenizer = read_config(place / "config.json"), read_config(place / "tokenizer_config.json")
+    limits = [config.get("max_position_embeddings"), tokenizer.get("model_max_length")]
+    known = [int(limit) for limit in limits if isinstance(limit, (int, float)) and 0 < limit < 10**6]
+    return min(known, default=512)
+
+
+def token_counter(folder: Path, prompt: str = "") -> Callable[[str], int] | None:
+    """Counts the tokens of a passage, with the prompt before it, as the model in ``folder`` does, without a
+    limit; None where its tokenizer is of an older format, or the library not installed."""
+    file = transformer_folder(folder) / "tokenizer.json"
+    if not file.is_file():
+        return None
+    try:
+        import tokenizers
+    except ModuleNotFoundError:
+        return None
+    tokenizer = tokenizers.Tokenizer.from_file(str(file))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda text: len(tokenizer.encode(prompt + text).ids)
+
+
+def _dimension(folder: Path, hidden: int) -> int:
+    """The length of the vectors: the hidden width unless a dense layer changes it."""
+    dimension = hidden
+    for module in modules_of(folder) or []:
+        if str(module.get("type", "")).endswith(".Dense"):
+            out = read_config(folder / str(module.get("path", "")) / "config.json").get("out_features")
+            dimension = out if isinstance(out, int) else dimension
+    return dimension
