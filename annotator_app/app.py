@@ -9,7 +9,7 @@ import streamlit as st
 
 from annotator_app import context, guard, html, theme, words
 from quati_pool.commands.annotate.access import set_preference
-from quati_pool.commands.annotate.session import Desk, Person
+from quati_pool.commands.annotate.session import AnnotationSession, Person
 
 PAGES = {"assessor": ("annotate", "guidelines", "questions"), "lead": ("review", "dashboard")}
 """The pages by the role that sees them, which are named as their modules are; a lead sees all."""
@@ -24,7 +24,7 @@ def main() -> None:
         chosen = st.navigation(
             [
                 st.Page(_page(name), title=context.say(f"app.{name}"), url_path=name, default=name == "annotate")
-                for name in pages_of(person, context.desk())
+                for name in pages_of(person, context.session())
             ],
             position="top",
         )
@@ -33,10 +33,10 @@ def main() -> None:
         chosen.run()
 
 
-def pages_of(person: Person, desk: Desk) -> list[str]:
+def pages_of(person: Person, session: AnnotationSession) -> list[str]:
     """The pages that a person sees, in the order of the menu. The steps behind them check the role again."""
     names = [*PAGES["assessor"], *(PAGES["lead"] if person.role == "lead" else ())]
-    return [name for name in names if name != "guidelines" or desk.config.annotation.guidelines is not None]
+    return [name for name in names if name != "guidelines" or session.config.annotation.guidelines is not None]
 
 
 def _page(name: str) -> Callable[[], None]:
@@ -67,4 +67,4 @@ def _speak() -> None:
     with guard.guarded():
         chosen = st.session_state["language"]
         if chosen is not None:
-            set_preference(context.desk(), context.token(), "language", chosen)
+            set_preference(context.session(), context.token(), "language", chosen)

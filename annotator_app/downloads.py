@@ -1,4 +1,4 @@
-"""The route by which a lead takes grades and labels out; the step behind it checks session and role."""
+"""The route by which a lead takes grades and labels out; the step behind it checks sign-in and role."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import StoreError
 
 if TYPE_CHECKING:
-    from quati_pool.commands.annotate.session import Desk
+    from quati_pool.commands.annotate.session import AnnotationSession
 
 
-def routes(desk: Desk) -> list[Route]:
+def routes(session: AnnotationSession) -> list[Route]:
     """The routes /download/KIND?labeler=NAME and /download/questions?format=tsv: the file; 401 without a
-    session, 403 for whoever is no lead."""
+    sign-in, 403 for anybody but a lead."""
 
     async def download(request: Request) -> Response:
         # It brings the readers and writers of all formats with it, which only a lead needs.
-        from quati_pool.commands.annotate.downloads import Download, exported
-        from quati_pool.commands.annotate.questions import questions_file
+        from quati_pool.commands.annotate.questions.writing import questions_file
+        from quati_pool.commands.annotate.review.downloads import Download, exported
 
         kind, labeler = request.path_params["kind"], request.query_params.get("labeler", "")
         token = request.cookies.get(COOKIE)
         try:
             if kind == "questions":
                 form = request.query_params.get("format", "tsv")
-                made = Download(*await run_in_threadpool(questions_file, desk, token, form), left_out=0)
+                file = Download(*await run_in_threadpool(questions_file, session, token, form), left_out=0)
             else:
-                made = await run_in_threadpool(exported, desk, token, kind, labeler)
+                file = await run_in_threadpool(exported, session, token, kind, labeler)
         except SignedOutError:
             return PlainTextResponse("sign in", 401)
         except ForbiddenError:
@@ -44,9 +44,9 @@ def routes(desk: Desk) -> list[Route]:
             return PlainTextResponse("the label database cannot be reached; try again in a minute", 503)
         except QuatiPoolError as error:
             return PlainTextResponse(str(error), 400)
-        name = quote(made.filename, safe="")
-        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}", "X-Left-Out": str(made.left_out)}
-        return Response(made.content, media_type="text/plain; charset=utf-8", headers=headers)
+        name = quote(file.filename, safe="")
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}", "X-Left-Out": str(file.left_out)}
+        return Response(file.content, media_type="text/plain; charset=utf-8", headers=headers)
 
     return [Route("/download/{kind}", download, methods=["GET"])]
 

@@ -1,4 +1,4 @@
-"""What stands before every request: pages and files only for a valid session, and headers that close the rest."""
+"""Middleware for every request: pages and files only for people who are signed in, and headers that close the rest."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from annotator_app.context import COOKIE
 from annotator_app.sign_in import same_origin
 from annotator_app.theme import ICON, SCRIPT
 from quati_pool.commands.annotate.errors import SignedOutError
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import StoreError
 
 _OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, SCRIPT, "/_stcore/health", "/_stcore/host-config"}
 _STATIC = "/static/"
 _FILES = "/download/"
-# What Streamlit serves beside pages and this app has no use for: uploads, media, components, metrics, an
+# What Streamlit serves besides pages and this app has no use for: uploads, media, components, metrics, an
 # interface for programs, a sign-in of its own.
 _UNUSED = ("/_stcore/", "/media/", "/component/", "/auth/", "/oauth2callback")
 _HEADERS = {
@@ -37,14 +37,14 @@ _HEADERS = {
 
 
 class Gate:
-    """Middleware. A page asked for without a session leads to /sign-in; anything else but the sign-in page,
+    """Middleware. A page asked for without a sign-in leads to /sign-in; anything else but the sign-in page,
     the health check and Streamlit's own files is refused, and so is the web socket, which no page of another
     site, nor of another port of this machine, may open for the person whose cookie comes with it. What happens
-    to a session after that is seen by the script, which asks for it in every run."""
+    to a sign-in after that is seen by the script, which asks for it in every run."""
 
-    def __init__(self, app: ASGIApp, desk: Desk) -> None:
+    def __init__(self, app: ASGIApp, session: AnnotationSession) -> None:
         self._app = app
-        self._desk = desk
+        self._session = session
         self._document, self._policy = _document()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,7 +96,7 @@ class Gate:
         if not token:
             return False
         try:
-            await run_in_threadpool(self._desk.person, token)
+            await run_in_threadpool(self._session.person, token)
         except SignedOutError:
             return False
         except StoreError:

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from quati_pool.annotation.activity import Clock
-from quati_pool.commands.annotate import grading
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.grading import next_item, submission
+from quati_pool.commands.annotate.grading.answer import Answer
+from quati_pool.commands.annotate.grading.item import Item
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
 
@@ -41,27 +43,29 @@ class Notice:
 class Grading:
     """One person's work in one browser tab."""
 
-    def __init__(self, desk: Desk, token: str, highlight: bool, now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, session: AnnotationSession, token: str, highlight: bool, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self.token = token
         self.highlight = highlight
         self.stage: Stage = "begin"
-        self.item: grading.Item | None = None
-        self.answer: grading.Answer | None = None
+        self.item: Item | None = None
+        self.answer: Answer | None = None
         """What was chosen, from the press until it is stored."""
-        self.outcome: grading.Outcome | None = None
-        self.last: grading.Answer | None = None
+        self.outcome: submission.Outcome | None = None
+        self.last: Answer | None = None
         """What was stored last on this page."""
         self.notice: Notice | None = None
         self.nonce = ""
         self.note = ""
         self.noting = False
-        self._desk = desk
+        self._session = session
         self._now = now
         self._shown = 0.0
-        self._clock = Clock(0.0, desk.config.annotation.idle)
+        self._clock = Clock(0.0, session.config.annotation.idle)
         self._failed: QuatiPoolError | None = None
         self._second = False
-        self._progress: grading.Progress | None = None
+        self._progress: next_item.Progress | None = None
 
     def draw(self) -> None:
         """Before each drawing: a sign of life, and the next pair where none is at hand.
@@ -75,11 +79,11 @@ class Grading:
             self._fetch()
         self._clock.mark(self._now())
 
-    def progress(self) -> grading.Progress | None:
+    def progress(self) -> next_item.Progress | None:
         """How much is done; what was last known where the database is out of reach, None where nothing was."""
         if self.stage != "pending":
             with contextlib.suppress(StoreError):
-                self._progress = grading.progress(self._desk, self.token)
+                self._progress = next_item.progress(self._session, self.token)
         return self._progress
 
     def grade(self, nonce: str, relevance: int) -> None:
@@ -100,7 +104,7 @@ class Grading:
             self.notice = None
 
     def because(self, nonce: str, reason: str) -> None:
-        """The pair cannot be judged, for one of ``grading.REASONS``."""
+        """The pair cannot be judged, for one of ``answer.REASONS``."""
         if reason == "other" and not self.note.strip():
             self.noting = True
             self.notice = Notice("note_needed")
@@ -108,7 +112,7 @@ class Grading:
         self._press(nonce, "reasons", lambda: self._send("unsure", reason=reason))
 
     def go_on(self, nonce: str) -> None:
-        """From an explanation, a reveal or an empty desk to the next pair."""
+        """From an explanation, a reveal or the end to the next pair."""
         if nonce == self.nonce and self.stage in ("practice", "reveal", "end"):
             self.notice = None
             self.stage = "begin"
@@ -155,7 +159,7 @@ class Grading:
     def _send(self, status: str, relevance: int | None = None, reason: str | None = None, second: bool = False) -> None:
         self._clock.mark(self._now())
         self._second = second
-        self.answer = grading.Answer(
+        self.answer = Answer(
             status=status,
             relevance=relevance,
             reason=reason,
@@ -172,10 +176,10 @@ class Grading:
         assert self.answer is not None
         try:
             if self._second:
-                grading.second_label(self._desk, self.token, self.item, self.answer)
+                submission.second_label(self._session, self.token, self.item, self.answer)
                 self.stage = "begin"
                 return
-            self.outcome = grading.submit(self._desk, self.token, self.item, self.answer)
+            self.outcome = submission.submit(self._session, self.token, self.item, self.answer)
         except ConflictError:
             raise
         except StoreError:
@@ -192,7 +196,7 @@ class Grading:
 
     def _take_back(self, nonce: str) -> None:
         try:
-            undone = grading.undo(self._desk, self.token, nonce)
+            undone = submission.undo(self._session, self.token, nonce)
         except ForbiddenError:
             self.notice = Notice("undo_revealed")
             return
@@ -202,7 +206,7 @@ class Grading:
             self.stage = "begin"
 
     def _fetch(self) -> None:
-        self.item = grading.next_item(self._desk, self.token)
+        self.item = next_item.next_item(self._session, self.token)
         self.answer = self.outcome = None
         self.stage = "end" if self.item is None else "ask"
         self._ask()
@@ -212,4 +216,4 @@ class Grading:
         self.nonce = secrets.token_hex(16)
         self.note, self.noting = "", False
         self._shown = self._now()
-        self._clock = Clock(self._shown, self._desk.config.annotation.idle)
+        self._clock = Clock(self._shown, self._session.config.annotation.idle)

@@ -42,7 +42,7 @@ def notice(text: str, kind: str = "warning") -> None:
 
 
 def signed_out() -> None:
-    """Says that the session has ended, with the way back in."""
+    """Says that the sign-in has ended, with the way back in."""
     html.draw(
         html.fill(
             '<div class="card signed-out"><p role="alert">{said}</p>'
@@ -56,7 +56,7 @@ def signed_out() -> None:
 def unreachable(error: StoreError) -> None:
     """Says that the database is out of reach, and runs the page again every few seconds until it is there."""
     notice(context.say("app.unreachable"))
-    # For whoever runs the server; where its database lies is nobody else's business.
+    # Only for the server's log: where the database is, is nobody else's business.
     _LOGGER.warning("%s", error)
     st.session_state[_WAITED] = False
     _again()

@@ -11,7 +11,7 @@ from annotator_app import context, html
 from quati_pool.records import State
 
 
-class Row(NamedTuple):
+class LabelRow(NamedTuple):
     """Who, as what (person, judge, consensus, file), the grade in words, active seconds, what a person noted,
     and a judge's reasons and thoughts, which are folded away."""
 
@@ -24,7 +24,7 @@ class Row(NamedTuple):
     thoughts: Sequence[str] = ()
 
 
-def labels_table(rows: list[Row]) -> Markup:
+def labels_table(rows: list[LabelRow]) -> Markup:
     """The table; all in it is of others and escaped."""
     return html.fill('<table class="labels"><tbody>{rows}</tbody></table>', rows=html.join([_row(row) for row in rows]))
 
@@ -34,11 +34,11 @@ def grade_name(grade: int | None, status: State | None) -> str:
     if grade is None:
         known = {None, State.unsure, State.skipped, State.retracted}
         return context.say(f"review.state.{status or State.unsure}" if status in known else "review.state.failed")
-    name = next((meaning.name for meaning in context.desk().scale if meaning.grade == grade), "")
+    name = next((meaning.name for meaning in context.session().scale if meaning.grade == grade), "")
     return f"{grade} {name}".strip()
 
 
-def _row(row: Row) -> Markup:
+def _row(row: LabelRow) -> Markup:
     notes = html.join([html.passage(note, kind="note") for note in row.notes])
     folded = html.join([_folded("review.why", row.reasons), _folded("review.thoughts", row.thoughts)])
     seconds = "" if row.seconds is None else context.say("review.seconds", seconds=context.number(row.seconds))

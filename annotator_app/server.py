@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from quati_pool.errors import MissingExtraError, QuatiPoolError
 
 if TYPE_CHECKING:
-    from quati_pool.commands.annotate.session import Desk
+    from quati_pool.commands.annotate.session import AnnotationSession
 
 _SETTINGS: dict[str, Any] = {
     "browser.gatherUsageStats": False,
@@ -46,25 +46,25 @@ def serve(
     except ModuleNotFoundError as error:
         raise MissingExtraError("quati-pool annotate", "app", error.name or "streamlit") from None
     from annotator_app import context
-    from quati_pool.commands.annotate.dashboard_process import apart
     from quati_pool.commands.annotate.preflight import warm
-    from quati_pool.commands.annotate.session import Desk
+    from quati_pool.commands.annotate.review.dashboard_process import separate_dashboards
+    from quati_pool.commands.annotate.session import AnnotationSession
 
     with (
-        Desk.open(config_path, database) as desk,
-        apart(desk, config_path, database),
+        AnnotationSession.open(config_path, database) as session,
+        separate_dashboards(session, config_path, database),
         _bound(host, port) as listening,
     ):
-        warm(desk)
-        context.use(desk)
+        warm(session)
+        context.use(session)
         try:
-            _run(desk, listening, lambda: ready(_address(listening, host)))
+            _run(session, listening, lambda: ready(_address(listening, host)))
         finally:
             context.use(None)
 
 
-def application(desk: Desk) -> Any:
-    """The ASGI app over ``desk``, which the caller has given to ``context.use``."""
+def application(session: AnnotationSession) -> Any:
+    """The ASGI app over ``session``, which the caller has given to ``context.use``."""
     from starlette.middleware import Middleware
     from streamlit.web.bootstrap import load_config_options
     from streamlit.web.server.starlette import App
@@ -75,12 +75,12 @@ def application(desk: Desk) -> Any:
     load_config_options({**_SETTINGS, **theme.SETTINGS})
     return App(
         Path(__file__).with_name("script") / "run.py",
-        routes=[*sign_in.routes(desk), *downloads.routes(desk), *theme.routes()],
-        middleware=[Middleware(Gate, desk=desk)],
+        routes=[*sign_in.routes(session), *downloads.routes(session), *theme.routes()],
+        middleware=[Middleware(Gate, session=session)],
     )
 
 
-def _run(desk: Desk, listening: socket.socket, ready: Callable[[], None]) -> None:
+def _run(session: AnnotationSession, listening: socket.socket, ready: Callable[[], None]) -> None:
     import uvicorn
 
     class Server(uvicorn.Server):
@@ -90,7 +90,7 @@ def _run(desk: Desk, listening: socket.socket, ready: Callable[[], None]) -> Non
                 ready()
 
     settings = uvicorn.Config(
-        application(desk), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
+        application(session), log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3
     )
     Server(settings).run(sockets=[listening])
 
@@ -101,19 +101,19 @@ def _bound(host: str, port: int) -> socket.socket:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
-        made = socket.socket(family, kind, protocol)
+        bound = socket.socket(family, kind, protocol)
         try:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            made.bind(address)
-            made.listen(2048)
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.bind(address)
+            bound.listen(2048)
         except BaseException:
-            made.close()
+            bound.close()
             raise
     except OSError as error:
         raise QuatiPoolError(
             f"cannot listen on {host}, port {port}: {error.strerror or error}; name another with --host or --port"
         ) from None
-    return made
+    return bound
 
 
 def _address(listening: socket.socket, host: str) -> str:

@@ -1,4 +1,4 @@
-"""Sign-in and sign-out as plain pages: the code is in a request's body, the session in a cookie no script reads."""
+"""Sign-in and sign-out as plain pages: the code is in a request's body, the token in a cookie that no script reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from annotator_app.context import COOKIE
 from annotator_app.theme import asset
 from quati_pool.commands.annotate import access
 from quati_pool.commands.annotate.errors import WrongCodeError
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import StoreError
 
 if TYPE_CHECKING:
@@ -30,33 +30,35 @@ _LONGEST = 4096
 _AT_ONCE = 2
 
 
-def routes(desk: Desk) -> list[Route]:
-    """The routes /sign-in and /sign-out over ``desk``. No code and no token is ever in an address."""
+def routes(session: AnnotationSession) -> list[Route]:
+    """The routes /sign-in and /sign-out over ``session``. No code and no token is ever in an address."""
     # Checking a code takes a tenth of a second of a processor: a flood of them waits for itself alone.
     checking = CapacityLimiter(_AT_ONCE)
 
     async def form(request: Request) -> Response:
-        return _page(desk, request)
+        return _page(session, request)
 
     async def enter(request: Request) -> Response:
         if not same_origin(request):
-            return _page(desk, request, "sign_in.elsewhere", status=403)
+            return _page(session, request, "sign_in.elsewhere", status=403)
         fields = await _fields(request)
         if fields is None:
-            return _page(desk, request, "sign_in.wrong", status=400)
+            return _page(session, request, "sign_in.wrong", status=400)
         address = request.client.host if request.client else ""
         try:
-            token, _ = await to_thread.run_sync(access.sign_in, desk, fields.get("code", ""), address, limiter=checking)
+            token, _ = await to_thread.run_sync(
+                access.sign_in, session, fields.get("code", ""), address, limiter=checking
+            )
         except WrongCodeError as error:
-            return _wrong(desk, request, error)
+            return _wrong(session, request, error)
         except StoreError:
-            return _page(desk, request, "sign_in.unreachable", status=503)
-        await _end(desk, request)
+            return _page(session, request, "sign_in.unreachable", status=503)
+        await _end(session, request)
         response = RedirectResponse("/", status_code=303)
         response.set_cookie(
             COOKIE,
             token,
-            max_age=access.SESSION_SECONDS,
+            max_age=access.SIGN_IN_SECONDS,
             secure=request.url.scheme == "https",
             httponly=True,
             samesite="strict",
@@ -64,13 +66,13 @@ def routes(desk: Desk) -> list[Route]:
         return response
 
     async def leaving(request: Request) -> Response:
-        return _page(desk, request, template="sign_out")
+        return _page(session, request, template="sign_out")
 
     async def leave(request: Request) -> Response:
         if not same_origin(request):
-            return _page(desk, request, "sign_in.elsewhere", template="sign_out", status=403)
-        if not await _end(desk, request):
-            return _page(desk, request, "sign_in.unreachable", template="sign_out", status=503)
+            return _page(session, request, "sign_in.elsewhere", template="sign_out", status=403)
+        if not await _end(session, request):
+            return _page(session, request, "sign_in.unreachable", template="sign_out", status=503)
         response = RedirectResponse("/sign-in", status_code=303)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
@@ -93,21 +95,21 @@ def same_origin(request: HTTPConnection) -> bool:
     return request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
 
 
-async def _end(desk: Desk, request: Request) -> bool:
-    """Ends the session that the browser had, if any: nobody's stays behind in a browser that another uses.
+async def _end(session: AnnotationSession, request: Request) -> bool:
+    """Ends the sign-in that the browser had, if any, so that none is left in a browser that another person uses.
     False where the database cannot be reached."""
     try:
-        await run_in_threadpool(access.sign_out, desk, request.cookies.get(COOKIE))
+        await run_in_threadpool(access.sign_out, session, request.cookies.get(COOKIE))
     except StoreError:
         return False
     return True
 
 
-def _wrong(desk: Desk, request: Request, error: WrongCodeError) -> Response:
+def _wrong(session: AnnotationSession, request: Request, error: WrongCodeError) -> Response:
     seconds = math.ceil(error.wait)
     if seconds <= 0:
-        return _page(desk, request, "sign_in.wrong", status=401)
-    response = _page(desk, request, "sign_in.wait", status=429, count=seconds)
+        return _page(session, request, "sign_in.wrong", status=401)
+    response = _page(session, request, "sign_in.wait", status=429, count=seconds)
     response.headers["Retry-After"] = str(seconds)
     return response
 
@@ -125,7 +127,7 @@ async def _fields(request: Request) -> dict[str, str] | None:
 
 
 def _page(
-    desk: Desk,
+    session: AnnotationSession,
     request: Request,
     problem: str | None = None,
     *,
@@ -134,7 +136,7 @@ def _page(
     **values: Any,
 ) -> Response:
     asked = request.query_params.get("language", "")
-    language = asked if asked in words.LANGUAGES else _language(desk, request)
+    language = asked if asked in words.LANGUAGES else _language(session, request)
 
     def say(key: str) -> str:
         return words.message(language, key)
@@ -148,7 +150,7 @@ def _page(
             style=style,
             language=language,
             languages=words.LANGUAGES,
-            collection=desk.config.name,
+            collection=session.config.name,
             problem=words.message(language, problem, **values) if problem else None,
         )
     )
@@ -160,8 +162,8 @@ def _page(
     return HTMLResponse(text, status_code=status, headers={"Content-Security-Policy": policy})
 
 
-def _language(desk: Desk, request: Request) -> str:
-    return desk.config.annotation.language or words.best(words.accepted(request.headers.get("accept-language", "")))
+def _language(session: AnnotationSession, request: Request) -> str:
+    return session.config.annotation.language or words.best(words.accepted(request.headers.get("accept-language", "")))
 
 
 @cache

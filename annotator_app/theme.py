@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 SCRIPT = "/app/keys.js"
-"""Where our one script is served, which the page loads beside Streamlit's."""
+"""Where our one script is served, which the page loads besides Streamlit's."""
 
 ICON = "/app/icon.svg"
 """Where the pages' icon is served."""

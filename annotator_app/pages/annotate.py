@@ -12,7 +12,8 @@ from annotator_app import context, guard, html
 from annotator_app.grading import Grading
 from quati_pool.annotation.highlight import highlights
 from quati_pool.commands.annotate.access import set_preference
-from quati_pool.commands.annotate.grading import LONGEST_NOTE, REASONS, Answer, Twin
+from quati_pool.commands.annotate.grading.answer import LONGEST_NOTE, REASONS, Answer
+from quati_pool.commands.annotate.grading.item import SimilarPassage
 from quati_pool.commands.annotate.session import GradeMeaning
 from quati_pool.store.errors import StoreError
 
@@ -22,11 +23,11 @@ _START = 90
 
 
 def page() -> None:
-    _desk()
+    _session()
 
 
 @st.fragment
-def _desk() -> None:
+def _session() -> None:
     with guard.guarded():
         grading = _grading()
         grading.draw()
@@ -45,10 +46,10 @@ def _desk() -> None:
 
 
 def _grading() -> Grading:
-    """This tab's work; another session's begins anew."""
+    """This tab's work; that of another sign-in starts over."""
     found = st.session_state.get(_STATE)
     if not isinstance(found, Grading) or found.token != context.token():
-        found = Grading(context.desk(), context.token(), bool(context.person().settings.get("highlight")))
+        found = Grading(context.session(), context.token(), bool(context.person().settings.get("highlight")))
         st.session_state[_STATE] = found
     return found
 
@@ -113,29 +114,29 @@ def _pair(grading: Grading) -> None:
         _practice(grading)
     elif grading.stage == "reveal":
         _reveal(grading)
-    desk = context.desk()
-    language = None if desk.prompt is None else desk.prompt.language.split("-")[0].lower()
+    session = context.session()
+    language = None if session.prompt is None else session.prompt.language.split("-")[0].lower()
     spans = highlights(item.query, item.text, language) if grading.highlight else ()
     narrative = html.passage(item.narrative, kind="narrative") if item.narrative else Markup("")
     html.draw(
         html.fill(
             '<section class="pair" data-item="{nonce}"{spoken}><h1 class="query">{query}</h1>'
-            "{narrative}{twins}{text}</section>",
+            "{narrative}{similar}{text}</section>",
             nonce=grading.nonce,
             # Ours may be another language: a screen reader reads each as it is.
-            spoken=html.fill(' lang="{language}"', language=desk.prompt.language) if desk.prompt else Markup(""),
+            spoken=html.fill(' lang="{language}"', language=session.prompt.language) if session.prompt else Markup(""),
             query=html.text(item.query),
             narrative=narrative,
-            twins=html.join([_twin(twin) for twin in item.twins]),
+            similar=html.join([_similar(passage) for passage in item.similar]),
             text=html.passage(item.text, spans),
         )
     )
 
 
-def _twin(twin: Twin) -> Markup:
-    start = twin.text_start[:_START] + ("…" if len(twin.text_start) > _START else "")
-    values = {"share": context.number(100 * twin.similarity), "grade": _grade_name(twin.grade)}
-    said = _say("twin_open" if twin.grade is None else "twin", **values)
+def _similar(passage: SimilarPassage) -> Markup:
+    start = passage.text_start[:_START] + ("…" if len(passage.text_start) > _START else "")
+    values = {"share": context.number(100 * passage.similarity), "grade": _grade_name(passage.grade)}
+    said = _say("twin_open" if passage.grade is None else "twin", **values)
     return html.fill('<p class="twin">{said} <q>{start}</q></p>', said=said, start=html.text(start))
 
 
@@ -175,7 +176,7 @@ def _reveal(grading: Grading) -> None:
 
 def _scale(kind: str) -> Markup:
     """The grades' meanings, with the examples open (wide) or folded away (narrow)."""
-    meanings = html.join([_meaning(meaning, kind == "wide") for meaning in context.desk().scale])
+    meanings = html.join([_meaning(meaning, kind == "wide") for meaning in context.session().scale])
     if kind == "wide":
         return html.fill(
             '<aside class="scale wide" aria-label="{title}"><h2>{title}</h2>{meanings}</aside>',
@@ -226,7 +227,7 @@ def _meaning(meaning: GradeMeaning, opened: bool) -> Markup:
 
 
 def _grade_name(grade: int | None) -> str:
-    name = next((meaning.name for meaning in context.desk().scale if meaning.grade == grade), None)
+    name = next((meaning.name for meaning in context.session().scale if meaning.grade == grade), None)
     return "–" if grade is None else f"{grade} {name}" if name else str(grade)
 
 
@@ -256,7 +257,7 @@ def _bar(grading: Grading) -> None:
         if not grading.noting:
             html.draw(_scale("narrow"))
         with st.container(key="grades", horizontal=True):
-            for meaning in context.desk().scale:
+            for meaning in context.session().scale:
                 shortcut = str(meaning.grade) if 0 <= meaning.grade <= 9 else None
                 name = f"{meaning.grade} {meaning.name}" if shortcut is None else meaning.name
                 _button(grading, f"grade-{meaning.grade}", shortcut, name, Grading.grade, meaning.grade)
@@ -317,7 +318,7 @@ def _toggle_highlight(grading: Grading, nonce: str) -> None:
         return
     grading.highlight = not grading.highlight
     try:
-        set_preference(context.desk(), grading.token, "highlight", grading.highlight)
+        set_preference(context.session(), grading.token, "highlight", grading.highlight)
     except StoreError:
         # It holds for this page all the same.
         return

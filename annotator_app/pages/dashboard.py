@@ -13,8 +13,8 @@ from annotator_app.downloads import address
 from quati_pool.agreement.estimates import Estimates
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.annotation.quality_control import Finding
-from quati_pool.commands.annotate import downloads
-from quati_pool.commands.annotate.dashboard import Agreement, Dashboard, Latest, dashboard
+from quati_pool.commands.annotate.review import downloads
+from quati_pool.commands.annotate.review.dashboard import Agreement, Dashboard, Latest, dashboard
 
 _AGAIN = 5.0
 # Long enough for a first dashboard of a usual pool, so that the page does not come empty.
@@ -34,9 +34,9 @@ def page() -> None:
 def _board() -> None:
     with guard.guarded():
         asked = bool(st.session_state.pop("dashboard.anew", False))
-        latest = dashboard(context.desk(), context.token(), anew=asked)
+        latest = dashboard(context.session(), context.token(), refresh=asked)
         if latest.dashboard is None and latest.problem is None:
-            latest = dashboard(context.desk(), context.token(), _PATIENCE)
+            latest = dashboard(context.session(), context.token(), _PATIENCE)
         _state(latest)
         if latest.dashboard is not None:
             _draw(latest.dashboard)
@@ -47,12 +47,14 @@ def _say(key: str, **values: object) -> str:
 
 
 def _state(latest: Latest) -> None:
-    """When it was made, what is under way, and what failed."""
+    """When it was computed, what is under way, and what failed."""
     with st.container(horizontal=True, vertical_alignment="center", key="made"):
-        made = latest.dashboard
-        if made is not None:
-            ago = max(int((datetime.now(UTC) - made.made_at).total_seconds()), 0)
-            said = _say("made", at=f"{made.made_at:%Y-%m-%d %H:%M:%S}", count=ago, took=context.number(made.seconds, 1))
+        board = latest.dashboard
+        if board is not None:
+            ago = max(int((datetime.now(UTC) - board.computed_at).total_seconds()), 0)
+            said = _say(
+                "made", at=f"{board.computed_at:%Y-%m-%d %H:%M:%S}", count=ago, took=context.number(board.seconds, 1)
+            )
         else:
             said = "" if latest.problem else _say("first")
         html.draw(
@@ -65,12 +67,12 @@ def _state(latest: Latest) -> None:
         guard.notice(_say("failed", problem=latest.problem))
 
 
-def _draw(made: Dashboard) -> None:
-    _findings(made.findings)
-    _people(made)
-    _agreement(made.agreement)
-    _queries(made)
-    _exports(made)
+def _draw(board: Dashboard) -> None:
+    _findings(board.findings)
+    _people(board)
+    _agreement(board.agreement)
+    _queries(board)
+    _exports(board)
 
 
 def _findings(findings: Sequence[Finding]) -> None:
@@ -93,21 +95,21 @@ def _findings(findings: Sequence[Finding]) -> None:
     )
 
 
-def _people(made: Dashboard) -> None:
+def _people(board: Dashboard) -> None:
     columns = ["name", "progress", "open", "done", "skipped", "graded", "cannot", "seconds"]
     rows = []
-    for one in made.people:
+    for one in board.people:
         role = "" if one.role is None else f" · {_say(f'role.{one.role}')}"
         name = html.fill('{name}<span class="quiet">{role}</span>', name=html.text(one.name), role=role)
         figures = [one.open, one.done, one.skipped, one.graded, one.cannot]
         seconds = context.number(one.seconds, 1)
         rows.append([name, _bar(one.done, one.open + one.done), *map(context.number, figures), seconds])
-    history = sum(one.history for one in made.people)
-    note = _say("decisions", count=made.decisions) + (" " + _say("history", count=history) if history else "")
+    history = sum(one.history for one in board.people)
+    note = _say("decisions", count=board.decisions) + (" " + _say("history", count=history) if history else "")
     _table("people", columns, rows, 2, note)
 
 
-def _queries(made: Dashboard) -> None:
+def _queries(board: Dashboard) -> None:
     columns = ["query", "progress", "open", "free", "done", "skipped", "labels"]
     rows = [
         [
@@ -117,9 +119,9 @@ def _queries(made: Dashboard) -> None:
             _bar(one.done, one.open + one.done),
             *map(context.number, [one.open, one.free, one.done, one.skipped, one.labels]),
         ]
-        for one in made.queries[:_QUERIES]
+        for one in board.queries[:_QUERIES]
     ]
-    more = len(made.queries) - len(rows)
+    more = len(board.queries) - len(rows)
     _table("queries", columns, rows, 2, _say("more_queries", count=more) if more else "")
 
 
@@ -163,9 +165,9 @@ def _value(found: Estimates, name: str) -> Markup:
     return html.fill("{value}{interval}", value=context.number(found.values[name], 2), interval=interval)
 
 
-def _exports(made: Dashboard) -> None:
+def _exports(board: Dashboard) -> None:
     rows = []
-    for name in made.exports:
+    for name in board.exports:
         links = [
             html.fill(
                 '<a class="go" href="{href}" download>{text}</a>', href=address(kind, name), text=_say(f"kind.{kind}")

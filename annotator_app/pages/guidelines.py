@@ -8,7 +8,7 @@ from annotator_app import context
 
 
 def page() -> None:
-    guidelines = context.desk().guidelines
+    guidelines = context.session().guidelines
     if guidelines is None:
         return
     with st.container(key="guidelines"):

@@ -10,9 +10,9 @@ import streamlit as st
 from markupsafe import Markup
 
 from annotator_app import context, guard, html, theme, words
-from quati_pool.commands.annotate import questions
-from quati_pool.commands.annotate.question_passages import NoPassagesError
-from quati_pool.commands.annotate.question_rules import (
+from quati_pool.commands.annotate.questions import writing as questions
+from quati_pool.commands.annotate.questions.passages import NoPassagesError
+from quati_pool.commands.annotate.questions.rules import (
     AXES,
     COMMENT_CHARACTERS,
     NARRATIVE_CHARACTERS,
@@ -22,8 +22,8 @@ from quati_pool.commands.annotate.question_rules import (
     Similar,
     taxonomy,
 )
-from quati_pool.commands.annotate.questions import Standing
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.questions.writing import ListedQuestion
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import QuestionEvent
 
@@ -47,8 +47,8 @@ def _say(key: str, **values: object) -> str:
     return context.say(f"questions.{key}", **values)
 
 
-def _asked() -> tuple[Desk, str]:
-    return context.desk(), context.token()
+def _asked() -> tuple[AnnotationSession, str]:
+    return context.session(), context.token()
 
 
 # Writing
@@ -93,7 +93,7 @@ def _fields(form: str, old: QuestionEvent | None) -> tuple[Draft, list[Similar]]
     """The fields of a question, filled from an old one, with what resembles it beneath its text."""
     # First, so that what appears beneath the text moves none of them away from a pointer.
     chosen = []
-    for column, (axis, values) in zip(st.columns(len(AXES)), taxonomy(context.desk().config).items(), strict=True):
+    for column, (axis, values) in zip(st.columns(len(AXES)), taxonomy(context.session().config).items(), strict=True):
         before = getattr(old, axis) if old else None
         with column:
             chosen.append(
@@ -169,7 +169,7 @@ def _list() -> None:
         html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("none")))
         return
     mine = context.person().name
-    filters: dict[str, Callable[[Standing], bool]] = {
+    filters: dict[str, Callable[[ListedQuestion], bool]] = {
         "open": lambda one: "accepted" in one.may,
         "mine": lambda one: one.question.author == mine,
         **{state: partial(_is, state) for state in _STATES},
@@ -199,11 +199,11 @@ def _list() -> None:
         )
 
 
-def _is(state: str, one: Standing) -> bool:
+def _is(state: str, one: ListedQuestion) -> bool:
     return one.state == state
 
 
-def _card(one: Standing) -> None:
+def _card(one: ListedQuestion) -> None:
     question_id, author, last = one.question
     key = f"q.{question_id}.{last.seq}"
     history = questions.events(*_asked(), question_id)
@@ -239,7 +239,7 @@ def _event(event: QuestionEvent) -> Markup:
     )
 
 
-def _decision(one: Standing, key: str) -> None:
+def _decision(one: ListedQuestion, key: str) -> None:
     """The buttons for what a person may do with a question, and what an undecided one resembles."""
     question_id, _, last = one.question
     acts: list[tuple[str, str, Callable[[], str]]] = []
@@ -258,23 +258,23 @@ def _decision(one: Standing, key: str) -> None:
             _attempt("list", act)
 
 
-def _accept(one: Standing, key: str, comment: str) -> str:
+def _accept(one: ListedQuestion, key: str, comment: str) -> str:
     seen = one.question.last.seq or 0
     query_id = questions.accept(*_asked(), one.question.question_id, seen, _nonce(key), comment)
     return _say("accepted", query_id=query_id)
 
 
-def _send_back(one: Standing, key: str, comment: str) -> str:
+def _send_back(one: ListedQuestion, key: str, comment: str) -> str:
     questions.send_back(*_asked(), one.question.question_id, one.question.last.seq or 0, _nonce(key), comment)
     return _say("sent_back", name=one.question.author)
 
 
-def _withdraw(one: Standing, key: str) -> str:
+def _withdraw(one: ListedQuestion, key: str) -> str:
     questions.withdraw(*_asked(), one.question.question_id, one.question.last.seq or 0, _nonce(key))
     return _say("withdrawn")
 
 
-def _revision(one: Standing, key: str) -> None:
+def _revision(one: ListedQuestion, key: str) -> None:
     draft, alike = _fields(key, one.question.last)
     comment = st.text_input(_say("comment"), max_chars=COMMENT_CHARACTERS, key=f"{key}.comment")
     confirmed = _confirm(key, alike)
@@ -282,7 +282,7 @@ def _revision(one: Standing, key: str) -> None:
         _attempt("list", partial(_revise, one, key, draft, comment, confirmed))
 
 
-def _revise(one: Standing, key: str, draft: Draft, comment: str, confirmed: bool) -> str:
+def _revise(one: ListedQuestion, key: str, draft: Draft, comment: str, confirmed: bool) -> str:
     question_id, _, last = one.question
     questions.revise(*_asked(), question_id, last.seq or 0, draft, _nonce(key), comment=comment, confirmed=confirmed)
     return _say("proposed", query=draft.query)
@@ -293,7 +293,7 @@ def _revise(one: Standing, key: str, draft: Draft, comment: str, confirmed: bool
 
 def _coverage() -> None:
     found = questions.coverage(*_asked())
-    values = taxonomy(context.desk().config)
+    values = taxonomy(context.session().config)
     empty = sum(not (cell.proposed or cell.accepted) for cell in found.cells)
     text = _say("covered", empty=empty, cells=len(found.cells))
     if found.outside:
@@ -322,7 +322,7 @@ def _coverage() -> None:
     )
 
 
-def _cell(cell: questions.Cell) -> Markup:
+def _cell(cell: questions.CoverageCell) -> Markup:
     if not (cell.proposed or cell.accepted):
         return Markup('<td class="empty">–</td>')
     said = _say("cell", accepted=cell.accepted, proposed=cell.proposed)

@@ -9,12 +9,12 @@ import streamlit as st
 from markupsafe import Markup
 
 from annotator_app import context, guard, html, theme
-from annotator_app.labels_table import Row, grade_name, labels_table
+from annotator_app.labels_table import LabelRow, grade_name, labels_table
 from quati_pool.annotation.codes import new_token
 from quati_pool.annotation.unicode_display import visible
-from quati_pool.commands.annotate import calibration, reviewing
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
-from quati_pool.commands.annotate.reviewing import Disputed, Filter, JudgesLabel, PersonsLabel, Review
+from quati_pool.commands.annotate.review import decisions, disagreements, training_pairs
+from quati_pool.commands.annotate.review.disagreements import DisputedPair, Filter, JudgesLabel, PersonsLabel, Review
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
 
@@ -34,11 +34,11 @@ def page() -> None:
 def _review() -> None:
     with guard.guarded():
         wanted = _filter()
-        found = reviewing.disagreements(context.desk(), context.token(), wanted, st.session_state.get(_START, 0))
+        found = disagreements.disagreements(context.session(), context.token(), wanted, st.session_state.get(_START, 0))
         _choices(found, wanted)
         _told(found)
         query = None
-        for row in found.rows:
+        for row in found.pairs:
             if row.query_id != query:
                 query = row.query_id
                 _query(row)
@@ -70,7 +70,7 @@ def _choices(found: Review, wanted: Filter) -> None:
     queries = {one.query_id: one for one in found.queries}
     if wanted.query_id is not None and wanted.query_id not in queries:
         # The chosen query has nothing more under this filter: it stays chosen until another one is.
-        queries = {wanted.query_id: reviewing.QueryCount(wanted.query_id, "", 0, 0, 0), **queries}
+        queries = {wanted.query_id: disagreements.QueryCount(wanted.query_id, "", 0, 0, 0), **queries}
 
     def named(query_id: str) -> str:
         one = queries[query_id]
@@ -122,12 +122,12 @@ def _told(found: Review) -> None:
 
 
 def _pages(found: Review) -> None:
-    if found.total <= reviewing.SHOWN:
+    if found.total <= disagreements.SHOWN:
         return
-    last = found.start + len(found.rows)
+    last = found.start + len(found.pairs)
     with st.container(horizontal=True, key="pages"):
-        st.button(_say("before"), disabled=found.start == 0, on_click=_go, args=(found.start - reviewing.SHOWN,))
-        st.button(_say("next"), disabled=last >= found.total, on_click=_go, args=(found.start + reviewing.SHOWN,))
+        st.button(_say("before"), disabled=found.start == 0, on_click=_go, args=(found.start - disagreements.SHOWN,))
+        st.button(_say("next"), disabled=last >= found.total, on_click=_go, args=(found.start + disagreements.SHOWN,))
         html.draw(
             html.fill(
                 '<p class="quiet">{text}</p>', text=_say("place", first=found.start + 1, last=last, total=found.total)
@@ -142,7 +142,7 @@ def _go(start: int) -> None:
 # A pair
 
 
-def _query(row: Disputed) -> None:
+def _query(row: DisputedPair) -> None:
     narrative = html.passage(row.narrative, kind="narrative") if row.narrative else Markup("")
     html.draw(
         html.fill(
@@ -154,7 +154,7 @@ def _query(row: Disputed) -> None:
     )
 
 
-def _pair(row: Disputed) -> None:
+def _pair(row: DisputedPair) -> None:
     key = hashlib.sha256(f"{row.query_id}\t{row.doc_id}".encode()).hexdigest()[:12]
     with st.container(key=f"dispute-{key}", border=True):
         head = _say("gap_is", gap=row.gap) if row.gap else _say("split") if row.split else _say("same")
@@ -171,7 +171,7 @@ def _pair(row: Disputed) -> None:
         )
         _decision(row, key)
         with st.container(horizontal=True, key=f"decide-{key}"):
-            for meaning in context.desk().scale:
+            for meaning in context.session().scale:
                 chosen = row.decision is not None and row.decision.relevance == meaning.grade
                 st.button(
                     html.label(f"{meaning.grade} {meaning.name}"), key=f"grade-{key}-{meaning.grade}",
@@ -187,12 +187,12 @@ def _pair(row: Disputed) -> None:
             with st.popover(_say("practised" if row.training else "practise")):
                 _training(row, key)
         st.text_area(
-            _say("comment"), key=f"comment-{key}", height=68, max_chars=reviewing.LONGEST_COMMENT,
+            _say("comment"), key=f"comment-{key}", height=68, max_chars=decisions.LONGEST_COMMENT,
             value=(row.decision.comment or "") if row.decision else "",
         )  # fmt: skip
 
 
-def _of_person(one: PersonsLabel) -> Row:
+def _of_person(one: PersonsLabel) -> LabelRow:
     notes = []
     if one.reason:
         known = one.reason in ("broken_text", "other_language", "needs_context", "other")
@@ -203,24 +203,24 @@ def _of_person(one: PersonsLabel) -> Row:
         notes.append(_say("second", grade=grade_name(one.second.relevance, one.second.status)))
         if one.second.note:
             notes.append(one.second.note)
-    return Row(one.name, "person", grade_name(one.relevance, one.status), one.seconds, notes)
+    return LabelRow(one.name, "person", grade_name(one.relevance, one.status), one.seconds, notes)
 
 
-def _of_judge(one: JudgesLabel) -> Row:
+def _of_judge(one: JudgesLabel) -> LabelRow:
     grade = grade_name(one.relevance, one.status)
     if one.samples:
         grade += f" ({', '.join(map(str, one.samples))})"
-    return Row(one.name, one.kind, grade, None, [], one.rationales, one.thoughts)
+    return LabelRow(one.name, one.kind, grade, None, [], one.rationales, one.thoughts)
 
 
-def _decision(row: Disputed, key: str) -> None:
+def _decision(row: DisputedPair, key: str) -> None:
     if row.decision is None:
         return
     by, grade = row.decision.by, grade_name(row.decision.relevance, None)
     html.draw(html.fill('<p class="decided">{text}</p>', text=_say("decided", by=_plain(by), grade=grade)))
 
 
-def _training(row: Disputed, key: str) -> None:
+def _training(row: DisputedPair, key: str) -> None:
     """Marks the pair as one to practise on, or takes it from there."""
     known = row.training
     if known is not None:
@@ -228,7 +228,7 @@ def _training(row: Disputed, key: str) -> None:
                             why=html.passage(known.explanation, kind="why")))  # fmt: skip
         st.button(_say("practice_drop"), key=f"drop-{key}", on_click=_drop, args=(known.training_id,))
         return
-    grades = [meaning.grade for meaning in context.desk().scale]
+    grades = [meaning.grade for meaning in context.session().scale]
     usual = row.decision.relevance if row.decision and row.decision.relevance is not None else None
     # A form: a choice that reran the page would close what is open.
     with st.form(f"practice-{key}", border=False):
@@ -236,19 +236,19 @@ def _training(row: Disputed, key: str) -> None:
             _say("practice_grade"), grades, index=None if usual is None else grades.index(usual), key=f"known-{key}",
             format_func=lambda grade: grade_name(grade, None), placeholder=_say("choose"),
         )  # fmt: skip
-        st.text_area(_say("practice_why"), key=f"why-{key}", max_chars=reviewing.LONGEST_COMMENT)
+        st.text_area(_say("practice_why"), key=f"why-{key}", max_chars=decisions.LONGEST_COMMENT)
         st.form_submit_button(_say("practice_mark"), key=f"mark-{key}", on_click=_mark, args=(row, key))
 
 
 # What a press does: the step first, then a sentence about it
 
 
-def _decide(row: Disputed, key: str, relevance: int | None) -> None:
+def _decide(row: DisputedPair, key: str, relevance: int | None) -> None:
     comment = st.session_state.get(f"comment-{key}")
     nonce = _nonce(f"{key} {relevance}", row.last_seq)
     done = _tried(
-        lambda: reviewing.decide(
-            context.desk(), context.token(), row.query_id, row.doc_id, row.content_sha, relevance, comment, nonce,
+        lambda: decisions.decide(
+            context.session(), context.token(), row.query_id, row.doc_id, row.content_sha, relevance, comment, nonce,
             row.last_seq,
         ),
     )  # fmt: skip
@@ -256,30 +256,30 @@ def _decide(row: Disputed, key: str, relevance: int | None) -> None:
         st.session_state[_SAID] = (_say("stored", grade=grade_name(relevance, None)), "good")
 
 
-def _take_back(row: Disputed, key: str) -> None:
+def _take_back(row: DisputedPair, key: str) -> None:
     assert row.last_seq is not None
     seen, nonce = row.last_seq, _nonce(f"{key} back", row.last_seq)
     done = _tried(
-        lambda: reviewing.take_back(
-            context.desk(), context.token(), row.query_id, row.doc_id, row.content_sha, nonce, seen
+        lambda: decisions.take_back(
+            context.session(), context.token(), row.query_id, row.doc_id, row.content_sha, nonce, seen
         ),
     )
     if done:
         st.session_state[_SAID] = (_say("taken_back"), "good")
 
 
-def _mark(row: Disputed, key: str) -> None:
+def _mark(row: DisputedPair, key: str) -> None:
     grade, why = st.session_state.get(f"known-{key}"), st.session_state.get(f"why-{key}")
     if grade is None or not (why or "").strip():
         st.session_state[_SAID] = (_say("practice_needs"), "warning")
         return
     ids = (row.query_id, row.doc_id)
-    if _tried(lambda: calibration.mark_training(context.desk(), context.token(), *ids, grade, why or "")):
+    if _tried(lambda: training_pairs.mark_training(context.session(), context.token(), *ids, grade, why or "")):
         st.session_state[_SAID] = (_say("practice_marked"), "good")
 
 
 def _drop(training_id: int) -> None:
-    if _tried(lambda: calibration.drop_training(context.desk(), context.token(), training_id)):
+    if _tried(lambda: training_pairs.drop_training(context.session(), context.token(), training_id)):
         st.session_state[_SAID] = (_say("practice_dropped"), "good")
 
 
@@ -303,7 +303,7 @@ def _tried(step: Callable[[], object]) -> bool:
 
 
 def _nonce(what: str, last: int | None) -> str:
-    """One for each press on a pair as it stands: a press that is sent twice is written once."""
+    """One nonce for each press on a pair as it is shown: a press that is sent twice is written once."""
     nonces = st.session_state.setdefault(_NONCES, {})
     found: str = nonces.setdefault((what, last), new_token())
     return found

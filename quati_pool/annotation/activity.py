@@ -1,4 +1,4 @@
-"""How long somebody was really at a pair."""
+"""How long somebody actively worked on a pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access codes and session tokens: made, read as people type them, and kept only as hashes.
+"""Access codes and sign-in tokens: generated, read as people type them, and stored only as hashes.
 
 A code is 16 characters of Crockford's base 32 (no I, L, O, U): the first four, the handle, say whose it
 is and may be stored in the clear; the other twelve hold 60 secret bits.
@@ -25,7 +25,7 @@ _LONGEST_TYPED = 100
 # scrypt's cost (RFC 7914): about 50 ms and 16 MiB a check.
 _N, _R, _P = 2**14, 8, 1
 _SALT, _KEY = 16, 32
-# OpenSSL refuses above 32 MiB unless told, and counts a little more than 128 * n * r.
+# OpenSSL refuses above 32 MiB unless a limit is given, and counts a little more than 128 * n * r.
 _MEMORY = 64 * 1024 * 1024
 _HASHED = re.compile(
     r"scrypt\$([1-9][0-9]{0,6})\$([1-9][0-9]?)\$([1-9][0-9]?)\$([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]{1,128})"
@@ -71,7 +71,7 @@ def hash_code(text: str) -> str:
 
 
 def code_matches(text: str, hashed: str) -> bool:
-    """Whether ``hashed`` was made of this code; False where either is malformed."""
+    """Whether ``hashed`` is the hash of this code; False where either is malformed."""
     code, parts = read_code(text), _HASHED.fullmatch(hashed)
     if code is None or parts is None:
         return False
@@ -92,7 +92,7 @@ def decoy() -> str:
 
 
 def new_token() -> str:
-    """A session's token: 256 random bits, as letters, digits, ``-`` and ``_``."""
+    """A new token of a sign-in: 256 random bits, as letters, digits, ``-`` and ``_``."""
     return secrets.token_urlsafe(32)
 
 

@@ -1,4 +1,4 @@
-"""What cannot be assigned to people as asked."""
+"""The error of designs that are not possible as asked."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from quati_pool.errors import QuatiPoolError
 
 
 class DesignError(QuatiPoolError):
-    """A sample or an allocation that cannot be made as asked."""
+    """A sample or an allocation that is not possible as asked."""

@@ -1,6 +1,6 @@
 """Numbers drawn from a seed and some texts: the same on every machine, one for each row.
 
-Every text is preceded by its length, so that ("a", "bc") and ("ab", "c") are told apart.
+Every text is preceded by its length, so that ("a", "bc") and ("ab", "c") differ.
 """
 
 from __future__ import annotations

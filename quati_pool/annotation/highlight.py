@@ -25,7 +25,7 @@ def highlights(query: str, text: str, language: str | None) -> list[Span]:
     their case.
     """
     stemmed = language in SNOWBALL
-    # Made anew, which costs little: a stemmer is not to be shared between threads.
+    # Created per call, which costs little: a stemmer cannot be shared between threads.
     terms = analyzer(language if language and stemmed else "en", stemming=stemmed, stop_words=stemmed)
     wanted = set(terms(query))
     if not wanted:

@@ -8,7 +8,7 @@ from quati_pool.annotation.hashing import hashes, places
 
 
 def query_places(seed: int, query_ids: Iterable[str]) -> dict[str, int]:
-    """Each distinct query's place, from 1, in the order in which a design hands queries out."""
+    """Each distinct query's place, from 1, in the order in which a design assigns queries."""
     distinct = sorted(set(query_ids))
     order = places(hashes("queries", seed, distinct), distinct)
     return {distinct[row]: place for place, row in enumerate(order.tolist(), start=1)}

@@ -47,7 +47,7 @@ RUN_QUERIES = 3
 """Queries that a run must go through: within one, all passages may well deserve the same grade."""
 
 RUN_CHANCE = 0.001
-"""A run is told only where one so long would come about less often than this, given how often the person
+"""A run is reported only where one so long would come about less often than this, given how often the person
 gives that grade: who rightly gives 90 % zeros has long runs of them."""
 
 FAR = 1.5
@@ -55,7 +55,7 @@ FAR = 1.5
 
 FAR_AT_LEAST = 0.25
 """Grade steps that ``far`` is beyond the others' distance at least: a quarter of a step, so that two small
-distances are not told apart."""
+distances count as equal."""
 
 
 @dataclass(frozen=True, eq=False)

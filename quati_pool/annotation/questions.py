@@ -25,7 +25,7 @@ _GRAM = 3
 _SPACE = re.compile(r"\s+")
 
 
-class Filed(NamedTuple):
+class ClassifiedQuestion(NamedTuple):
     """Where a question belongs; None where its author left it open."""
 
     theme: str | None
@@ -33,7 +33,7 @@ class Filed(NamedTuple):
     type: str | None
 
 
-class Cell(NamedTuple):
+class TaxonomyCell(NamedTuple):
     """How many questions a combination of the taxonomy has."""
 
     theme: str
@@ -46,11 +46,11 @@ class Cell(NamedTuple):
 class Coverage:
     """Every combination of the taxonomy, in its order; ``outside`` counts the questions that belong to none."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[TaxonomyCell, ...]
     outside: int
 
     @property
-    def empty(self) -> tuple[Cell, ...]:
+    def empty(self) -> tuple[TaxonomyCell, ...]:
         return tuple(cell for cell in self.cells if not cell.questions)
 
     def totals(self, axis: Axis) -> dict[str, int]:
@@ -61,11 +61,11 @@ class Coverage:
         return dict(found)
 
 
-def coverage(taxonomy: Mapping[str, Sequence[str]], questions: Iterable[Filed]) -> Coverage:
+def coverage(taxonomy: Mapping[str, Sequence[str]], questions: Iterable[ClassifiedQuestion]) -> Coverage:
     """The table theme × scope × type of ``taxonomy``, which has these three keys, and what ``questions`` fill."""
     counts: Counter[tuple[str | None, ...]] = Counter(tuple(question) for question in questions)
     combinations = product(taxonomy["theme"], taxonomy["scope"], taxonomy["type"])
-    cells = tuple(Cell(*values, counts.pop(values, 0)) for values in combinations)
+    cells = tuple(TaxonomyCell(*values, counts.pop(values, 0)) for values in combinations)
     return Coverage(cells, counts.total())
 
 

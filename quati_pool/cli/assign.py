@@ -65,8 +65,8 @@ def assign(
         return
     if depth is not None and system is None:
         raise typer.BadParameter("says how deep a system's run is taken; add --system", param_hint="--depth")
-    from quati_pool.commands.annotate.assign import AssignOptions
-    from quati_pool.commands.annotate.assign import assign as step
+    from quati_pool.commands.annotate.assigning.assign import assign as step
+    from quati_pool.commands.annotate.assigning.options import AssignOptions
     from quati_pool.reporting.tables.assign import as_data, tables
 
     options = AssignOptions(
@@ -82,7 +82,7 @@ def assign(
 
 
 def _train(config: Path, path: Path, dry_run: bool, database: str | None, output_format: Format) -> None:
-    from quati_pool.commands.annotate.training import add_training
+    from quati_pool.commands.annotate.assigning.training_file import add_training
     from quati_pool.reporting.formats.tables import Column, Table
 
     with ConsoleListener() as listener:

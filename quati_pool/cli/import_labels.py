@@ -49,7 +49,7 @@ def import_labels(
     Nobody needs an access code for it.
     Run again, after a kill too, it writes nothing twice; another grade of what the person graded is refused.
     """
-    from quati_pool.commands.annotate.import_labels import import_labels as step
+    from quati_pool.commands.annotate.assigning.import_labels import import_labels as step
     from quati_pool.project.config import load_config
     from quati_pool.reporting.tables.import_labels import as_data, table
 

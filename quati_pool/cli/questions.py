@@ -49,7 +49,7 @@ def export(
     the passage it was written from (source_doc_id) too. Refused where FILE holds other queries, unless
     --merge keeps them.
     """
-    from quati_pool.commands.annotate.question_files import export_questions
+    from quati_pool.commands.annotate.questions.export import export_questions
 
     with ConsoleListener() as listener:
         made = export_questions(config, output, merge=merge, database=database, listener=listener)

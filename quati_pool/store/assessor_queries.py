@@ -1,4 +1,4 @@
-"""One person's slots and labels, read and kept alive: what a next item needs beside the queue itself."""
+"""Queries about one person's slots and labels, and the renewal of their leases."""
 
 from __future__ import annotations
 

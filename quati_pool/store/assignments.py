@@ -1,39 +1,24 @@
-"""What people are to grade, whose turn it is, and the labels they give: slots claimed, graded, skipped, undone."""
+"""Slots, each of a pair to be graded by one person: which a person gets next, and the labels they give."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, case, func, insert, or_, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, Select, and_, case, func, or_, select, update
 
 from quati_pool.records import State
 from quati_pool.store import statements
-from quati_pool.store.bulk import insert_rows
 from quati_pool.store.clock import database_now
 from quati_pool.store.database import Store
 from quati_pool.store.errors import ConflictError, StoreError
 from quati_pool.store.label_writer import write
 from quati_pool.store.queues import rebuild, recount
-from quati_pool.store.records import (
-    Design,
-    Entry,
-    Label,
-    NewSlot,
-    OpenQuery,
-    QueryProgress,
-    Selection,
-    Slot,
-    Submitted,
-    Training,
-)
+from quati_pool.store.records import Entry, Label, OpenQuery, QueryProgress, Slot, Submitted
 from quati_pool.store.rows import label_of
-from quati_pool.store.schema import assessors, assignments, designs, labels, training
-from quati_pool.store.schema import selections as _selections
+from quati_pool.store.schema import assessors, assignments, labels
 from quati_pool.store.slots import (
     NOBODYS,
     SLOT,
@@ -49,17 +34,6 @@ from quati_pool.store.slots import (
 LATE = 2  # skips after which a slot waits until all else is done
 _KEPT = 0.9  # of a lease: renewed only below, for else every label would write all of a person's slots
 
-_DESIGN = tuple(field.name for field in fields(Design))
-_TRAINING = tuple(field.name for field in fields(Training))
-_TRAINING_NOW = (
-    select(*(training.c[name] for name in _TRAINING))
-    .where(training.c.collection == bindparam("collection"), training.c.dropped_at.is_(None))
-    .order_by(training.c.training_id)
-)
-_GIVEN = (
-    "query_id", "doc_id", "replicate", "query_order", "holder", "query_turn", "turn",
-    "collection", "design_id", "state", "skips", "line",
-)  # fmt: skip
 _SAID = {
     "done": "it is graded already",
     "taken": "it is somebody else's now, for its time ran out",
@@ -83,75 +57,10 @@ class Assignments:
         self._store = store
         self._collection = collection
 
-    # Designs
-
-    def create(self, design: Design, selections: Iterable[Selection], slots: Iterable[NewSlot]) -> int:
-        """Keeps a design with the pairs it chose and their slots, all or nothing; its design_id. A holder's new
-        queries come after the ones they have.
-
-        Raises StoreError where a pair is chosen twice, or would be somebody's for the second time.
-        """
-
-        row = {name: getattr(design, name) for name in _DESIGN if name != "design_id"}
-        row.update(collection=self._collection, created_at=datetime.now(UTC))
-        with self._store.writing() as connection:
-            lock_all(connection, self._collection)
-            given = connection.execute(insert(designs).values(row)).inserted_primary_key
-            assert given is not None
-            design_id = int(given[0])
-            try:
-                chosen = ((*one, design_id) for one in selections)
-                insert_rows(connection, _selections, (*Selection._fields, "design_id"), chosen)
-                insert_rows(connection, assignments, _GIVEN, self._rows(connection, slots, design_id))
-                rebuild(connection, self._collection)
-                if connection.dialect.name == "postgresql":
-                    connection.exec_driver_sql("ANALYZE assignments")  # which its planner would do a minute later
-            except IntegrityError as error:
-                raise StoreError(
-                    f"{self._store.name}: the design was not kept: a pair is chosen twice, has an inclusion of 0, "
-                    "or was given before to a person who would get it again; leave out what people have"
-                ) from error
-        return design_id
-
-    def _rows(self, connection: Connection, slots: Iterable[NewSlot], design_id: int) -> Iterator[tuple[Any, ...]]:
-        c = assignments.c
-        turns = select(c.holder, func.max(c.query_turn) + 1).where(c.collection == self._collection).group_by(c.holder)
-        first: dict[str | None, int | None] = dict(connection.execute(turns).all())
-        rest = (self._collection, design_id, "open", 0, 0)
-        for at, slot in enumerate(slots):
-            if slot.holder is not None:
-                turn = slot.query_order if slot.query_turn is None else slot.query_turn
-                turn += first.get(slot.holder) or 0
-                slot = slot._replace(query_turn=turn, turn=at if slot.turn is None else slot.turn)
-            yield (*slot, *rest)
-
-    def designs(self) -> list[Design]:
-        """All designs, oldest first."""
-
-        wanted = select(*(designs.c[name] for name in _DESIGN)).where(designs.c.collection == self._collection)
-        with self._store.reading() as connection:
-            return [Design(**row) for row in connection.execute(wanted.order_by(designs.c.design_id)).mappings()]
-
-    def parameters(self) -> dict[int, Mapping[str, Any]]:
-        """What was asked for with each design, by design_id, without all the strata that came of it."""
-
-        with self._store.reading() as connection:
-            return dict(connection.execute(statements.PARAMETERS, {"of": self._collection}).all())
-
-    def selections(self, design_id: int) -> list[Selection]:
-        """What a design chose, by query_id, then doc_id."""
-
-        c = _selections.c
-        wanted = select(*(c[name] for name in Selection._fields)).where(
-            c.design_id == design_id, designs.c.design_id == c.design_id, designs.c.collection == self._collection
-        )
-        with self._store.reading() as connection:
-            return [Selection(*row) for row in connection.execute(wanted.order_by(c.query_id, c.doc_id))]
-
-    # Whose turn it is
+    # Who gets what
 
     def held(self, name: str) -> Slot | None:
-        """What a person is at: the first of the open slots they hold. What was undone comes first, what was
+        """The slot that a person works on: the first of the open ones they hold. What was undone comes first, what was
         skipped twice or more last; else by query_turn, skips and turn."""
 
         with self._store.reading() as connection:
@@ -159,7 +68,7 @@ class Assignments:
         return None if row is None else slot_of(row)
 
     def slot(self, assignment_id: int) -> Slot | None:
-        """A slot as it stands, whoever holds it."""
+        """A slot, of any holder."""
 
         with self._store.reading() as connection:
             return self._slot(connection, assignment_id)
@@ -267,7 +176,7 @@ class Assignments:
         not written again.
 
         Raises ConflictError, and writes nothing, where the slot is done, withdrawn, gone or no longer theirs;
-        StoreError for a label of another person, pair or state, or a nonce that stands for another label.
+        StoreError for a label of another person, pair or state, or a nonce that another label has.
         """
 
         if label.status not in (State.ok, State.unsure, State.skipped):
@@ -317,8 +226,10 @@ class Assignments:
             ("done", ("status", "relevance")),
         ):
             if any(getattr(known, one) != getattr(label, one) for one in names):
-                told = f"{label.query_id} {label.doc_id}: its nonce came with another label before; load the page again"
-                raise ConflictError(reason, told) if reason else StoreError(told)
+                problem = (
+                    f"{label.query_id} {label.doc_id}: its nonce came with another label before; load the page again"
+                )
+                raise ConflictError(reason, problem) if reason else StoreError(problem)
         return known.seq
 
     def _conflict(self, reason: str, assignment_id: int) -> ConflictError:
@@ -327,7 +238,7 @@ class Assignments:
     def add_label(self, label: Label) -> Submitted:
         """Writes a label that belongs to no slot (of training, revealed or final), once by its nonce.
 
-        Raises StoreError for a nonce that stands for another label.
+        Raises StoreError for a nonce that another label has.
         """
 
         with self._store.writing() as connection:
@@ -421,8 +332,8 @@ class Assignments:
         return freed
 
     def reopen(self, assignment_ids: Sequence[int]) -> int:
-        """Opens done slots again, whose labels stay: whoever did them is asked once more, or whoever comes where
-        that person's code was revoked. How many it opened."""
+        """Opens done slots again, whose labels stay: the person who did them is asked once more; where that person's
+        code was revoked, the slot is in the open queue. How many it opened."""
 
         c, a = assignments.c, assessors.c
         revoked = select(a.name).where(a.collection == self._collection, a.revoked_at.is_not(None))
@@ -441,7 +352,7 @@ class Assignments:
         return opened
 
     def progress(self) -> list[QueryProgress]:
-        """By holder (None: nobody's) and query, how many slots are open, done and skipped."""
+        """By holder (None: without one) and query, how many slots are open, done and skipped."""
 
         return self._progress(statements.PROGRESS, {"of": self._collection})
 
@@ -456,40 +367,5 @@ class Assignments:
         return sorted(found, key=lambda row: (row.holder is None, row.holder or "", row.query_id))
 
     def _of(self, name: str) -> dict[str, str]:
-        """The parameters that stand for a person."""
+        """The parameters that name a person."""
         return {"of": self._collection, "name": name}
-
-    # Training
-
-    def training(self) -> list[Training]:
-        """The pairs to practise on, oldest first."""
-
-        with self._store.reading() as connection:
-            found = connection.execute(_TRAINING_NOW, {"collection": self._collection})
-            return [Training(**row) for row in found.mappings()]
-
-    def add_training(self, query_id: str, doc_id: str, relevance: int, explanation: str, by: str) -> int:
-        """Adds a pair to practise on, in place of an earlier one of the same pair; its training_id."""
-
-        c = training.c
-        now = datetime.now(UTC)
-        row = {
-            "collection": self._collection, "query_id": query_id, "doc_id": doc_id, "relevance": relevance,
-            "explanation": explanation, "by": by, "created_at": now,
-        }  # fmt: skip
-        same = (c.collection == self._collection, c.query_id == query_id, c.doc_id == doc_id, c.dropped_at.is_(None))
-        with self._store.writing() as connection:
-            lock_all(connection, self._collection)
-            connection.execute(update(training).where(*same).values(dropped_at=now))
-            given = connection.execute(insert(training).values(row)).inserted_primary_key
-        assert given is not None
-        return int(given[0])
-
-    def drop_training(self, training_id: int) -> bool:
-        """Takes a pair out of the training; False where it is not there."""
-
-        c = training.c
-        mine = (c.training_id == training_id, c.collection == self._collection, c.dropped_at.is_(None))
-        with self._store.writing() as connection:
-            dropped = connection.execute(update(training).where(*mine).values(dropped_at=datetime.now(UTC)))
-        return dropped.rowcount == 1

@@ -1,4 +1,4 @@
-"""The database's clock: what a lease or a session lasts must not hang on the clocks of those who ask."""
+"""The database's clock: how long a lease or a sign-in lasts must not hang on the clocks of those who ask."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from quati_pool.records import State
 from quati_pool.store import batches as batching
 from quati_pool.store import engine as engines
 from quati_pool.store.columns import json_text
-from quati_pool.store.database_url import Place, locate
+from quati_pool.store.database_url import DatabaseUrl, parse_database_url
 from quati_pool.store.engine import insert_where_new, one_state
 from quati_pool.store.error_messages import explained
 from quati_pool.store.errors import StoreError
@@ -70,26 +70,26 @@ class Store:
     what to do, where the database cannot do what is asked.
     """
 
-    def __init__(self, engine: Engine, place: Place) -> None:
+    def __init__(self, engine: Engine, url: DatabaseUrl) -> None:
         self._engine = engine
         self._writer = engines.writing(engine)
-        self._place = place
+        self._url = url
         self._mine = _OfThisThread()
         # SQLite's writers sleep and try again, some of them for long; in a queue each goes as the one before is done.
-        self._turn: AbstractContextManager[Any] = nullcontext() if place.path is None else threading.Lock()
+        self._turn: AbstractContextManager[Any] = nullcontext() if url.path is None else threading.Lock()
 
     @classmethod
     def open(cls, url: str | None, folder: Path) -> Store:
-        """Opens the database of ``url`` (see ``locate``) and brings it to the newest revision.
+        """Opens the database of ``url`` (see ``parse_database_url``) and brings it to the newest revision.
 
         Raises StoreError, and MissingExtraError for PostgreSQL without psycopg.
         """
-        place = locate(url, folder)
-        store = cls(engines.reading(place), place)
+        parsed = parse_database_url(url, folder)
+        store = cls(engines.reading(parsed), parsed)
         try:
-            with explained(place):
-                if not ready(store._engine, place):
-                    make_ready(store._engine, place, store.lock("schema", _silent), store.lock)
+            with explained(parsed):
+                if not ready(store._engine, parsed):
+                    make_ready(store._engine, parsed, store.lock("schema", _silent), store.lock)
         except BaseException:
             store.close()
             raise
@@ -109,13 +109,13 @@ class Store:
     @property
     def name(self) -> str:
         """How messages call the database."""
-        return self._place.name
+        return self._url.name
 
     @contextmanager
     def snapshot(self) -> Iterator[int]:
-        """Within, all reading by this thread sees one state of the database, whoever writes meanwhile;
+        """Within, all reading by this thread sees one state of the database, whatever others write meanwhile;
         gives the seq of that state's last label, 0 where there is none."""
-        with explained(self._place), one_state(self._engine) as connection:
+        with explained(self._url), one_state(self._engine) as connection:
             last = connection.execute(select(func.max(labels.c.seq))).scalar()
             self._mine.pinned = connection
             try:
@@ -129,25 +129,25 @@ class Store:
         if self._mine.pinned is not None:
             yield self._mine.pinned
             return
-        with explained(self._place), self._engine.connect() as connection:
+        with explained(self._url), self._engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that writes, committed at its end, undone by an exception. Not one within another."""
-        with explained(self._place), self._turn, self._writer.begin() as connection:
+        with explained(self._url), self._turn, self._writer.begin() as connection:
             yield connection
 
     def lock(self, name: str, say: Callable[[str], None]) -> AbstractContextManager[None]:
         """Holds ``name`` among all processes that use this database; see ``held``."""
-        return held(self._engine, self._place, name, say)
+        return held(self._engine, self._url, name, say)
 
     # Versions
 
     def register(self, version: str, kind: Kind, definition: Mapping[str, Any]) -> None:
-        """Keeps what a version stands for; a second time it does nothing.
+        """Stores the definition of a version; a second time it does nothing.
 
-        Raises StoreError where the version stands for something else already.
+        Raises StoreError where the version has another definition already.
         """
         row = {"version": version, "kind": kind, "definition": dict(definition), "created_at": datetime.now(UTC)}
         with self.writing() as connection:
@@ -155,19 +155,19 @@ class Store:
             known = connection.execute(select(versions).where(versions.c.version == version)).one()
         if known.kind != kind or _canonical(known.definition) != _canonical(definition):
             raise StoreError(
-                f"{self._place.name}: version {version} stands for another definition already; "
+                f"{self._url.name}: version {version} stands for another definition already; "
                 "give the changed one a version of its own"
             )
 
     def definition(self, version: str) -> dict[str, Any] | None:
-        """What a version stands for; None where it is unknown."""
+        """The definition of a version; None where it is unknown."""
         with self.reading() as connection:
             found = connection.execute(select(versions.c.definition).where(versions.c.version == version)).scalar()
         return cast("dict[str, Any] | None", found)
 
     def rename_version(self, former: str, version: str) -> None:
-        """Puts everything that is kept under ``former`` under ``version``, which is registered, and forgets what
-        ``former`` stood for; does nothing where it is not known."""
+        """Moves everything that is stored under ``former`` to ``version``, which is registered, and deletes the
+        definition of ``former``; does nothing where it is not known."""
         with self.writing() as connection:
             if connection.execute(select(versions.c.version).where(versions.c.version == former)).scalar() is None:
                 return
@@ -192,7 +192,7 @@ class Store:
             seqs = write(connection, entries)
             if collected and not batching.mark(connection, collected):
                 raise StoreError(
-                    f"{self._place.name}: an answer of a batch is collected already, perhaps by another process; "
+                    f"{self._url.name}: an answer of a batch is collected already, perhaps by another process; "
                     "run the same command again: it takes only what is left"
                 )
         return seqs
@@ -302,13 +302,15 @@ class Store:
         pair = (
             c.collection == collection, c.labeler_id == labeler_id, c.query_id == query_id, c.doc_id == doc_id,
         )  # fmt: skip
-        made = select(attempts).where(attempts.c.label_seq.in_(select(c.seq).where(*pair))).order_by(attempts.c.seq)
+        tried = select(attempts).where(attempts.c.label_seq.in_(select(c.seq).where(*pair))).order_by(attempts.c.seq)
         tries: dict[int | None, list[Attempt]] = {}
         with self.reading() as connection:
-            told = [label_of(row) for row in connection.execute(select(labels).where(*pair).order_by(c.seq)).mappings()]
-            for row in connection.execute(made).mappings():
+            found = [
+                label_of(row) for row in connection.execute(select(labels).where(*pair).order_by(c.seq)).mappings()
+            ]
+            for row in connection.execute(tried).mappings():
                 tries.setdefault(row["label_seq"], []).append(attempt_of(row))
-        return [(label, tries.get(label.seq, [])) for label in told]
+        return [(label, tries.get(label.seq, [])) for label in found]
 
     def usage(self, collection: str, labeler_id: str, version: str | None = None) -> Usage:
         """What a labeler's attempts have used, of one version or of all."""
@@ -338,7 +340,7 @@ class Store:
         with self.writing() as connection:
             if not batching.change(connection, key, given):
                 raise StoreError(
-                    f"{self._place.name}: holds no batch {key}; see quati-pool batch status for those it holds"
+                    f"{self._url.name}: holds no batch {key}; see quati-pool batch status for those it holds"
                 )
 
     def batches(self, collection: str, labeler_id: str | None = None, open_only: bool = False) -> list[Batch]:

@@ -1,4 +1,4 @@
-"""Where a label database lies: its URL, read strictly, and what may be said of it aloud."""
+"""The URL of a label database, parsed strictly, and what messages may say of it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _EXAMPLES = "write sqlite:///labels.db or postgresql://user:password@host/databa
 
 
 @dataclass(frozen=True)
-class Place:
-    """A database: ``name`` is how messages call it; ``path`` is its file, None on PostgreSQL."""
+class DatabaseUrl:
+    """A database's parsed ``url``; ``name`` is how messages call it, ``path`` its file, None on PostgreSQL."""
 
     url: URL
     name: str
@@ -32,7 +32,7 @@ class Place:
         return text
 
 
-def locate(url: str | None, folder: Path) -> Place:
+def parse_database_url(url: str | None, folder: Path) -> DatabaseUrl:
     """The database of a URL; a relative SQLite path is relative to ``folder``.
 
     Raises StoreError for anything but sqlite:///path, postgresql:// and postgres://, never quoting
@@ -54,8 +54,8 @@ def locate(url: str | None, folder: Path) -> Place:
         if parsed.host or parsed.query or parsed.database in (None, "", ":memory:"):
             raise StoreError("labels: url: names no SQLite file; write sqlite:///labels.db, with three slashes")
         path = folder / str(parsed.database)
-        return Place(parsed.set(drivername="sqlite", database=str(path)), str(path), path)
+        return DatabaseUrl(parsed.set(drivername="sqlite", database=str(path)), str(path), path)
     if engine in ("postgresql", "postgres") and driver in ("", "psycopg"):
         name = f"PostgreSQL database {parsed.database or 'of the user'} on {parsed.host or 'this machine'}"
-        return Place(parsed.set(drivername="postgresql+psycopg"), name, None)
+        return DatabaseUrl(parsed.set(drivername="postgresql+psycopg"), name, None)
     raise StoreError(f"labels: url: {parsed.drivername} is not supported; {_EXAMPLES}")

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, Table, create_engine, event
 
 from quati_pool.errors import MissingExtraError
 from quati_pool.store.columns import json_text
-from quati_pool.store.database_url import Place
+from quati_pool.store.database_url import DatabaseUrl
 
 _WAIT = 60  # seconds for another writer
 _WRITES = "quati_pool_writes"
@@ -20,20 +20,20 @@ _WRITES = "quati_pool_writes"
 _POOL = {"pool_size": 20, "max_overflow": 30}
 
 
-def reading(place: Place) -> Engine:
+def reading(url: DatabaseUrl) -> Engine:
     """A pool of connections to a database; nothing is opened yet.
 
     Raises MissingExtraError for PostgreSQL without psycopg.
     """
     settings: dict[str, Any] = {"json_serializer": json_text, "hide_parameters": True, **_POOL}
-    if place.path is None:
+    if url.path is None:
         try:
-            return create_engine(place.url, connect_args=_postgresql(place), pool_pre_ping=True, **settings)
+            return create_engine(url.url, connect_args=_postgresql(url), pool_pre_ping=True, **settings)
         except ImportError:
             raise MissingExtraError("a PostgreSQL store", "postgres", "psycopg") from None
     # Without an isolation level the driver begins no transaction of its own: _begin does.
     connect = {"timeout": _WAIT, "isolation_level": None}
-    engine = create_engine(place.url, connect_args=connect, **settings)
+    engine = create_engine(url.url, connect_args=connect, **settings)
     event.listen(engine, "connect", _sqlite)
     event.listen(engine, "begin", _begin)
     return engine
@@ -44,11 +44,11 @@ def writing(engine: Engine) -> Engine:
     return engine.execution_options(**{_WRITES: True})
 
 
-def migrating(place: Place) -> Engine:
+def migrating(url: DatabaseUrl) -> Engine:
     """A pool of its own for migrations, which write: SQLite changes a table by way of a new one, and would take that
     for the loss of the rows that others point to."""
-    engine = reading(place)
-    if place.path is not None:
+    engine = reading(url)
+    if url.path is not None:
         event.listen(engine, "connect", _without_foreign_keys)
     return writing(engine)
 
@@ -74,10 +74,10 @@ def insert_where_new(connection: Connection, table: Table, row: dict[str, Any]) 
         connection.execute(sqlite.insert(table).values(row).on_conflict_do_nothing())
 
 
-def _postgresql(place: Place) -> dict[str, Any]:
+def _postgresql(url: DatabaseUrl) -> dict[str, Any]:
     who = f"quati-pool process {os.getpid()} on {socket.gethostname()}"
     ours = {"connect_timeout": 10, "application_name": who[:63], "client_encoding": "utf8"}
-    return {name: value for name, value in ours.items() if name not in place.url.query}
+    return {name: value for name, value in ours.items() if name not in url.url.query}
 
 
 def _sqlite(connection: Any, _: object) -> None:

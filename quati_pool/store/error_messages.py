@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from quati_pool.store.database_url import Place
+from quati_pool.store.database_url import DatabaseUrl
 from quati_pool.store.errors import StoreError
 
 _AGAIN = "run the same command again: what is committed is kept"
@@ -39,12 +39,12 @@ _POSTGRESQL = {
 
 
 @contextmanager
-def explained(place: Place) -> Iterator[None]:
+def explained(url: DatabaseUrl) -> Iterator[None]:
     """Turns any error of SQLAlchemy, the driver or the file system within it into a StoreError."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error, OSError, OverflowError, UnicodeEncodeError) as error:
-        raise StoreError(place.hide(f"{place.name}: {_reason(error)}")) from error
+        raise StoreError(url.hide(f"{url.name}: {_reason(error)}")) from error
 
 
 def _reason(error: Exception) -> str:

@@ -1,5 +1,5 @@
-"""People's labels as they come in, and what others say of the pairs that people labelled, without reading all
-else that a judge graded; and a label that is given to no slot, written once however often it is sent."""
+"""Labels read for the lead's pages: people's labels from where they were last read, and others' labels of the same
+pairs, without reading all that a judge graded. And the writing of a label that belongs to no slot."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Extent(NamedTuple):
 
 
 def extent(store: Store, collection: str, after: int) -> Extent:
-    """How far a collection's labels go, and how many have a seq above ``after``."""
+    """A collection's last seq and number of labels, and how many labels have a seq above ``after``."""
     seq = labels.c.seq
     found = select(func.max(seq), func.count(), func.count().filter(seq > after))
     with store.reading() as connection:
@@ -54,7 +54,7 @@ def peoples_labels(store: Store, collection: str, version: str, after: int) -> d
     return found
 
 
-def beside_people(
+def labels_of_peoples_pairs(
     store: Store,
     collection: str,
     labeler_id: str,

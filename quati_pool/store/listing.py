@@ -1,4 +1,4 @@
-"""What commands list of people and of their slots, all at once."""
+"""Lists of slots and people, read whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NONCES_A_STATEMENT = 500
 
 def slots(store: Store, collection: str, holder: str | None = None) -> list[Slot]:
     """All slots of a collection, withdrawn ones too, or those that somebody holds or did, in the order in
-    which they were made."""
+    which they were created."""
     c = assignments.c
     wanted = select(*SLOT).where(c.collection == collection).order_by(c.assignment_id)
     if holder is not None:
@@ -28,7 +28,7 @@ def slots(store: Store, collection: str, holder: str | None = None) -> list[Slot
 
 
 class DoneSlot(NamedTuple):
-    """A slot that is done, with what its label was given under."""
+    """A slot that is done, with the version and the content_sha of its label."""
 
     assignment_id: int
     query_id: str
@@ -38,7 +38,7 @@ class DoneSlot(NamedTuple):
 
 
 def done_slots(store: Store, collection: str) -> list[DoneSlot]:
-    """All done slots of a collection, in the order in which they were made."""
+    """All done slots of a collection, in the order in which they were created."""
     a, label = assignments.c, labels.c
     wanted = (
         select(a.assignment_id, a.query_id, a.doc_id, label.version, label.content_sha)
@@ -51,7 +51,7 @@ def done_slots(store: Store, collection: str) -> list[DoneSlot]:
 
 
 def last_seen(store: Store, collection: str) -> dict[str, datetime]:
-    """When each person who ever signed in was last there, in UTC, to the minute."""
+    """When each person who ever signed in was last seen, by name, in UTC, to the minute."""
     c = sessions.c
     wanted = select(c.name, func.max(c.seen_at).label("seen_at")).where(c.collection == collection).group_by(c.name)
     with store.reading() as connection:
@@ -59,7 +59,7 @@ def last_seen(store: Store, collection: str) -> dict[str, datetime]:
 
 
 def sent(store: Store, nonces: Iterable[str]) -> set[str]:
-    """Those of the nonces that labels in the store have."""
+    """Which of these nonces belong to labels in the store."""
 
     def parts() -> Iterator[list[str]]:
         wanted = sorted(set(nonces))

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from sqlalchemy import Connection, Engine, text
 
 from quati_pool.files.artifacts import locked
-from quati_pool.store.database_url import Place
+from quati_pool.store.database_url import DatabaseUrl
 from quati_pool.store.error_messages import explained
 
 _POLL = 0.2  # seconds
@@ -29,24 +29,24 @@ _HOLDER = text(
 
 
 @contextmanager
-def held(engine: Engine, place: Place, name: str, say: Callable[[str], None]) -> Iterator[None]:
+def held(engine: Engine, url: DatabaseUrl, name: str, say: Callable[[str], None]) -> Iterator[None]:
     """Holds ``name``; where another process holds it, says so in one line and waits.
 
     SQLite: a hidden file next to the database, gone afterwards. PostgreSQL: an advisory lock of a connection of its
     own. Either way a process that dies lets go.
     """
-    if place.path is None:
-        with explained(place):
+    if url.path is None:
+        with explained(url):
             connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         with connection:
-            with explained(place):
+            with explained(url):
                 connection.detach()
                 _wait(connection, name, say)
             yield
         return
-    lock = _file(place.path, name)
+    lock = _file(url.path, name)
     with ExitStack() as stack:
-        with explained(place):
+        with explained(url):
             stack.enter_context(locked(lock, say, name, leave=False))
         yield
 

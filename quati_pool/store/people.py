@@ -15,10 +15,10 @@ from quati_pool.store.clock import as_time, database_now
 from quati_pool.store.database import Store
 from quati_pool.store.errors import StoreError
 from quati_pool.store.queues import rebuild
-from quati_pool.store.records import Assessor, Role, Session
+from quati_pool.store.records import Assessor, Role, SignIn
 from quati_pool.store.schema import assessors, assignments, sessions, sign_in_failures
 from quati_pool.store.slots import NOBODYS, held_by, lock_all
-from quati_pool.store.statements import SESSION
+from quati_pool.store.statements import SIGNED_IN
 
 LONGEST_NAME = 64
 FREE_FAILURES = 3  # wrong codes without a wait
@@ -28,7 +28,7 @@ FORGOTTEN = 3600  # seconds after the last wrong code
 NO_CODE = ""
 """The hash of those who never had a code; no code has it."""
 
-_TOUCH = 60  # seconds: a session's last sign of life is known to the minute
+_TOUCH = 60  # seconds: a sign-in's last sign of life is known to the minute
 
 
 class People:
@@ -104,7 +104,7 @@ class People:
         return self._one((assessors.c.handle == handle) & assessors.c.revoked_at.is_(None))
 
     def revoke(self, name: str) -> bool:
-        """Takes somebody's code back, ends their sessions and frees the slots they hold for a time only; slots
+        """Takes somebody's code back, ends their sign-ins and frees the slots they hold for a time only; slots
         given to them for good stay theirs. False where nobody of this name has a code."""
         now = datetime.now(UTC)
         c, s = assignments.c, sessions.c
@@ -134,9 +134,9 @@ class People:
                 del settings[key]
             connection.execute(self._change(name).values(settings=settings))
 
-    # Sessions
+    # Sign-ins
 
-    def open_session(self, name: str, token_sha: str, seconds: float) -> None:
+    def sign_in(self, name: str, token_sha: str, seconds: float) -> None:
         """Signs somebody in for so many seconds by the database's clock.
 
         Raises StoreError where nobody of this name has a code.
@@ -151,13 +151,13 @@ class People:
                 raise StoreError(f"{name} has no code; see quati-pool assessors list")
             connection.execute(insert(sessions).values(**row, **times))
 
-    def session(self, token_sha: str) -> Session | None:
-        """The session of a token, if it is valid now and its person not revoked; keeps, to the minute, when it was
+    def signed_in(self, token_sha: str) -> SignIn | None:
+        """The sign-in of a token, if it is valid now and its person not revoked; keeps, to the minute, when it was
         last seen."""
 
         known = {"token_sha": token_sha, "of": self._collection}
         with self._store.reading() as connection:
-            row = connection.execute(SESSION, known).first()
+            row = connection.execute(SIGNED_IN, known).first()
         if row is None:
             return None
         if row.ago >= _TOUCH:
@@ -165,12 +165,12 @@ class People:
                 seen = update(sessions).where(sessions.c.token_sha == token_sha)
                 connection.execute(seen.values(seen_at=database_now()))
         times = (as_time(row.created_at), as_time(row.seen_at), as_time(row.expires_at))
-        return Session(
+        return SignIn(
             name=row.name, role=row.role, settings=row.settings,
             created_at=times[0], seen_at=times[1], expires_at=times[2],
         )  # fmt: skip
 
-    def end_session(self, token_sha: str) -> None:
+    def sign_out(self, token_sha: str) -> None:
         """Signs out; of a token that is unknown it does nothing."""
 
         s = sessions.c

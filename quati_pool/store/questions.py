@@ -31,7 +31,7 @@ class Questions:
         store is not written again. ``after``: the seq of the question's last event as the caller saw it.
 
         Raises ConflictError, and writes nothing, where another event came since ``after``; StoreError where
-        there is no such question, a new one is not ``proposed`` or has no text, or the nonce stands for another event.
+        there is no such question, a new one is not ``proposed`` or has no text, or another event has the nonce.
         """
 
         q = question_events.c
@@ -42,8 +42,8 @@ class Questions:
                 return self._again(event, known)
             last = self._last(connection, event)
             if after is not None and (last is None or last.seq != after):
-                told = "somebody else changed it since; nothing was written: read it again"
-                raise ConflictError("changed", f"question {event.question_id}: {told}")
+                problem = "somebody else changed it since; nothing was written: read it again"
+                raise ConflictError("changed", f"question {event.question_id}: {problem}")
             if event.query is None and last is not None:
                 kept = {name: getattr(last, name) for name in _CONTENT if getattr(event, name) is None}
                 event = replace(event, **kept)
@@ -77,7 +77,7 @@ class Questions:
         return _event(row)
 
     def current(self) -> list[Question]:
-        """Every question as it stands, oldest first."""
+        """Every question with its last event, oldest first."""
 
         q = question_events.c
         wanted = _ALL.where(q.collection == self._collection).order_by(q.seq)

@@ -1,4 +1,4 @@
-"""How many pairs of each query still have a slot that is nobody's: counted anew whenever that changes.
+"""How many pairs of each query still have a slot without a holder: counted again whenever that changes.
 
 Counting some hundred thousand slots takes a fifth of a second, and it is asked for with every label.
 """
@@ -13,7 +13,7 @@ from quati_pool.store.schema import assignments, queues
 
 
 def rebuild(connection: Connection, collection: str) -> None:
-    """Counts all queries anew; under ``lock_all``, for claims count too."""
+    """Counts all queries again; under ``lock_all``, for claims count too."""
     c = assignments.c
     free = func.count(case((and_(c.state == "open", c.holder.is_(None)), c.doc_id)).distinct())
     counted = (
@@ -26,10 +26,10 @@ def rebuild(connection: Connection, collection: str) -> None:
 
 
 def recount(connection: Connection, collection: str, query_ids: Iterable[str]) -> None:
-    """Counts these queries anew."""
+    """Counts these queries again."""
     q, c = queues.c, assignments.c
     some = (q.collection == collection, q.query_id.in_(sorted(set(query_ids))))
-    # Whoever waited here for another's count must see what the other changed: so a statement of its own.
+    # A process that waited here for another's count must see what the other changed, so this is a separate statement.
     connection.execute(select(q.query_id).where(*some).order_by(q.query_id).with_for_update()).all()
     free = (
         select(func.count(c.doc_id.distinct()))

@@ -1,7 +1,7 @@
 """What the label database holds, as plain values: labels and the attempts behind them, batches, people
 and their sessions, what they are assigned, and the questions they write.
 
-Nothing here knows SQL, so whoever makes or reads labels needs no database package for it.
+Nothing here knows SQL, so code that creates or reads labels needs no database package.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def content_sha(query: str, text: str, narrative: str | None = None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """What one labeler made of one pair, once. The store sets ``seq`` and ``created_at`` (UTC).
+    """One labeler's answer to one pair. The store sets ``seq`` and ``created_at`` (UTC).
 
-    ``nonce`` is made up by whoever sends the label, unique in the store: what is sent twice is written once.
+    ``nonce`` is made up by the sender of the label, unique in the store: a label that is sent twice is written once.
     ``reading`` is the version of the rules by which a model's answer was read. A label with ``rereads`` is another
     reading of the answer that the label of that seq holds, and replaces it whatever it says; ``shared_from`` always
     names the label that holds the answer itself.
@@ -216,7 +216,7 @@ class BatchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessor:
-    """A person: ``handle`` is the public part of their access code, ``code_hash`` is made of the whole;
+    """A person: ``handle`` is the public part of their access code, ``code_hash`` the hash of the whole;
     ``revoked_at`` is None while the code is good. Those who never had a code are kept as revoked, with
     ``people.NO_CODE`` for a hash."""
 
@@ -230,8 +230,8 @@ class Assessor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
-    """A person signed in; all times are the database's, in UTC."""
+class SignIn:
+    """A person's being signed in; all times are the database's, in UTC."""
 
     name: str
     role: Role
@@ -283,8 +283,8 @@ class NewSlot(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A slot as it stands. ``leased_until`` is in seconds since 1970 by the database's clock; None beside a
-    holder never runs out. ``skips`` counts the holder's "later", ``label_seq`` is the holder's last label;
+    """A slot now. ``leased_until`` is in seconds since 1970 by the database's clock; None with a holder means
+    that it is theirs for good. ``skips`` counts the holder's "later", ``label_seq`` is the holder's last label;
     ``line`` is below 0 for what was undone, 1 for what was skipped twice or more, else 0."""
 
     assignment_id: int
@@ -366,7 +366,7 @@ class QuestionEvent:
 
 
 class Question(NamedTuple):
-    """A question as it stands: who proposed it, and the last that happened to it, its whole text with it."""
+    """A question now: who proposed it, and its last event, which has the whole text."""
 
     question_id: int
     author: str

@@ -55,7 +55,7 @@ _ATTEMPT = tuple(field.name for field in fields(Attempt))
 def of_version(collection: str, labeler_id: str, version: str, phases: Sequence[Phase]) -> Select[Any]:
     """The RESOLVING columns of all labels of a labeler's version, by query_id, then seq."""
     c = labels.c
-    # A version is of one kind, so kind need not be told apart here.
+    # A version is of one kind, so kind need not be distinguished here.
     mine = (c.collection == collection, c.labeler_id == labeler_id, c.version == version)
     return select(*RESOLVING).where(*mine, c.phase.in_(phases)).order_by(c.query_id, c.seq)
 

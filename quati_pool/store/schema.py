@@ -1,8 +1,8 @@
 """The tables of the label database as they are at its newest revision.
 
-- ``labels``: what a judge or a person made of a pair; appended, never changed
+- ``labels``: labels of judges and people; appended, never changed
 - ``attempts``: the calls to a model behind a label
-- ``versions``: what a labeler's version stands for
+- ``versions``: the definitions of labelers' versions
 - ``batches``, ``batch_requests``: what was given to a provider's batch service
 - ``assessors``: people with an access code, as a hash
 - ``sessions``: who is signed in, until when
@@ -10,7 +10,7 @@
 - ``designs``: how pairs were chosen for people to grade
 - ``selections``: the pairs that a design chose, with the probability each had
 - ``assignments``: slots, each a pair to be graded once by one person, and whose they are
-- ``queues``: of each query, how many pairs have a slot that is nobody's
+- ``queues``: of each query, how many pairs have a slot without a holder
 - ``training``: pairs of known grade to practise on
 - ``question_events``: what people wrote and decided about questions; appended, never changed
 

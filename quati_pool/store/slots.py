@@ -79,5 +79,5 @@ def lock_all(connection: Connection, collection: str) -> None:
 
 def _number(*names: str) -> int:
     """A 64-bit number for these names."""
-    told = "\x00".join(("quati-pool slots", *names))
-    return int.from_bytes(hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()[:8], signed=True)
+    joined = "\x00".join(("quati-pool slots", *names))
+    return int.from_bytes(hashlib.sha256(joined.encode("utf-8", "surrogatepass")).digest()[:8], signed=True)

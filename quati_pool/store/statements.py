@@ -1,4 +1,4 @@
-"""What is asked with every label, as statements made once with named parameters: to make one takes SQLAlchemy
+"""The statements that run with every label, built once with named parameters: to build one takes SQLAlchemy
 several times as long as the database needs to answer it."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _c = assignments.c
 _theirs = held_by(COLLECTION, NAME)
 _seconds: Any = bindparam("seconds", type_=Double())
 
-SESSION = (
+SIGNED_IN = (
     select(
         sessions.c.name, assessors.c.role, assessors.c.settings, sessions.c.created_at, sessions.c.seen_at,
         sessions.c.expires_at, (database_now() - sessions.c.seen_at).label("ago"),
@@ -46,7 +46,7 @@ SESSION = (
         sessions.c.ended_at.is_(None), sessions.c.expires_at > database_now(), assessors.c.revoked_at.is_(None),
     )
 )  # fmt: skip
-"""The session of a token_sha of this collection, if it is valid now; ``ago`` are the seconds since it was seen."""
+"""The sign-in of a token_sha of this collection, if it is valid now; ``ago`` are the seconds since it was seen."""
 
 HELD = select(*SLOT).where(*_theirs, _c.state == "open").order_by(*IN_LINE).limit(1)
 """What a person is at: a row of SLOT."""
@@ -82,7 +82,7 @@ PARAMETERS = select(designs.c.design_id, designs.c.parameters).where(designs.c.c
 
 
 def _also_free() -> ColumnElement[bool]:
-    """Slots of pairs of which some slot is nobody's."""
+    """Slots of pairs of which some slot has no holder."""
     nobodys = assignments.alias("nobodys")
     n = nobodys.c
     same = (n.collection == _c.collection, n.query_id == _c.query_id, n.doc_id == _c.doc_id, n.holder.is_(None))
@@ -93,7 +93,7 @@ _had = (*_theirs, _also_free())
 _over = (_c.collection == COLLECTION, lease_over(), not_yet(NAME), ~_also_free())
 
 QUEUES = select(queues.c.query_id, queues.c.query_order, queues.c.free).where(queues.c.collection == COLLECTION)
-"""The queries, with how many pairs have a slot that is nobody's."""
+"""The queries, with how many pairs have a slot without a holder."""
 
 
 def _by_query(*conditions: ColumnElement[bool]) -> Select[str, int]:

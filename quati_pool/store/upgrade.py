@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, select, text
 from sqlalchemy.sql import column, table
 
-from quati_pool.store.database_url import Place
+from quati_pool.store.database_url import DatabaseUrl
 from quati_pool.store.engine import migrating
 from quati_pool.store.errors import StoreError
 from quati_pool.store.schema import HEAD, REVISION_TABLE, metadata
@@ -20,15 +20,15 @@ _log = logging.getLogger(__name__)
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-def ready(engine: Engine, place: Place) -> bool:
+def ready(engine: Engine, url: DatabaseUrl) -> bool:
     """Whether the database can be used as it is."""
     with engine.connect() as connection:
-        return stored_revision(connection) == HEAD and (place.path is None or _journal(connection) == "wal")
+        return stored_revision(connection) == HEAD and (url.path is None or _journal(connection) == "wal")
 
 
 def make_ready(
     engine: Engine,
-    place: Place,
+    url: DatabaseUrl,
     lock: AbstractContextManager[None],
     judges_lock: Callable[[str, Callable[[str], None]], AbstractContextManager[None]],
 ) -> None:
@@ -42,19 +42,19 @@ def make_ready(
     with engine.connect() as connection:
         judges = _judges(connection)
     for judge in judges:
-        with judges_lock(judge, lambda line: _log.warning("%s: %s", place.name, line)):
+        with judges_lock(judge, lambda line: _log.warning("%s: %s", url.name, line)):
             pass
     with lock:
         # Before anything is written: what is refused stays as it was.
         with engine.connect() as connection:
-            _refuse_others(connection, place)
-        if place.path is not None:
+            _refuse_others(connection, url)
+        if url.path is not None:
             _write_ahead(engine)
-        migrating_engine = migrating(place)
+        migrating_engine = migrating(url)
         try:
             with migrating_engine.begin() as connection:
                 if stored_revision(connection) != HEAD:
-                    _upgrade(connection, place)
+                    _upgrade(connection, url)
         finally:
             migrating_engine.dispose()
 
@@ -78,7 +78,7 @@ def _judges(connection: Connection) -> list[str]:
 
 
 def judges_lock_name(collection: str, labeler_id: str) -> str:
-    """Whoever holds this lock works for the judge alone; earlier versions call it so too."""
+    """The lock under which one process at a time works for a judge; earlier versions use the same name."""
     return f"{collection}.{labeler_id}"
 
 
@@ -86,21 +86,19 @@ def _journal(connection: Connection) -> str:
     return str(connection.exec_driver_sql("PRAGMA journal_mode").scalar_one())
 
 
-def _refuse_others(connection: Connection, place: Place) -> None:
+def _refuse_others(connection: Connection, url: DatabaseUrl) -> None:
     if stored_revision(connection) is not None:
         return
     there = set(inspect(connection).get_table_names())
     # A file is one program's; a PostgreSQL database may well serve others under other names.
-    strange = sorted(there if place.path is not None else there & set(metadata.tables))
+    strange = sorted(there if url.path is not None else there & set(metadata.tables))
     if strange:
         raise StoreError(
-            f"{place.name}: holds a table {strange[0]} that quati-pool did not make; "
+            f"{url.name}: holds a table {strange[0]} that quati-pool did not make; "
             "name a database of its own in pool.yaml under labels: url:"
         )
-    if place.path is None and (encoding := connection.execute(text("SHOW server_encoding")).scalar_one()) != "UTF8":
-        raise StoreError(
-            f"{place.name}: its encoding is {encoding}; make a database with ENCODING 'UTF8' and name that"
-        )
+    if url.path is None and (encoding := connection.execute(text("SHOW server_encoding")).scalar_one()) != "UTF8":
+        raise StoreError(f"{url.name}: its encoding is {encoding}; make a database with ENCODING 'UTF8' and name that")
 
 
 def _write_ahead(engine: Engine) -> None:
@@ -111,7 +109,7 @@ def _write_ahead(engine: Engine) -> None:
         connection.close()
 
 
-def _upgrade(connection: Connection, place: Place) -> None:
+def _upgrade(connection: Connection, url: DatabaseUrl) -> None:
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
@@ -120,19 +118,19 @@ def _upgrade(connection: Connection, place: Place) -> None:
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
-    config.attributes["say"] = lambda line: _log.warning("%s: %s", place.name, line)
+    config.attributes["say"] = lambda line: _log.warning("%s: %s", url.name, line)
     revision = stored_revision(connection)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
     if revision is not None and revision not in known:
         raise StoreError(
-            f"{place.name}: was written by a newer quati-pool (revision {revision}; this one knows up to {HEAD}); "
+            f"{url.name}: was written by a newer quati-pool (revision {revision}; this one knows up to {HEAD}); "
             "run: pip install --upgrade quati-pool"
         )
     if revision is not None:
-        _log.warning("%s: is brought from revision %s to %s", place.name, revision, HEAD)
+        _log.warning("%s: is brought from revision %s to %s", url.name, revision, HEAD)
     command.upgrade(config, "head")
-    if place.path is not None and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
+    if url.path is not None and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
         raise StoreError(
-            f"{place.name}: a row of {broken[0]} points to one of {broken[2]} that is not there; nothing was changed; "
+            f"{url.name}: a row of {broken[0]} points to one of {broken[2]} that is not there; nothing was changed; "
             "restore the file from a copy"
         )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.annotation.questions import Cell, Filed, Similar, coverage, similar_questions
+from quati_pool.annotation.questions import ClassifiedQuestion, Similar, TaxonomyCell, coverage, similar_questions
 
 TAXONOMY = {"theme": ["culture", "law"], "scope": ["general", "regional"], "type": ["fact"]}
 
@@ -18,14 +18,14 @@ def places(query: str, others: list[str], language: str | None = "pt") -> list[i
 
 
 def test_every_cell_is_there_and_the_empty_ones_are_named() -> None:
-    table = coverage(TAXONOMY, [Filed("law", "regional", "fact"), Filed("law", "regional", "fact"),
-                                Filed("culture", "general", "fact"), Filed("sport", "general", "fact"),
-                                Filed("law", None, "fact")])  # fmt: skip
+    combinations: list[tuple[str, str | None, str]] = [("law", "regional", "fact")] * 2
+    combinations += [("culture", "general", "fact"), ("sport", "general", "fact"), ("law", None, "fact")]
+    table = coverage(TAXONOMY, [ClassifiedQuestion(*values) for values in combinations])
     assert table.cells == (
-        Cell("culture", "general", "fact", 1),
-        Cell("culture", "regional", "fact", 0),
-        Cell("law", "general", "fact", 0),
-        Cell("law", "regional", "fact", 2),
+        TaxonomyCell("culture", "general", "fact", 1),
+        TaxonomyCell("culture", "regional", "fact", 0),
+        TaxonomyCell("law", "general", "fact", 0),
+        TaxonomyCell("law", "regional", "fact", 2),
     )
     assert table.empty == table.cells[1:3]
     assert table.outside == 2

@@ -1,4 +1,4 @@
-"""The app's script run by Streamlit's AppTest, over a desk of its own and as a person who is signed in."""
+"""The app's script run by Streamlit's AppTest, over a session of its own and as a person who is signed in."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from streamlit.testing.v1 import AppTest
 
 import annotator_app
 from annotator_app import context, grading
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from tests.patience import PATIENCE
 
 SCRIPT = Path(annotator_app.__file__).with_name("script") / "run.py"
 
 
 @contextmanager
-def as_person(desk: Desk, token: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
+def as_person(session: AnnotationSession, token: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
     """The app as whoever holds ``token`` sees it, before its first run. Presses count at once here: no
     person's haste is tested."""
-    context.use(desk)
+    context.use(session)
     monkeypatch.setattr(context, "token", lambda: token)
     monkeypatch.setattr(grading, "SOONEST", 0.0)
     try:

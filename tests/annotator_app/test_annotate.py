@@ -11,10 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 from annotator_app import context
 from annotator_app.grading import Grading
-from quati_pool.commands.annotate import grading as grading_command
 from quati_pool.commands.annotate.errors import SignedOutError
-from quati_pool.commands.annotate.grading import Answer, Item, Outcome
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.grading import submission
+from quati_pool.commands.annotate.grading.answer import Answer
+from quati_pool.commands.annotate.grading.item import Item
+from quati_pool.commands.annotate.grading.submission import Outcome
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import StoreError
 from tests.annotator_app.opened import as_person, press, shown
 from tests.commands.annotate.people_at_work import assigned, collection, labels, token
@@ -25,9 +27,9 @@ GRADES = ["Irrelevant", "Relevant", "Highly relevant", "Perfectly relevant"]
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def session(tmp_path: Path) -> Iterator[AnnotationSession]:
     """Two queries of three pairs, all of them open, and ana signed in."""
-    with Desk.open(collection(tmp_path / "small", annotation={"prompt": "quati-pt"})) as opened:
+    with AnnotationSession.open(collection(tmp_path / "small", annotation={"prompt": "quati-pt"})) as opened:
         assigned(opened)
         token(opened, "ana")
         yield opened
@@ -45,15 +47,17 @@ def item(app: AppTest) -> Item:
     return found
 
 
-def stored(desk: Desk, at: Item, name: str = "ana") -> list[tuple[Any, ...]]:
-    return [(label.status.value, label.relevance, label.phase) for label in labels(desk, name, at.query_id, at.doc_id)]
+def stored(session: AnnotationSession, at: Item, name: str = "ana") -> list[tuple[Any, ...]]:
+    return [
+        (label.status.value, label.relevance, label.phase) for label in labels(session, name, at.query_id, at.doc_id)
+    ]
 
 
-def test_a_grade_reaches_the_store_and_the_next_pair_comes(desk: Desk, app: AppTest) -> None:
+def test_a_grade_reaches_the_store_and_the_next_pair_comes(session: AnnotationSession, app: AppTest) -> None:
     first = item(app)
     assert first.text in shown(app)
     press(app, "Highly relevant")
-    assert stored(desk, first) == [("ok", 2, "blind")]
+    assert stored(session, first) == [("ok", 2, "blind")]
     assert item(app).doc_id != first.doc_id
     assert item(app).query_id == first.query_id
     assert "Stored: 2 Highly relevant" in shown(app)
@@ -69,14 +73,14 @@ def test_every_grade_has_a_button_with_its_key_and_every_meaning_an_example(app:
     assert shown(app).count('class="asked"') == 8
 
 
-def test_undo_takes_the_grade_back_and_brings_its_pair(desk: Desk, app: AppTest) -> None:
+def test_undo_takes_the_grade_back_and_brings_its_pair(session: AnnotationSession, app: AppTest) -> None:
     first = item(app)
     press(app, "Relevant")
     press(app, "Undo")
-    assert stored(desk, first) == [("ok", 1, "blind"), ("retracted", None, "blind")]
+    assert stored(session, first) == [("ok", 1, "blind"), ("retracted", None, "blind")]
     assert item(app).doc_id == first.doc_id
     press(app, "Perfectly")
-    assert stored(desk, first)[-1] == ("ok", 3, "blind")
+    assert stored(session, first)[-1] == ("ok", 3, "blind")
 
 
 def test_undo_with_nothing_done_says_so(app: AppTest) -> None:
@@ -86,10 +90,10 @@ def test_undo_with_nothing_done_says_so(app: AppTest) -> None:
     assert item(app) == first
 
 
-def test_later_puts_the_pair_behind_the_others(desk: Desk, app: AppTest) -> None:
+def test_later_puts_the_pair_behind_the_others(session: AnnotationSession, app: AppTest) -> None:
     first = item(app)
     press(app, "Later")
-    assert stored(desk, first) == [("skipped", None, "blind")]
+    assert stored(session, first) == [("skipped", None, "blind")]
     seen = []
     for _ in range(2):
         seen.append(item(app).doc_id)
@@ -98,7 +102,7 @@ def test_later_puts_the_pair_behind_the_others(desk: Desk, app: AppTest) -> None
     assert item(app).doc_id == first.doc_id
 
 
-def test_what_cannot_be_judged_has_a_reason_and_no_grade(desk: Desk, app: AppTest) -> None:
+def test_what_cannot_be_judged_has_a_reason_and_no_grade(session: AnnotationSession, app: AppTest) -> None:
     first = item(app)
     press(app, "Cannot judge")
     assert not [button for button in app.button if button.label in GRADES]
@@ -110,20 +114,20 @@ def test_what_cannot_be_judged_has_a_reason_and_no_grade(desk: Desk, app: AppTes
         ("Other &#40;write a note&#41;", "4"),
     ]
     press(app, "Other language")
-    assert stored(desk, first) == [("unsure", None, "blind")]
-    assert labels(desk, "ana", first.query_id, first.doc_id)[0].extra["reason"] == "other_language"
+    assert stored(session, first) == [("unsure", None, "blind")]
+    assert labels(session, "ana", first.query_id, first.doc_id)[0].extra["reason"] == "other_language"
 
 
-def test_another_reason_asks_for_a_note_and_keeps_it(desk: Desk, app: AppTest) -> None:
+def test_another_reason_asks_for_a_note_and_keeps_it(session: AnnotationSession, app: AppTest) -> None:
     first = item(app)
     press(app, "Cannot judge")
     press(app, "Other &#40;")
-    assert stored(desk, first) == []
+    assert stored(session, first) == []
     assert "Write in the note why" in shown(app)
     app.text_area[0].set_value("the passage is a <b>menu</b>").run()
     press(app, "Other &#40;")
-    assert stored(desk, first) == [("unsure", None, "blind")]
-    assert labels(desk, "ana", first.query_id, first.doc_id)[0].rationale == "the passage is a <b>menu</b>"
+    assert stored(session, first) == [("unsure", None, "blind")]
+    assert labels(session, "ana", first.query_id, first.doc_id)[0].rationale == "the passage is a <b>menu</b>"
 
 
 def test_cannot_judge_pressed_twice_goes_back_to_the_grades(app: AppTest) -> None:
@@ -133,7 +137,7 @@ def test_cannot_judge_pressed_twice_goes_back_to_the_grades(app: AppTest) -> Non
 
 
 def test_a_note_and_the_highlighting_are_stored_with_the_grade_and_the_note_not_with_the_next(
-    desk: Desk, app: AppTest
+    session: AnnotationSession, app: AppTest
 ) -> None:
     first = item(app)
     press(app, "Note")
@@ -143,43 +147,43 @@ def test_a_note_and_the_highlighting_are_stored_with_the_grade_and_the_note_not_
     second = item(app)
     press(app, "No highlight")
     press(app, "Relevant")
-    told = [labels(desk, "ana", at.query_id, at.doc_id)[0] for at in (first, second)]
+    told = [labels(session, "ana", at.query_id, at.doc_id)[0] for at in (first, second)]
     assert [(label.rationale, label.extra["highlighted"]) for label in told] == [("0 3 not quite", True), (None, False)]
 
 
-def test_highlighting_marks_the_querys_words(desk: Desk, app: AppTest) -> None:
+def test_highlighting_marks_the_querys_words(session: AnnotationSession, app: AppTest) -> None:
     assert "<mark>" not in shown(app)
     press(app, "Highlight words")
     # The pool's queries are "pergunta q0", "pergunta q1"; no passage has either word.
     assert "<mark>" not in shown(app)
-    assert desk.person("token-of-ana").settings["highlight"] is True
+    assert session.person("token-of-ana").settings["highlight"] is True
 
 
-def test_a_press_that_was_made_at_the_pair_before_grades_nothing(desk: Desk, app: AppTest) -> None:
+def test_a_press_that_was_made_at_the_pair_before_grades_nothing(session: AnnotationSession, app: AppTest) -> None:
     grading = state(app)
     first, before = item(app), grading.nonce
     grading.grade(before, 3)
     grading.draw()
     second = item(app)
     grading.grade(before, 3)
-    assert stored(desk, first) == [("ok", 3, "blind")]
-    assert stored(desk, second) == []
+    assert stored(session, first) == [("ok", 3, "blind")]
+    assert stored(session, second) == []
 
 
 def test_a_press_before_anybody_could_read_is_not_counted_and_says_so(
-    desk: Desk, app: AppTest, monkeypatch: pytest.MonkeyPatch
+    session: AnnotationSession, app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("annotator_app.grading.SOONEST", 1e9)
     first = item(app)
     press(app, "Relevant")
-    assert stored(desk, first) == []
+    assert stored(session, first) == []
     assert item(app) == first
     assert "was not counted" in shown(app)
 
 
-def test_time_per_label_leaves_out_idle_time(desk: Desk) -> None:
+def test_time_per_label_leaves_out_idle_time(session: AnnotationSession) -> None:
     now = [100.0]
-    grading = Grading(desk, "token-of-ana", False, lambda: now[0])
+    grading = Grading(session, "token-of-ana", False, lambda: now[0])
     grading.draw()
     first = grading.item
     assert first is not None
@@ -187,27 +191,27 @@ def test_time_per_label_leaves_out_idle_time(desk: Desk) -> None:
     grading.draw()
     now[0] += 1000  # away: counts as the 120 s of annotation.idle
     grading.grade(grading.nonce, 1)
-    extra = labels(desk, "ana", first.query_id, first.doc_id)[0].extra
+    extra = labels(session, "ana", first.query_id, first.doc_id)[0].extra
     assert (extra["active_seconds"], extra["elapsed_seconds"]) == (130.0, 1010.0)
 
 
 def test_an_answer_that_cannot_be_stored_stays_and_is_sent_again_as_the_same(
-    desk: Desk, app: AppTest, monkeypatch: pytest.MonkeyPatch
+    session: AnnotationSession, app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = item(app)
     sent: list[str] = []
-    real = grading_command.submit
+    real = submission.submit
 
-    def gone(desk: Desk, token: str, item: Item, answer: Answer) -> Outcome:
+    def gone(session: AnnotationSession, token: str, item: Item, answer: Answer) -> Outcome:
         sent.append(answer.nonce)
         if len(sent) == 2:
             # Stored, and the answer to it lost on the way.
-            real(desk, token, item, answer)
+            real(session, token, item, answer)
         if len(sent) < 3:
             raise StoreError("the connection is gone")
-        return real(desk, token, item, answer)
+        return real(session, token, item, answer)
 
-    monkeypatch.setattr(grading_command, "submit", gone)
+    monkeypatch.setattr(submission, "submit", gone)
     press(app, "Highly relevant")
     assert "Your choice: 2 Highly relevant" in shown(app)
     assert "not stored yet" in shown(app)
@@ -218,64 +222,70 @@ def test_an_answer_that_cannot_be_stored_stays_and_is_sent_again_as_the_same(
     assert grading.retry()
     app.run()
     assert "Your answer is stored now." in shown(app)
-    assert stored(desk, first) == [("ok", 2, "blind")]
+    assert stored(session, first) == [("ok", 2, "blind")]
     assert len(set(sent)) == 1
 
 
-def test_a_pair_that_was_withdrawn_meanwhile_says_so_and_the_next_comes(desk: Desk, app: AppTest) -> None:
+def test_a_pair_that_was_withdrawn_meanwhile_says_so_and_the_next_comes(
+    session: AnnotationSession, app: AppTest
+) -> None:
     first = item(app)
     assert first.assignment_id is not None
-    desk.assignments.withdraw([first.assignment_id])
+    session.assignments.withdraw([first.assignment_id])
     press(app, "Relevant")
     assert "was withdrawn. Here is the next one." in shown(app)
-    assert stored(desk, first) == []
+    assert stored(session, first) == []
     assert item(app).doc_id != first.doc_id
 
 
-def test_a_second_tab_that_comes_too_late_says_so(desk: Desk, app: AppTest) -> None:
-    other = Grading(desk, "token-of-ana", False)
+def test_a_second_tab_that_comes_too_late_says_so(session: AnnotationSession, app: AppTest) -> None:
+    other = Grading(session, "token-of-ana", False)
     other.draw()
     first = item(app)
     assert other.item is not None
     assert other.item.assignment_id == first.assignment_id
     other.grade(other.nonce, 0)
     press(app, "Perfectly")
-    assert stored(desk, first) == [("ok", 0, "blind")]
+    assert stored(session, first) == [("ok", 0, "blind")]
     assert "graded already" in shown(app)
 
 
-def test_a_session_that_ended_shows_the_way_in_and_no_passage(desk: Desk, app: AppTest) -> None:
+def test_a_session_that_ended_shows_the_way_in_and_no_passage(session: AnnotationSession, app: AppTest) -> None:
     first = item(app)
-    desk.people.revoke("ana")
+    session.people.revoke("ana")
     press(app, "Relevant")
     assert 'href="/sign-in"' in shown(app)
     assert first.text not in shown(app)
-    assert stored(desk, first) == []
+    assert stored(session, first) == []
     app.run()
     assert 'href="/sign-in"' in shown(app)
 
 
-def test_without_a_session_nothing_is_drawn_but_the_way_in(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    with as_person(desk, "no such token", monkeypatch) as app:
+def test_without_a_session_nothing_is_drawn_but_the_way_in(
+    session: AnnotationSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with as_person(session, "no such token", monkeypatch) as app:
         app.run()
         assert 'href="/sign-in"' in shown(app)
         assert 'class="passage' not in shown(app)
         assert not app.button
 
 
-def test_another_session_in_the_same_tab_begins_anew(desk: Desk, app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_session_in_the_same_tab_begins_anew(
+    session: AnnotationSession, app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = item(app)
-    token(desk, "bia")
+    token(session, "bia")
     monkeypatch.setattr(context, "token", lambda: "token-of-bia")
     app.run()
     assert state(app).token == "token-of-bia"
     assert item(app).assignment_id != first.assignment_id
 
 
-def test_practice_comes_first_and_is_explained(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    token(desk, "lia", "lead")
-    desk.assignments.add_training("q1", "d2", 3, "It <answers> in full.", "lia")
-    with as_person(desk, "token-of-ana", monkeypatch) as app:
+def test_practice_comes_first_and_is_explained(session: AnnotationSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    token(session, "lia", "lead")
+    session.training.add("q1", "d2", 3, "It <answers> in full.", "lia")
+    with as_person(session, "token-of-ana", monkeypatch) as app:
         app.run()
         practised = item(app)
         assert (practised.kind, practised.query_id, practised.doc_id) == ("training", "q1", "d2")
@@ -288,11 +298,11 @@ def test_practice_comes_first_and_is_explained(desk: Desk, monkeypatch: pytest.M
         assert [button.label for button in app.button if button.proto.shortcut] == ["Go on"]
         press(app, "Go on")
         assert item(app).kind == "blind"
-        assert stored(desk, practised) == [("ok", 1, "training")]
+        assert stored(session, practised) == [("ok", 1, "training")]
 
 
 def test_the_end_says_that_all_is_done_and_a_pause_that_others_have_the_rest(
-    desk: Desk, app: AppTest, monkeypatch: pytest.MonkeyPatch
+    session: AnnotationSession, app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(6):
         press(app, "Irrelevant")
@@ -301,7 +311,7 @@ def test_the_end_says_that_all_is_done_and_a_pause_that_others_have_the_rest(
     assert "All done" in shown(app)
     press(app, "Undo")
     assert [button.label for button in app.button if button.label in GRADES] == GRADES
-    with as_person(desk, token(desk, "bia"), monkeypatch) as other:
+    with as_person(session, token(session, "bia"), monkeypatch) as other:
         other.run()
         assert "Nothing to grade right now" in shown(other)
 
@@ -309,9 +319,9 @@ def test_the_end_says_that_all_is_done_and_a_pause_that_others_have_the_rest(
 def test_texts_of_others_are_escaped_wherever_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [text for text in HOSTILE if "\ud800" not in text]
     rows = [{**pair("q0", f"d{place}", text), "query": " ".join(texts)} for place, text in enumerate(texts)]
-    with Desk.open(collection(tmp_path / "hostile", rows)) as desk:
-        assigned(desk)
-        with as_person(desk, token(desk, "ana"), monkeypatch) as app:
+    with AnnotationSession.open(collection(tmp_path / "hostile", rows)) as session:
+        assigned(session)
+        with as_person(session, token(session, "ana"), monkeypatch) as app:
             app.run()
             for _ in texts:
                 page = shown(app)
@@ -323,19 +333,21 @@ def test_texts_of_others_are_escaped_wherever_they_stand(tmp_path: Path, monkeyp
             assert not app.exception
 
 
-def test_the_language_is_kept_and_changes_the_page(desk: Desk, app: AppTest) -> None:
+def test_the_language_is_kept_and_changes_the_page(session: AnnotationSession, app: AppTest) -> None:
     assert "What the grades mean" in shown(app)
     app.button_group(key="language").set_value("es").run()
     assert "Qué significan las notas" in shown(app)
-    assert desk.person("token-of-ana").language == "es"
+    assert session.person("token-of-ana").language == "es"
 
 
-def test_an_assessor_has_no_pages_of_a_lead(desk: Desk, app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_assessor_has_no_pages_of_a_lead(
+    session: AnnotationSession, app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from annotator_app.app import pages_of
 
-    assert pages_of(desk.person("token-of-ana"), desk) == ["annotate", "questions"]
-    lead = desk.person(token(desk, "lia", "lead"))
-    assert pages_of(lead, desk) == ["annotate", "questions", "review", "dashboard"]
+    assert pages_of(session.person("token-of-ana"), session) == ["annotate", "questions"]
+    lead = session.person(token(session, "lia", "lead"))
+    assert pages_of(lead, session) == ["annotate", "questions", "review", "dashboard"]
 
 
 def test_signed_out_is_no_fault_of_the_store() -> None:

@@ -11,18 +11,18 @@ from starlette.testclient import TestClient
 
 from annotator_app.context import COOKIE
 from annotator_app.downloads import address, routes
-from quati_pool.commands.annotate import downloads
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.review import downloads
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import StoreError
 from tests.commands.annotate.disputes import Tokens, disputed, told
 
-Here = tuple[Desk, Tokens, TestClient]
+Here = tuple[AnnotationSession, Tokens, TestClient]
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[Here]:
-    with disputed(tmp_path) as (desk, tokens):
-        yield desk, tokens, TestClient(Starlette(routes=routes(desk)))
+    with disputed(tmp_path) as (session, tokens):
+        yield session, tokens, TestClient(Starlette(routes=routes(session)))
 
 
 def test_a_lead_gets_a_file_with_its_name(here: Here) -> None:
@@ -35,9 +35,9 @@ def test_a_lead_gets_a_file_with_its_name(here: Here) -> None:
 
 
 def test_a_name_that_would_break_a_header_is_written_out(here: Here) -> None:
-    desk, tokens, client = here
+    session, tokens, client = here
     name = 'zoë";filename="x.html'
-    told(desk, name, "q0", "d0", 1)
+    told(session, name, "q0", "d0", 1)
     client.cookies.set(COOKIE, tokens.lia)
     answer = client.get(address("qrels", name))
     assert answer.headers["Content-Disposition"] == (
@@ -47,14 +47,14 @@ def test_a_name_that_would_break_a_header_is_written_out(here: Here) -> None:
 
 
 def test_nobody_else_gets_a_byte_of_it(here: Here) -> None:
-    desk, tokens, client = here
+    session, tokens, client = here
     addresses = [address(kind, "bia") for kind in downloads.KINDS]
     assert {client.get(one).status_code for one in addresses} == {401}
     client.cookies.set(COOKIE, tokens.ana)
     assert {(answer.status_code, answer.text) for answer in map(client.get, addresses)} == {(403, "this is for leads")}
     client.cookies.set(COOKIE, tokens.lia)
     assert {client.get(one).status_code for one in addresses} == {200}
-    desk.people.revoke("lia")
+    session.people.revoke("lia")
     assert {(answer.status_code, answer.text) for answer in map(client.get, addresses)} == {(401, "sign in")}
 
 

@@ -17,7 +17,7 @@ from annotator_app.context import COOKIE
 from annotator_app.gate import Gate
 from quati_pool.commands.annotate import access
 from quati_pool.commands.annotate.errors import WrongCodeError
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from tests.commands.annotate.people_at_work import collection, token
 
 # More than the threads that Starlette has for everybody, which are 40.
@@ -25,8 +25,8 @@ FLOOD = 60
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with Desk.open(collection(tmp_path / "small")) as opened:
+def session(tmp_path: Path) -> Iterator[AnnotationSession]:
+    with AnnotationSession.open(collection(tmp_path / "small")) as opened:
         yield opened
 
 
@@ -47,8 +47,10 @@ async def status(app: Starlette, method: str, path: str, body: bytes = b"", cook
     return found[0]
 
 
-def test_a_page_is_served_while_every_code_is_still_being_checked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = f"{COOKIE}={token(desk, 'ana')}"
+def test_a_page_is_served_while_every_code_is_still_being_checked(
+    session: AnnotationSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = f"{COOKIE}={token(session, 'ana')}"
     over = threading.Event()
     checking = threading.Semaphore(0)
 
@@ -58,7 +60,7 @@ def test_a_page_is_served_while_every_code_is_still_being_checked(desk: Desk, mo
         raise WrongCodeError(0)
 
     monkeypatch.setattr(access, "sign_in", slow)
-    app = Starlette(routes=sign_in.routes(desk), middleware=[Middleware(Gate, desk=desk)])
+    app = Starlette(routes=sign_in.routes(session), middleware=[Middleware(Gate, session=session)])
 
     async def flooded() -> tuple[int, list[int]]:
         sent = [asyncio.create_task(status(app, "POST", "/sign-in", b"code=x")) for _ in range(FLOOD)]

@@ -12,10 +12,10 @@ from streamlit.testing.v1.element_tree import TextArea
 from annotator_app import context, words
 from quati_pool.annotation.codes import token_sha
 from quati_pool.annotation.quality_control import Finding
-from quati_pool.commands.annotate import dashboard as boards
-from quati_pool.commands.annotate import reviewing
-from quati_pool.commands.annotate.dashboard import dashboard
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.review import dashboard as boards
+from quati_pool.commands.annotate.review import decisions, disagreements
+from quati_pool.commands.annotate.review.dashboard import dashboard
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.errors import StoreError
 from quati_pool.store.records import Attempt
@@ -24,7 +24,7 @@ from tests.commands.annotate.disputes import Tokens, disputed, told
 from tests.commands.annotate.people_at_work import labels
 from tests.patience import PATIENCE
 
-Here = tuple[Desk, Tokens]
+Here = tuple[AnnotationSession, Tokens]
 PAGES = ("review", "dashboard")
 
 
@@ -55,17 +55,17 @@ def pressed(app: AppTest, label: str, place: int = 0) -> AppTest:
 
 
 def test_a_lead_sees_everybodys_labels_and_the_judges_reason(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, tokens = here
-    told(desk, "ana", "q0", "d1", None, extra={"active_seconds": 2.0, "reason": "broken_text"})
+    session, tokens = here
+    told(session, "ana", "q0", "d1", None, extra={"active_seconds": 2.0, "reason": "broken_text"})
     text = shown(page("review", tokens.lia, monkeypatch))
     for part in ("bia of d1", "gpt of d0", "3 apart", "Broken text", "3 Perfectly relevant"):
         assert part in text
 
 
 def test_what_a_judge_thought_is_folded_away_and_escaped(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, tokens = here
+    session, tokens = here
     answer = '<think><script>x</script> 3?</think>{"Pontuação": 3}'
-    told(desk, "gpt", "q0", "d1", 3, attempts=(Attempt(number=1, status=State.ok, answer=answer),))
+    told(session, "gpt", "q0", "d1", 3, attempts=(Attempt(number=1, status=State.ok, answer=answer),))
     text = shown(page("review", tokens.lia, monkeypatch))
     assert "<summary>Thoughts before the answer</summary>" in text
     assert text.count("Thoughts before the answer") == 1
@@ -77,13 +77,13 @@ def test_what_a_judge_thought_is_folded_away_and_escaped(here: Here, monkeypatch
 def test_an_assessor_and_a_session_that_was_revoked_see_nothing(
     here: Here, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    desk, tokens = here
-    dashboard(desk, tokens.lia, 60)
+    session, tokens = here
+    dashboard(session, tokens.lia, 60)
     text = shown(page(name, tokens.ana, monkeypatch))
     assert "This page is not for your role." in text
     app = page(name, tokens.lia, monkeypatch)
     assert "bia" in shown(app)
-    desk.people.revoke("lia")
+    session.people.revoke("lia")
     revoked = shown(app.run())
     assert "Your session has ended" in revoked
     for drawn in (text, revoked):
@@ -91,13 +91,13 @@ def test_an_assessor_and_a_session_that_was_revoked_see_nothing(
 
 
 def test_a_decision_and_its_comment_are_stored_once(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, tokens = here
+    session, tokens = here
     app = page("review", tokens.lia, monkeypatch)
     comment(app).set_value("as bia says")
     pressed(app, "3 Perfectly relevant")
     assert "Stored: 3 Perfectly relevant" in shown(app)
     assert "lia decided: 3 Perfectly relevant" in shown(app)
-    (label,) = labels(desk, "adjudicated", "q1", "d0")
+    (label,) = labels(session, "adjudicated", "q1", "d0")
     assert (label.relevance, label.rationale, label.extra) == (3, "as bia says", {"by": "lia"})
     pressed(app, "Take the decision back")
     assert "lia decided" not in shown(app)
@@ -106,7 +106,7 @@ def test_a_decision_and_its_comment_are_stored_once(here: Here, monkeypatch: pyt
 def test_a_decision_that_cannot_be_stored_is_told_and_the_comment_stays(
     here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk, tokens = here
+    session, tokens = here
     app = page("review", tokens.lia, monkeypatch)
     comment(app).set_value("a long thought")
 
@@ -114,26 +114,26 @@ def test_a_decision_that_cannot_be_stored_is_told_and_the_comment_stays(
         raise StoreError("the database is gone; start it")
 
     with monkeypatch.context() as broken:
-        broken.setattr(reviewing, "append_once", refused)
+        broken.setattr(decisions, "append_once", refused)
         pressed(app, "3 Perfectly relevant")
     assert "Nothing was stored; try again." in shown(app)
     assert comment(app).value == "a long thought"
-    assert labels(desk, "adjudicated", "q1", "d0") == []
+    assert labels(session, "adjudicated", "q1", "d0") == []
     pressed(app, "3 Perfectly relevant")
-    assert [label.rationale for label in labels(desk, "adjudicated", "q1", "d0")] == ["a long thought"]
+    assert [label.rationale for label in labels(session, "adjudicated", "q1", "d0")] == ["a long thought"]
 
 
 def test_what_another_lead_decided_meanwhile_is_told(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, tokens = here
-    desk.people.add("eva", "lead", "H-eva", "none")
-    desk.people.open_session("eva", token_sha("token-of-eva"), 3600)
+    session, tokens = here
+    session.people.add("eva", "lead", "H-eva", "none")
+    session.people.sign_in("eva", token_sha("token-of-eva"), 3600)
     app = page("review", tokens.lia, monkeypatch)
-    first = reviewing.disagreements(desk, "token-of-eva").rows[0]
-    reviewing.decide(desk, "token-of-eva", "q1", "d0", first.content_sha, 2, None, "n1")
+    first = disagreements.disagreements(session, "token-of-eva").pairs[0]
+    decisions.decide(session, "token-of-eva", "q1", "d0", first.content_sha, 2, None, "n1")
     pressed(app, "3 Perfectly relevant")
     assert "decided meanwhile" in shown(app)
     assert "eva decided: 2 Highly relevant" in shown(app)
-    assert [label.relevance for label in labels(desk, "adjudicated", "q1", "d0")] == [2]
+    assert [label.relevance for label in labels(session, "adjudicated", "q1", "d0")] == [2]
 
 
 def test_filters_choose_what_is_shown(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,17 +150,17 @@ def test_filters_choose_what_is_shown(here: Here, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_pair_is_marked_for_practice_with_grade_and_explanation(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, tokens = here
+    session, tokens = here
     app = page("review", tokens.lia, monkeypatch)
     pressed(app, "Mark for practice")
     assert "A practice pair needs a grade and an explanation." in shown(app)
     next(box for box in app.selectbox if box.label == "Known grade").set_value(2)
     next(area for area in app.text_area if area.label.startswith("Explanation")).set_value("It says so.")
     pressed(app, "Mark for practice")
-    (made,) = desk.assignments.training()
+    (made,) = session.training.all()
     assert (made.query_id, made.doc_id, made.relevance, made.explanation) == ("q1", "d0", 2, "It says so.")
     pressed(app, "No longer for practice")
-    assert desk.assignments.training() == []
+    assert session.training.all() == []
 
 
 def test_the_dashboard_draws_findings_agreement_and_links(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,23 +175,23 @@ def test_the_dashboard_draws_findings_agreement_and_links(here: Here, monkeypatc
     text = shown(page("dashboard", tokens.lia, monkeypatch))
     for part in ("97 % of 120 grades are 0", "median 1.2 s", "31 times the grade 2", "1.50 grades away"):
         assert part in text
-    # κ of ana and bia by hand: 1/3 (test_dashboard.py of the steps).
+    # κ of ana and bia by hand: 1/3 (tests/commands/annotate/review/test_dashboard.py).
     assert '<td class="number">0.33' in text
     assert 'href="/download/qrels?labeler=ana"' in text
 
 
 def test_a_dashboard_that_failed_says_why(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, tokens = here
-    (desk.config.folder / "pool.jsonl.gz").unlink()
-    with Desk.open(desk.config.path) as bare:
+    session, tokens = here
+    (session.config.folder / "pool.jsonl.gz").unlink()
+    with AnnotationSession.open(session.config.path) as bare:
         context.use(bare)
         assert "quati-pool build" in shown(page("dashboard", tokens.lia, monkeypatch))
 
 
 @pytest.mark.parametrize("language", words.LANGUAGES)
 def test_both_pages_speak_every_language(here: Here, monkeypatch: pytest.MonkeyPatch, language: str) -> None:
-    desk, tokens = here
-    desk.people.set("lia", "language", language)
+    session, tokens = here
+    session.people.set("lia", "language", language)
     for name in PAGES:
         app = page(name, tokens.lia, monkeypatch)
         assert not app.exception

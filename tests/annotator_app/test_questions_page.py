@@ -9,8 +9,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from annotator_app import context
-from quati_pool.commands.annotate import questions
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.questions import writing as questions
+from quati_pool.commands.annotate.session import AnnotationSession
 from tests.commands.annotate.writers import DRAFT, accepted, nonce, proposed, seen, sign_in, workspace
 from tests.patience import PATIENCE
 
@@ -26,15 +26,15 @@ def _script() -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with Desk.open(workspace(tmp_path / "small", annotation={"language": "en"})) as opened:
+def session(tmp_path: Path) -> Iterator[AnnotationSession]:
+    with AnnotationSession.open(workspace(tmp_path / "small", annotation={"language": "en"})) as opened:
         context.use(opened)
         yield opened
         context.use(None)
 
 
 @pytest.fixture
-def visit(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Visit:
+def visit(session: AnnotationSession, monkeypatch: pytest.MonkeyPatch) -> Visit:
     """The page as whoever has the token sees it, whatever pages others have open."""
 
     def opened(token: str) -> AppTest:
@@ -57,139 +57,143 @@ def filled(page: AppTest, query: str = DRAFT.query, form: str = "q.form0") -> Ap
     return page.run()
 
 
-def test_a_question_is_stored_and_the_form_is_empty_again(desk: Desk, visit: Visit) -> None:
-    page = filled(visit(sign_in(desk, "ana")))
+def test_a_question_is_stored_and_the_form_is_empty_again(session: AnnotationSession, visit: Visit) -> None:
+    page = filled(visit(sign_in(session, "ana")))
     page.text_area(key="q.form0.narrative").set_value("De hoje.")
     page.button(key="q.form0.propose").click().run()
     assert f"Proposed: {DRAFT.query}" in shown(page)
     assert page.text_input(key="q.form1.query").value == ""
-    (one,) = desk.questions.current()
+    (one,) = session.questions.current()
     assert (one.author, one.last.query, one.last.narrative) == ("ana", DRAFT.query, "De hoje.")
     assert (one.last.theme, one.last.scope, one.last.type) == (DRAFT.theme, DRAFT.scope, DRAFT.type)
 
 
-def test_an_incomplete_question_is_refused_in_words_and_stays_on_the_page(desk: Desk, visit: Visit) -> None:
-    page = visit(sign_in(desk, "ana"))
+def test_an_incomplete_question_is_refused_in_words_and_stays_on_the_page(
+    session: AnnotationSession, visit: Visit
+) -> None:
+    page = visit(sign_in(session, "ana"))
     page.text_input(key="q.form0.query").set_value("Quem?").run()
     page.button(key="q.form0.propose").click().run()
     assert "Choose a theme." in shown(page)
     assert page.text_input(key="q.form0.query").value == "Quem?"
-    assert not desk.questions.current()
+    assert not session.questions.current()
 
 
-def test_near_duplicates_are_pointed_out_while_writing(desk: Desk, visit: Visit) -> None:
-    proposed(desk, sign_in(desk, "bia"), "Where do sailors find the old lighthouse?")
-    page = visit(sign_in(desk, "ana"))
+def test_near_duplicates_are_pointed_out_while_writing(session: AnnotationSession, visit: Visit) -> None:
+    proposed(session, sign_in(session, "bia"), "Where do sailors find the old lighthouse?")
+    page = visit(sign_in(session, "ana"))
     assert "Similar questions" not in shown(page)
     page.text_input(key="q.form0.query").set_value("Where does a sailor find an old lighthouse?").run()
     assert "Similar questions are there already:" in shown(page)
     assert "Where do sailors find the old lighthouse?" in shown(page)
     page.button(key="q.form0.propose")
     filled(page, "Where does a sailor find an old lighthouse?").button(key="q.form0.propose").click().run()
-    assert len(desk.questions.current()) == 2
+    assert len(session.questions.current()) == 2
 
 
-def test_an_equal_question_is_stored_only_when_confirmed(desk: Desk, visit: Visit) -> None:
-    proposed(desk, sign_in(desk, "bia"))
-    page = filled(visit(sign_in(desk, "ana")))
+def test_an_equal_question_is_stored_only_when_confirmed(session: AnnotationSession, visit: Visit) -> None:
+    proposed(session, sign_in(session, "bia"))
+    page = filled(visit(sign_in(session, "ana")))
     assert "The same question is there already:" in shown(page)
     page.button(key="q.form0.propose").click().run()
     assert "or confirm that you want it all the same" in shown(page)
-    assert len(desk.questions.current()) == 1
+    assert len(session.questions.current()) == 1
     page.checkbox(key="q.form0.confirm").check().run()
     page.button(key="q.form0.propose").click().run()
-    assert len(desk.questions.current()) == 2
+    assert len(session.questions.current()) == 2
 
 
-def test_a_question_from_a_passage_keeps_its_doc_id(desk: Desk, visit: Visit) -> None:
-    ana = sign_in(desk, "ana")
+def test_a_question_from_a_passage_keeps_its_doc_id(session: AnnotationSession, visit: Visit) -> None:
+    ana = sign_in(session, "ana")
     page = visit(ana)
     page.segmented_control(key="q.way").set_value("passage").run()
-    first = questions.sampled_passage(desk, ana)
+    first = questions.sampled_passage(session, ana)
     assert first.text in shown(page)
     page.button(key="q.another").click().run()
-    second = questions.sampled_passage(desk, ana)
+    second = questions.sampled_passage(session, ana)
     assert second.doc_id != first.doc_id
     assert second.text in shown(page)
     filled(page).button(key="q.form0.propose").click().run()
-    assert desk.questions.current()[0].last.doc_id == second.doc_id
+    assert session.questions.current()[0].last.doc_id == second.doc_id
 
 
 def test_without_a_corpus_the_page_says_what_to_run(tmp_path: Path, visit: Visit) -> None:
-    with Desk.open(workspace(tmp_path / "bare", read=False, annotation={"language": "en"})) as bare:
+    with AnnotationSession.open(workspace(tmp_path / "bare", read=False, annotation={"language": "en"})) as bare:
         context.use(bare)
         page = visit(sign_in(bare, "ana"))
         page.segmented_control(key="q.way").set_value("passage").run()
         assert "run: quati-pool build" in shown(page)
 
 
-def test_a_second_person_accepts_and_the_author_cannot(desk: Desk, visit: Visit) -> None:
-    ana = sign_in(desk, "ana")
-    question = proposed(desk, ana)
+def test_a_second_person_accepts_and_the_author_cannot(session: AnnotationSession, visit: Visit) -> None:
+    ana = sign_in(session, "ana")
+    question = proposed(session, ana)
     key = f"q.{question}.{question}"
     assert f"{key}.accept" not in [button.key for button in visit(ana).button]
-    page = visit(sign_in(desk, "bia"))
+    page = visit(sign_in(session, "bia"))
     page.text_area(key=f"{key}.comment").set_value("Boa.").run()
     page.button(key=f"{key}.accept").click().run()
     assert "Accepted as q0001." in shown(page)
-    last = desk.questions.current()[0].last
+    last = session.questions.current()[0].last
     assert (last.action, last.by, last.query_id, last.comment) == ("accepted", "bia", "q0001", "Boa.")
 
 
-def test_a_question_goes_back_with_a_comment_which_its_author_sees_and_answers(desk: Desk, visit: Visit) -> None:
-    ana = sign_in(desk, "ana")
-    question = proposed(desk, ana)
-    page = visit(sign_in(desk, "bia"))
+def test_a_question_goes_back_with_a_comment_which_its_author_sees_and_answers(
+    session: AnnotationSession, visit: Visit
+) -> None:
+    ana = sign_in(session, "ana")
+    question = proposed(session, ana)
+    page = visit(sign_in(session, "bia"))
     page.button(key=f"q.{question}.{question}.send_back").click().run()
     assert "Say in a comment what is to be changed." in shown(page)
     page.text_area(key=f"q.{question}.{question}.comment").set_value("Qual <b>ilha</b>?").run()
     page.button(key=f"q.{question}.{question}.send_back").click().run()
-    assert desk.questions.current()[0].last.action == "sent_back"
+    assert session.questions.current()[0].last.action == "sent_back"
     page = visit(ana)
     assert "Qual &lt;b&gt;ilha&lt;/b&gt;?" in shown(page)
-    form = f"q.{question}.{seen(desk, question)}"
+    form = f"q.{question}.{seen(session, question)}"
     assert page.text_input(key=f"{form}.query").value == DRAFT.query
     page.text_input(key=f"{form}.query").set_value("Quem cuida do farol da Ilha do Mel?").run()
     page.button(key=f"{form}.revise").click().run()
-    last = desk.questions.current()[0].last
+    last = session.questions.current()[0].last
     assert (last.action, last.query) == ("revised", "Quem cuida do farol da Ilha do Mel?")
 
 
-def test_a_decision_on_a_text_that_changed_meanwhile_is_refused(desk: Desk, visit: Visit) -> None:
-    ana = sign_in(desk, "ana")
-    question = proposed(desk, ana)
-    page = visit(sign_in(desk, "bia"))
-    questions.revise(desk, ana, question, question, DRAFT, nonce())
+def test_a_decision_on_a_text_that_changed_meanwhile_is_refused(session: AnnotationSession, visit: Visit) -> None:
+    ana = sign_in(session, "ana")
+    question = proposed(session, ana)
+    page = visit(sign_in(session, "bia"))
+    questions.revise(session, ana, question, question, DRAFT, nonce())
     page.button(key=f"q.{question}.{question}.accept").click().run()
-    assert desk.questions.current()[0].last.action == "revised"
+    assert session.questions.current()[0].last.action == "revised"
     # The old card is gone with its button: the new text is there to be read.
-    assert f"q.{question}.{seen(desk, question)}.accept" in [button.key for button in page.button]
+    assert f"q.{question}.{seen(session, question)}.accept" in [button.key for button in page.button]
 
 
-def test_an_author_withdraws(desk: Desk, visit: Visit) -> None:
-    ana = sign_in(desk, "ana")
-    question = proposed(desk, ana)
+def test_an_author_withdraws(session: AnnotationSession, visit: Visit) -> None:
+    ana = sign_in(session, "ana")
+    question = proposed(session, ana)
     page = visit(ana)
     page.button(key=f"q.{question}.{question}.withdraw").click().run()
     assert "The question is withdrawn." in shown(page)
-    assert desk.questions.current()[0].last.action == "withdrawn"
+    assert session.questions.current()[0].last.action == "withdrawn"
 
 
-def test_the_coverage_table_shows_empty_cells(desk: Desk, visit: Visit) -> None:
-    ana, bia = sign_in(desk, "ana"), sign_in(desk, "bia")
-    accepted(desk, bia, proposed(desk, ana))
-    proposed(desk, ana, "Outra?")
+def test_the_coverage_table_shows_empty_cells(session: AnnotationSession, visit: Visit) -> None:
+    ana, bia = sign_in(session, "ana"), sign_in(session, "bia")
+    accepted(session, bia, proposed(session, ana))
+    proposed(session, ana, "Outra?")
     html = shown(visit(ana))
     # 11 themes × 3 scopes × 6 types, one of them filled.
     assert html.count('<td class="empty">') == 197
     assert 'aria-label="accepted: 1, proposed: 1"' in html
 
 
-def test_hostile_texts_are_shown_as_text(desk: Desk, visit: Visit) -> None:
-    ana = sign_in(desk, "ana")
+def test_hostile_texts_are_shown_as_text(session: AnnotationSession, visit: Visit) -> None:
+    ana = sign_in(session, "ana")
     evil = '<script>alert(1)</script> [x](javascript:alert(1)) <img src=x onerror="alert(1)">'
-    proposed(desk, ana, evil, narrative=f"{evil}\n{evil}")
-    page = visit(sign_in(desk, "bia"))
+    proposed(session, ana, evil, narrative=f"{evil}\n{evil}")
+    page = visit(sign_in(session, "bia"))
     page.text_input(key="q.form0.query").set_value(evil).run()
     html = shown(page)
     assert html.count("&lt;script&gt;alert(1)") >= 4  # card, narrative twice, near-duplicate
@@ -197,8 +201,8 @@ def test_hostile_texts_are_shown_as_text(desk: Desk, visit: Visit) -> None:
     assert "<img" not in html
 
 
-def test_many_questions_come_in_pages(desk: Desk, visit: Visit) -> None:
-    ana = sign_in(desk, "ana")
+def test_many_questions_come_in_pages(session: AnnotationSession, visit: Visit) -> None:
+    ana = sign_in(session, "ana")
     for word in [
         "alfa",
         "bravo",
@@ -213,24 +217,24 @@ def test_many_questions_come_in_pages(desk: Desk, visit: Visit) -> None:
         "quilo",
         "lima",
     ]:
-        proposed(desk, ana, f"{word}?")
-    page = visit(sign_in(desk, "bia"))
+        proposed(session, ana, f"{word}?")
+    page = visit(sign_in(session, "bia"))
     assert shown(page).count('<article class="question">') == 10
     page.number_input(key="q.page").set_value(2).run()
     assert shown(page).count('<article class="question">') == 2
 
 
-def test_a_lead_finds_the_downloads_and_an_assessor_does_not(desk: Desk, visit: Visit) -> None:
-    ana = sign_in(desk, "ana")
-    accepted(desk, sign_in(desk, "bia"), proposed(desk, ana))
-    assert "/download/questions" in shown(visit(sign_in(desk, "lia", "lead")))
+def test_a_lead_finds_the_downloads_and_an_assessor_does_not(session: AnnotationSession, visit: Visit) -> None:
+    ana = sign_in(session, "ana")
+    accepted(session, sign_in(session, "bia"), proposed(session, ana))
+    assert "/download/questions" in shown(visit(sign_in(session, "lia", "lead")))
     assert "/download/" not in shown(visit(ana))
 
 
 @pytest.mark.parametrize("language", ["pt", "es"])
-def test_the_page_speaks_the_persons_language(desk: Desk, visit: Visit, language: str) -> None:
-    ana = sign_in(desk, "ana")
-    desk.people.set("ana", "language", language)
+def test_the_page_speaks_the_persons_language(session: AnnotationSession, visit: Visit, language: str) -> None:
+    ana = sign_in(session, "ana")
+    session.people.set("ana", "language", language)
     page = visit(ana)
     theme = page.selectbox(key="q.form0.theme")
     assert theme.options[:2] == (["Geografia", "História"] if language == "pt" else ["Geografía", "Historia"])

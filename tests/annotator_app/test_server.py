@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 
 from annotator_app.context import COOKIE
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from tests.browser.served import Served, code_for, served
 from tests.commands.annotate.people_at_work import collection
 from tests.patience import PATIENCE
@@ -246,8 +246,8 @@ def test_every_answer_closes_what_it_can(app: Served, code: str) -> None:
 def test_a_session_of_a_revoked_person_opens_nothing(app: Served, config: Path) -> None:
     held = cookie(enter(app, code_for(config, "caio")))
     assert ask(app, "GET", "/", Cookie=held).status == 200
-    with Desk.open(config) as desk:
-        desk.people.revoke("caio")
+    with AnnotationSession.open(config) as session:
+        session.people.revoke("caio")
     assert ask(app, "GET", "/", Cookie=held).status == 303
 
 

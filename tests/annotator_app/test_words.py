@@ -9,7 +9,7 @@ from importlib.resources import files
 import pytest
 
 from annotator_app import words
-from quati_pool.commands.annotate.grading import REASONS
+from quati_pool.commands.annotate.grading.answer import REASONS
 from quati_pool.store.errors import ConflictError
 
 OTHERS = sorted(set(words.LANGUAGES) - {"en"})

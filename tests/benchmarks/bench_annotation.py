@@ -32,12 +32,14 @@ from typing import Any
 
 from sqlalchemy import func, select, tuple_, update
 
-from quati_pool.commands.annotate import dashboard
-from quati_pool.commands.annotate.assign import AssignOptions, assign
-from quati_pool.commands.annotate.dashboard_process import apart
-from quati_pool.commands.annotate.grading import next_item, progress, submit
+from quati_pool.commands.annotate.assigning.assign import assign
+from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.grading.next_item import next_item, progress
+from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.preflight import warm
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.review import dashboard
+from quati_pool.commands.annotate.review.dashboard_process import separate_dashboards
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.bulk import insert_rows
 from quati_pool.store.records import content_sha
 from quati_pool.store.schema import assignments, labels, selections
@@ -79,39 +81,41 @@ def pool(folder: Path, pairs: int) -> Path:
 # One person
 
 
-def alone(desk: Desk) -> None:
-    mine = token(desk, "alone")
+def alone(session: AnnotationSession) -> None:
+    mine = token(session, "alone")
     first: list[float] = []
-    item = timed(first, lambda: next_item(desk, mine))
+    item = timed(first, lambda: next_item(session, mine))
     print(f"  the first item of a fresh server: {1000 * first[0]:.1f} ms")
     held: list[float] = []
     stored: list[float] = []
     bars: list[float] = []
     claims: list[float] = []
     while len(held) < ALONE:
-        timed(stored, partial(submit, desk, mine, item, answer(next(_numbers))))
-        block = desk.assignments.held("alone") is None
-        item = timed(claims if block else held, lambda: next_item(desk, mine))
-        timed(bars, lambda: progress(desk, mine))
+        timed(stored, partial(submit, session, mine, item, answer(next(_numbers))))
+        block = session.assignments.held("alone") is None
+        item = timed(claims if block else held, lambda: next_item(session, mine))
+        timed(bars, lambda: progress(session, mine))
     for _ in range(12):
-        desk.assignments.withdraw([slot.assignment_id for slot in held_slots(desk, "alone")])
-        timed(claims, lambda: next_item(desk, mine))
+        session.assignments.withdraw([slot.assignment_id for slot in held_slots(session, "alone")])
+        timed(claims, lambda: next_item(session, mine))
     for what, times in (("next item", held), ("next item, claiming a block", claims), ("submit", stored),
                         ("progress", bars)):  # fmt: skip
         print(f"  alone: {what}: {milliseconds(times)}", flush=True)
-    desk.people.revoke("alone")
+    session.people.revoke("alone")
 
 
-def held_slots(desk: Desk, name: str) -> list[Any]:
+def held_slots(session: AnnotationSession, name: str) -> list[Any]:
     a = assignments.c
-    with desk.store.reading() as connection:
+    with session.store.reading() as connection:
         return list(connection.execute(select(a.assignment_id).where(a.holder == name, a.state == "open")))
 
 
 # All at once
 
 
-def together(desk: Desk, tokens: Sequence[str], count: int, pause: float) -> tuple[list[float], list[float], float]:
+def together(
+    session: AnnotationSession, tokens: Sequence[str], count: int, pause: float
+) -> tuple[list[float], list[float], float]:
     """Seconds of store-and-next and of a press, of all people, and of the whole."""
     nexts: list[float] = []
     presses: list[float] = []
@@ -119,17 +123,17 @@ def together(desk: Desk, tokens: Sequence[str], count: int, pause: float) -> tup
 
     def work(mine: str) -> None:
         chance = random.Random(mine)
-        item = next_item(desk, mine)
+        item = next_item(session, mine)
         gate.wait()
         for _ in range(count):
             time.sleep(chance.random() * pause)
             given = answer(next(_numbers), chance.randrange(4))
             began = time.perf_counter()
             assert item is not None
-            submit(desk, mine, item, given)
-            item = next_item(desk, mine)
+            submit(session, mine, item, given)
+            item = next_item(session, mine)
             nexts.append(time.perf_counter() - began)
-            progress(desk, mine)
+            progress(session, mine)
             presses.append(time.perf_counter() - began)
 
     began = time.perf_counter()
@@ -139,19 +143,19 @@ def together(desk: Desk, tokens: Sequence[str], count: int, pause: float) -> tup
 
 
 @contextlib.contextmanager
-def dashboards(desk: Desk, config: Path, url: str) -> Iterator[list[float]]:
+def dashboards(session: AnnotationSession, config: Path, url: str) -> Iterator[list[float]]:
     """Dashboards are made one after the other, in the process that the server has for them."""
     ended = threading.Event()
     took: list[float] = []
-    mine = token(desk, "lia", "lead")
+    mine = token(session, "lia", "lead")
 
     def make() -> None:
         while not ended.is_set():
-            took.append(board(desk, mine))
+            took.append(board(session, mine))
 
     thread = threading.Thread(target=make)
-    with apart(desk, config, url):
-        board(desk, mine)
+    with separate_dashboards(session, config, url):
+        board(session, mine)
         thread.start()
         try:
             yield took
@@ -212,24 +216,24 @@ def bare(url: str, count: int, version: str) -> tuple[list[float], float]:
     return times, time.perf_counter() - began
 
 
-def give(desk: Desk, count: int) -> None:
+def give(session: AnnotationSession, count: int) -> None:
     """Slots for the bare people, as many as they do and one more."""
     a = assignments.c
-    with desk.store.reading() as connection:
+    with session.store.reading() as connection:
         free = connection.execute(
             select(a.assignment_id).where(a.state == "open", a.holder.is_(None), a.replicate == 1)
             .order_by(a.assignment_id.desc()).limit(len(PEOPLE) * (count + 1))
         ).scalars().all()  # fmt: skip
-    with desk.store.writing() as connection:
+    with session.store.writing() as connection:
         for place, one in enumerate(free):
             changed = {"holder": f"bare{place % len(PEOPLE)}", "query_turn": 1, "turn": place}
             connection.execute(update(assignments).where(a.assignment_id == one).values(changed))
 
 
-def bare_assign(desk: Desk, url: str) -> float:
+def bare_assign(session: AnnotationSession, url: str) -> float:
     """Seconds for the rows that ``assign`` wrote, into tables with the same indexes, in one transaction."""
     tables = [(selections, list(selections.c.keys())), (assignments, list(assignments.c.keys()))]
-    with desk.store.reading() as connection:
+    with session.store.reading() as connection:
         rows = [[tuple(row) for row in connection.execute(select(table))] for table, _ in tables]
         lite = connection.dialect.name == "sqlite"
         made: dict[str, list[str]] = {}
@@ -279,12 +283,12 @@ def bare_assign(desk: Desk, url: str) -> float:
 # The dashboard
 
 
-def fill(desk: Desk, wanted: int) -> int:
+def fill(session: AnnotationSession, wanted: int) -> int:
     """Lets people have graded so many more slots than they did; how many labels there are then."""
     a, chance = assignments.c, random.Random(1)
     now = datetime.now(UTC)
-    frame = desk.frame
-    with desk.store.reading() as connection:
+    frame = session.pool_view
+    with session.store.reading() as connection:
         nobodys = select(a.query_id, a.doc_id).group_by(a.query_id, a.doc_id).having(func.count(a.holder) == 0)
         rows = connection.execute(
             select(a.assignment_id, a.query_id, a.doc_id, a.replicate)
@@ -293,7 +297,7 @@ def fill(desk: Desk, wanted: int) -> int:
         ).all()  # fmt: skip
     written = []
     kind = labels.c.created_at.type
-    with desk.store.writing() as connection:
+    with session.store.writing() as connection:
         bind = kind.dialect_impl(connection.dialect).bind_processor(connection.dialect)
         for place, row in enumerate(rows):
             shown = frame.pair(row.query_id, row.doc_id)
@@ -302,9 +306,9 @@ def fill(desk: Desk, wanted: int) -> int:
             name = PEOPLE[2 * (place // 2 % 10) + row.replicate - 1]
             seen = content_sha(shown.query, shown.text)
             extra = f'{{"active_seconds": {chance.random() * 20:.3f}}}'
-            written.append((desk.config.name, name, "assessor", desk.version, row.query_id, row.doc_id, seen, "blind",
-                            1, chance.randrange(4), "ok", row.assignment_id, extra, f"filled {row.assignment_id}",
-                            bind(now) if bind else now))  # fmt: skip
+            written.append((session.config.name, name, "assessor", session.version, row.query_id, row.doc_id, seen,
+                            "blind", 1, chance.randrange(4), "ok", row.assignment_id, extra,
+                            f"filled {row.assignment_id}", bind(now) if bind else now))  # fmt: skip
         columns = COLUMNS
         if connection.dialect.name == "sqlite":
             insert_rows(connection, labels, columns, written)
@@ -320,34 +324,34 @@ def fill(desk: Desk, wanted: int) -> int:
             "AND labels.nonce LIKE 'filled %'"
         )
         connection.exec_driver_sql(done.replace("%", "%%") if connection.dialect.name != "sqlite" else done)
-    with desk.store.writing() as connection:
+    with session.store.writing() as connection:
         connection.exec_driver_sql("ANALYZE")
         from quati_pool.store.queues import rebuild
 
-        rebuild(connection, desk.config.name)
-    return sum(labeler.rows for labeler in desk.store.labelers(desk.config.name))
+        rebuild(connection, session.config.name)
+    return sum(labeler.rows for labeler in session.store.labelers(session.config.name))
 
 
-def board(desk: Desk, lead: str) -> float:
+def board(session: AnnotationSession, lead: str) -> float:
     """Seconds that a dashboard takes."""
-    latest = dashboard.dashboard(desk, lead, 120.0, anew=True)
+    latest = dashboard.dashboard(session, lead, 120.0, refresh=True)
     assert latest.dashboard is not None, latest.problem
     return latest.dashboard.seconds
 
 
-def boards(desk: Desk, config: Path, url: str, mine: str, lead: str, wanted: Sequence[int]) -> None:
+def boards(session: AnnotationSession, config: Path, url: str, mine: str, lead: str, wanted: Sequence[int]) -> None:
     for count in wanted:
         if count:
-            fill(desk, count)
-        there = sum(labeler.rows for labeler in desk.store.labelers(desk.config.name))
+            fill(session, count)
+        there = sum(labeler.rows for labeler in session.store.labelers(session.config.name))
         again = []
-        with apart(desk, config, url):
-            first = board(desk, lead)
+        with separate_dashboards(session, config, url):
+            first = board(session, lead)
             for _ in range(3):
-                item = next_item(desk, mine)
+                item = next_item(session, mine)
                 assert item is not None
-                submit(desk, mine, item, answer(next(_numbers)))
-                again.append(board(desk, lead))
+                submit(session, mine, item, answer(next(_numbers)))
+                again.append(board(session, lead))
         print(
             f"  dashboard of {there:,} labels: {first:.2f} s; after one more {statistics.median(again):.2f} s",
             flush=True,
@@ -358,24 +362,24 @@ def measure(config: Path, url: str, count: int) -> None:
     began = time.perf_counter()
     assign(config, AssignOptions(everything=True, overlap=2), url)
     took = time.perf_counter() - began
-    with Desk.open(config, url) as desk:
-        warm(desk)
-        print(f"  assign --all --overlap 2: {took:.1f} s; the rows alone, bare: {bare_assign(desk, url):.1f} s")
-        alone(desk)
-        tokens = [token(desk, name) for name in PEOPLE]
-        nexts, presses, _ = together(desk, tokens, count, PAUSE)
+    with AnnotationSession.open(config, url) as session:
+        warm(session)
+        print(f"  assign --all --overlap 2: {took:.1f} s; the rows alone, bare: {bare_assign(session, url):.1f} s")
+        alone(session)
+        tokens = [token(session, name) for name in PEOPLE]
+        nexts, presses, _ = together(session, tokens, count, PAUSE)
         print(f"  20 people, pausing: store and next: {milliseconds(nexts)}", flush=True)
         print(f"  20 people, pausing: a press: {milliseconds(presses)}", flush=True)
-        with dashboards(desk, config, url) as made:
-            nexts, presses, _ = together(desk, tokens, count, PAUSE)
+        with dashboards(session, config, url) as made:
+            nexts, presses, _ = together(session, tokens, count, PAUSE)
         print(f"  20 people, pausing, {len(made)} dashboards meanwhile: store and next: {milliseconds(nexts)}")
         print(f"  20 people, pausing, {len(made)} dashboards meanwhile: a press: {milliseconds(presses)}", flush=True)
-        nexts, presses, whole = together(desk, tokens, count, 0)
+        nexts, presses, whole = together(session, tokens, count, 0)
         print(f"  20 people, not pausing: store and next: {milliseconds(nexts)}; {len(nexts) / whole:.0f} labels/s")
-        give(desk, count)
-        times, whole = bare(url, count, desk.version)
+        give(session, count)
+        times, whole = bare(url, count, session.version)
         print(f"  20 people, not pausing, bare driver: {milliseconds(times)}; {len(times) / whole:.0f} labels/s")
-        boards(desk, config, url, tokens[0], token(desk, "mia", "lead"), (0, 20_000, 100_000))
+        boards(session, config, url, tokens[0], token(session, "mia", "lead"), (0, 20_000, 100_000))
 
 
 def main() -> None:
@@ -389,10 +393,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         config = pool(Path(name) / "workspace", options.pairs)
         took: list[float] = []
-        with Desk.open(config) as desk:
-            timed(took, lambda: desk.frame)
-        with Desk.open(config) as desk:
-            timed(took, lambda: desk.frame)
+        with AnnotationSession.open(config) as session:
+            timed(took, lambda: session.pool_view)
+        with AnnotationSession.open(config) as session:
+            timed(took, lambda: session.pool_view)
         print(f"the frame of the pool: made in {took[0]:.1f} s, opened in {took[1]:.2f} s", flush=True)
         for engine in ("sqlite", "postgresql"):
             if options.engine in (None, engine):

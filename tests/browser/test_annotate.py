@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.export.qrels import export_qrels
 from quati_pool.store.database import Store
 from tests.browser.pages import Record, Scheme
@@ -32,8 +32,8 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two queries of four pairs for whoever comes: each test has a person of its own, and each person every pair."""
     rows = [pair(f"q{q}", f"d{d}", text(100 * q + d)) for q in range(2) for d in range(4)]
     made = collection(tmp_path_factory.mktemp("annotate") / "small", rows, annotation={"prompt": "quati-pt"})
-    with Desk.open(made) as desk:
-        assigned(desk, [None] * len(PEOPLE))
+    with AnnotationSession.open(made) as session:
+        assigned(session, [None] * len(PEOPLE))
     return made
 
 
@@ -77,12 +77,12 @@ def passage(page: Page) -> str:
 
 def labels(config: Path, name: str) -> list[tuple[str, str, str, int | None]]:
     """All that somebody ever said, oldest first."""
-    with Desk.open(config) as desk:
-        frame = desk.frame
+    with AnnotationSession.open(config) as session:
+        pool = session.pool_view
         found: list[Any] = []
-        for query_id in frame.query_ids:
-            for doc_id in frame.doc_ids(query_id):
-                found += [label for label, _ in desk.store.history(desk.config.name, name, query_id, doc_id)]
+        for query_id in pool.query_ids:
+            for doc_id in pool.doc_ids(query_id):
+                found += [label for label, _ in session.store.history(session.config.name, name, query_id, doc_id)]
         return [
             (label.query_id, label.doc_id, label.status.value, label.relevance)
             for label in sorted(found, key=lambda label: label.seq)
@@ -160,9 +160,9 @@ def test_reasons_notes_and_highlighting_by_keyboard(browser: Browser, app: Serve
         press(page, "2")
         clean(record, app)
     assert [row[2:] for row in labels(config, "bia")] == [("unsure", None)]
-    with Desk.open(config) as desk:
+    with AnnotationSession.open(config) as session:
         query, doc, _, _ = labels(config, "bia")[0]
-        (label, _) = desk.store.history("test", "bia", query, doc)[0]
+        (label, _) = session.store.history("test", "bia", query, doc)[0]
     assert label.rationale == "3 x s u: <b>keys</b> are letters here"
     assert (label.extra["reason"], label.extra["highlighted"]) == ("other_language", True)
     assert label.extra["active_seconds"] > 0
@@ -193,8 +193,8 @@ def test_hostile_passages_do_nothing(browser: Browser, tmp_path: Path) -> None:
     texts = [text for text in HOSTILE if "\ud800" not in text] + ["\x00\x1b", "x" * 100_000, "<b>" * 30_000]
     rows = [{**pair("q0", f"d{place:02}", text), "query": " ".join(HOSTILE[:8])} for place, text in enumerate(texts)]
     config = collection(tmp_path / "hostile", rows, name="hostile", grades={0: "**no** :red[x]", 1: "<b>yes</b>"})
-    with Desk.open(config) as desk:
-        assigned(desk)
+    with AnnotationSession.open(config) as session:
+        assigned(session)
     with served(config) as app, visitor(browser) as (_, record):
         page = record.page
         sign_in(page, app, code_for(config, ":red[<i>]"))
@@ -255,8 +255,8 @@ def test_a_session_that_ended_while_the_server_was_away_leads_to_the_sign_in_pag
         sign_in(page, app, code_for(config, "fabio"))
         question(page)
         app.stop(signal.SIGKILL)
-        with Desk.open(config) as desk:
-            desk.people.revoke("fabio")
+        with AnnotationSession.open(config) as session:
+            session.people.revoke("fabio")
         app.start()
         page.wait_for_url("**/sign-in", timeout=30_000)
         assert page.locator(".passage").count() == 0
@@ -278,8 +278,8 @@ def test_a_wrong_code_says_so_and_then_how_long_to_wait(browser: Browser, app: S
             assert "Espere" in page.locator(".problem").inner_text()
             assert "code" not in page.url
     finally:
-        with Desk.open(config) as desk:
-            desk.people.forget(["address 127.0.0.1"])  # the other tests' people come from there too
+        with AnnotationSession.open(config) as session:
+            session.people.forget(["address 127.0.0.1"])  # the other tests' people come from there too
 
 
 def test_a_session_that_ended_meanwhile_says_so_and_shows_nothing(browser: Browser, app: Served, config: Path) -> None:
@@ -287,8 +287,8 @@ def test_a_session_that_ended_meanwhile_says_so_and_shows_nothing(browser: Brows
         page = record.page
         sign_in(page, app, code_for(config, "gil"))
         question(page)
-        with Desk.open(config) as desk:
-            desk.people.revoke("gil")
+        with AnnotationSession.open(config) as session:
+            session.people.revoke("gil")
         page.keyboard.press("2")
         page.wait_for_selector(".signed-out")
         assert page.locator(".passage").count() == 0
@@ -365,8 +365,8 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         [pair("q0", "d0", "Uma frase que se repete. " * 2000), pair("q0", "d1", "Curta.")],
         annotation={"prompt": "quati-pt"},
     )
-    with Desk.open(config) as desk:
-        assigned(desk, (None, None))
+    with AnnotationSession.open(config) as session:
+        assigned(session, (None, None))
     with served(config) as app:
         yield app
 
@@ -404,8 +404,8 @@ def test_a_database_that_goes_and_comes_back_loses_nothing(browser: Browser, tmp
     try:
         config = collection(tmp_path / "small", [pair("q0", f"d{d}", text(d)) for d in range(3)])
         url = cluster.url(cluster.create())
-        with Desk.open(config, url) as desk:
-            assigned(desk)
+        with AnnotationSession.open(config, url) as session:
+            assigned(session)
         with served(config, url) as app, visitor(browser) as (_, record):
             page = record.page
             sign_in(page, app, code_for(config, "ana", database=url))

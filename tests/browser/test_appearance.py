@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from tests.browser.pages import Scheme
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import press
@@ -53,8 +53,8 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = ("Uma frase de cinco palavras. " * 20, "Outra linha: quatro termos próprios. " * 20)
     rows = [pair("q0", f"d{place}", text) for place, text in enumerate(texts)]
     made = collection(tmp_path_factory.mktemp("looks") / "small", rows, annotation={"prompt": "quati-pt"})
-    with Desk.open(made) as desk:
-        assigned(desk, (None, None, None, None))
+    with AnnotationSession.open(made) as session:
+        assigned(session, (None, None, None, None))
     return made
 
 

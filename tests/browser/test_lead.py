@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.people import People
 from quati_pool.store.records import Attempt
@@ -65,12 +65,12 @@ def staged(folder: Path) -> Iterator[Stage]:
     rows = [{**pair(*ids, text), "query": QUERIES[ids[0]]} for ids, text in PASSAGES.items()]
     config = collection(folder, rows)
     thought = Attempt(number=1, status=State.ok, answer=f"<think>3?\n{HOSTILE}</think> 2")
-    with Desk.open(config) as desk:
+    with AnnotationSession.open(config) as session:
         for name, grades in GRADES.items():
             attempts = (thought,) if name == "gpt" else ()
             for ids, relevance in grades.items():
-                told(desk, name, *ids, relevance, rationale=f"{name}: {HOSTILE}", attempts=attempts)
-        assigned(desk, ("ana", "bia"))
+                told(session, name, *ids, relevance, rationale=f"{name}: {HOSTILE}", attempts=attempts)
+        assigned(session, ("ana", "bia"))
     ana, lia = code_for(config, "ana"), code_for(config, "lia", "lead")
     with served(config) as app:
         yield Stage(app, folder, ana, lia)
@@ -147,7 +147,7 @@ def test_the_dashboard_shows_agreement_and_its_links_download(browser: Browser, 
         page = record.page
         let_in(page, stage.app, stage.lia)
         page.goto(f"{stage.app.address}/dashboard")
-        # κ of ana and bia by hand, in tests/commands/annotate/test_dashboard.py: 1/3.
+        # κ of ana and bia by hand, in tests/commands/annotate/review/test_dashboard.py: 1/3.
         table = page.locator("table").filter(has_text="Agreement of people with each other")
         expect(table.locator("tbody tr")).to_have_count(1)
         expect(table.locator("tbody td").nth(3)).to_contain_text("0.33")
@@ -181,8 +181,8 @@ def test_a_session_revoked_a_moment_ago_shows_and_changes_nothing(browser: Brows
         page.goto(f"{stage.app.address}/review")
         box = dispute(page, "inaugurada")
         expect(box.get_by_role("button", name="3 Perfectly relevant")).to_be_enabled()
-        with Desk.open(stage.app.config) as desk:
-            People(desk.store, desk.config.name).revoke("lea")
+        with AnnotationSession.open(stage.app.config) as session:
+            People(session.store, session.config.name).revoke("lea")
         # The page is still drawn; a press on it writes nothing, and takes it away.
         box.get_by_role("button", name="3 Perfectly relevant").click()
         expect(page.get_by_text("Your session has ended")).to_be_visible()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from quati_pool.commands.annotate.question_files import export_questions
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.questions.export import export_questions
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.files.queries import read_queries
 from tests.browser.served import Served, code_for, let_in, served, visitor
 from tests.commands.annotate import writers
@@ -88,9 +88,9 @@ def test_a_question_is_written_warned_of_accepted_by_another_and_exported(
 
 
 def test_a_lead_alone_downloads_the_accepted_questions(browser: Browser, app: Served, tmp_path: Path) -> None:
-    with Desk.open(app.config) as desk:
-        eva, dora = (writers.sign_in(desk, name) for name in ("eva", "dora"))
-        writers.accepted(desk, eva, writers.proposed(desk, dora, "Who tunes the violin?"))
+    with AnnotationSession.open(app.config) as session:
+        eva, dora = (writers.sign_in(session, name) for name in ("eva", "dora"))
+        writers.accepted(session, eva, writers.proposed(session, dora, "Who tunes the violin?"))
     out = tmp_path / "queries.tsv"
     export_questions(app.config, out)
     lia, caio = code_for(app.config, "lia", "lead"), code_for(app.config, "caio")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, WebSocket, expect
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from tests.browser.served import Served, code_for, question, served, sign_in, visitor
 from tests.browser.test_annotate import clean, labels, press
 from tests.commands.annotate.revealing import revealing
@@ -32,8 +32,8 @@ class Sent:
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One query of three passages, each graded by the judge, of which ana's, bia's and caio's labels are wanted."""
-    with revealing(tmp_path_factory.mktemp("reveal") / "small", (None, None, None)) as desk:
-        config = desk.config.path
+    with revealing(tmp_path_factory.mktemp("reveal") / "small", (None, None, None)) as session:
+        config = session.config.path
     with served(config) as started:
         yield started
 
@@ -61,11 +61,11 @@ def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, app: S
         expect(page.locator(".notice")).to_contain_text("so your own stays")
         clean(record, app)
     assert [row[2:] for row in labels(app.config, "caio")] == [("ok", 3), ("ok", 1), ("ok", 0)]
-    with Desk.open(app.config) as desk:
+    with AnnotationSession.open(app.config) as session:
         phases = [
             label.phase
-            for doc_id in desk.frame.doc_ids("q0")
-            for label, _ in desk.store.history("test", "caio", "q0", doc_id)
+            for doc_id in session.pool_view.doc_ids("q0")
+            for label, _ in session.store.history("test", "caio", "q0", doc_id)
         ]
     assert sorted(phases) == ["blind", "blind", "revealed"]
 
@@ -97,10 +97,10 @@ def test_nothing_that_another_person_said_reaches_the_browser(browser: Browser, 
         assert b"ana thinks" not in sent.bytes
         assert b">ana<" not in sent.bytes
     assert len(labels(app.config, "bia")) == 3
-    with Desk.open(app.config) as desk:
+    with AnnotationSession.open(app.config) as session:
         notes = [
             label.rationale
-            for doc_id in desk.frame.doc_ids("q0")
-            for label, _ in desk.store.history("test", "ana", "q0", doc_id)
+            for doc_id in session.pool_view.doc_ids("q0")
+            for label, _ in session.store.history("test", "ana", "q0", doc_id)
         ]
     assert notes == ["what ana thinks"] * 3

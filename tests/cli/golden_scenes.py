@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from tests.commands import small_collection
 from tests.commands.annotate import people_at_work, writers
 from tests.commands.judged import ID_PATTERN, many, pair, workspace
@@ -354,10 +354,10 @@ def people(stack: ExitStack) -> None:
     write("bia.tsv", "query\ttext\trelevance\n" + "".join(rows))
     write("caio.tsv", "query_id\tdoc_id\ttext\trelevance\nq0\td2\toutro texto\t2\nq1\td2\t\tnenhuma\n")
     writers.workspace(Path("questions"), read=False)
-    with Desk.open(Path("questions/pool.yaml")) as desk:
-        ana, bia = writers.sign_in(desk, "ana"), writers.sign_in(desk, "bia")
-        writers.accepted(desk, bia, writers.proposed(desk, ana, "Quem cuida do farol?", narrative="De hoje."))
-        writers.proposed(desk, ana, "Ainda está?", theme="health")
+    with AnnotationSession.open(Path("questions/pool.yaml")) as session:
+        ana, bia = writers.sign_in(session, "ana"), writers.sign_in(session, "bia")
+        writers.accepted(session, bia, writers.proposed(session, ana, "Quem cuida do farol?", narrative="De hoje."))
+        writers.proposed(session, ana, "Ainda está?", theme="health")
 
 
 PEOPLE = Scene(

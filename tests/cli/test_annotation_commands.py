@@ -17,7 +17,7 @@ import pytest
 from quati_pool.commands.annotate.access import sign_in
 from quati_pool.commands.annotate.errors import WrongCodeError
 from quati_pool.commands.annotate.preflight import is_loopback
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.files.label_files import read_label_file
 from tests.cli.conftest import Cli, Done
 from tests.commands.annotate.people_at_work import collection, pairs
@@ -57,10 +57,10 @@ def test_a_code_is_printed_once_alone_opens_a_session_and_is_nowhere_kept(worksp
     assert CODE.match(done.out)
     code = done.out.strip()
     assert code not in done.err
-    with Desk.open(workspace / "pool.yaml") as desk:
-        token, person = sign_in(desk, code.lower().replace("-", " "), "127.0.0.1")
+    with AnnotationSession.open(workspace / "pool.yaml") as session:
+        token, person = sign_in(session, code.lower().replace("-", " "), "127.0.0.1")
         assert (person.name, person.role) == ("ana", "lead")
-        desk.person(token)
+        session.person(token)
     kept = b"".join(path.read_bytes() for path in workspace.rglob("*") if path.is_file())
     secret = code.partition("-")[2]
     assert secret.encode() not in kept
@@ -80,15 +80,15 @@ def test_a_revoked_code_opens_nothing_and_a_new_one_does(workspace: Path, cli: C
     old = add(cli, "ana")
     done = cli("assessors", "revoke", "ana")
     assert (done.status, done.out) == (0, "")
-    with Desk.open(workspace / "pool.yaml") as desk, pytest.raises(WrongCodeError):
-        sign_in(desk, old, "one")
+    with AnnotationSession.open(workspace / "pool.yaml") as session, pytest.raises(WrongCodeError):
+        sign_in(session, old, "one")
     (one,) = json.loads(cli("assessors", "list", "--format", "json").out)["people"]
     assert one["revoked"] is not None
     assert refused(cli("assessors", "revoke", "ana")) == "nobody called 'ana' has a code; there are none"
     new = add(cli, "ana")
     assert new != old
-    with Desk.open(workspace / "pool.yaml") as desk:
-        assert sign_in(desk, new, "two")[1].name == "ana"
+    with AnnotationSession.open(workspace / "pool.yaml") as session:
+        assert sign_in(session, new, "two")[1].name == "ana"
 
 
 @pytest.mark.parametrize(

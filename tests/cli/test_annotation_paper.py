@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from quati_pool.commands.annotate.assessors import add
-from quati_pool.commands.annotate.import_labels import import_labels
+from quati_pool.commands.annotate.assigning.import_labels import import_labels
 from quati_pool.files.label_files import read_label_file
 from quati_pool.labels.sources import LabelFiles
 from quati_pool.project.config import LabelFileConfig

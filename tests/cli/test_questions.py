@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from tests.cli.conftest import Cli
 from tests.commands.annotate.writers import accepted, proposed, sign_in, workspace
 
@@ -15,10 +15,10 @@ from tests.commands.annotate.writers import accepted, proposed, sign_in, workspa
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
     path = workspace(tmp_path / "small", read=False)
-    with Desk.open(path) as desk:
-        ana, bia = sign_in(desk, "ana"), sign_in(desk, "bia")
-        accepted(desk, bia, proposed(desk, ana, "Quem cuida do farol?", narrative="De hoje."))
-        proposed(desk, ana, "Ainda está?", theme="health")
+    with AnnotationSession.open(path) as session:
+        ana, bia = sign_in(session, "ana"), sign_in(session, "bia")
+        accepted(session, bia, proposed(session, ana, "Quem cuida do farol?", narrative="De hoje."))
+        proposed(session, ana, "Ainda está?", theme="health")
     return path
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.records import Design, Entry, Label, NewSlot, Phase, Selection, content_sha
 from quati_pool.store.schema import HEAD
@@ -66,8 +66,8 @@ def main() -> None:
     for name in ("ana", "bia"):
         run("assessors", "add", name)
         run("import", f"{name}={name}.qrels", "--skip-unknown")
-    with Desk.open(FOLDER / "pool.yaml") as desk:
-        label_by_hand(desk)
+    with AnnotationSession.open(FOLDER / "pool.yaml") as session:
+        label_by_hand(session)
     for judge in ("lexical", "ana"):
         run("export", "qrels", "--labeler", judge, "-o", f"qrels/{judge}.qrels", "--allow-missing")
     run("prepare", config="prepare.yaml")
@@ -175,26 +175,26 @@ def write_config(chat: str, embedding: str) -> None:
     (FOLDER / "pool.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
 
 
-def label_by_hand(desk: Desk) -> None:
+def label_by_hand(session: AnnotationSession) -> None:
     """Labels in the phases that no command writes by itself, and slots in every state."""
-    frame = desk.frame
-    ids = [(query_id, doc_id) for query_id in frame.query_ids for doc_id in frame.doc_ids(query_id)]
+    pool = session.pool_view
+    ids = [(query_id, doc_id) for query_id in pool.query_ids for doc_id in pool.doc_ids(query_id)]
     phases: Sequence[tuple[str, Phase, State, int | None]] = (
         ("ana", "training", State.ok, 1), ("ana", "revealed", State.ok, 3), ("adjudicated", "final", State.ok, 2),
         ("bia", "blind", State.unsure, None), ("bia", "blind", State.skipped, None),
     )  # fmt: skip
     for place, (name, phase, status, relevance) in enumerate(phases):
-        shown = frame.pair(*ids[place])
+        shown = pool.pair(*ids[place])
         assert shown is not None
         label = Label(
-            collection=desk.config.name, labeler_id=name, kind="assessor", version=desk.version, query_id=ids[place][0],
-            doc_id=ids[place][1], content_sha=content_sha(shown.query, shown.text), status=status,
-            relevance=relevance, phase=phase, rationale=f"{name}: {phase}", nonce=f"{name}-{place}",
+            collection=session.config.name, labeler_id=name, kind="assessor", version=session.version,
+            query_id=ids[place][0], doc_id=ids[place][1], content_sha=content_sha(shown.query, shown.text),
+            status=status, relevance=relevance, phase=phase, rationale=f"{name}: {phase}", nonce=f"{name}-{place}",
         )  # fmt: skip
-        desk.store.append([Entry(label=label)])
-    design = Design(method="random", seed=3, frame_sha=frame.sha, frame_pairs=len(frame), parameters={"load": None})
+        session.store.append([Entry(label=label)])
+    design = Design(method="random", seed=3, frame_sha=pool.sha, frame_pairs=len(pool), parameters={"load": None})
     chosen = [Selection(*pair, "all", 0.5, 1) for pair in ids[:3]]
-    desk.assignments.create(design, chosen, [NewSlot(*pair, 1, 1) for pair in ids[:3]])
+    session.designs.create(design, chosen, [NewSlot(*pair, 1, 1) for pair in ids[:3]])
 
 
 def run(*arguments: str, config: str = "pool.yaml") -> str:

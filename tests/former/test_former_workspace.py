@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from quati_pool.commands.annotate.assign import AssignOptions, assign
+from quati_pool.commands.annotate.assigning.assign import assign
+from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.build import build
 from quati_pool.commands.judge.judge import DEFAULT
 from quati_pool.commands.judge.plan import plan

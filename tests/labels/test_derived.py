@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from quati_pool.commands.agree import AgreeReport, agree
-from quati_pool.commands.annotate.dashboard import Dashboard, dashboard
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.review.dashboard import Dashboard, dashboard
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.evaluate import Settings, evaluate
 from quati_pool.labels.derived import members
 from quati_pool.labels.labelers import Consensus, Grading
@@ -159,14 +159,14 @@ def test_a_panel_of_people_and_decisions_are_no_further_people(tmp_path: Path) -
 
 
 def test_the_dashboard_compares_nobody_with_their_own_panel(tmp_path: Path) -> None:
-    with disputed(tmp_path) as (desk, tokens):
-        alone = made(dashboard(desk, tokens.lia, 60.0, anew=True).dashboard)
+    with disputed(tmp_path) as (session, tokens):
+        alone = made(dashboard(session, tokens.lia, 60.0, refresh=True).dashboard)
     path = tmp_path / "pool.yaml"
     settings = yaml.safe_load(path.read_text(encoding="utf-8"))
     settings["judges"]["panel"] = {"people": "majority"}
     path.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
-    with Desk.open(path) as desk:
-        found = made(dashboard(desk, tokens.lia, 60.0, anew=True).dashboard)
+    with AnnotationSession.open(path) as session:
+        found = made(dashboard(session, tokens.lia, 60.0, refresh=True).dashboard)
     assert "panel" in found.exports
     assert [(one.a, one.b) for one in found.agreement.judged] == [(one.a, one.b) for one in alone.agreement.judged]
     assert found.agreement.overall is not None

@@ -26,8 +26,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import select
 
-from quati_pool.commands.annotate.grading import Answer, Item, Outcome, next_item, submit
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.grading.answer import Answer
+from quati_pool.commands.annotate.grading.item import Item
+from quati_pool.commands.annotate.grading.next_item import next_item
+from quati_pool.commands.annotate.grading.submission import Outcome, submit
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
 from quati_pool.store.schema import assignments, labels
@@ -69,11 +72,11 @@ class PeoplesLabels:
         else:
             self.stored.append(Stored(*rest))
 
-    def asserts_nothing_lost_or_doubled(self, desk: Desk, names: Sequence[str]) -> None:
+    def asserts_nothing_lost_or_doubled(self, session: AnnotationSession, names: Sequence[str]) -> None:
         """The store holds of these people the labels that they were told of, and no others; each is of a slot of
         its own, which one person alone was ever given, and nobody graded a pair twice."""
         c, a = labels.c, assignments.c
-        with desk.store.reading() as connection:
+        with session.store.reading() as connection:
             columns = (c.labeler_id, c.assignment_id, c.query_id, c.doc_id, c.seq, c.relevance)
             written = [Stored(*row) for row in connection.execute(select(*columns).where(c.labeler_id.in_(names)))]
             done = connection.execute(
@@ -89,7 +92,7 @@ class PeoplesLabels:
         assert {one.assignment_id: {one.name} for one in written}.items() <= self.given.items()
 
 
-def waited_for(desk: Desk, act: Callable[[], T]) -> T:
+def waited_for(session: AnnotationSession, act: Callable[[], T]) -> T:
     """Does it again, as a page does, while the database is out of reach."""
     end = time.monotonic() + PATIENCE
     while True:
@@ -103,7 +106,9 @@ def waited_for(desk: Desk, act: Callable[[], T]) -> T:
             time.sleep(0.1)
 
 
-def work(desk: Desk, name: str, wanted: int, tell: Callable[..., None], goes_on: Callable[[], bool]) -> None:
+def work(
+    session: AnnotationSession, name: str, wanted: int, tell: Callable[..., None], goes_on: Callable[[], bool]
+) -> None:
     """One person's work; raises AssertionError where something was stored that must not be."""
     mine, chance = f"token-of-{name}", random.Random(name)
     before: tuple[Item, Answer] | None = None
@@ -111,18 +116,18 @@ def work(desk: Desk, name: str, wanted: int, tell: Callable[..., None], goes_on:
     while given < wanted if wanted else goes_on():
         if not wanted:
             time.sleep(chance.random() * PAUSE)
-        item = waited_for(desk, lambda: next_item(desk, mine))
+        item = waited_for(session, lambda: next_item(session, mine))
         assert item is not None, f"{name} found nothing to grade after {given}"
         tell("given", item.assignment_id, name)
         grade = chance.randrange(4)
         answer = Answer(status="ok", relevance=grade, nonce=f"{chance.getrandbits(128):032x}", elapsed_seconds=1.0)
         if chance.random() < FORGED:
-            _refused(desk, mine, chance.choice(_forgeries(item)), answer)
+            _refused(session, mine, chance.choice(_forgeries(item)), answer)
         if before is not None and chance.random() < OLD:
             again = dataclasses.replace(before[1], nonce=f"{chance.getrandbits(128):032x}", relevance=0)
-            _refused(desk, mine, before[0], again)
+            _refused(session, mine, before[0], again)
         times = 2 if chance.random() < TWICE else 1
-        outcomes = _sent(desk, mine, item, answer, times)
+        outcomes = _sent(session, mine, item, answer, times)
         assert len({outcome.seq for outcome in outcomes}) == 1
         assert sum(not outcome.again for outcome in outcomes) <= 1
         tell("stored", name, item.assignment_id, item.query_id, item.doc_id, outcomes[0].seq, grade)
@@ -130,9 +135,9 @@ def work(desk: Desk, name: str, wanted: int, tell: Callable[..., None], goes_on:
         given += 1
 
 
-def _sent(desk: Desk, mine: str, item: Item, answer: Answer, times: int) -> list[Outcome]:
+def _sent(session: AnnotationSession, mine: str, item: Item, answer: Answer, times: int) -> list[Outcome]:
     def send(_: int) -> Outcome:
-        return waited_for(desk, lambda: submit(desk, mine, item, answer))
+        return waited_for(session, lambda: submit(session, mine, item, answer))
 
     if times == 1:
         return [send(0)]
@@ -151,10 +156,10 @@ def _forgeries(item: Item) -> list[Item]:
     ]
 
 
-def _refused(desk: Desk, mine: str, item: Item, answer: Answer) -> None:
+def _refused(session: AnnotationSession, mine: str, item: Item, answer: Answer) -> None:
     def send() -> None:
         try:
-            submit(desk, mine, item, answer)
+            submit(session, mine, item, answer)
         except ConflictError:
             return
         except StoreError:
@@ -163,25 +168,29 @@ def _refused(desk: Desk, mine: str, item: Item, answer: Answer) -> None:
             return
         raise AssertionError(f"stored: {item.assignment_id} {answer}")
 
-    waited_for(desk, send)
+    waited_for(session, send)
 
 
 def all_at_once(
-    desk: Desk, names: Sequence[str], wanted: int, tell: Callable[..., None], goes_on: Callable[[], bool] = lambda: True
+    session: AnnotationSession,
+    names: Sequence[str],
+    wanted: int,
+    tell: Callable[..., None],
+    goes_on: Callable[[], bool] = lambda: True,
 ) -> None:
     """Everybody works in a thread of their own; the first fault of any is raised when all have ended."""
     with ThreadPoolExecutor(len(names)) as pool:
-        for done in [pool.submit(work, desk, name, wanted, tell, goes_on) for name in names]:
+        for done in [pool.submit(work, session, name, wanted, tell, goes_on) for name in names]:
             done.result()
 
 
 def workspace(folder: Path, database: str, people: Sequence[str], queries: int, docs: int) -> Path:
     """A workspace whose every pair two people are to grade, whoever comes, and signed-in people."""
     config = collection(folder, pairs(queries, docs))
-    with Desk.open(config, database) as desk:
-        assigned(desk, (None, None))
+    with AnnotationSession.open(config, database) as session:
+        assigned(session, (None, None))
         for name in people:
-            token(desk, name)
+            token(session, name)
     return config
 
 
@@ -248,8 +257,8 @@ def main() -> None:
         ended.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    with Desk.open(Path(config), database) as desk:
-        all_at_once(desk, names, int(wanted), tell, lambda: not ended.is_set())
+    with AnnotationSession.open(Path(config), database) as session:
+        all_at_once(session, names, int(wanted), tell, lambda: not ended.is_set())
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import create_engine, select, text
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.schema import HEAD, REVISION_TABLE, labels
 from tests.browser.served import code_for, question, served, sign_in, visitor
 from tests.commands.annotate.people_at_work import assigned, collection, pairs
@@ -76,10 +76,10 @@ class Grader:
         return self.page.get_attribute("[data-item]", "data-item") or ""
 
 
-def of(desk: Desk, name: str) -> list[tuple[str, int]]:
+def of(session: AnnotationSession, name: str) -> list[tuple[str, int]]:
     """All labels of a person, by pair and grade, oldest first."""
     c = labels.c
-    with desk.store.reading() as connection:
+    with session.store.reading() as connection:
         rows = connection.execute(
             select(c.query_id, c.doc_id, c.relevance).where(c.labeler_id == name).order_by(c.seq)
         ).all()
@@ -96,7 +96,7 @@ def test_two_browsers_and_eighteen_others_lose_nothing_when_the_server_is_killed
         served(config, made_url) as app,
         visitor(browser) as (_, first),
         visitor(browser) as (_, second),
-        Desk.open(config, made_url) as desk,
+        AnnotationSession.open(config, made_url) as session,
     ):
         both = [Grader(first.page, "ana"), Grader(second.page, "bia")]
         for person in both:
@@ -125,20 +125,20 @@ def test_two_browsers_and_eighteen_others_lose_nothing_when_the_server_is_killed
             pressing.wait_for_a_question()
             assert pressing.pressed is not None
             again = pressing.shown() == pressing.pressed[0]
-            assert again != (pressing.pressed in of(desk, pressing.name))
+            assert again != (pressing.pressed in of(session, pressing.name))
             if not again:
                 pressing.confirmed.append(pressing.pressed)
             some(3)
             for person in both:
                 assert person.page.url == f"{app.address}/"  # nobody had to sign in again
                 # The store holds what their pages confirmed, in that order, and nothing else.
-                assert of(desk, person.name) == person.confirmed
+                assert of(session, person.name) == person.confirmed
             while others.stored() < 200:
                 time.sleep(0.05)
             others.end(told)
-        told.asserts_nothing_lost_or_doubled(desk, OTHERS)
+        told.asserts_nothing_lost_or_doubled(session, OTHERS)
         a = labels.c.assignment_id
-        with desk.store.reading() as connection:
+        with session.store.reading() as connection:
             slots = connection.execute(select(a)).scalars().all()
         assert len(slots) == len(set(slots)) == len(told.stored) + sum(len(person.confirmed) for person in both)
 
@@ -148,9 +148,9 @@ def test_a_pair_that_leaves_the_pool_while_it_is_shown_is_told_and_the_next_one_
 ) -> None:
     rows = pairs(1, 3)
     config = collection(tmp_path / "small", rows)
-    with Desk.open(config) as desk:
-        assigned(desk)
-    with served(config) as app, visitor(browser) as (_, record), Desk.open(config) as desk:
+    with AnnotationSession.open(config) as session:
+        assigned(session)
+    with served(config) as app, visitor(browser) as (_, record), AnnotationSession.open(config) as session:
         ana = Grader(record.page, "ana")
         sign_in(ana.page, app, code_for(config, "ana"))
         gone = ana.shown()
@@ -158,7 +158,7 @@ def test_a_pair_that_leaves_the_pool_while_it_is_shown_is_told_and_the_next_one_
         ana.press(3)
         ana.wait_for_a_question()
         expect(ana.page.locator(".notice")).to_contain_text("That pair was withdrawn.")
-        assert of(desk, "ana") == []
+        assert of(session, "ana") == []
         ana.pressed = None
         for grade in (1, 2):
             assert ana.shown() != gone
@@ -166,8 +166,8 @@ def test_a_pair_that_leaves_the_pool_while_it_is_shown_is_told_and_the_next_one_
             if grade == 1:
                 ana.confirm()
         ana.page.wait_for_selector(".end", timeout=PATIENCE)
-        assert sorted(pair for pair, _ in of(desk, "ana")) == sorted({"q0/d0", "q0/d1", "q0/d2"} - {gone})
-        (mine,) = desk.assignments.mine("ana")
+        assert sorted(pair for pair, _ in of(session, "ana")) == sorted({"q0/d0", "q0/d1", "q0/d2"} - {gone})
+        (mine,) = session.assignments.mine("ana")
         assert (mine.open, mine.done) == (0, 2)
 
 
@@ -199,15 +199,15 @@ def test_annotate_migrates_a_store_of_an_older_version_and_people_grade_on_it(br
     assert before
     with served(config) as app:
         assert revision(config) == HEAD
-        with Desk.open(config) as desk:
-            assigned(desk)
-        with visitor(browser) as (_, record), Desk.open(config) as desk:
+        with AnnotationSession.open(config) as session:
+            assigned(session)
+        with visitor(browser) as (_, record), AnnotationSession.open(config) as session:
             caio = Grader(record.page, "caio")
             sign_in(caio.page, app, code_for(config, "caio"))
             caio.press(2)
             caio.confirm()
-            assert of(desk, "caio") == caio.confirmed
-            with desk.store.reading() as connection:
+            assert of(session, "caio") == caio.confirmed
+            with session.store.reading() as connection:
                 columns = (labels.c.seq, labels.c.labeler_id, labels.c.relevance)
                 now = connection.execute(select(*columns).order_by(labels.c.seq)).all()
     assert now[:-1] == before

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from tests.load.crash import Crashing
 from tests.load.cut import Cutting
 from tests.load.people import Told, all_at_once, at_work, workspace
@@ -30,9 +30,9 @@ def test_twenty_people_in_four_processes_store_two_thousand_labels(tmp_path: Pat
     with at_work(config, made_url, [PEOPLE[group::4] for group in range(4)], wanted=100) as processes:
         for process in processes:
             process.end(told)
-    with Desk.open(config, made_url) as desk:
-        told.asserts_nothing_lost_or_doubled(desk, PEOPLE)
-        everybody = desk.store.labelers(desk.config.name)
+    with AnnotationSession.open(config, made_url) as session:
+        told.asserts_nothing_lost_or_doubled(session, PEOPLE)
+        everybody = session.store.labelers(session.config.name)
     assert len(told.stored) == sum(labeler.rows for labeler in everybody) == 2000
     assert Counter(one.name for one in told.stored) == dict.fromkeys(PEOPLE, 100)
     graded = Counter((one.query_id, one.doc_id) for one in told.stored)
@@ -68,8 +68,8 @@ def test_a_database_that_crashes_twice_under_twenty_people_loses_nothing(tmp_pat
                 time.sleep(0.02)
             for process in processes:
                 process.end(told)
-        with Desk.open(config, url) as desk:
-            told.asserts_nothing_lost_or_doubled(desk, PEOPLE)
+        with AnnotationSession.open(config, url) as session:
+            told.asserts_nothing_lost_or_doubled(session, PEOPLE)
     finally:
         own.stop()
 
@@ -83,11 +83,11 @@ def test_a_connection_that_breaks_as_a_label_is_committed_stores_it_once(tmp_pat
     told = _Heard()
     with Cutting(cluster.folder) as proxy:
         url = cluster.url(name).replace(str(cluster.folder), str(proxy.folder))
-        with Desk.open(config, url) as desk:
+        with AnnotationSession.open(config, url) as session:
             proxy.begin()
-            all_at_once(desk, people, 8, told.tell)
+            all_at_once(session, people, 8, told.tell)
             proxy.end()
-            told.asserts_nothing_lost_or_doubled(desk, people)
+            told.asserts_nothing_lost_or_doubled(session, people)
     assert proxy.unsent >= 5
     assert proxy.unanswered >= 5
     assert len(told.stored) == 6 * 8

@@ -11,6 +11,7 @@ from quati_pool.records import State
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.clock import database_now
 from quati_pool.store.database import Store
+from quati_pool.store.designs import Designs
 from quati_pool.store.records import Design, Label, NewSlot, Selection, Slot
 from quati_pool.store.schema import assignments
 
@@ -27,7 +28,7 @@ def queue(
     design = Design(method="all", seed=0, frame_sha="f00d", frame_pairs=len(pairs), **values)
     chosen = [Selection(query_id, doc_id, "all", 1.0, overlap) for query_id, doc_id, _ in pairs]
     new = [NewSlot(query_id, doc_id, n, q) for query_id, doc_id, q in pairs for n in range(1, overlap + 1)]
-    slots.create(design, chosen, new)
+    Designs(store, collection).create(design, chosen, new)
     return slots
 
 

@@ -19,10 +19,12 @@ from typing import Any
 from quati_pool.records import State
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
+from quati_pool.store.designs import Designs
 from quati_pool.store.people import People
 from quati_pool.store.questions import Questions
 from quati_pool.store.records import Attempt, Batch, BatchRequest, Design, Entry, NewSlot, QuestionEvent, Selection
 from quati_pool.store.schema import HEAD
+from quati_pool.store.training import TrainingPairs
 from tests.store.cluster import PASSWORD, USER, Cluster, programs
 from tests.store.samples import alone, entry, label
 
@@ -77,19 +79,20 @@ def fill(store: Store) -> None:
 def fill_annotation(store: Store) -> None:
     """People, slots in every state, training and questions."""
     people, slots, questions = People(store, "pira"), Assignments(store, "pira"), Questions(store, "pira")
+    designs, training = Designs(store, "pira"), TrainingPairs(store, "pira")
     people.add("ana", "assessor", "ABCD", "scrypt$1$1$1$salt$hash")
     people.add("bia", "lead", "EFGH", "scrypt$1$1$1$salt$other")
     people.add("caio", "assessor", "JKLM", "scrypt$1$1$1$salt$third")
     people.set("ana", "language", "pt")
-    people.open_session("ana", "5e55", 3600)
-    people.open_session("caio", "5e56", 3600)
+    people.sign_in("ana", "5e55", 3600)
+    people.sign_in("caio", "5e56", 3600)
     people.revoke("caio")
     people.failed(["ABCD", "127.0.0.1"])
     design = Design(
         method="stratified", seed=7, frame_sha="f00d", frame_pairs=40, strata={"grade=2": [40, 4]}, parameters={"n": 4}
     )
     chosen = [Selection("q1", f"d{n}", "grade=2", 0.1, 1) for n in range(4)]
-    design_id = slots.create(design, chosen, [NewSlot("q1", f"d{n}", 1, 1) for n in range(4)])
+    design_id = designs.create(design, chosen, [NewSlot("q1", f"d{n}", 1, 1) for n in range(4)])
     first, second, third, _ = slots.free("ana", "q1")
     for slot in slots.claim("ana", [one.assignment_id for one in (first, second, third)], 1800, {design_id: 3})[:2]:
         status = State.ok if slot.doc_id == "d0" else State.skipped
@@ -98,8 +101,8 @@ def fill_annotation(store: Store) -> None:
         )
         slots.submit("ana", slot.assignment_id, given, 1800)
     slots.withdraw([third.assignment_id])
-    slots.drop_training(slots.add_training("q1", "d9", 1, "only on topic", "bia"))
-    slots.add_training("q1", "d9", 2, "answers: NUL \x00, ação", "bia")
+    training.drop(training.add("q1", "d9", 1, "only on topic", "bia"))
+    training.add("q1", "d9", 2, "answers: NUL \x00, ação", "bia")
     proposed = QuestionEvent(
         by="ana", action="proposed", query="Por quê?", narrative="Causas.", theme="mar", scope="Brasil", type="causa",
         doc_id="d1", comment="primeira", nonce="n1",
@@ -111,12 +114,13 @@ def fill_annotation(store: Store) -> None:
 def told_of_annotation(store: Store) -> dict[str, Any]:
     """What a reader gets of all that revision 0002 brought; leases and times aside."""
     people, slots, questions = People(store, "pira"), Assignments(store, "pira"), Questions(store, "pira")
+    designs, training = Designs(store, "pira"), TrainingPairs(store, "pira")
     last = slots.last("ana")
     records = {
         "people": [asdict(one) for one in people.all()],
-        "session": [asdict(one) for one in [people.session("5e56")] if one],
-        "designs": [asdict(one) for one in slots.designs()],
-        "training": [asdict(one) for one in slots.training()],
+        "session": [asdict(one) for one in [people.signed_in("5e56")] if one],
+        "designs": [asdict(one) for one in designs.all()],
+        "training": [asdict(one) for one in training.all()],
         "events": [asdict(one) for one in questions.events(1)],
     }
     for group in records.values():
@@ -125,7 +129,7 @@ def told_of_annotation(store: Store) -> dict[str, Any]:
             one["revoked"] = one.pop("revoked_at", None) is not None
     return {
         **records,
-        "selections": [one for design in slots.designs() for one in slots.selections(design.design_id or 0)],
+        "selections": [one for design in designs.all() for one in designs.selections(design.design_id or 0)],
         "slots": [slot._replace(leased_until=None) for n in range(1, 5) if (slot := slots.slot(n))],
         "last": last and [last[0].assignment_id, last[1].nonce],
         "progress": slots.progress(),

@@ -8,6 +8,7 @@ from quati_pool.records import State
 from quati_pool.store.assessor_queries import own_loads, own_open, own_states, renew, stored
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
+from quati_pool.store.designs import Designs
 from quati_pool.store.records import Design, Label, NewSlot, Selection
 from quati_pool.store.schema import assignments
 
@@ -20,7 +21,7 @@ def made(store: Store, collection: str = "test") -> Assignments:
     chosen = [Selection(query_id, doc_id, "all", 1.0, 2) for query_id in ("q1", "q2") for doc_id in DOCS]
     slots = [NewSlot("q1", doc_id, place, 1, name) for doc_id in DOCS for place, name in enumerate(("ana", "bia"), 1)]
     slots += [NewSlot("q2", doc_id, 1, 2) for doc_id in DOCS]
-    queue.create(Design(method="all", seed=0, frame_sha="f", frame_pairs=8), chosen, slots)
+    Designs(store, collection).create(Design(method="all", seed=0, frame_sha="f", frame_pairs=8), chosen, slots)
     return queue
 
 
@@ -67,7 +68,7 @@ def test_ones_own_slots_are_told_by_state(store: Store) -> None:
 
 def test_a_load_counts_what_is_held_and_done_but_not_what_was_withdrawn(store: Store) -> None:
     queue = made(store)
-    [design] = queue.designs()
+    [design] = Designs(store, "test").all()
     graded(queue, "ana", "n1")
     last = queue.held("ana")
     assert last is not None

@@ -10,11 +10,13 @@ from sqlalchemy import func, select
 from quati_pool.records import State
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
+from quati_pool.store.designs import Designs
 from quati_pool.store.errors import ConflictError, StoreError
 from quati_pool.store.listing import done_slots
 from quati_pool.store.people import People
 from quati_pool.store.records import COUNTING, Design, NewSlot, OpenQuery, QueryProgress, Selection
 from quati_pool.store.schema import assignments, designs, labels, queues, selections
+from quati_pool.store.training import TrainingPairs
 from tests.store.annotation import LEASE, claimed, done, given, queue, run_out
 
 DESIGN = Design(
@@ -39,15 +41,15 @@ def conflict(slots: Assignments, name: str, assignment_id: int, like: object = N
 
 
 def test_a_design_comes_back_as_it_was_given(store: Store) -> None:
-    slots = Assignments(store, "pira")
+    kept = Designs(store, "pira")
     chosen = [Selection("q1", "d2", "grade=2", 0.1, 2), Selection("q1", "d10", "grade=2", 1.0, 1)]
-    design_id = slots.create(DESIGN, chosen, [])
-    [found] = slots.designs()
+    design_id = kept.create(DESIGN, chosen, [])
+    [found] = kept.all()
     assert found.created_at is not None
     assert replace(found, created_at=None) == replace(DESIGN, design_id=design_id)
-    assert slots.selections(design_id) == [chosen[1], chosen[0]]  # by the bytes of the ids: "d10" < "d2"
-    assert Assignments(store, "other").designs() == []
-    assert Assignments(store, "other").selections(design_id) == []
+    assert kept.selections(design_id) == [chosen[1], chosen[0]]  # by the bytes of the ids: "d10" < "d2"
+    assert Designs(store, "other").all() == []
+    assert Designs(store, "other").selections(design_id) == []
 
 
 @pytest.mark.parametrize(
@@ -61,17 +63,16 @@ def test_a_design_comes_back_as_it_was_given(store: Store) -> None:
     ids=["a pair twice", "no probability", "too much", "a person twice"],
 )
 def test_a_design_that_cannot_be_leaves_nothing(store: Store, chosen: list[Selection], new: list[NewSlot]) -> None:
-    slots = Assignments(store, "pira")
     with pytest.raises(StoreError, match="the design was not kept"):
-        slots.create(DESIGN, chosen, [NewSlot("q0", "d0", 1, 1), *new])
+        Designs(store, "pira").create(DESIGN, chosen, [NewSlot("q0", "d0", 1, 1), *new])
     assert [count(store, table) for table in (designs, selections, assignments, queues)] == [0, 0, 0, 0]
 
 
 def test_slots_given_for_good_come_in_their_order_and_later_designs_after_them(store: Store) -> None:
     slots = Assignments(store, "pira")
     first = [NewSlot("q2", "d1", 1, 2, "ana"), NewSlot("q1", "d2", 1, 1, "ana"), NewSlot("q1", "d1", 1, 1, "ana")]
-    slots.create(DESIGN, [], first)
-    slots.create(DESIGN, [], [NewSlot("q0", "d1", 1, 0, "ana"), NewSlot("q0", "d2", 1, 0, "bia")])
+    Designs(store, "pira").create(DESIGN, [], first)
+    Designs(store, "pira").create(DESIGN, [], [NewSlot("q0", "d1", 1, 0, "ana"), NewSlot("q0", "d2", 1, 0, "bia")])
     order = []
     while (slot := slots.held("ana")) is not None:
         assert slot.leased_until is None
@@ -122,7 +123,7 @@ def test_nobody_claims_both_slots_of_a_pair(store: Store) -> None:
 
 def test_a_load_is_of_what_a_person_holds_and_did_in_one_design(store: Store) -> None:
     slots = queue(store, queries=1, docs=5)
-    [design] = slots.designs()
+    [design] = Designs(store, "pira").all()
     assert design.design_id is not None
     ids = [slot.assignment_id for slot in slots.free("ana", "q1")]
     assert len(slots.claim("ana", ids, LEASE, {design.design_id: 2})) == 2
@@ -312,7 +313,7 @@ def test_an_undo_that_comes_too_late_writes_nothing(store: Store) -> None:
 def test_withdrawn_and_released_slots(store: Store) -> None:
     slots = queue(store, queries=2, docs=2)
     claimed(slots)
-    slots.create(DESIGN, [], [NewSlot("q9", "d1", 1, 9, "ana")])
+    Designs(store, "pira").create(DESIGN, [], [NewSlot("q9", "d1", 1, 9, "ana")])
     assert slots.withdraw([1]) == 1
     assert slots.release("bia") == 0
     assert slots.open_queries("ana") == [OpenQuery("q2", 2, 2)]
@@ -359,15 +360,15 @@ def test_progress_counts_by_person_and_query(store: Store) -> None:
 
 
 def test_training_is_added_replaced_and_dropped(store: Store) -> None:
-    slots = Assignments(store, "pira")
-    slots.add_training("q1", "d1", 0, "off topic", "bia")
-    second = slots.add_training("q1", "d2", 3, "NUL \x00", "bia")
-    third = slots.add_training("q1", "d1", 1, "on topic", "bia")
-    assert [(one.training_id, one.doc_id, one.relevance, one.explanation) for one in slots.training()] == [
+    training = TrainingPairs(store, "pira")
+    training.add("q1", "d1", 0, "off topic", "bia")
+    second = training.add("q1", "d2", 3, "NUL \x00", "bia")
+    third = training.add("q1", "d1", 1, "on topic", "bia")
+    assert [(one.training_id, one.doc_id, one.relevance, one.explanation) for one in training.all()] == [
         (second, "d2", 3, "NUL \x00"),
         (third, "d1", 1, "on topic"),
     ]
-    assert Assignments(store, "other").drop_training(second) is False
-    assert slots.drop_training(second)
-    assert not slots.drop_training(second)
-    assert [one.training_id for one in slots.training()] == [third]
+    assert TrainingPairs(store, "other").drop(second) is False
+    assert training.drop(second)
+    assert not training.drop(second)
+    assert [one.training_id for one in training.all()] == [third]

@@ -7,7 +7,14 @@ import pytest
 from quati_pool.records import State
 from quati_pool.store.database import Store
 from quati_pool.store.errors import ConflictError
-from quati_pool.store.label_queries import append_once, beside_people, extent, last_seq, peoples_labels, rationales_of
+from quati_pool.store.label_queries import (
+    append_once,
+    extent,
+    labels_of_peoples_pairs,
+    last_seq,
+    peoples_labels,
+    rationales_of,
+)
 from quati_pool.store.records import Entry
 from tests.store.samples import alone, label
 
@@ -30,10 +37,12 @@ def test_a_judge_is_read_where_people_labelled_and_nowhere_else(store: Store) ->
     told(store, "bia", "q1", "d2", "a2", phase="training")
     told(store, "caio", "q2", "d1", "a2")
     told(store, "ana", "q2", "d1", "a2", collection="quati")
-    found = beside_people(store, "pira", "gpt", "v1", PEOPLE)
+    found = labels_of_peoples_pairs(store, "pira", "gpt", "v1", PEOPLE)
     assert [(row.query_id, row.doc_id) for row in found] == [("q1", "d1"), ("q2", "d2")]
-    assert beside_people(store, "pira", "gpt", "v1", {}) == []
-    assert [(row.query_id, row.doc_id) for row in beside_people(store, "pira", "ana", "a2", PEOPLE)] == [("q1", "d1")]
+    assert labels_of_peoples_pairs(store, "pira", "gpt", "v1", {}) == []
+    assert [(row.query_id, row.doc_id) for row in labels_of_peoples_pairs(store, "pira", "ana", "a2", PEOPLE)] == [
+        ("q1", "d1")
+    ]
 
 
 def test_peoples_labels_are_read_from_a_seq_on(store: Store) -> None:
@@ -65,7 +74,7 @@ def test_the_last_label_counts_as_it_does_elsewhere(store: Store) -> None:
     told(store, "gpt", "q1", "d1", relevance=1)
     told(store, "gpt", "q1", "d1", relevance=3)
     told(store, "gpt", "q1", "d1", status=State.failed, relevance=None)
-    (row,) = beside_people(store, "pira", "gpt", "v1", PEOPLE)
+    (row,) = labels_of_peoples_pairs(store, "pira", "gpt", "v1", PEOPLE)
     assert (row.status, row.relevance) == (State.ok, 3)
 
 

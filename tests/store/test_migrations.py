@@ -19,7 +19,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, inspect, text
 
 from quati_pool.store.database import Store
-from quati_pool.store.database_url import locate
+from quati_pool.store.database_url import parse_database_url
 from quati_pool.store.engine import reading
 from quati_pool.store.schema import HEAD, REVISION_TABLE, metadata
 from quati_pool.store.upgrade import MIGRATIONS
@@ -74,7 +74,7 @@ def shape(connection: Connection) -> dict[str, Any]:
 
 
 def opened(url: str) -> Engine:
-    return reading(locate(url, Path()))
+    return reading(parse_database_url(url, Path()))
 
 
 def test_the_revisions_make_the_tables_of_the_schema(made_url: str, url: str, engine: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.clock import database_now
 from quati_pool.store.database import Store
+from quati_pool.store.designs import Designs
 from quati_pool.store.errors import StoreError
 from quati_pool.store.people import People, delay
 from quati_pool.store.records import NewSlot, OpenQuery
@@ -51,11 +52,11 @@ def test_people_of_another_collection_are_others(store: Store, people: People) -
     assert (other.all(), other.named("ana"), other.by_handle("ABCD")) == ([], None, None)
     other.add("ana", "lead", "ABCD", "another hash")
     assert not other.revoke("bia")
-    people.open_session("ana", "5e55", 60)
-    assert other.session("5e55") is None
-    other.end_session("5e55")
+    people.sign_in("ana", "5e55", 60)
+    assert other.signed_in("5e55") is None
+    other.sign_out("5e55")
     other.revoke("ana")
-    assert people.session("5e55") is not None
+    assert people.signed_in("5e55") is not None
 
 
 @pytest.mark.parametrize(
@@ -76,24 +77,24 @@ def test_a_name_or_code_that_cannot_be_given(people: People, name: str, handle: 
 
 def test_who_is_revoked_is_signed_out_and_comes_back_with_a_new_code_and_the_old_settings(people: People) -> None:
     people.set("ana", "language", "pt")
-    people.open_session("ana", "5e55", 3600)
+    people.sign_in("ana", "5e55", 3600)
     assert people.revoke("ana")
     assert not people.revoke("ana")
-    assert people.session("5e55") is None
+    assert people.signed_in("5e55") is None
     assert people.by_handle("ABCD") is None
     with pytest.raises(StoreError, match="ana has no code"):
-        people.open_session("ana", "5e56", 3600)
+        people.sign_in("ana", "5e56", 3600)
     people.add("ana", "lead", "JKLM", "new hash")
     back = people.named("ana")
     assert back is not None
     assert (back.role, back.handle, back.code_hash, back.revoked_at) == ("lead", "JKLM", "new hash", None)
     assert back.settings == {"language": "pt"}
-    assert people.session("5e55") is None  # the old one stays ended
+    assert people.signed_in("5e55") is None  # the old one stays ended
 
 
 def test_revoking_frees_what_is_held_for_a_time_alone(store: Store, people: People) -> None:
     slots = queue(store, docs=2)
-    slots.create(DESIGN, [], [NewSlot("q9", "d1", 1, 9, "ana")])
+    Designs(store, "pira").create(DESIGN, [], [NewSlot("q9", "d1", 1, 9, "ana")])
     claimed(slots)
     assert slots.open_queries("bia") == []
     people.revoke("ana")
@@ -115,20 +116,20 @@ def test_settings_are_kept_one_by_one(people: People) -> None:
 
 
 def test_a_session_lasts_until_it_ends_by_the_databases_clock(store: Store, people: People) -> None:
-    people.open_session("bia", "5e55", 100)
-    found = people.session("5e55")
+    people.sign_in("bia", "5e55", 100)
+    found = people.signed_in("5e55")
     assert found is not None
     assert (found.name, found.role) == ("bia", "lead")
     assert (found.expires_at - found.created_at).total_seconds() == pytest.approx(100, abs=0.01)
-    assert people.session("unknown") is None
+    assert people.signed_in("unknown") is None
     earlier(store, 99)
-    assert people.session("5e55") is not None
+    assert people.signed_in("5e55") is not None
     earlier(store, 2)
-    assert people.session("5e55") is None
-    people.open_session("bia", "5e56", 100)
-    people.end_session("5e56")
-    people.end_session("unknown")
-    assert people.session("5e56") is None
+    assert people.signed_in("5e55") is None
+    people.sign_in("bia", "5e56", 100)
+    people.sign_out("5e56")
+    people.sign_out("unknown")
+    assert people.signed_in("5e56") is None
 
 
 def test_a_session_is_written_on_once_a_minute_at_most(store: Store, people: People) -> None:
@@ -136,12 +137,12 @@ def test_a_session_is_written_on_once_a_minute_at_most(store: Store, people: Peo
         with store.reading() as connection:
             return float(connection.execute(select(sessions.c.seen_at)).scalar_one())
 
-    people.open_session("ana", "5e55", 3600)
+    people.sign_in("ana", "5e55", 3600)
     before = seen()
-    people.session("5e55")
+    people.signed_in("5e55")
     assert seen() == before
     earlier(store, 61)
-    people.session("5e55")
+    people.signed_in("5e55")
     assert seen() >= before
 
 

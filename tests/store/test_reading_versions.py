@@ -15,8 +15,8 @@ import pytest
 from filelock import FileLock
 
 from quati_pool.files.artifacts import digest
-from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
+from quati_pool.store.designs import Designs
 from tests.store.cluster import Cluster
 from tests.store.make_revision import FOLDER
 from tests.store.processes import ROOT, line, start
@@ -99,7 +99,7 @@ def test_batches_and_designs_follow_and_batches_keep_their_names(former: sqlite3
     with Store.open(None, tmp_path) as store:
         [batch] = store.batches("pira")
         assert (batch.version, batch.extra["aliases"], batch.extra["window"]) == (digest(asked()), ["Nota"], "24h")
-        [design] = Assignments(store, "pira").designs()
+        [design] = Designs(store, "pira").all()
         assert design.parameters == {"judge_version": digest(asked()), "n": 4}
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from quati_pool.files.artifacts import digest
-from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
+from quati_pool.store.designs import Designs
 from quati_pool.store.errors import StoreError
 from quati_pool.store.schema import HEAD
 from tests.plugin_package import write_dist_info
@@ -81,7 +81,7 @@ def test_postgresql_renames_versions_too(cluster: Cluster) -> None:
         now = digest({**definition, "judge": "judge/llm@1"})
         assert {one.version for one in store.labelers("pira") if one.kind == "judge"} == {now}
         assert store.definition(was) is None
-        [design] = Assignments(store, "pira").designs()
+        [design] = Designs(store, "pira").all()
         assert design.parameters == {"judge_version": now}
     cluster.drop(name)
 

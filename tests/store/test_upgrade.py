@@ -12,7 +12,7 @@ from sqlalchemy import create_engine, text
 
 from quati_pool.errors import MissingExtraError
 from quati_pool.store.database import Store
-from quati_pool.store.database_url import locate
+from quati_pool.store.database_url import parse_database_url
 from quati_pool.store.errors import StoreError
 from quati_pool.store.schema import HEAD, REVISION_TABLE
 from tests.patience import PATIENCE
@@ -183,7 +183,7 @@ def test_a_path_that_cannot_be_a_file(tmp_path: Path, name: str) -> None:
 )
 def test_a_wrong_url_is_not_quoted(url: str, said: str) -> None:
     with pytest.raises(StoreError) as caught:
-        locate(url, Path())
+        parse_database_url(url, Path())
     assert str(caught.value).startswith(said)
     assert "hunter2" not in str(caught.value)
 

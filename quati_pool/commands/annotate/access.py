@@ -1,4 +1,4 @@
-"""Who may come in: codes become sessions, and names that cannot be a person's are refused."""
+"""Signing in with an access code, and checking the names that people may have."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from quati_pool.annotation.codes import code_matches, decoy, new_token, read_code, token_sha
 from quati_pool.commands.annotate.errors import AnswerError, WrongCodeError
-from quati_pool.commands.annotate.session import Desk, Person
+from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.problems import quoted
 from quati_pool.project.config import PoolConfig
@@ -16,8 +16,8 @@ from quati_pool.records import id_problem
 from quati_pool.store.people import LONGEST_NAME
 from quati_pool.store.records import ADJUDICATED
 
-SESSION_SECONDS = 14 * 24 * 3600
-"""How long a session lasts: a fortnight's work without typing the code again."""
+SIGN_IN_SECONDS = 14 * 24 * 3600
+"""How long a sign-in lasts: two weeks of work without typing the code again."""
 
 _LONGEST_ADDRESS = 100
 
@@ -28,8 +28,8 @@ PREFERENCES: dict[str, frozenset[Any]] = {
 """What people may set for themselves, and to what."""
 
 
-def sign_in(desk: Desk, typed_code: str, address: str) -> tuple[str, Person]:
-    """A new session's token, and whose it is.
+def sign_in(session: AnnotationSession, typed_code: str, address: str) -> tuple[str, Person]:
+    """Signs a person in with their code: the token of the sign-in, and the person.
 
     ``address`` is where the request came from: wrong codes slow down both it and the code's handle. Raises
     WrongCodeError for a code that is nobody's or revoked, and for any code typed before the wait is over.
@@ -39,38 +39,38 @@ def sign_in(desk: Desk, typed_code: str, address: str) -> tuple[str, Person]:
     if code is not None:
         subjects.append(f"handle {code.handle}")
     # Counted before it is checked: many guesses at once get no further than one after the other.
-    wait = desk.people.attempt(subjects)
+    wait = session.people.attempt(subjects)
     if wait > 0:
         raise WrongCodeError(wait)
-    assessor = None if code is None else desk.people.by_handle(code.handle)
+    assessor = None if code is None else session.people.by_handle(code.handle)
     # A handle that is nobody's takes as long to refuse as one that is somebody's.
     right = code_matches("" if code is None else code.text, decoy() if assessor is None else assessor.code_hash)
     if assessor is None or not right:
-        raise WrongCodeError(desk.people.wait(subjects))
-    desk.people.forget(subjects)
+        raise WrongCodeError(session.people.wait(subjects))
+    session.people.forget(subjects)
     token = new_token()
-    desk.people.open_session(assessor.name, token_sha(token), SESSION_SECONDS)
-    return token, desk.person(token)
+    session.people.sign_in(assessor.name, token_sha(token), SIGN_IN_SECONDS)
+    return token, session.person(token)
 
 
-def sign_out(desk: Desk, token: str | None) -> None:
-    """Ends a session; does nothing where there is none."""
+def sign_out(session: AnnotationSession, token: str | None) -> None:
+    """Ends a sign-in; does nothing where there is none."""
     if token:
-        desk.people.end_session(token_sha(token))
+        session.people.sign_out(token_sha(token))
 
 
-def set_preference(desk: Desk, token: str | None, key: str, value: Any) -> None:
+def set_preference(session: AnnotationSession, token: str | None, key: str, value: Any) -> None:
     """Keeps one of the person's own settings (``PREFERENCES``); None goes back to the usual one.
 
     Raises SignedOutError, and AnswerError for a setting or a value that there is not.
     """
-    person = desk.person(token)
+    person = session.person(token)
     if key not in PREFERENCES:
         raise AnswerError(f"there is no setting {str(key)[:40]!r}; choose one of {', '.join(PREFERENCES)}")
     if value is not None and not (isinstance(value, (str, bool)) and value in PREFERENCES[key]):
         allowed = ", ".join(sorted(map(str, PREFERENCES[key])))
         raise AnswerError(f"{key} cannot be {str(value)[:40]!r}; choose one of {allowed}")
-    desk.people.set(person.name, key, value)
+    session.people.set(person.name, key, value)
 
 
 def refuse_alike(name: str, known: Iterable[str]) -> None:

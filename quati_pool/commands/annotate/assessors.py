@@ -24,7 +24,7 @@ from quati_pool.store.records import Role
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedAssessor:
     """Somebody who has or had a code, or whose labels were imported; ``labels`` counts the pairs that they have
     graded, or said they cannot judge. ``last_seen`` is None for anyone who never signed in, ``revoked`` for
     anyone whose code is good and those who ``never_had`` one. Times are in UTC."""
@@ -61,7 +61,7 @@ def add(config_path: Path, name: str, role: Role, database: str | None = None) -
 
 def revoke(config_path: Path, name: str, database: str | None = None, *, release: bool = False) -> int:
     """Takes somebody's code back; their sessions end, their labels stay. With ``release`` the pairs that were
-    given to them for good go to whoever comes; how many these were.
+    assigned to them for good go to the open queue; returns how many.
 
     Raises QuatiPoolError where nobody of this name has a code.
     """
@@ -73,7 +73,7 @@ def revoke(config_path: Path, name: str, database: str | None = None, *, release
         return Assignments(store, config.name).release(name) if release else 0
 
 
-def listed(config_path: Path, database: str | None = None) -> list[Listed]:
+def listed(config_path: Path, database: str | None = None) -> list[ListedAssessor]:
     """Everybody who ever had a code or whose labels were imported, by name."""
     with _people(config_path, database) as (config, store, people):
         seen = last_seen(store, config.name)
@@ -82,7 +82,7 @@ def listed(config_path: Path, database: str | None = None) -> list[Listed]:
             if row.holder is not None:
                 labels[row.holder] += row.done
         return [
-            Listed(
+            ListedAssessor(
                 one.name,
                 one.role,
                 one.created_at,

@@ -6,7 +6,7 @@ from quati_pool.errors import QuatiPoolError
 
 
 class SignedOutError(QuatiPoolError):
-    """A token that opens no session: none, an ended one, or one of a person whose code was revoked."""
+    """No valid sign-in: no token, an ended one, or one of a person whose code was revoked."""
 
     def __init__(self) -> None:
         super().__init__("there is no session, or it has ended; sign in with your access code")

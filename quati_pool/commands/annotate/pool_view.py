@@ -1,6 +1,6 @@
 """The pool as people are shown it: every pair and its texts, memory-mapped, found by id in microseconds.
 
-It is made of a pool once, under the hash of the pool's bytes, and made anew when the pool has changed.
+Its file is written once for a pool, named by the hash of the pool's bytes, and again when the pool has changed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from quati_pool.project.config import PoolConfig
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int
 
-# Raised when the same pool gives another frame.
+# Raised when the same pool gives another file.
 _FORMAT = 1
 _BLOCK = 8192
 # Queries whose doc_ids are held as a dictionary.
 _QUERIES = 1024
-# A pool that is being replaced is looked at again after so many seconds.
+# Seconds until a pool that is being replaced is looked at again.
 _PATIENCE = 1.0
 
 SCHEMA = pa.schema(
@@ -44,7 +44,7 @@ SCHEMA = pa.schema(
 )
 
 
-class Shown(NamedTuple):
+class PairView(NamedTuple):
     """A pair of the pool; ``systems`` is how many returned it."""
 
     query_id: str
@@ -54,11 +54,11 @@ class Shown(NamedTuple):
     systems: int
 
 
-class Frame:
-    """A pool's pairs in the pool's order, those of a query side by side; safe to read from many threads."""
+class PoolView:
+    """A pool's pairs in the pool's order, those of a query together; safe to read from many threads."""
 
     def __init__(self, path: Path, sha: str) -> None:
-        """``path`` is a file of SCHEMA, ``sha`` the SHA-256 of the pool that it was made of."""
+        """``path`` is an Arrow file of SCHEMA, ``sha`` the SHA-256 of the pool that it was written from."""
         with pa.memory_map(str(path)) as source:
             self.table: pa.Table = pa.ipc.open_file(source).read_all()
         self.sha = sha
@@ -92,13 +92,13 @@ class Frame:
         """Whether the pool has this (query_id, doc_id)."""
         return pair[0] in self._spans and pair[1] in self._rows(pair[0])
 
-    def pair(self, query_id: str, doc_id: str) -> Shown | None:
+    def pair(self, query_id: str, doc_id: str) -> PairView | None:
         """A pair by its ids; None where the pool has no such pair."""
         row = self._rows(query_id).get(doc_id) if query_id in self._spans else None
         if row is None:
             return None
         query, text, systems = (self.table[name][row].as_py() for name in ("query", "text", "systems"))
-        return Shown(query_id, doc_id, query, text, systems)
+        return PairView(query_id, doc_id, query, text, systems)
 
     def counts(self) -> Int:
         """How many systems returned each pair, shape (pairs,)."""
@@ -118,17 +118,17 @@ def _spans(query_ids: pa.ChunkedArray) -> dict[str, slice]:
     code = codes.indices.to_numpy()
     starts = np.flatnonzero(np.r_[True, code[1:] != code[:-1]])
     bounds = [*starts.tolist(), len(code)]
-    # Codes count from 0 in order of first appearance, and a query's rows stand together.
+    # Codes count from 0 in order of first appearance, and a query's rows are adjacent.
     return {
         query_id: slice(start, stop)
         for query_id, start, stop in zip(codes.dictionary.to_pylist(), bounds[:-1], bounds[1:], strict=True)
     }
 
 
-def open_frame(config: PoolConfig, say: Callable[[str], None] = lambda _: None) -> Frame:
-    """The frame of the workspace's pool, made first where there is none of this pool yet.
+def open_pool_view(config: PoolConfig, say: Callable[[str], None] = lambda _: None) -> PoolView:
+    """Opens the workspace's pool, after writing the file of the view where there is none of this pool yet.
 
-    Raises InputError where there is no whole pool, or where it is at fault.
+    Raises InputError where there is no complete pool, or where it has a fault.
     """
     workspace = Workspace(config.folder)
     pool = workspace_pool(config)
@@ -142,16 +142,16 @@ def open_frame(config: PoolConfig, say: Callable[[str], None] = lambda _: None) 
             raise InputError(pool, None, "was replaced while it was read; try again")
         return counts
 
-    # One lock for all frames: whoever makes one removes those of earlier pools.
+    # One lock for all views: the process that writes one removes those of earlier pools.
     with locked(workspace.lock("frame"), say):
         if stale(path, key) is not None:
             write_file(path, key, {}, fill)
             _forget_older(path)
-        return Frame(path, sha)
+        return PoolView(path, sha)
 
 
 def _forget_older(path: Path) -> None:
-    """Removes frames of earlier pools; whoever still reads one keeps it."""
+    """Removes the files of earlier pools; a process that still has one open can go on reading it."""
     for other in path.parent.iterdir():
         if other.name not in (path.name, f"{path.name}.meta.json"):
             other.unlink(missing_ok=True)
@@ -189,37 +189,38 @@ def _batch(rows: list[tuple[str, str, str, str, int]]) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=SCHEMA)
 
 
-class CurrentFrame:
-    """The frame of the pool as it is now, for many threads: opened when first asked for, and anew when
-    the pool's file has changed."""
+class CurrentPoolView:
+    """The view of the pool as it is now, for many threads: opened when first asked for, and again when the pool's
+    file has changed."""
 
     def __init__(self, config: PoolConfig, say: Callable[[str], None] = lambda _: None) -> None:
         self._config = config
         self._say = say
         self._pool = Workspace(config.folder).pool
         self._lock = threading.Lock()
-        self._frame: Frame | None = None
+        self._view: PoolView | None = None
         self._state: tuple[int, int] | None = None
         self._looked = -_PATIENCE
 
-    def get(self) -> Frame:
-        """Raises InputError where there is no pool. While one is being replaced, the frame of the one before."""
-        frame = self._frame
-        if frame is not None and self._status() == self._state:
-            return frame
+    def get(self) -> PoolView:
+        """The current view; while the pool is being replaced, that of the former pool. Raises InputError where there
+        is no pool."""
+        view = self._view
+        if view is not None and self._status() == self._state:
+            return view
         with self._lock:
             state = self._status()
             waiting = state is not None and time.monotonic() - self._looked < _PATIENCE
-            if self._frame is not None and (state == self._state or waiting):
-                return self._frame
+            if self._view is not None and (state == self._state or waiting):
+                return self._view
             try:
-                self._frame = open_frame(self._config, self._say)
+                self._view = open_pool_view(self._config, self._say)
                 self._state = state
             except InputError:
-                if self._frame is None or state is None:
+                if self._view is None or state is None:
                     raise
                 self._looked = time.monotonic()
-            return self._frame
+            return self._view
 
     def _status(self) -> tuple[int, int] | None:
         try:

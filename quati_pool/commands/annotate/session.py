@@ -1,5 +1,8 @@
-"""What people work at: the collection's pool, scale and guidelines, and the store, opened once for many
-threads. Whoever asks for anything shows a token first."""
+"""The collection that people annotate, opened once for many threads: its pool, scale, guidelines and store.
+
+An annotation session is the collection opened by a process. That a person is signed in is a sign-in, which a token
+proves: every command of people's takes the session and a token.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ from typing import Any, Generic, Self, TypeVar
 from quati_pool.annotation.codes import token_sha
 from quati_pool.commands.annotate.annotation_pair import shown_pair
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
-from quati_pool.commands.annotate.pool_view import CurrentFrame, Frame
-from quati_pool.commands.annotate.similar_passages import Twins
+from quati_pool.commands.annotate.pool_view import CurrentPoolView, PoolView
+from quati_pool.commands.annotate.similar_passages import SimilarPassages
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.lines import read_bytes
 from quati_pool.judging.base import Pair
@@ -27,13 +30,15 @@ from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.inputs import load_queries
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.database import Store
+from quati_pool.store.designs import Designs
 from quati_pool.store.people import People
 from quati_pool.store.questions import Questions
 from quati_pool.store.records import Role
+from quati_pool.store.training import TrainingPairs
 
 T = TypeVar("T")
 
-# No guidelines of this length were written to be read; a wrong path leads to a corpus sooner.
+# Longer than any guidelines: such a path is probably of a corpus.
 _LONGEST_GUIDELINES = 1_000_000
 
 
@@ -57,7 +62,7 @@ class Guidelines:
 
 @dataclass(frozen=True)
 class Person:
-    """Whoever is signed in; ``language`` is the one they picked, or else the collection's, or None."""
+    """A person who is signed in; ``language`` is the one they picked, or else the collection's, or None."""
 
     name: str
     role: Role
@@ -65,44 +70,49 @@ class Person:
     settings: Mapping[str, Any]
 
 
-class Desk:
-    """An open collection, to be used in a ``with`` statement, by as many threads as like."""
+class AnnotationSession:
+    """A collection opened for annotation, to be used in a ``with`` statement, by any number of threads. Not a person's
+    sign-in: that is a ``SignIn``."""
 
     def __init__(self, config: PoolConfig, store: Store, say: Callable[[str], None] = lambda _: None) -> None:
         self.config = config
         self.store = store
         self.people = People(store, config.name)
         self.assignments = Assignments(store, config.name)
+        self.designs = Designs(store, config.name)
+        self.training = TrainingPairs(store, config.name)
         self.questions = Questions(store, config.name)
         self.prompt = _prompt(config)
         self.scale = _scale(config, self.prompt)
         self.version = people_version(config)
-        self.twins = Twins()
-        self._frame = CurrentFrame(config, say)
+        self.similar_passages = SimilarPassages()
+        self._pool_view = CurrentPoolView(config, say)
         queries = config.folder / config.queries.path
         self._narratives: Rereading[dict[str, str]] = Rereading(queries, lambda _: _narratives(config))
         guidelines = config.annotation.guidelines
         self._guidelines = None if guidelines is None else Rereading(config.folder / guidelines, _read_guidelines)
 
     @classmethod
-    def open(cls, config_path: Path, database: str | None = None, say: Callable[[str], None] = lambda _: None) -> Desk:
-        """Opens a workspace's desk, with its store at ``database`` or where ``pool.yaml`` says.
+    def open(
+        cls, config_path: Path, database: str | None = None, say: Callable[[str], None] = lambda _: None
+    ) -> AnnotationSession:
+        """Opens a workspace, with its store at ``database`` or where ``pool.yaml`` says.
 
         Raises QuatiPoolError where pool.yaml, the prompt, the guidelines or the judge to reveal are at
         fault, where the prompt has another scale than the collection, and where the store cannot be opened.
-        The pool need not be there yet: ``frame`` raises where it is missing.
+        The pool need not be there yet: ``pool_view`` raises where it is missing.
         """
         config = load_config(config_path)
         store = Store.open(database or config.labels.url, config.folder)
         try:
-            desk = cls(config, store, say)
-            desk.guidelines  # noqa: B018  # a fault in it is told at once
-            desk.revealed  # noqa: B018
-            store.register(desk.version, "assessor", people_definition(config))
+            session = cls(config, store, say)
+            session.guidelines  # noqa: B018  # raises where it has a fault
+            session.revealed  # noqa: B018
+            store.register(session.version, "assessor", people_definition(config))
         except BaseException:
             store.close()
             raise
-        return desk
+        return session
 
     def close(self) -> None:
         self.store.close()
@@ -116,9 +126,9 @@ class Desk:
         self.close()
 
     @property
-    def frame(self) -> Frame:
+    def pool_view(self) -> PoolView:
         """The pool as it is now. Raises InputError where there is none."""
-        return self._frame.get()
+        return self._pool_view.get()
 
     @property
     def narratives(self) -> Mapping[str, str]:
@@ -126,8 +136,8 @@ class Desk:
         return self._narratives.get() or {}
 
     def pair(self, query_id: str, doc_id: str) -> Pair | None:
-        """A pair as people are shown it now; None where the pool does not have it. Raises as ``frame`` does."""
-        return shown_pair(self.frame, self.narratives, query_id, doc_id)
+        """A pair as people are shown it now; None where the pool does not have it. Raises as ``pool_view`` does."""
+        return shown_pair(self.pool_view, self.narratives, query_id, doc_id)
 
     @property
     def guidelines(self) -> Guidelines | None:
@@ -150,32 +160,32 @@ class Desk:
 
     @cached_property
     def revealed(self) -> Labeler | None:
-        """Who is revealed after a person's own label."""
+        """The labeler whose grade is shown after a person's own label; None where none is."""
         reveal = self.config.annotation.reveal
         return None if reveal is None else self.grading.labeler(reveal)
 
     @property
     def lease(self) -> float:
-        """Seconds that a pair stays with whom it was given to."""
+        """Seconds for which a pair stays with the person who got it from the open queue."""
         return self.config.annotation.lease * 60
 
     def person(self, token: str | None, role: Role | None = None) -> Person:
-        """Who shows this token. A lead may do what an assessor may.
+        """The person whose sign-in this token proves. A lead may do what an assessor may.
 
-        Raises SignedOutError where the token opens no session now, ForbiddenError where ``role`` is "lead"
+        Raises SignedOutError where the token is of no valid sign-in, ForbiddenError where ``role`` is "lead"
         and the person is none.
         """
-        session = self.people.session(token_sha(token)) if token else None
-        if session is None:
+        sign_in = self.people.signed_in(token_sha(token)) if token else None
+        if sign_in is None:
             raise SignedOutError
-        if role == "lead" and session.role != "lead":
-            raise ForbiddenError(f"{session.name} is no lead of {self.config.name}; ask one to do this")
-        language = session.settings.get("language", self.config.annotation.language)
-        return Person(session.name, session.role, language, session.settings)
+        if role == "lead" and sign_in.role != "lead":
+            raise ForbiddenError(f"{sign_in.name} is no lead of {self.config.name}; ask one to do this")
+        language = sign_in.settings.get("language", self.config.annotation.language)
+        return Person(sign_in.name, sign_in.role, language, sign_in.settings)
 
 
 class Rereading(Generic[T]):
-    """What is made of a file, made anew when the file has changed; None while there is none."""
+    """A value read from a file, and read again when the file has changed; None while there is no file."""
 
     def __init__(self, path: Path, read: Callable[[Path], T]) -> None:
         self._path = path

@@ -36,7 +36,7 @@ from quati_pool.registry import JUDGES, nearest
 from quati_pool.retrieval.base import Component
 from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 from quati_pool.retrieval.run_file import RunFileParameters
-from quati_pool.store.database_url import locate
+from quati_pool.store.database_url import parse_database_url
 
 
 def validate_pool(path: Path, limit: int = 20) -> ValidationReport:
@@ -267,7 +267,7 @@ class _Checks:
 
     def database(self) -> None:
         """The address of the database of labels; nothing connects to it."""
-        self._tried(("labels", "url"), partial(locate, self.config.labels.url, self.config.folder))
+        self._tried(("labels", "url"), partial(parse_database_url, self.config.labels.url, self.config.folder))
 
     def _tried(self, place: Place, check: Callable[[], T]) -> T | None:
         """What a check gives; None where it found a fault, which is kept."""

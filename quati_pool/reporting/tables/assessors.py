@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from quati_pool.commands.annotate.assessors import Listed
+from quati_pool.commands.annotate.assessors import ListedAssessor
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 
-def table(people: list[Listed]) -> Table:
+def table(people: list[ListedAssessor]) -> Table:
     columns = [Column(name) for name in ("Name", "Role", "Since", "Last seen", "Labels", "Revoked")]
     rows: list[list[Cell]] = [
         [
@@ -25,7 +25,7 @@ def table(people: list[Listed]) -> Table:
     return Table("People", columns, rows, "" if people else "Nobody is there yet.")
 
 
-def as_data(people: list[Listed]) -> dict[str, Any]:
+def as_data(people: list[ListedAssessor]) -> dict[str, Any]:
     def when(time: datetime | None) -> str | None:
         return None if time is None else time.isoformat(timespec="seconds")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quati_pool.commands.annotate.assign import AssignReport
+from quati_pool.commands.annotate.assigning.assign import AssignReport
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 # Strata that a table shows; JSON and CSV have all.

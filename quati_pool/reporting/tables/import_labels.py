@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from quati_pool.commands.annotate.import_labels import ImportedLabels
+from quati_pool.commands.annotate.assigning.import_labels import ImportedLabels
 from quati_pool.labels.label_files import unmatched_data
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quati_pool.commands.annotate.question_rules import taxonomy
-from quati_pool.commands.annotate.questions import Covered, covered, state_of
+from quati_pool.commands.annotate.questions.rules import taxonomy
+from quati_pool.commands.annotate.questions.writing import TaxonomyCoverage, state_of, taxonomy_coverage
 from quati_pool.project.config import load_config
 from quati_pool.reporting.formats.tables import Column, Table
 from quati_pool.store.database import Store
@@ -21,7 +21,7 @@ class QuestionsReport:
 
     questions: list[Question]
     types: list[str]
-    covered: Covered
+    covered: TaxonomyCoverage
 
 
 def report(config_path: Path, database: str | None = None) -> QuestionsReport:
@@ -29,7 +29,7 @@ def report(config_path: Path, database: str | None = None) -> QuestionsReport:
     config = load_config(config_path)
     with Store.open(database or config.labels.url, config.folder) as store:
         questions = Questions(store, config.name).current()
-    return QuestionsReport(questions, taxonomy(config)["type"], covered(config, questions))
+    return QuestionsReport(questions, taxonomy(config)["type"], taxonomy_coverage(config, questions))
 
 
 def tables(found: QuestionsReport) -> list[Table]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.records import Attempt, Entry, Kind, Label, Phase, content_sha
 from tests.commands.annotate.people_at_work import collection, token
@@ -28,7 +28,7 @@ class Tokens(NamedTuple):
 
 
 def told(
-    desk: Desk,
+    session: AnnotationSession,
     labeler_id: str,
     query_id: str,
     doc_id: str,
@@ -40,34 +40,34 @@ def told(
 ) -> int:
     """Appends a label of a pair as it is shown now; its seq. People's carry seconds and a note."""
     kind: Kind = "judge" if labeler_id == "gpt" else "assessor"
-    shown = desk.frame.pair(query_id, doc_id)
+    shown = session.pool_view.pair(query_id, doc_id)
     assert shown is not None
     usual: dict[str, Any] = {"version": "v1", "rationale": f"gpt of {doc_id}"} if kind == "judge" else {
-        "version": desk.version,
+        "version": session.version,
         "rationale": f"{labeler_id} of {doc_id}",
         "extra": {"active_seconds": 4.0},
     }  # fmt: skip
     label = Label(
-        collection=desk.config.name,
+        collection=session.config.name,
         labeler_id=labeler_id,
         kind=kind,
         query_id=query_id,
         doc_id=doc_id,
-        content_sha=content_sha(shown.query, shown.text, desk.narratives.get(query_id)),
+        content_sha=content_sha(shown.query, shown.text, session.narratives.get(query_id)),
         status=status or (State.ok if relevance is not None else State.unsure),
         relevance=relevance,
         phase=phase,
         **{**usual, **values},
     )
-    return desk.store.append([Entry(label=label, attempts=attempts)])[0]
+    return session.store.append([Entry(label=label, attempts=attempts)])[0]
 
 
 @contextmanager
-def disputed(folder: Path, database: str | None = None, **settings: Any) -> Iterator[tuple[Desk, Tokens]]:
-    """The desk, and the tokens of two assessors and a lead who are signed in."""
+def disputed(folder: Path, database: str | None = None, **settings: Any) -> Iterator[tuple[AnnotationSession, Tokens]]:
+    """The session, and the tokens of two assessors and a lead who are signed in."""
     config = collection(folder, **settings)
-    with Desk.open(config, database) as desk:
+    with AnnotationSession.open(config, database) as session:
         for name, grades in GRADES.items():
             for (query_id, doc_id), relevance in grades.items():
-                told(desk, name, query_id, doc_id, relevance)
-        yield desk, Tokens(token(desk, "ana"), token(desk, "bia"), token(desk, "lia", "lead"))
+                told(session, name, query_id, doc_id, relevance)
+        yield session, Tokens(token(session, "ana"), token(session, "bia"), token(session, "lia", "lead"))

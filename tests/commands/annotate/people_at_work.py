@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.annotation.codes import token_sha
-from quati_pool.commands.annotate.grading import Answer, Item, next_item
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.grading.answer import Answer
+from quati_pool.commands.annotate.grading.item import Item
+from quati_pool.commands.annotate.grading.next_item import next_item
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.files.pools import PoolPair
 from quati_pool.store.records import Design, Label, NewSlot, Role, Selection
 from tests.commands.judged import pair, workspace
@@ -31,29 +33,32 @@ def collection(folder: Path, rows: Iterable[PoolPair] | None = None, **settings:
     return workspace(folder, pairs() if rows is None else rows, judges, **settings)
 
 
-def token(desk: Desk, name: str, role: Role = "assessor") -> str:
+def token(session: AnnotationSession, name: str, role: Role = "assessor") -> str:
     """Makes a person who is signed in, and gives their token. Their code is nothing that can be typed."""
-    desk.people.add(name, role, f"H-{name}", "none")
+    session.people.add(name, role, f"H-{name}", "none")
     made = f"token-of-{name}"
-    desk.people.open_session(name, token_sha(made), 3600)
+    session.people.sign_in(name, token_sha(made), 3600)
     return made
 
 
 def assigned(
-    desk: Desk, holders: Sequence[str | None] = (None,), load: int | None = None, queries: Sequence[str] | None = None
+    session: AnnotationSession,
+    holders: Sequence[str | None] = (None,),
+    load: int | None = None,
+    queries: Sequence[str] | None = None,
 ) -> int:
     """Gives every pair of the pool (of some queries) as many slots as there are holders; None is the open queue."""
-    frame = desk.frame
-    wanted = frame.query_ids if queries is None else queries
-    ids = [(query_id, doc_id, place) for place, query_id in enumerate(wanted, 1) for doc_id in frame.doc_ids(query_id)]
+    pool = session.pool_view
+    wanted = pool.query_ids if queries is None else queries
+    ids = [(query_id, doc_id, place) for place, query_id in enumerate(wanted, 1) for doc_id in pool.doc_ids(query_id)]
     slots = [
         NewSlot(query_id, doc_id, replicate, place, holder)
         for query_id, doc_id, place in ids
         for replicate, holder in enumerate(holders, 1)
     ]
     chosen = [Selection(query_id, doc_id, "all", 1.0, len(holders)) for query_id, doc_id, _ in ids]
-    design = Design(method="all", seed=0, frame_sha=frame.sha, frame_pairs=len(frame), parameters={"load": load})
-    return desk.assignments.create(design, chosen, slots)
+    design = Design(method="all", seed=0, frame_sha=pool.sha, frame_pairs=len(pool), parameters={"load": load})
+    return session.designs.create(design, chosen, slots)
 
 
 def answer(number: int = 0, relevance: int | None = 2, **values: Any) -> Answer:
@@ -62,17 +67,17 @@ def answer(number: int = 0, relevance: int | None = 2, **values: Any) -> Answer:
     return Answer(relevance=relevance, nonce=f"nonce-{number:012d}", **{**usual, **values})
 
 
-def item(desk: Desk, mine: str) -> Item:
-    found = next_item(desk, mine)
+def item(session: AnnotationSession, mine: str) -> Item:
+    found = next_item(session, mine)
     assert found is not None
     return found
 
 
-def labels(desk: Desk, name: str, query_id: str, doc_id: str) -> list[Label]:
+def labels(session: AnnotationSession, name: str, query_id: str, doc_id: str) -> list[Label]:
     """All that somebody ever said of a pair, oldest first."""
-    return [label for label, _ in desk.store.history(desk.config.name, name, query_id, doc_id)]
+    return [label for label, _ in session.store.history(session.config.name, name, query_id, doc_id)]
 
 
-def everything(desk: Desk) -> int:
+def everything(session: AnnotationSession) -> int:
     """How many labels the store holds, of anybody."""
-    return sum(labeler.rows for labeler in desk.store.labelers(desk.config.name))
+    return sum(labeler.rows for labeler in session.store.labelers(session.config.name))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry, Label, content_sha
@@ -26,7 +26,7 @@ def judged(store: Store, version: str, rows: dict[tuple[str, str], int], name: s
 
 
 @contextmanager
-def revealing(folder: Path, holders: Sequence[str | None] = (None,)) -> Iterator[Desk]:
+def revealing(folder: Path, holders: Sequence[str | None] = (None,)) -> Iterator[AnnotationSession]:
     """One query, whose passages d0, d1, d2 the judge grades 0, 1, 2, with as many slots a pair as there are
     ``holders``."""
     config = collection(
@@ -35,8 +35,8 @@ def revealing(folder: Path, holders: Sequence[str | None] = (None,)) -> Iterator
         judges={"lexical": {"judge": "lexical"}},
         annotation={"prompt": "quati-pt", "reveal": "lexical"},
     )
-    with Desk.open(config) as desk:
-        assert desk.revealed is not None
-        judged(desk.store, str(desk.revealed.version), {("q0", f"d{d}"): d for d in range(3)})
-        assigned(desk, holders)
-        yield desk
+    with AnnotationSession.open(config) as session:
+        assert session.revealed is not None
+        judged(session.store, str(session.revealed.version), {("q0", f"d{d}"): d for d in range(3)})
+        assigned(session, holders)
+        yield session

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from quati_pool.annotation.codes import Code, hash_code, new_code, token_sha
 from quati_pool.commands.annotate.access import check_name, set_preference, sign_in, sign_out
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError, WrongCodeError
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import ConfigError
 from quati_pool.project.config import load_config
 from tests.commands.annotate.people_at_work import collection, token
@@ -20,117 +20,122 @@ HERE = "192.0.2.1"
 
 
 @pytest.fixture
-def desk(tmp_path: Path, made_url: str) -> Iterator[Desk]:
-    with Desk.open(collection(tmp_path), made_url) as opened:
+def session(tmp_path: Path, made_url: str) -> Iterator[AnnotationSession]:
+    with AnnotationSession.open(collection(tmp_path), made_url) as opened:
         yield opened
 
 
-def person(desk: Desk, name: str) -> Code:
+def person(session: AnnotationSession, name: str) -> Code:
     code = new_code()
-    desk.people.add(name, "assessor", code.handle, hash_code(code.text))
+    session.people.add(name, "assessor", code.handle, hash_code(code.text))
     return code
 
 
-def test_the_right_code_opens_a_session_however_it_is_typed(desk: Desk) -> None:
-    code = person(desk, "ana")
+def test_the_right_code_opens_a_session_however_it_is_typed(session: AnnotationSession) -> None:
+    code = person(session, "ana")
     for typed in (code.text, code.text.lower(), f" {code.text.replace('-', ' ')} "):
-        mine, ana = sign_in(desk, typed, HERE)
-        assert (ana.name, ana.role, desk.person(mine).name) == ("ana", "assessor", "ana")
-    with desk.store.reading() as connection:
+        mine, ana = sign_in(session, typed, HERE)
+        assert (ana.name, ana.role, session.person(mine).name) == ("ana", "assessor", "ana")
+    with session.store.reading() as connection:
         stored = connection.execute(text("SELECT token_sha FROM sessions")).scalars().all()
     assert token_sha(mine) in stored
     assert mine not in stored
 
 
-def test_wrong_codes_are_refused_alike_and_slowed_down_for_the_address_and_the_handle(desk: Desk) -> None:
-    code = person(desk, "ana")
+def test_wrong_codes_are_refused_alike_and_slowed_down_for_the_address_and_the_handle(
+    session: AnnotationSession,
+) -> None:
+    code = person(session, "ana")
     wrong = f"{code.handle}-{new_code().text[5:]}"
     told = []
     for typed in (wrong, new_code().text, "what?", wrong):
         with pytest.raises(WrongCodeError) as caught:
-            sign_in(desk, typed, HERE)
+            sign_in(session, typed, HERE)
         told.append((caught.value.wait, str(caught.value).partition(";")[0]))
     assert [wait == 0 for wait, _ in told] == [True, True, True, False]
     assert {words for _, words in told} == {"the access code is not right"}
     # Now the right one too waits from here, but not from elsewhere: the handle had two failures alone.
     with pytest.raises(WrongCodeError, match="wait"):
-        sign_in(desk, code.text, HERE)
-    assert sign_in(desk, code.text, "192.0.2.2")[1].name == "ana"
+        sign_in(session, code.text, HERE)
+    assert sign_in(session, code.text, "192.0.2.2")[1].name == "ana"
 
 
-def test_a_handle_is_slowed_down_from_whatever_address(desk: Desk) -> None:
-    code = person(desk, "ana")
+def test_a_handle_is_slowed_down_from_whatever_address(session: AnnotationSession) -> None:
+    code = person(session, "ana")
     wrong = f"{code.handle}-{new_code().text[5:]}"
     for number in range(4):
         with pytest.raises(WrongCodeError):
-            sign_in(desk, wrong, f"192.0.2.{number}")
+            sign_in(session, wrong, f"192.0.2.{number}")
     with pytest.raises(WrongCodeError) as caught:
-        sign_in(desk, code.text, "192.0.2.200")
+        sign_in(session, code.text, "192.0.2.200")
     assert 0 < caught.value.wait <= 2
 
 
-def test_the_right_code_strikes_out_earlier_failures(desk: Desk) -> None:
-    code = person(desk, "ana")
+def test_the_right_code_strikes_out_earlier_failures(session: AnnotationSession) -> None:
+    code = person(session, "ana")
     for _ in range(3):
         for _ in range(3):
             with pytest.raises(WrongCodeError):
-                sign_in(desk, new_code().text, HERE)
-        sign_in(desk, code.text, HERE)
+                sign_in(session, new_code().text, HERE)
+        sign_in(session, code.text, HERE)
 
 
-def test_a_revoked_code_opens_nothing_and_its_sessions_end(desk: Desk) -> None:
-    code = person(desk, "ana")
-    mine, _ = sign_in(desk, code.text, HERE)
-    desk.people.revoke("ana")
+def test_a_revoked_code_opens_nothing_and_its_sessions_end(session: AnnotationSession) -> None:
+    code = person(session, "ana")
+    mine, _ = sign_in(session, code.text, HERE)
+    session.people.revoke("ana")
     with pytest.raises(SignedOutError):
-        desk.person(mine)
+        session.person(mine)
     with pytest.raises(WrongCodeError):
-        sign_in(desk, code.text, HERE)
+        sign_in(session, code.text, HERE)
 
 
-def test_signing_out_ends_this_session_alone(desk: Desk) -> None:
-    code = person(desk, "ana")
-    first, second = (sign_in(desk, code.text, HERE)[0] for _ in range(2))
-    sign_out(desk, first)
-    sign_out(desk, None)
-    sign_out(desk, "unknown")
+def test_signing_out_ends_this_session_alone(session: AnnotationSession) -> None:
+    code = person(session, "ana")
+    first, second = (sign_in(session, code.text, HERE)[0] for _ in range(2))
+    sign_out(session, first)
+    sign_out(session, None)
+    sign_out(session, "unknown")
     with pytest.raises(SignedOutError):
-        desk.person(first)
-    assert desk.person(second).name == "ana"
+        session.person(first)
+    assert session.person(second).name == "ana"
 
 
-def test_a_session_ends_by_itself(desk: Desk) -> None:
-    desk.people.add("ana", "assessor", "H", "none")
-    desk.people.open_session("ana", token_sha("mine"), -1)
+def test_a_session_ends_by_itself(session: AnnotationSession) -> None:
+    session.people.add("ana", "assessor", "H", "none")
+    session.people.sign_in("ana", token_sha("mine"), -1)
     with pytest.raises(SignedOutError):
-        desk.person("mine")
+        session.person("mine")
 
 
-def test_a_session_is_of_one_collection(tmp_path: Path, desk: Desk, made_url: str) -> None:
-    mine = token(desk, "ana")
-    with Desk.open(collection(tmp_path / "other", name="other"), made_url) as other, pytest.raises(SignedOutError):
+def test_a_session_is_of_one_collection(tmp_path: Path, session: AnnotationSession, made_url: str) -> None:
+    mine = token(session, "ana")
+    with (
+        AnnotationSession.open(collection(tmp_path / "other", name="other"), made_url) as other,
+        pytest.raises(SignedOutError),
+    ):
         other.person(mine)
 
 
-def test_only_leads_pass_as_leads(desk: Desk) -> None:
-    ana, lia = token(desk, "ana"), token(desk, "lia", "lead")
-    assert desk.person(ana).role == "assessor"
-    assert desk.person(lia, "lead").name == "lia"
-    assert desk.person(lia).role == "lead"
+def test_only_leads_pass_as_leads(session: AnnotationSession) -> None:
+    ana, lia = token(session, "ana"), token(session, "lia", "lead")
+    assert session.person(ana).role == "assessor"
+    assert session.person(lia, "lead").name == "lia"
+    assert session.person(lia).role == "lead"
     with pytest.raises(ForbiddenError, match="ana is no lead"):
-        desk.person(ana, "lead")
+        session.person(ana, "lead")
     with pytest.raises(SignedOutError):
-        desk.person(None, "lead")
+        session.person(None, "lead")
 
 
-def test_settings_stay_with_the_person_and_only_known_ones_are_kept(desk: Desk) -> None:
-    ana = token(desk, "ana")
-    assert desk.person(ana).language is None
-    set_preference(desk, ana, "language", "es")
-    set_preference(desk, ana, "highlight", True)
-    assert (desk.person(ana).language, desk.person(ana).settings) == ("es", {"language": "es", "highlight": True})
-    set_preference(desk, ana, "language", None)
-    assert desk.person(ana).language is None
+def test_settings_stay_with_the_person_and_only_known_ones_are_kept(session: AnnotationSession) -> None:
+    ana = token(session, "ana")
+    assert session.person(ana).language is None
+    set_preference(session, ana, "language", "es")
+    set_preference(session, ana, "highlight", True)
+    assert (session.person(ana).language, session.person(ana).settings) == ("es", {"language": "es", "highlight": True})
+    set_preference(session, ana, "language", None)
+    assert session.person(ana).language is None
     for key, value in (
         ("language", "xx"),
         ("language", 1),
@@ -139,18 +144,18 @@ def test_settings_stay_with_the_person_and_only_known_ones_are_kept(desk: Desk) 
         ("language", ["pt"]),
     ):
         with pytest.raises(AnswerError):
-            set_preference(desk, ana, key, value)
+            set_preference(session, ana, key, value)
     with pytest.raises(SignedOutError):
-        set_preference(desk, "nobody", "language", "pt")
-    assert desk.person(ana).role == "assessor"
+        set_preference(session, "nobody", "language", "pt")
+    assert session.person(ana).role == "assessor"
 
 
 def test_the_collections_language_is_that_of_who_picked_none(tmp_path: Path) -> None:
-    with Desk.open(collection(tmp_path, annotation={"language": "pt"})) as desk:
-        ana = token(desk, "ana")
-        assert desk.person(ana).language == "pt"
-        set_preference(desk, ana, "language", "en")
-        assert desk.person(ana).language == "en"
+    with AnnotationSession.open(collection(tmp_path, annotation={"language": "pt"})) as session:
+        ana = token(session, "ana")
+        assert session.person(ana).language == "pt"
+        set_preference(session, ana, "language", "en")
+        assert session.person(ana).language == "en"
 
 
 @pytest.mark.parametrize("name", ["ana", "Bia.2", "caio_x", "joão", "x" * 64, "7"])

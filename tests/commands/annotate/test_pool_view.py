@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quati_pool.commands.annotate import pool_view as frames
-from quati_pool.commands.annotate.pool_view import CurrentFrame, Frame, open_frame
+from quati_pool.commands.annotate.pool_view import CurrentPoolView, PoolView, open_pool_view
 from quati_pool.errors import InputError
 from quati_pool.files.pools import read_pool
 from quati_pool.project.config import load_config
@@ -23,8 +23,8 @@ from tests.commands.judged import pair, repool
 from tests.commands.small_collection import read_pool as read_raw
 
 
-def opened(folder: Path) -> Frame:
-    return open_frame(load_config(folder / "pool.yaml"))
+def opened(folder: Path) -> PoolView:
+    return open_pool_view(load_config(folder / "pool.yaml"))
 
 
 def test_every_pair_of_a_built_pool_is_found_with_its_texts_and_number_of_systems(workspace: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_pool_that_something_else_wrote_may_say_nothing_of_runs(tmp_path: Path
 
 def test_the_frame_follows_the_pool(tmp_path: Path) -> None:
     collection(tmp_path)
-    current = CurrentFrame(load_config(tmp_path / "pool.yaml"))
+    current = CurrentPoolView(load_config(tmp_path / "pool.yaml"))
     first = current.get()
     assert current.get() is first
     repool(tmp_path, pairs(1, 2))
@@ -120,7 +120,7 @@ def test_while_a_pool_is_being_replaced_the_one_before_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     collection(tmp_path)
-    current = CurrentFrame(load_config(tmp_path / "pool.yaml"))
+    current = CurrentPoolView(load_config(tmp_path / "pool.yaml"))
     before = current.get()
     pool = Workspace(tmp_path).pool
     pool.write_bytes(b"half")  # its sidecar, written last, still speaks of the old one
@@ -137,7 +137,7 @@ def test_without_a_pool_one_is_told_to_build_it(tmp_path: Path) -> None:
     collection(tmp_path)
     Workspace(tmp_path).pool.unlink()
     with pytest.raises(InputError, match="not there yet; run: quati-pool build"):
-        CurrentFrame(load_config(tmp_path / "pool.yaml")).get()
+        CurrentPoolView(load_config(tmp_path / "pool.yaml")).get()
 
 
 def test_a_pool_at_fault_names_its_line(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_pool_at_fault_names_its_line(tmp_path: Path) -> None:
 def test_many_threads_make_one_frame_and_read_it(tmp_path: Path) -> None:
     rows = pairs(4, 50)
     collection(tmp_path, rows)
-    current = CurrentFrame(load_config(tmp_path / "pool.yaml"))
+    current = CurrentPoolView(load_config(tmp_path / "pool.yaml"))
     start = threading.Barrier(8)
 
     def read(number: int) -> int:

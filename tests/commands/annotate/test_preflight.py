@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.annotate.grading import next_item, submit
+from quati_pool.commands.annotate.grading.next_item import next_item
+from quati_pool.commands.annotate.grading.submission import submit
 from quati_pool.commands.annotate.preflight import check
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.records import State
 from tests.commands.annotate.people_at_work import answer, assigned, collection, text, token
@@ -19,10 +20,10 @@ NOBODY = "nobody has an access code yet; run: quati-pool assessors add NAME --ro
 
 def graded(path: Path, first: int) -> int:
     """How many pairs ana is given, and grades; ``first`` numbers her answers."""
-    with Desk.open(path) as desk:
+    with AnnotationSession.open(path) as session:
         done = 0
-        while (item := next_item(desk, "token-of-ana")) is not None:
-            submit(desk, "token-of-ana", item, answer(first + done))
+        while (item := next_item(session, "token-of-ana")) is not None:
+            submit(session, "token-of-ana", item, answer(first + done))
             done += 1
     return done
 
@@ -44,9 +45,9 @@ def test_without_a_pool_people_can_write_questions(tmp_path: Path) -> None:
 
 def test_pairs_whose_labels_are_history_are_asked_again(tmp_path: Path) -> None:
     path = collection(tmp_path, [pair("q0", f"d{n}", text(n)) for n in range(4)])
-    with Desk.open(path) as desk:
-        assigned(desk)
-        token(desk, "ana")
+    with AnnotationSession.open(path) as session:
+        assigned(session)
+        token(session, "ana")
     assert graded(path, 0) == 4
     assert check(path, "localhost") == []
     assert graded(path, 10) == 0
@@ -60,7 +61,7 @@ def test_pairs_whose_labels_are_history_are_asked_again(tmp_path: Path) -> None:
     assert check(path, "localhost") == [f"4 {told}"]
     assert graded(path, 40) == 4
     assert check(path, "localhost") == []
-    with Desk.open(path) as desk:
-        ana = desk.grading.labeler("ana")
-        found = [one for chunk in desk.grading.pairs() for one in ana.graded(chunk)]
+    with AnnotationSession.open(path) as session:
+        ana = session.grading.labeler("ana")
+        found = [one for chunk in session.grading.pairs() for one in ana.graded(chunk)]
         assert [one.status for one in found] == [State.ok] * 4

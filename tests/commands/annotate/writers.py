@@ -9,9 +9,9 @@ from typing import Any
 from uuid import uuid4
 
 from quati_pool.annotation.codes import hash_code, new_code, token_sha
-from quati_pool.commands.annotate import questions
-from quati_pool.commands.annotate.question_rules import Draft
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.questions import writing as questions
+from quati_pool.commands.annotate.questions.rules import Draft
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.files.artifacts import file_digest
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.config import load_config
@@ -33,11 +33,11 @@ def workspace(folder: Path, *, read: bool = True, **changes: Any) -> Path:
     return path
 
 
-def sign_in(desk: Desk, name: str, role: str = "assessor") -> str:
+def sign_in(session: AnnotationSession, name: str, role: str = "assessor") -> str:
     """Adds a person and returns the token of a session of theirs."""
     code, token = new_code(), secrets.token_hex(16)
-    desk.people.add(name, role, code.handle, hash_code(code.text))  # type: ignore[arg-type]
-    desk.people.open_session(name, token_sha(token), 3600)
+    session.people.add(name, role, code.handle, hash_code(code.text))  # type: ignore[arg-type]
+    session.people.sign_in(name, token_sha(token), 3600)
     return token
 
 
@@ -45,15 +45,15 @@ def nonce() -> str:
     return uuid4().hex
 
 
-def proposed(desk: Desk, token: str, query: str = DRAFT.query, **changes: Any) -> int:
+def proposed(session: AnnotationSession, token: str, query: str = DRAFT.query, **changes: Any) -> int:
     """The question_id of a new question."""
-    return questions.propose(desk, token, replace(DRAFT, query=query, **changes), nonce())
+    return questions.propose(session, token, replace(DRAFT, query=query, **changes), nonce())
 
 
-def seen(desk: Desk, question_id: int) -> int:
+def seen(session: AnnotationSession, question_id: int) -> int:
     """The seq of a question's last event."""
-    return next(one.last.seq or 0 for one in desk.questions.current() if one.question_id == question_id)
+    return next(one.last.seq or 0 for one in session.questions.current() if one.question_id == question_id)
 
 
-def accepted(desk: Desk, token: str, question_id: int) -> str:
-    return questions.accept(desk, token, question_id, seen(desk, question_id), nonce())
+def accepted(session: AnnotationSession, token: str, question_id: int) -> str:
+    return questions.accept(session, token, question_id, seen(session, question_id), nonce())

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.annotate.assign import AssignOptions, assign
-from quati_pool.commands.annotate.grading import submit, undo
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.assigning.assign import assign
+from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.grading.submission import submit, undo
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.export.labels import export_labels
 from quati_pool.commands.export.qrels import export_qrels
 from quati_pool.errors import QuatiPoolError
@@ -24,14 +25,14 @@ from tests.commands.annotate.people_at_work import answer, collection, item, pai
 def config(tmp_path: Path) -> Path:
     """ana graded one of six pairs, could not judge one, put one off and took one back; two wait."""
     made = collection(tmp_path / "workspace", pairs(1, 6))
-    with Desk.open(made) as desk:
-        mine = token(desk, "ana")
+    with AnnotationSession.open(made) as session:
+        mine = token(session, "ana")
         assign(made, AssignOptions(everything=True, to=("ana",)))
-        submit(desk, mine, item(desk, mine), answer(1, 3, note='good\t"one"\n<b>'))
-        submit(desk, mine, item(desk, mine), answer(2, None, status="unsure", reason="other_language"))
-        submit(desk, mine, item(desk, mine), answer(3, None, status="skipped"))
-        submit(desk, mine, item(desk, mine), answer(4, 1))
-        assert undo(desk, mine)
+        submit(session, mine, item(session, mine), answer(1, 3, note='good\t"one"\n<b>'))
+        submit(session, mine, item(session, mine), answer(2, None, status="unsure", reason="other_language"))
+        submit(session, mine, item(session, mine), answer(3, None, status="skipped"))
+        submit(session, mine, item(session, mine), answer(4, 1))
+        assert undo(session, mine)
     return made
 
 
@@ -100,11 +101,11 @@ def test_qrels_of_a_person_are_refused_while_a_pair_is_put_off_taken_back_or_not
 
 def test_what_cannot_be_judged_is_final_and_no_grade(tmp_path: Path) -> None:
     config = collection(tmp_path / "workspace", pairs(1, 2))
-    with Desk.open(config) as desk:
-        mine = token(desk, "ana")
+    with AnnotationSession.open(config) as session:
+        mine = token(session, "ana")
         assign(config, AssignOptions(everything=True, to=("ana",)))
-        submit(desk, mine, item(desk, mine), answer(1, 0))
-        submit(desk, mine, item(desk, mine), answer(2, None, status="unsure", reason="broken_text"))
+        submit(session, mine, item(session, mine), answer(1, 0))
+        submit(session, mine, item(session, mine), answer(2, None, status="unsure", reason="broken_text"))
     made = export_qrels(config, "ana", tmp_path / "ana.qrels")
     assert made.coverage.pending == 0
     assert read_qrels(tmp_path / "ana.qrels").relevance.tolist() == [0]
@@ -124,10 +125,10 @@ def test_nobody_and_nothing_are_refused(config: Path, tmp_path: Path) -> None:
 
 def test_somebody_who_only_put_pairs_off_has_nothing_to_export(tmp_path: Path) -> None:
     config = collection(tmp_path / "workspace", pairs(1, 2))
-    with Desk.open(config) as desk:
-        mine = token(desk, "ana")
+    with AnnotationSession.open(config) as session:
+        mine = token(session, "ana")
         assign(config, AssignOptions(everything=True))
-        submit(desk, mine, item(desk, mine), answer(1, None, status="skipped"))
+        submit(session, mine, item(session, mine), answer(1, None, status="skipped"))
     with pytest.raises(QuatiPoolError) as refused:
         export_labels(config, "ana", "tsv", tmp_path / "ana.tsv")
     assert str(refused.value) == "ana has graded no pair of the pool; run: quati-pool annotate"

@@ -1,7 +1,7 @@
-"""Where people disagree, for a lead to decide: the decision is a label of its own, and changes nobody's.
+"""The pairs on which people disagree, for a lead to decide.
 
-Queries come by their largest gap, then by how many pairs are in dispute; within one the widest gap comes
-first, so that each need is read once.
+Queries come by their widest gap, then by how many pairs are in dispute; within a query the pair with the widest gap
+comes first. So all pairs of a query come together, and a lead reads each query once.
 """
 
 from __future__ import annotations
@@ -10,31 +10,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from quati_pool.commands.annotate.annotated_pairs import Opinion, PeoplesPairs, peoples_pairs
 from quati_pool.commands.annotate.annotation_pair import Ids, label_sha
-from quati_pool.commands.annotate.errors import AnswerError
-from quati_pool.commands.annotate.session import Desk
-from quati_pool.files.problems import quoted
+from quati_pool.commands.annotate.review.annotated_pairs import Opinion, PeoplesPairs, peoples_pairs
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.judging.base import Pair
 from quati_pool.labels.labelers import Graded, Labeler, StoredLabeler
 from quati_pool.labels.rereading import thoughts_behind
 from quati_pool.records import State
-from quati_pool.store.errors import ConflictError
-from quati_pool.store.label_queries import append_once, last_seq, rationales_of
-from quati_pool.store.records import ADJUDICATED, CurrentLabel, Label, Submitted, Training
+from quati_pool.store.label_queries import last_seq, rationales_of
+from quati_pool.store.records import ADJUDICATED, CurrentLabel, Training
 
 SHOWN = 10
-"""Pairs of one page of the review."""
-
-LONGEST_COMMENT = 10_000
-_LONGEST_NONCE = 64
+"""Pairs on one page of the review."""
 
 
 @dataclass(frozen=True)
 class Filter:
     """Which pairs to show: those of a query, those that an assessor labelled, those whose gap is at least
-    ``gap`` (0: all that two labelers labelled), those that no lead decided yet. With ``judges`` their
-    grades count for the gap beside people's."""
+    ``gap`` (0: all that two labelers labelled), those that no lead has decided yet. With ``judges`` their
+    grades count for the gap as people's do."""
 
     query_id: str | None = None
     assessor: str | None = None
@@ -67,7 +61,7 @@ class PersonsLabel:
 @dataclass(frozen=True)
 class JudgesLabel:
     """What a judge, a consensus or a label file said: its grade, the samples' grades where there are
-    several; its reasons, and what a model thought before it answered, one a sample that has any."""
+    several; its reasons, and what a model thought before it answered, one for each sample that has any."""
 
     name: str
     kind: str
@@ -89,8 +83,8 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Disputed:
-    """A pair with all that was said of it. ``gap`` is between the lowest and the highest grade; ``split``:
+class DisputedPair:
+    """A pair with all labels of it. ``gap`` is the distance of the lowest and the highest grade; ``split`` says that
     somebody could not judge what another graded. ``last_seq`` is that of the last decision, taken back or not."""
 
     query_id: str
@@ -109,7 +103,7 @@ class Disputed:
 
 
 class QueryCount(NamedTuple):
-    """A query's pairs that pass the filter but for the query, and how many are not decided."""
+    """How many pairs of a query pass the filter's other conditions, and how many of these are undecided."""
 
     query_id: str
     query: str
@@ -120,10 +114,10 @@ class QueryCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Review:
-    """One page of the pairs in dispute: ``rows`` from the ``start``-th of ``total`` on. ``problems`` say why
-    a judge cannot be read, ``history`` how many labels are of pairs gone from the pool or changed since."""
+    """One page of the pairs in dispute: ``pairs`` from the ``start``-th of ``total`` on. ``problems`` says why
+    a judge cannot be read, ``history`` counts the labels of pairs gone from the pool or changed since."""
 
-    rows: tuple[Disputed, ...]
+    pairs: tuple[DisputedPair, ...]
     start: int
     total: int
     undecided: int
@@ -134,128 +128,46 @@ class Review:
     history: int
 
 
-def disagreements(desk: Desk, token: str | None, wanted: Filter | None = None, start: int = 0) -> Review:
+def disagreements(
+    session: AnnotationSession, token: str | None, wanted: Filter | None = None, start: int = 0
+) -> Review:
     """The pairs that a lead should look at, a page of them.
 
-    Raises SignedOutError, ForbiddenError for whoever is no lead, InputError where there is no pool.
+    Raises SignedOutError, ForbiddenError for anybody but a lead, InputError where there is no pool.
     """
-    desk.person(token, "lead")
+    session.person(token, "lead")
     wanted = wanted or Filter()
-    with desk.store.snapshot():
-        pairs = peoples_pairs(desk)
+    with session.store.snapshot():
+        pairs = peoples_pairs(session)
         judges, problems = pairs.judges
         judged = _judged(pairs, judges) if wanted.judges else {}
         decided = _decisions(pairs)
-        found = [
-            found
+        disputes = [
+            dispute
             for ids, opinions in pairs.opinions.items()
-            if (found := _looked_at(ids, opinions, judged.get(ids, ()), wanted))
+            if (dispute := _dispute(ids, opinions, judged.get(ids, ()), wanted))
         ]
-        queries = _queries(found, decided, pairs)
+        queries = _queries(disputes, decided, pairs)
         if wanted.undecided:
-            found = [one for one in found if one.ids not in decided]
-        here = [one for one in _in_order(found) if wanted.query_id in (None, one.ids[0])]
+            disputes = [one for one in disputes if one.ids not in decided]
+        here = [one for one in _in_order(disputes) if wanted.query_id in (None, one.ids[0])]
         start = max(0, min(start, (len(here) - 1) // SHOWN * SHOWN))
-        shown = here[start : start + SHOWN]
-        training = {(one.query_id, one.doc_id): one for one in desk.assignments.training()}
-        rows = _rows(pairs, judges, shown, decided, training)
         return Review(
-            rows,
+            _disputed_pairs(pairs, judges, here[start : start + SHOWN], decided, session.training.all()),
             start,
             len(here),
             sum(one.ids not in decided for one in here),
             queries,
             tuple(person.name for person in pairs.people()),
-            max(desk.config.grades) - min(desk.config.grades),
+            max(session.config.grades) - min(session.config.grades),
             problems,
             sum(pairs.history.values()),
         )
 
 
-def decide(
-    desk: Desk,
-    token: str | None,
-    query_id: str,
-    doc_id: str,
-    shown_sha: str,
-    relevance: int | None,
-    comment: str | None,
-    nonce: str,
-    seen: int | None = None,
-) -> Submitted:
-    """Keeps a lead's grade of a pair, None for one that nobody can judge, as a label of ``adjudicated``; a
-    later one replaces it. ``shown_sha`` and ``seen`` are the ``content_sha`` and ``last_seq`` of the pair as
-    the lead was shown it; the same nonce writes once.
+class _Dispute(NamedTuple):
+    """How far the labelers of a pair are apart; ``labels`` counts the grades and "cannot judge"."""
 
-    Raises SignedOutError, ForbiddenError, AnswerError for a grade off the scale, ConflictError where the pair
-    is gone from the pool or changed, or was decided meanwhile. Nothing is written then.
-    """
-    if relevance is not None and (type(relevance) is not int or relevance not in desk.config.grades):
-        grades = ", ".join(map(str, sorted(desk.config.grades)))
-        raise AnswerError(f"the grade {str(relevance)[:20]} is not of the scale {grades}; choose one of them")
-    status = State.unsure if relevance is None else State.ok
-    return _write(desk, token, (query_id, doc_id), shown_sha, status, relevance, comment, nonce, seen)
-
-
-def take_back(
-    desk: Desk, token: str | None, query_id: str, doc_id: str, shown_sha: str, nonce: str, seen: int
-) -> Submitted:
-    """Takes the decision ``seen`` back: the pair is not decided any more. Raises as ``decide`` does."""
-    return _write(desk, token, (query_id, doc_id), shown_sha, State.retracted, None, None, nonce, seen)
-
-
-def _write(
-    desk: Desk,
-    token: str | None,
-    ids: Ids,
-    shown_sha: str,
-    status: State,
-    relevance: int | None,
-    comment: str | None,
-    nonce: str,
-    seen: int | None,
-) -> Submitted:
-    lead = desk.person(token, "lead")
-    if not isinstance(nonce, str) or not 0 < len(nonce) <= _LONGEST_NONCE:
-        raise AnswerError("a decision needs a nonce of 1 to 64 characters; load the page again")
-    comment = clean_comment(comment)
-    if label_sha(shown_now(desk, *ids)) != shown_sha:
-        raise ConflictError("changed", f"{ids[0]} {ids[1]} has another text now; look at it again")
-    label = Label(
-        collection=desk.config.name,
-        labeler_id=ADJUDICATED,
-        kind="assessor",
-        version=desk.version,
-        query_id=ids[0],
-        doc_id=ids[1],
-        content_sha=shown_sha,
-        status=status,
-        relevance=relevance,
-        phase="final",
-        rationale=comment,
-        extra={"by": lead.name},
-        nonce=nonce,
-    )
-    return append_once(desk.store, label, seen)
-
-
-def clean_comment(comment: str | None) -> str | None:
-    """A comment without the space around it, None for an empty one; AnswerError for one that is too long."""
-    comment = (comment or "").strip()
-    if len(comment) > LONGEST_COMMENT:
-        raise AnswerError(f"the comment has more than {LONGEST_COMMENT:,} characters; shorten it")
-    return comment or None
-
-
-def shown_now(desk: Desk, query_id: str, doc_id: str) -> Pair:
-    """A pair as people are shown it now; ConflictError where the pool has none such."""
-    found = desk.pair(query_id, doc_id)
-    if found is None:
-        raise ConflictError("gone", f"the pool has no pair {quoted(query_id)} {quoted(doc_id)} any more; go on")
-    return found
-
-
-class _Found(NamedTuple):
     ids: Ids
     gap: int
     split: bool
@@ -266,50 +178,50 @@ class _Found(NamedTuple):
         return (-self.gap, not self.split, -self.labels, self.ids[1])
 
 
-def _looked_at(ids: Ids, opinions: Sequence[Opinion], judged: Sequence[Graded], wanted: Filter) -> _Found | None:
-    """A pair that passes the filter but for its query and its decision."""
-    told = [opinion.label for opinion in opinions if opinion.label.status in (State.ok, State.unsure)]
-    if wanted.assessor is not None and all(
-        opinion.labeler.name != wanted.assessor or opinion.label not in told for opinion in opinions
-    ):
+def _dispute(ids: Ids, opinions: Sequence[Opinion], judged: Sequence[Graded], wanted: Filter) -> _Dispute | None:
+    """The dispute on a pair; None where it does not pass the filter, whose query and decision are left to others."""
+    answered = [opinion for opinion in opinions if opinion.label.status in (State.ok, State.unsure)]
+    if wanted.assessor is not None and all(opinion.labeler.name != wanted.assessor for opinion in answered):
         return None
-    grades = [label.relevance for label in told if label.relevance is not None]
-    cannot = len(told) - len(grades)
+    grades = [opinion.label.relevance for opinion in answered if opinion.label.relevance is not None]
+    cannot = len(answered) - len(grades)
     grades += [graded.relevance for graded in judged if graded.relevance is not None]
     gap = max(grades) - min(grades) if grades else 0
     split = bool(cannot and grades)
     labels = len(grades) + cannot
-    # What one can grade and another cannot is a dispute too, if one without a width.
+    # A pair that one can grade and another cannot is in dispute too, though without a gap.
     enough = gap >= wanted.gap or (split and wanted.gap <= 1)
-    return _Found(ids, gap, split, labels) if labels > 1 and enough else None
+    return _Dispute(ids, gap, split, labels) if labels > 1 and enough else None
 
 
-def _in_order(found: Iterable[_Found]) -> list[_Found]:
-    by_query: dict[str, list[_Found]] = {}
-    for one in found:
+def _by_query(disputes: Iterable[_Dispute]) -> dict[str, list[_Dispute]]:
+    """The disputes of each query, queries and disputes in the order in which they are shown."""
+    by_query: dict[str, list[_Dispute]] = {}
+    for one in sorted(disputes, key=lambda one: one.rank):
         by_query.setdefault(one.ids[0], []).append(one)
-    order = sorted(
-        by_query, key=lambda query_id: (-max(one.gap for one in by_query[query_id]), -len(by_query[query_id]), query_id)
-    )
-    return [one for query_id in order for one in sorted(by_query[query_id], key=lambda one: one.rank)]
+    order = sorted(by_query.items(), key=lambda query: (-query[1][0].gap, -len(query[1]), query[0]))
+    return dict(order)
 
 
-def _queries(found: Sequence[_Found], decided: Mapping[Ids, Decision], pairs: PeoplesPairs) -> tuple[QueryCount, ...]:
-    by_query: dict[str, list[_Found]] = {}
-    for one in _in_order(found):
-        by_query.setdefault(one.ids[0], []).append(one)
-    counted = []
-    for query_id, theirs in by_query.items():
-        open_ = sum(one.ids not in decided for one in theirs)
+def _in_order(disputes: Iterable[_Dispute]) -> list[_Dispute]:
+    return [one for theirs in _by_query(disputes).values() for one in theirs]
+
+
+def _queries(
+    disputes: Sequence[_Dispute], decided: Mapping[Ids, Decision], pairs: PeoplesPairs
+) -> tuple[QueryCount, ...]:
+    counts = []
+    for query_id, theirs in _by_query(disputes).items():
+        undecided = sum(one.ids not in decided for one in theirs)
         pair = pairs.pair(*theirs[0].ids)
-        counted.append(QueryCount(query_id, pair.query if pair else "", len(theirs), open_, theirs[0].gap))
-    return tuple(counted)
+        counts.append(QueryCount(query_id, pair.query if pair else "", len(theirs), undecided, theirs[0].gap))
+    return tuple(counts)
 
 
 def _decisions(pairs: PeoplesPairs) -> dict[Ids, Decision]:
     """The decision on each pair that has one now."""
     found = {}
-    for ids, last in pairs.told.counting.get(ADJUDICATED, {}).items():
+    for ids, last in pairs.labels.counting.get(ADJUDICATED, {}).items():
         if ids in pairs.opinions and last.status in (State.ok, State.unsure):
             found[ids] = Decision(last.seq, last.relevance, _text(last, "by") or "", None)
     return found
@@ -324,30 +236,26 @@ def _judged(pairs: PeoplesPairs, judges: Sequence[Labeler]) -> dict[Ids, list[Gr
     return found
 
 
-def _rows(
+def _disputed_pairs(
     pairs: PeoplesPairs,
     judges: Sequence[Labeler],
-    shown: Sequence[_Found],
+    disputes: Sequence[_Dispute],
     decided: Mapping[Ids, Decision],
-    training: Mapping[Ids, Training],
-) -> tuple[Disputed, ...]:
+    training: Iterable[Training],
+) -> tuple[DisputedPair, ...]:
     """The pairs with everything that a lead is shown of them."""
-    store, collection = pairs.store, pairs.config.name
-    query_ids = list(dict.fromkeys(one.ids[0] for one in shown))
-    second: dict[tuple[str, Ids], list[CurrentLabel]] = {}
-    for person in pairs.people():
-        for row in store.current(collection, person.name, person.version, query_ids, ("revealed",)):
-            second.setdefault((person.name, (row.query_id, row.doc_id)), []).append(row)
-    of_judges = _judges_labels(pairs, judges, [one.ids for one in shown])
-    here = [*(row.seq for rows in second.values() for row in rows)]
-    for one in shown:
-        here += [opinion.label.seq for opinion in pairs.opinions[one.ids]]
-        here += [decided[one.ids].seq] if one.ids in decided else []
-    notes = rationales_of(store, here)
-    made = []
-    for one in shown:
+    training_of = {(one.query_id, one.doc_id): one for one in training}
+    second = _second_labels(pairs, list(dict.fromkeys(one.ids[0] for one in disputes)))
+    of_judges = _judges_labels(pairs, judges, [one.ids for one in disputes])
+    noted = [label.seq for labels in second.values() for label in labels]
+    for one in disputes:
+        noted += [opinion.label.seq for opinion in pairs.opinions[one.ids]]
+        noted += [decided[one.ids].seq] if one.ids in decided else []
+    notes = rationales_of(pairs.store, noted)
+    disputed = []
+    for one in disputes:
         pair = pairs.pair(*one.ids)
-        assert pair is not None  # opinions are of pairs of the same frame
+        assert pair is not None  # opinions are of pairs of the same pool
         people = tuple(
             _persons_label(
                 opinion, _newest(opinion.labeler, pair, second.get((opinion.labeler.name, one.ids), ())), notes
@@ -355,8 +263,8 @@ def _rows(
             for opinion in pairs.opinions[one.ids]
         )
         decision = decided.get(one.ids)
-        made.append(
-            Disputed(
+        disputed.append(
+            DisputedPair(
                 *one.ids,
                 pair.query,
                 pair.narrative,
@@ -367,11 +275,20 @@ def _rows(
                 people,
                 tuple(of_judges[one.ids]),
                 None if decision is None else replace(decision, comment=notes.get(decision.seq)),
-                last_seq(store, collection, ADJUDICATED, *one.ids),
-                training.get(one.ids),
+                last_seq(pairs.store, pairs.config.name, ADJUDICATED, *one.ids),
+                training_of.get(one.ids),
             )
         )
-    return tuple(made)
+    return tuple(disputed)
+
+
+def _second_labels(pairs: PeoplesPairs, query_ids: Sequence[str]) -> dict[tuple[str, Ids], list[CurrentLabel]]:
+    """What people said of the pairs of some queries after a reveal, by name and pair."""
+    labels: dict[tuple[str, Ids], list[CurrentLabel]] = {}
+    for person in pairs.people():
+        for row in pairs.store.current(pairs.config.name, person.name, person.version, query_ids, ("revealed",)):
+            labels.setdefault((person.name, (row.query_id, row.doc_id)), []).append(row)
+    return labels
 
 
 def _persons_label(opinion: Opinion, second: CurrentLabel | None, notes: Mapping[int, str]) -> PersonsLabel:
@@ -413,8 +330,8 @@ def _judges_labels(
 def _reasons(
     pairs: PeoplesPairs, judge: Labeler, asked: Sequence[Pair]
 ) -> dict[Ids, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Reasons and thoughts of the labels that a judge's grades are made of, by sample; none of what is computed or
-    filed."""
+    """Per pair, the reasons and the thoughts of the labels from which a judge's grade was computed, by sample; empty
+    for consensuses and label files."""
     if not isinstance(judge, StoredLabeler):
         return {}
     behind = [[*labels.values()] for labels in judge.behind(asked)]

@@ -1,34 +1,35 @@
-"""Pairs of known grade that assessors do first: a lead marks them, and says why the grade is what it is."""
+"""Training pairs, which a lead marks in the app: pairs of known grade, with the reason for the grade, that assessors
+grade first."""
 
 from __future__ import annotations
 
 from quati_pool.commands.annotate.errors import AnswerError
-from quati_pool.commands.annotate.reviewing import clean_comment, shown_now
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.review.decisions import check_grade, clean_comment, pooled_pair
+from quati_pool.commands.annotate.session import AnnotationSession
 
 
-def mark_training(desk: Desk, token: str | None, query_id: str, doc_id: str, relevance: int, explanation: str) -> int:
-    """Makes a pair of the pool one to practise on; its training_id. Whoever answers it sees the grade and the
-    explanation, and the answer counts nowhere.
+def mark_training(
+    session: AnnotationSession, token: str | None, query_id: str, doc_id: str, relevance: int, explanation: str
+) -> int:
+    """Marks a pair of the pool as one to practise on; returns its training_id. Everybody who answers it is then shown
+    the grade and the explanation, and the answers count nowhere. A pair that is marked already takes the new ones.
 
-    Raises SignedOutError, ForbiddenError for whoever is no lead, AnswerError for a grade off the scale or no
-    explanation, ConflictError for a pair that the pool does not have, StoreError for one marked already.
+    Raises SignedOutError, ForbiddenError for anybody but a lead, AnswerError for a grade off the scale or an empty
+    explanation, ConflictError for a pair that is not in the pool.
     """
-    lead = desk.person(token, "lead")
-    if type(relevance) is not int or relevance not in desk.config.grades:
-        grades = ", ".join(map(str, sorted(desk.config.grades)))
-        raise AnswerError(f"the grade {str(relevance)[:20]} is not of the scale {grades}; choose one of them")
-    told = clean_comment(explanation)
-    if told is None:
+    lead = session.person(token, "lead")
+    check_grade(session, relevance)
+    cleaned = clean_comment(explanation)
+    if cleaned is None:
         raise AnswerError("a pair to practise on needs an explanation; say why it has this grade")
-    pair = shown_now(desk, query_id, doc_id)
-    return desk.assignments.add_training(pair.query_id, pair.doc_id, relevance, told, lead.name)
+    pair = pooled_pair(session, query_id, doc_id)
+    return session.training.add(pair.query_id, pair.doc_id, relevance, cleaned, lead.name)
 
 
-def drop_training(desk: Desk, token: str | None, training_id: int) -> bool:
-    """Takes a pair from practice again, False where it was none; what was answered stays in the store.
+def drop_training(session: AnnotationSession, token: str | None, training_id: int) -> bool:
+    """Drops a pair from the training, False where it is not part of it; what was answered stays in the store.
 
-    Raises SignedOutError, and ForbiddenError for whoever is no lead.
+    Raises SignedOutError, and ForbiddenError for anybody but a lead.
     """
-    desk.person(token, "lead")
-    return desk.assignments.drop_training(training_id)
+    session.person(token, "lead")
+    return session.training.drop(training_id)

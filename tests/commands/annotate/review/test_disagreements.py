@@ -11,16 +11,9 @@ import pytest
 
 from quati_pool.commands.agree import agree
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError, SignedOutError
-from quati_pool.commands.annotate.reviewing import (
-    LONGEST_COMMENT,
-    SHOWN,
-    Disputed,
-    Filter,
-    decide,
-    disagreements,
-    take_back,
-)
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.review.decisions import LONGEST_COMMENT, decide, take_back
+from quati_pool.commands.annotate.review.disagreements import SHOWN, DisputedPair, Filter, disagreements
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import Attempt
@@ -31,7 +24,7 @@ from tests.commands.judged import repool
 
 __all__ = ["cli"]
 
-Here = tuple[Desk, Tokens]
+Here = tuple[AnnotationSession, Tokens]
 
 
 @pytest.fixture
@@ -40,44 +33,53 @@ def here(tmp_path: Path, made_url: str) -> Iterator[Here]:
         yield opened
 
 
-def seen(desk: Desk, mine: str, **filters: Any) -> list[str]:
-    return [f"{row.query_id} {row.doc_id}" for row in disagreements(desk, mine, Filter(**filters)).rows]
+def seen(session: AnnotationSession, mine: str, **filters: Any) -> list[str]:
+    return [f"{row.query_id} {row.doc_id}" for row in disagreements(session, mine, Filter(**filters)).pairs]
 
 
-def row(desk: Desk, mine: str, query_id: str, doc_id: str) -> Disputed:
+def row(session: AnnotationSession, mine: str, query_id: str, doc_id: str) -> DisputedPair:
     (found,) = [
-        row for row in disagreements(desk, mine, Filter(gap=0)).rows if (row.query_id, row.doc_id) == (query_id, doc_id)
+        row
+        for row in disagreements(session, mine, Filter(gap=0)).pairs
+        if (row.query_id, row.doc_id) == (query_id, doc_id)
     ]
     return found
 
 
-def decided(desk: Desk, mine: str, at: Disputed, relevance: int | None, nonce: str, comment: str | None = None) -> int:
+def decided(
+    session: AnnotationSession,
+    mine: str,
+    at: DisputedPair,
+    relevance: int | None,
+    nonce: str,
+    comment: str | None = None,
+) -> int:
     return decide(
-        desk, mine, at.query_id, at.doc_id, at.content_sha, relevance, comment, nonce, at.last_seq
+        session, mine, at.query_id, at.doc_id, at.content_sha, relevance, comment, nonce, at.last_seq
     ).seq  # fmt: skip
 
 
 def test_queries_come_by_their_widest_gap_and_pairs_by_theirs(here: Here) -> None:
-    desk, tokens = here
+    session, tokens = here
     # By hand: q1 has the gap 3 (d0) and a pair that only bia could judge (d1), q0 the gap 1 (d1).
-    assert seen(desk, tokens.lia) == ["q1 d0", "q1 d1", "q0 d1"]
-    assert seen(desk, tokens.lia, gap=0) == ["q1 d0", "q1 d1", "q0 d1", "q0 d0", "q0 d2"]
+    assert seen(session, tokens.lia) == ["q1 d0", "q1 d1", "q0 d1"]
+    assert seen(session, tokens.lia, gap=0) == ["q1 d0", "q1 d1", "q0 d1", "q0 d0", "q0 d2"]
 
 
 def test_filters_by_query_assessor_gap_judges_and_decision(here: Here) -> None:
-    desk, tokens = here
-    assert seen(desk, tokens.lia, query_id="q0") == ["q0 d1"]
-    assert seen(desk, tokens.lia, gap=2) == ["q1 d0"]
-    assert seen(desk, tokens.lia, assessor="ana", gap=0) == ["q1 d0", "q1 d1", "q0 d1", "q0 d0", "q0 d2"]
+    session, tokens = here
+    assert seen(session, tokens.lia, query_id="q0") == ["q0 d1"]
+    assert seen(session, tokens.lia, gap=2) == ["q1 d0"]
+    assert seen(session, tokens.lia, assessor="ana", gap=0) == ["q1 d0", "q1 d1", "q0 d1", "q0 d0", "q0 d2"]
     # With gpt's grades: q0 d0 is 0, 0, 3; q1 d2 is bia's 1 and gpt's 0. q0 comes after q1: one pair of gap 3
     # each, but q1 has three in dispute, q0 two.
-    assert seen(desk, tokens.lia, judges=True) == ["q1 d0", "q1 d2", "q1 d1", "q0 d0", "q0 d1"]
+    assert seen(session, tokens.lia, judges=True) == ["q1 d0", "q1 d2", "q1 d1", "q0 d0", "q0 d1"]
     # ana labelled no q1 d2, so each query has a gap of 3 and two pairs: the query_id decides.
-    assert seen(desk, tokens.lia, judges=True, assessor="ana") == ["q0 d0", "q0 d1", "q1 d0", "q1 d1"]
-    decided(desk, tokens.lia, row(desk, tokens.lia, "q1", "d0"), 2, "n1")
+    assert seen(session, tokens.lia, judges=True, assessor="ana") == ["q0 d0", "q0 d1", "q1 d0", "q1 d1"]
+    decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), 2, "n1")
     # What is left of q1 has no width.
-    assert seen(desk, tokens.lia, undecided=True) == ["q0 d1", "q1 d1"]
-    review = disagreements(desk, tokens.lia)
+    assert seen(session, tokens.lia, undecided=True) == ["q0 d1", "q1 d1"]
+    review = disagreements(session, tokens.lia)
     assert [(one.query_id, one.pairs, one.undecided, one.gap) for one in review.queries] == [
         ("q1", 2, 1, 3),
         ("q0", 1, 1, 1),
@@ -86,9 +88,9 @@ def test_filters_by_query_assessor_gap_judges_and_decision(here: Here) -> None:
 
 
 def test_a_pair_comes_with_everybodys_labels_notes_and_the_judges_reason(here: Here) -> None:
-    desk, tokens = here
-    told(desk, "ana", "q0", "d1", 2, "revealed", rationale="now I see")
-    found = row(desk, tokens.lia, "q0", "d1")
+    session, tokens = here
+    told(session, "ana", "q0", "d1", 2, "revealed", rationale="now I see")
+    found = row(session, tokens.lia, "q0", "d1")
     ana, bia = found.people
     assert (ana.name, ana.relevance, ana.note, ana.seconds) == ("ana", 1, "ana of d1", 4.0)
     assert ana.second is not None
@@ -98,166 +100,166 @@ def test_a_pair_comes_with_everybodys_labels_notes_and_the_judges_reason(here: H
     assert (gpt.name, gpt.relevance, gpt.rationales) == ("gpt", 2, ("gpt of d1",))
     # The second label is not what the gap is of: it is of the blind ones.
     assert found.gap == 1
-    split = row(desk, tokens.lia, "q1", "d1")
+    split = row(session, tokens.lia, "q1", "d1")
     assert (split.gap, split.split, split.people[0].status) == (0, True, State.unsure)
 
 
 def test_what_a_judge_thought_comes_apart_from_its_reason(here: Here) -> None:
-    desk, tokens = here
+    session, tokens = here
     answer = '<think>hm\n<b>3</b>?</think>{"Pontuação": 3}'
     attempt = Attempt(number=1, status=State.ok, answer=answer, thoughts="first")
-    told(desk, "gpt", "q0", "d1", 3, attempts=(attempt,))
-    (gpt,) = row(desk, tokens.lia, "q0", "d1").judges
+    told(session, "gpt", "q0", "d1", 3, attempts=(attempt,))
+    (gpt,) = row(session, tokens.lia, "q0", "d1").judges
     assert (gpt.relevance, gpt.rationales, gpt.thoughts) == (3, ("gpt of d1",), ("first\n\nhm\n<b>3</b>?",))
-    (gpt,) = row(desk, tokens.lia, "q0", "d2").judges
+    (gpt,) = row(session, tokens.lia, "q0", "d2").judges
     assert (gpt.rationales, gpt.thoughts) == (("gpt of d2",), ())
 
 
 def test_a_label_taken_back_is_no_opinion(here: Here) -> None:
-    desk, tokens = here
-    told(desk, "bia", "q1", "d0", None, status=State.retracted)
-    assert seen(desk, tokens.lia) == ["q0 d1", "q1 d1"]
+    session, tokens = here
+    told(session, "bia", "q1", "d0", None, status=State.retracted)
+    assert seen(session, tokens.lia) == ["q0 d1", "q1 d1"]
 
 
 def test_labels_of_a_text_that_changed_are_counted_and_not_shown(here: Here, tmp_path: Path) -> None:
-    desk, tokens = here
-    assert disagreements(desk, tokens.lia).history == 0
+    session, tokens = here
+    assert disagreements(session, tokens.lia).history == 0
     rows = pairs()
     rows[1]["text"] = "another text"  # q0 d1
     repool(tmp_path, [one for one in rows if (one["query_id"], one["doc_id"]) != ("q1", "d0")])
-    assert seen(desk, tokens.lia) == ["q1 d1"]
-    assert disagreements(desk, tokens.lia).history == 4
+    assert seen(session, tokens.lia) == ["q1 d1"]
+    assert disagreements(session, tokens.lia).history == 4
 
 
 def test_a_decision_becomes_a_label_of_adjudicated_and_changes_nobodys(here: Here) -> None:
-    desk, tokens = here
-    before = everything(desk)
-    decided(desk, tokens.lia, row(desk, tokens.lia, "q1", "d0"), 2, "n1", "  both have a point ")
-    (label,) = labels(desk, "adjudicated", "q1", "d0")
-    assert (label.kind, label.phase, label.relevance, label.version) == ("assessor", "final", 2, desk.version)
+    session, tokens = here
+    before = everything(session)
+    decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), 2, "n1", "  both have a point ")
+    (label,) = labels(session, "adjudicated", "q1", "d0")
+    assert (label.kind, label.phase, label.relevance, label.version) == ("assessor", "final", 2, session.version)
     assert (label.extra, label.rationale) == ({"by": "lia"}, "both have a point")
-    found = row(desk, tokens.lia, "q1", "d0")
+    found = row(session, tokens.lia, "q1", "d0")
     assert found.decision is not None
     assert (found.decision.relevance, found.decision.by, found.decision.comment) == (2, "lia", "both have a point")
-    assert everything(desk) == before + 1
+    assert everything(session) == before + 1
     assert [one.relevance for one in found.people] == [0, 3]
 
 
 def test_a_decision_can_be_changed_and_taken_back(here: Here) -> None:
-    desk, tokens = here
-    decided(desk, tokens.lia, row(desk, tokens.lia, "q1", "d0"), 2, "n1")
-    last = decided(desk, tokens.lia, row(desk, tokens.lia, "q1", "d0"), None, "n2")
-    at = row(desk, tokens.lia, "q1", "d0")
+    session, tokens = here
+    decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), 2, "n1")
+    last = decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), None, "n2")
+    at = row(session, tokens.lia, "q1", "d0")
     assert at.decision is not None
     assert (at.decision.relevance, at.last_seq) == (None, last)
-    take_back(desk, tokens.lia, "q1", "d0", at.content_sha, "n3", last)
-    assert row(desk, tokens.lia, "q1", "d0").decision is None
-    assert [label.status for label in labels(desk, "adjudicated", "q1", "d0")] == [
+    take_back(session, tokens.lia, "q1", "d0", at.content_sha, "n3", last)
+    assert row(session, tokens.lia, "q1", "d0").decision is None
+    assert [label.status for label in labels(session, "adjudicated", "q1", "d0")] == [
         State.ok,
         State.unsure,
         State.retracted,
     ]
-    decided(desk, tokens.lia, row(desk, tokens.lia, "q1", "d0"), 1, "n4")
-    found = row(desk, tokens.lia, "q1", "d0").decision
+    decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), 1, "n4")
+    found = row(session, tokens.lia, "q1", "d0").decision
     assert found is not None
     assert found.relevance == 1
 
 
 def test_a_press_that_is_sent_twice_is_written_once(here: Here) -> None:
-    desk, tokens = here
-    at = row(desk, tokens.lia, "q1", "d0")
-    assert decided(desk, tokens.lia, at, 2, "n1") == decided(desk, tokens.lia, at, 2, "n1")
-    assert len(labels(desk, "adjudicated", "q1", "d0")) == 1
+    session, tokens = here
+    at = row(session, tokens.lia, "q1", "d0")
+    assert decided(session, tokens.lia, at, 2, "n1") == decided(session, tokens.lia, at, 2, "n1")
+    assert len(labels(session, "adjudicated", "q1", "d0")) == 1
 
 
 def test_who_decides_what_another_lead_decided_meanwhile_is_told(here: Here) -> None:
-    desk, tokens = here
-    at = row(desk, tokens.lia, "q1", "d0")
-    decided(desk, tokens.lia, at, 2, "n1")
+    session, tokens = here
+    at = row(session, tokens.lia, "q1", "d0")
+    decided(session, tokens.lia, at, 2, "n1")
     with pytest.raises(ConflictError, match="look at it again") as conflict:
-        decided(desk, tokens.lia, at, 0, "n2")
+        decided(session, tokens.lia, at, 0, "n2")
     assert conflict.value.reason == "changed"
-    assert len(labels(desk, "adjudicated", "q1", "d0")) == 1
+    assert len(labels(session, "adjudicated", "q1", "d0")) == 1
 
 
 def test_a_pair_that_changed_or_left_the_pool_is_not_decided(here: Here, tmp_path: Path) -> None:
-    desk, tokens = here
-    changed, gone = row(desk, tokens.lia, "q0", "d1"), row(desk, tokens.lia, "q1", "d0")
+    session, tokens = here
+    changed, gone = row(session, tokens.lia, "q0", "d1"), row(session, tokens.lia, "q1", "d0")
     rows = pairs()
     rows[1]["text"] = "another text"
     repool(tmp_path, [one for one in rows if (one["query_id"], one["doc_id"]) != ("q1", "d0")])
     for at, reason in ((changed, "changed"), (gone, "gone")):
         with pytest.raises(ConflictError) as conflict:
-            decided(desk, tokens.lia, at, 2, f"n {reason}")
+            decided(session, tokens.lia, at, 2, f"n {reason}")
         assert conflict.value.reason == reason
-    assert labels(desk, "adjudicated", "q0", "d1") == labels(desk, "adjudicated", "q1", "d0") == []
+    assert labels(session, "adjudicated", "q0", "d1") == labels(session, "adjudicated", "q1", "d0") == []
 
 
 @pytest.mark.parametrize("relevance", [4, -1, True, "2", 2.0])
 def test_a_grade_off_the_scale_is_refused(here: Here, relevance: Any) -> None:
-    desk, tokens = here
-    before = everything(desk)
+    session, tokens = here
+    before = everything(session)
     with pytest.raises(AnswerError, match="not of the scale 0, 1, 2, 3"):
-        decided(desk, tokens.lia, row(desk, tokens.lia, "q1", "d0"), relevance, "n1")
-    assert everything(desk) == before
+        decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), relevance, "n1")
+    assert everything(session) == before
 
 
 @pytest.mark.parametrize(("nonce", "comment"), [("", None), ("n" * 65, None), ("n1", "x" * (LONGEST_COMMENT + 1))])
 def test_a_decision_without_a_nonce_or_with_a_book_for_a_comment_is_refused(
     here: Here, nonce: str, comment: str | None
 ) -> None:
-    desk, tokens = here
-    before = everything(desk)
+    session, tokens = here
+    before = everything(session)
     with pytest.raises(AnswerError):
-        decided(desk, tokens.lia, row(desk, tokens.lia, "q1", "d0"), 1, nonce, comment)
-    assert everything(desk) == before
+        decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), 1, nonce, comment)
+    assert everything(session) == before
 
 
-STEPS: dict[str, Callable[[Desk, str | None], object]] = {
+STEPS: dict[str, Callable[[AnnotationSession, str | None], object]] = {
     "look": disagreements,
-    "decide": lambda desk, mine: decide(desk, mine, "q1", "d0", "sha", 1, None, "n1"),
-    "take back": lambda desk, mine: take_back(desk, mine, "q1", "d0", "sha", "n1", 1),
+    "decide": lambda session, mine: decide(session, mine, "q1", "d0", "sha", 1, None, "n1"),
+    "take back": lambda session, mine: take_back(session, mine, "q1", "d0", "sha", "n1", 1),
 }
 
 
 @pytest.mark.parametrize("step", STEPS)
 def test_only_a_lead_who_is_signed_in_reviews(here: Here, step: str) -> None:
-    desk, tokens = here
-    before = everything(desk)
+    session, tokens = here
+    before = everything(session)
     with pytest.raises(ForbiddenError):
-        STEPS[step](desk, tokens.ana)
+        STEPS[step](session, tokens.ana)
     with pytest.raises(SignedOutError):
-        STEPS[step](desk, None)
-    desk.people.revoke("lia")
+        STEPS[step](session, None)
+    session.people.revoke("lia")
     with pytest.raises(SignedOutError):
-        STEPS[step](desk, tokens.lia)
-    assert everything(desk) == before
+        STEPS[step](session, tokens.lia)
+    assert everything(session) == before
 
 
 def test_pages_of_a_long_review_hold_every_pair_once(tmp_path: Path, made_url: str) -> None:
-    with disputed(tmp_path, made_url, rows=pairs(2, 14)) as (desk, tokens):
+    with disputed(tmp_path, made_url, rows=pairs(2, 14)) as (session, tokens):
         for doc in range(3, 14):
-            told(desk, "ana", "q0", f"d{doc}", 0)
-            told(desk, "bia", "q0", f"d{doc}", 2)
-        first = disagreements(desk, tokens.lia)
-        second = disagreements(desk, tokens.lia, start=SHOWN)
-        assert (first.total, len(first.rows), second.start, len(second.rows)) == (14, SHOWN, SHOWN, 4)
-        assert len({(one.query_id, one.doc_id) for one in (*first.rows, *second.rows)}) == 14
+            told(session, "ana", "q0", f"d{doc}", 0)
+            told(session, "bia", "q0", f"d{doc}", 2)
+        first = disagreements(session, tokens.lia)
+        second = disagreements(session, tokens.lia, start=SHOWN)
+        assert (first.total, len(first.pairs), second.start, len(second.pairs)) == (14, SHOWN, SHOWN, 4)
+        assert len({(one.query_id, one.doc_id) for one in (*first.pairs, *second.pairs)}) == 14
         # A page that is there no more shows the last one that is.
-        assert disagreements(desk, tokens.lia, start=500).rows == second.rows
+        assert disagreements(session, tokens.lia, start=500).pairs == second.pairs
 
 
 def test_what_was_read_is_read_again_as_soon_as_somebody_grades(here: Here) -> None:
-    desk, tokens = here
-    assert seen(desk, tokens.lia, gap=2) == ["q1 d0"]
-    told(desk, "ana", "q1", "d2", 3)
-    assert seen(desk, tokens.lia, gap=2) == ["q1 d0", "q1 d2"]
+    session, tokens = here
+    assert seen(session, tokens.lia, gap=2) == ["q1 d0"]
+    told(session, "ana", "q1", "d2", 3)
+    assert seen(session, tokens.lia, gap=2) == ["q1 d0", "q1 d2"]
 
 
 def test_the_command_line_knows_adjudicated_as_decisions_on_peoples_labels(tmp_path: Path, cli: Cli) -> None:
-    with disputed(tmp_path) as (desk, tokens):
+    with disputed(tmp_path) as (session, tokens):
         for doc_id, grade in (("d0", 2), ("d1", 1)):
-            decided(desk, tokens.lia, row(desk, tokens.lia, "q1", doc_id), grade, f"n {doc_id}")
+            decided(session, tokens.lia, row(session, tokens.lia, "q1", doc_id), grade, f"n {doc_id}")
     config = tmp_path / "pool.yaml"
     listed = json.loads(cli("labels", "adjudicated", "-c", config, "--format", "json").out)["labelers"]
     assert [(one["labeler"], one["kind"]) for one in listed] == [("adjudicated", "assessor")]

@@ -1,7 +1,7 @@
-"""How far everybody is and how well they agree so far: computed beside the annotators' work, never in it.
+"""How far everybody is and how well they agree so far, computed in the background of the annotators' work.
 
-At most one at a time is made of a desk, by a thread over one state of the store (of the server's desk by another
-process: ``apart``); a page is handed what was made last, with the time of it.
+At most one dashboard at a time is computed per session, by a thread over one state of the store (or by another
+process, see ``dashboard_process``); a page gets the last one, with its time.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from quati_pool.agreement.ratings import Ratings
 from quati_pool.annotation.quality_control import Finding, suspicious
 from quati_pool.annotation.quality_control import Graded as GradedByPerson
 from quati_pool.commands.agree import side_by_side
-from quati_pool.commands.annotate.annotated_pairs import PeoplesPairs, peoples_pairs
-from quati_pool.commands.annotate.pool_view import Frame
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.pool_view import PoolView
+from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs, peoples_pairs
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.labels.qrels import qrels_of
 from quati_pool.labels.sources import NEVER_ASKED, Gathered, LabelSource, from_store
@@ -40,13 +40,13 @@ DRAWS = 500
 """Resamples of the dashboard's intervals, a quarter of those of ``quati-pool agree``."""
 
 FRESH = 20.0
-"""Seconds for which a dashboard is shown again rather than made anew."""
+"""Seconds for which a dashboard is shown again rather than computed again."""
 
 
 class PersonProgress(NamedTuple):
-    """A person's slots, of which ``skipped`` are among the open; labels that count: grades and "cannot judge";
-    ``history`` those of pairs gone from the pool or changed since; the median of active seconds, and of how
-    many labels."""
+    """A person's slots (``skipped`` ones are among the open); their labels that count, grades and "cannot judge",
+    and in ``history`` those of pairs gone from the pool or changed since; ``seconds`` is the median active time
+    of ``timed`` labels."""
 
     name: str
     role: str | None
@@ -61,7 +61,7 @@ class PersonProgress(NamedTuple):
 
 
 class QueryProgress(NamedTuple):
-    """A query's slots, of all people; ``free`` are those of the open that nobody holds."""
+    """A query's slots, of all people; ``free`` counts the open ones that nobody holds."""
 
     query_id: str
     query: str
@@ -90,9 +90,9 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class Dashboard:
-    """The state of the annotation at ``made_at`` (UTC), computed in ``seconds``."""
+    """The state of the annotation at ``computed_at`` (UTC), computed in ``seconds``."""
 
-    made_at: datetime
+    computed_at: datetime
     seconds: float
     people: tuple[PersonProgress, ...]
     queries: tuple[QueryProgress, ...]
@@ -104,7 +104,7 @@ class Dashboard:
 
 
 class Latest(NamedTuple):
-    """The last dashboard, None before the first; whether a newer one is being made; and why the last try
+    """The last dashboard, None before the first; whether a newer one is being computed; and why the last try
     failed, None where it did not."""
 
     dashboard: Dashboard | None
@@ -112,88 +112,88 @@ class Latest(NamedTuple):
     problem: str | None
 
 
-def dashboard(desk: Desk, token: str | None, wait: float = 0.0, *, anew: bool = False) -> Latest:
-    """What was computed last; begins a new computation where that is older than FRESH seconds, or ``anew`` is
+def dashboard(session: AnnotationSession, token: str | None, wait: float = 0.0, *, refresh: bool = False) -> Latest:
+    """What was computed last; begins a new computation where that is older than FRESH seconds, or ``refresh`` is
     asked for, unless one is under way. Waits at most ``wait`` seconds for it.
 
-    Raises SignedOutError, and ForbiddenError for whoever is no lead.
+    Raises SignedOutError, and ForbiddenError for anybody but a lead.
     """
-    desk.person(token, "lead")
-    return _keeper(desk).latest(desk, wait, anew)
+    session.person(token, "lead")
+    return _cache(session).latest(session, wait, refresh)
 
 
-class _Keeper:
-    """One desk's last dashboard, and the thread that makes the next."""
+class _DashboardCache:
+    """One session's last dashboard, and the thread that computes the next."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._made: Dashboard | None = None
+        self._last: Dashboard | None = None
         self._problem: str | None = None
         self._at = float("-inf")
 
-    def latest(self, desk: Desk, wait: float, anew: bool) -> Latest:
+    def latest(self, session: AnnotationSession, wait: float, refresh: bool) -> Latest:
         with self._lock:
-            if self._thread is None and (anew or time.monotonic() - self._at > FRESH):
-                self._thread = threading.Thread(target=self._run, args=(desk,), name="dashboard", daemon=True)
+            if self._thread is None and (refresh or time.monotonic() - self._at > FRESH):
+                self._thread = threading.Thread(target=self._run, args=(session,), name="dashboard", daemon=True)
                 self._thread.start()
             thread = self._thread
         if thread is not None and wait > 0:
             thread.join(wait)
         with self._lock:
-            return Latest(self._made, self._thread is not None, self._problem)
+            return Latest(self._last, self._thread is not None, self._problem)
 
-    def _run(self, desk: Desk) -> None:
-        made, problem = None, None
+    def _run(self, session: AnnotationSession) -> None:
+        computed, problem = None, None
         try:
-            made = (_makers.get(desk) or compute)(desk)
+            computed = (_compute_functions.get(session) or compute)(session)
         except QuatiPoolError as error:
             problem = str(error)
         except Exception as error:
             logging.getLogger(__name__).exception("the dashboard failed")
             problem = f"the dashboard failed ({type(error).__name__}); what went wrong is in the server's log"
         with self._lock:
-            self._made, self._problem = made or self._made, problem
+            self._last, self._problem = computed or self._last, problem
             self._at, self._thread = time.monotonic(), None
 
 
-_makers: WeakKeyDictionary[Desk, Callable[[Desk], Dashboard]] = WeakKeyDictionary()
+_compute_functions: WeakKeyDictionary[AnnotationSession, Callable[[AnnotationSession], Dashboard]] = WeakKeyDictionary()
 
 
-def make_with(desk: Desk, make: Callable[[Desk], Dashboard] | None) -> None:
-    """Has the desk's dashboards made by another function than ``compute``; None: by that again."""
+def compute_with(session: AnnotationSession, make: Callable[[AnnotationSession], Dashboard] | None) -> None:
+    """Sets the function that computes the session's dashboards; None: ``compute`` again."""
     if make is None:
-        _makers.pop(desk, None)
+        _compute_functions.pop(session, None)
     else:
-        _makers[desk] = make
+        _compute_functions[session] = make
 
 
-_keepers: WeakKeyDictionary[Desk, _Keeper] = WeakKeyDictionary()
-_keepers_lock = threading.Lock()
+_caches: WeakKeyDictionary[AnnotationSession, _DashboardCache] = WeakKeyDictionary()
+_caches_lock = threading.Lock()
 
 
-def _keeper(desk: Desk) -> _Keeper:
-    with _keepers_lock:
-        return _keepers.setdefault(desk, _Keeper())
+def _cache(session: AnnotationSession) -> _DashboardCache:
+    with _caches_lock:
+        return _caches.setdefault(session, _DashboardCache())
 
 
-def compute(desk: Desk) -> Dashboard:
-    """A dashboard of one state of the store, made here and now; whose business it is, ``dashboard`` checks."""
-    began, made_at = time.perf_counter(), datetime.now(UTC)
-    with desk.store.snapshot():
-        pairs = peoples_pairs(desk)
+def compute(session: AnnotationSession) -> Dashboard:
+    """Computes a dashboard of one state of the store in this thread; checks nobody's role, as ``dashboard`` does."""
+    began, computed_at = time.perf_counter(), datetime.now(UTC)
+    with session.store.snapshot():
+        pairs = peoples_pairs(session)
         persons = _peoples_sources(pairs)
         others, problems = from_store(pairs, without=[person.name for person in pairs.people()])
         sources = [*persons, *others]
         # People first, a lead's decisions after them, then judges: not by who wrote last.
         sources.sort(key=lambda source: (source.kind != "assessor", source.name == ADJUDICATED, source.name))
-        slots = desk.assignments.progress()
+        slots = session.assignments.progress()
         adjudicated = [source for source in sources if source.name == ADJUDICATED]
         agreement = _agreement(pairs, [source for source in sources if source.name != ADJUDICATED], problems)
-        people = _people(desk, pairs, slots)
-        queries = _queries(desk, pairs, slots)
+        people = _people(session, pairs, slots)
+        queries = _queries(session, pairs, slots)
     return Dashboard(
-        made_at,
+        computed_at,
         time.perf_counter() - began,
         people,
         queries,
@@ -246,26 +246,28 @@ def _ratings(pairs: PeoplesPairs, sources: list[LabelSource]) -> Ratings:
     return side_by_side(Gathered(pairs.config, pairs.config.grades, True, sources, [], {}, "query_id and doc_id", {}))
 
 
-def _people(desk: Desk, pairs: PeoplesPairs, slots: Sequence[StoredProgress]) -> tuple[PersonProgress, ...]:
-    roles = {one.name: None if one.revoked_at else one.role for one in desk.people.all()}
+def _people(
+    session: AnnotationSession, pairs: PeoplesPairs, slots: Sequence[StoredProgress]
+) -> tuple[PersonProgress, ...]:
+    roles = {one.name: None if one.revoked_at else one.role for one in session.people.all()}
     held: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for slot in slots:
         if slot.holder is not None:
             held[slot.holder].update({"open": slot.open, "done": slot.done, "skipped": slot.skipped})
-    told: defaultdict[str, Counter[State]] = defaultdict(Counter)
+    answers: defaultdict[str, Counter[State]] = defaultdict(Counter)
     seconds: defaultdict[str, list[float]] = defaultdict(list)
     for opinions in pairs.opinions.values():
         for opinion in opinions:
             name, label = opinion.labeler.name, opinion.label
-            told[name][label.status] += 1
+            answers[name][label.status] += 1
             spent = label.extra.get("active_seconds")
             if label.status in (State.ok, State.unsure) and isinstance(spent, (int, float)):
                 seconds[name].append(float(spent))
     current = [name for name, role in roles.items() if role is not None]
-    made = []
+    progress = []
     for name in sorted({*current, *held, *pairs.history}):
-        slots_of, said, spent_by = held[name], told[name], seconds[name]
-        made.append(
+        slots_of, said, spent_by = held[name], answers[name], seconds[name]
+        progress.append(
             PersonProgress(
                 name,
                 roles.get(name),
@@ -279,10 +281,12 @@ def _people(desk: Desk, pairs: PeoplesPairs, slots: Sequence[StoredProgress]) ->
                 len(spent_by),
             )
         )
-    return tuple(made)
+    return tuple(progress)
 
 
-def _queries(desk: Desk, pairs: PeoplesPairs, slots: Sequence[StoredProgress]) -> tuple[QueryProgress, ...]:
+def _queries(
+    session: AnnotationSession, pairs: PeoplesPairs, slots: Sequence[StoredProgress]
+) -> tuple[QueryProgress, ...]:
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for slot in slots:
         free = slot.open if slot.holder is None else 0
@@ -292,17 +296,17 @@ def _queries(desk: Desk, pairs: PeoplesPairs, slots: Sequence[StoredProgress]) -
     return tuple(
         QueryProgress(
             query_id,
-            _query(desk.frame, query_id),
+            _query(session.pool_view, query_id),
             *(counts[query_id][name] for name in ("open", "done", "skipped", "free", "labels")),
         )
         for query_id in sorted(counts)
     )
 
 
-def _query(frame: Frame, query_id: str) -> str:
-    """A query's text; empty where the pool has it no more."""
-    rows = frame.query(query_id)
-    return str(frame.table["query"][rows.start].as_py()) if rows.stop > rows.start else ""
+def _query(pool: PoolView, query_id: str) -> str:
+    """A query's text; empty where the pool no longer has it."""
+    rows = pool.query(query_id)
+    return str(pool.table["query"][rows.start].as_py()) if rows.stop > rows.start else ""
 
 
 def _by_person(pairs: PeoplesPairs) -> GradedByPerson:

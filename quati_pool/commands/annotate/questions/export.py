@@ -23,13 +23,13 @@ from quati_pool.store.records import Question, QuestionEvent
 FORMS = ("tsv", "jsonl")
 
 _PLAIN = ("query_id", "query")
-# What JSONL holds of a question, and a table where its header has the column. A doc_id beside a query_id would
-# make labels of it, or a run.
+# The fields that JSONL holds of a question, and a table where its header names them. A column doc_id next to query_id
+# would let the file pass for labels or a run.
 _COLUMNS = ("query_id", "query", "narrative", "theme", "scope", "type", "source_doc_id")
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedQuestions:
     """A file of queries and how many it holds: ``added`` of them are new, ``narratives`` are in the store
     and not in the file."""
 
@@ -47,7 +47,7 @@ def accepted(questions: Sequence[Question]) -> list[QuestionEvent]:
 
 def export_questions(
     config_path: Path, path: Path, *, merge: bool = False, database: str | None = None, listener: Listener | None = None
-) -> Exported:
+) -> ExportedQuestions:
     """Writes the accepted questions to ``path``, TSV or JSONL by its suffix, ``.gz`` too.
 
     ``merge`` keeps every row of the file that is there and appends the questions that it lacks. Raises
@@ -79,7 +79,7 @@ def export_questions(
         key = {"collection": config.name, "questions": digest([[one.query_id, one.seq] for one in questions])}
         counts = write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
     lost = sum(question.narrative is not None for question in new) if form == "tsv" else 0
-    return Exported(path, counts["queries"], len(new), lost)
+    return ExportedQuestions(path, counts["queries"], len(new), lost)
 
 
 def as_bytes(questions: Sequence[QuestionEvent], form: str) -> bytes:
@@ -101,7 +101,7 @@ def _there(config: PoolConfig, path: Path) -> list[Query]:
 
 
 def _settings(config: PoolConfig, path: Path) -> QueriesConfig:
-    """How the file names its columns: pool.yaml tells it of its own."""
+    """How the file names its columns, which pool.yaml says of the collection's own file alone."""
     same = path.resolve() == (config.folder / config.queries.path).resolve()
     return config.queries if same else QueriesConfig(path=str(path))
 

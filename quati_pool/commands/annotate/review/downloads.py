@@ -1,6 +1,6 @@
 """What a lead takes out of the app: one labeler's grades as qrels, or labels in the format of another tool.
 
-Made while people are still grading, so pairs without a grade are left out and counted, as with
+Exported while people may still be grading, so pairs without a grade are left out and counted, as with
 ``quati-pool export qrels --allow-missing``; nothing is ever written as a 0.
 """
 
@@ -11,9 +11,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from quati_pool.commands.annotate.annotated_pairs import peoples_pairs
 from quati_pool.commands.annotate.errors import AnswerError
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.review.annotated_pairs import peoples_pairs
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.export.labels import label_rows
 from quati_pool.files.label_files.writing import WRITTEN_FORMATS, file_name, write_labels
 from quati_pool.files.qrels import write_qrels
@@ -34,26 +34,26 @@ class Download:
     left_out: int
 
 
-def exported(desk: Desk, token: str | None, kind: str, labeler: str) -> Download:
+def exported(session: AnnotationSession, token: str | None, kind: str, labeler: str) -> Download:
     """One labeler's grades of the pool's pairs, in the pool's order.
 
-    Raises SignedOutError, ForbiddenError for whoever is no lead, AnswerError for a kind that there is not,
+    Raises SignedOutError, ForbiddenError for anybody but a lead, AnswerError for an unknown kind,
     ConfigError for an unknown labeler, QuatiPoolError where there is nothing to export.
     """
-    desk.person(token, "lead")
+    session.person(token, "lead")
     if kind not in KINDS:
         raise AnswerError(f"there is no export {kind[:40]!r}; {nearest(kind, KINDS)}")
-    with desk.store.snapshot():
-        grading: Grading = peoples_pairs(desk)
+    with session.store.snapshot():
+        grading: Grading = peoples_pairs(session)
         reader = grading.labeler(labeler)
         if reader.kind != "assessor":
             # A judge has grades where no person looked.
-            grading = Grading(desk.config, desk.store)
+            grading = Grading(session.config, session.store)
             reader = grading.labeler(labeler)
-        return _qrels(desk, grading, reader) if kind == "qrels" else _labels(desk, grading, reader, kind)
+        return _qrels(session, grading, reader) if kind == "qrels" else _labels(session, grading, reader, kind)
 
 
-def _qrels(desk: Desk, grading: Grading, reader: Labeler) -> Download:
+def _qrels(session: AnnotationSession, grading: Grading, reader: Labeler) -> Download:
     graded = (graded for chunk in grading.pairs() for graded in reader.graded(chunk))
     kept = [one for one in graded if one.relevance is not None]
     if not kept:
@@ -62,13 +62,13 @@ def _qrels(desk: Desk, grading: Grading, reader: Labeler) -> Download:
         path = Path(folder) / "download.qrels"
         write_qrels(as_qrels(kept), path)
         content = path.read_bytes()
-    return Download(f"{reader.name}.qrels", content, len(desk.frame) - len(kept))
+    return Download(f"{reader.name}.qrels", content, len(session.pool_view) - len(kept))
 
 
-def _labels(desk: Desk, grading: Grading, reader: Labeler, kind: str) -> Download:
+def _labels(session: AnnotationSession, grading: Grading, reader: Labeler, kind: str) -> Download:
     rows = list(label_rows(grading, reader))
     if not rows:
         raise nothing_graded(reader.name, reader.kind)
     stream = io.BytesIO()
-    write_labels(rows, kind, stream, desk.config.grades, reader.name)
-    return Download(file_name(reader.name, kind), stream.getvalue(), len(desk.frame) - len(rows))
+    write_labels(rows, kind, stream, session.config.grades, reader.name)
+    return Download(file_name(reader.name, kind), stream.getvalue(), len(session.pool_view) - len(rows))

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from quati_pool.commands.agree import agree
-from quati_pool.commands.annotate import dashboard as boards
-from quati_pool.commands.annotate.dashboard import DRAWS, Dashboard, dashboard
 from quati_pool.commands.annotate.errors import ForbiddenError, SignedOutError
-from quati_pool.commands.annotate.grading import submit
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.grading.submission import submit
+from quati_pool.commands.annotate.review import dashboard as boards
+from quati_pool.commands.annotate.review.dashboard import DRAWS, Dashboard, dashboard
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.records import State
 from tests.commands.annotate.disputes import Tokens, disputed, told
@@ -21,7 +21,7 @@ from tests.commands.annotate.people_at_work import answer, assigned, collection,
 from tests.commands.judged import repool
 from tests.patience import PATIENCE
 
-Here = tuple[Desk, Tokens]
+Here = tuple[AnnotationSession, Tokens]
 
 
 @pytest.fixture
@@ -30,16 +30,16 @@ def here(tmp_path: Path, made_url: str) -> Iterator[Here]:
         yield opened
 
 
-def made(desk: Desk, mine: str) -> Dashboard:
-    latest = dashboard(desk, mine, PATIENCE, anew=True)
+def made(session: AnnotationSession, mine: str) -> Dashboard:
+    latest = dashboard(session, mine, PATIENCE, refresh=True)
     assert latest.problem is None
     assert latest.dashboard is not None
     return latest.dashboard
 
 
 def test_agreement_is_what_agree_says(tmp_path: Path) -> None:
-    with disputed(tmp_path) as (desk, tokens):
-        found = made(desk, tokens.lia).agreement
+    with disputed(tmp_path) as (session, tokens):
+        found = made(session, tokens.lia).agreement
     config = tmp_path / "pool.yaml"
     names = ["ana", "bia", "gpt"]
     everybody, people = agree(config, names, draws=DRAWS), agree(config, names[:2], draws=DRAWS)
@@ -53,21 +53,21 @@ def test_agreement_is_what_agree_says(tmp_path: Path) -> None:
 
 
 def test_kappa_by_hand(here: Here) -> None:
-    desk, tokens = here
-    (pair,) = made(desk, tokens.lia).agreement.pairs
+    session, tokens = here
+    (pair,) = made(session, tokens.lia).agreement.pairs
     # ana 0 1 2 0, bia 0 2 2 3 (q1 d1 has no grade by ana): equal in 2 of 4; by chance ana 0:2 1:1 2:1 3:0,
     # bia 0:1 1:0 2:2 3:1: (2·1 + 1·0 + 1·2 + 0·1) / 16 = 1/4; κ = (1/2 - 1/4) / (3/4).
     assert (pair.n, pair.values["kappa"]) == (4, pytest.approx(1 / 3))
 
 
 def test_progress_by_person_and_query(here: Here) -> None:
-    desk, tokens = here
-    assigned(desk, ("ana", "bia", None))
-    mine = item(desk, tokens.ana)
-    submit(desk, tokens.ana, mine, answer(1, status="skipped", relevance=None))
-    mine = item(desk, tokens.ana)
-    submit(desk, tokens.ana, mine, answer(2, 1, active_seconds=30.0))
-    found = made(desk, tokens.lia)
+    session, tokens = here
+    assigned(session, ("ana", "bia", None))
+    mine = item(session, tokens.ana)
+    submit(session, tokens.ana, mine, answer(1, status="skipped", relevance=None))
+    mine = item(session, tokens.ana)
+    submit(session, tokens.ana, mine, answer(2, 1, active_seconds=30.0))
+    found = made(session, tokens.lia)
     by_name = {one.name: one for one in found.people}
     ana = by_name["ana"]
     assert (ana.role, ana.open, ana.done, ana.skipped) == ("assessor", 5, 1, 1)
@@ -82,10 +82,10 @@ def test_progress_by_person_and_query(here: Here) -> None:
 
 
 def test_labels_are_counted_by_what_they_say(here: Here) -> None:
-    desk, tokens = here
-    told(desk, "adjudicated", "q1", "d0", 2, "final")
-    told(desk, "ana", "q0", "d0", None, status=State.retracted)
-    found = made(desk, tokens.lia)
+    session, tokens = here
+    told(session, "adjudicated", "q1", "d0", 2, "final")
+    told(session, "ana", "q0", "d0", None, status=State.retracted)
+    found = made(session, tokens.lia)
     counts = {one.name: (one.graded, one.cannot) for one in found.people}
     assert counts == {"ana": (3, 1), "bia": (6, 0), "lia": (0, 0)}
     assert found.decisions == 1
@@ -96,11 +96,11 @@ def test_labels_are_counted_by_what_they_say(here: Here) -> None:
 
 
 def test_labels_of_pairs_gone_or_changed_count_nowhere_and_are_told(here: Here, tmp_path: Path) -> None:
-    desk, tokens = here
+    session, tokens = here
     rows = pairs()
     rows[0]["text"] = "another text"
     repool(tmp_path, [row for row in rows if (row["query_id"], row["doc_id"]) != ("q1", "d0")])
-    found = made(desk, tokens.lia)
+    found = made(session, tokens.lia)
     assert {one.name: (one.graded + one.cannot, one.history) for one in found.people} == {
         "ana": (3, 2),
         "bia": (4, 2),
@@ -109,19 +109,19 @@ def test_labels_of_pairs_gone_or_changed_count_nowhere_and_are_told(here: Here, 
 
 
 def test_somebody_who_gives_one_grade_only_is_found(tmp_path: Path, made_url: str) -> None:
-    with disputed(tmp_path, made_url, rows=pairs(4, 10)) as (desk, tokens):
+    with disputed(tmp_path, made_url, rows=pairs(4, 10)) as (session, tokens):
         for query in range(4):
             for doc in range(10):
-                told(desk, "caio", f"q{query}", f"d{doc}", 0)
-        found = made(desk, tokens.lia).findings
+                told(session, "caio", f"q{query}", f"d{doc}", 0)
+        found = made(session, tokens.lia).findings
     assert [(one.labeler_id, one.pattern, one.figure, one.labels) for one in found if one.pattern == "one_grade"] == [
         ("caio", "one_grade", 1.0, 40)
     ]
 
 
 def test_nothing_to_compare_is_said_and_the_rest_is_there(tmp_path: Path, made_url: str) -> None:
-    with Desk.open(collection(tmp_path), made_url) as desk:
-        found = made(desk, token(desk, "lia", "lead"))
+    with AnnotationSession.open(collection(tmp_path), made_url) as session:
+        found = made(session, token(session, "lia", "lead"))
         assert found.agreement.why is not None
         assert "nobody has graded anything" in found.agreement.why
         assert (found.agreement.pairs, found.agreement.overall, found.exports) == ((), None, ())
@@ -129,51 +129,51 @@ def test_nothing_to_compare_is_said_and_the_rest_is_there(tmp_path: Path, made_u
 
 
 def test_one_computation_at_a_time_and_nobody_waits_for_it(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk, tokens = here
-    assigned(desk, ("ana",))
-    first = made(desk, tokens.lia)
+    session, tokens = here
+    assigned(session, ("ana",))
+    first = made(session, tokens.lia)
     begun, go_on, count = threading.Event(), threading.Event(), []
     real = boards.compute
 
-    def slow(desk: Desk) -> Dashboard:
+    def slow(session: AnnotationSession) -> Dashboard:
         count.append(1)
         begun.set()
         assert go_on.wait(PATIENCE)
-        return real(desk)
+        return real(session)
 
     monkeypatch.setattr(boards, "compute", slow)
-    latest = dashboard(desk, tokens.lia, anew=True)
+    latest = dashboard(session, tokens.lia, refresh=True)
     assert begun.wait(PATIENCE)
     assert (latest.dashboard, latest.running) == (first, True)
     # Another page, and one that insists: still the one thread, and what there was.
-    again = dashboard(desk, tokens.lia, anew=True)
+    again = dashboard(session, tokens.lia, refresh=True)
     assert (again.dashboard, again.running, len(count)) == (first, True, 1)
     # Meanwhile a label goes in.
-    submit(desk, tokens.ana, item(desk, tokens.ana), answer(1, 2))
+    submit(session, tokens.ana, item(session, tokens.ana), answer(1, 2))
     go_on.set()
-    done = dashboard(desk, tokens.lia, PATIENCE)
+    done = dashboard(session, tokens.lia, PATIENCE)
     assert done.dashboard is not None
-    assert done.dashboard.made_at > first.made_at
+    assert done.dashboard.computed_at > first.computed_at
     assert (done.running, len(count)) == (False, 1)
     # Fresh enough: nothing is begun.
-    assert dashboard(desk, tokens.lia).running is False
+    assert dashboard(session, tokens.lia).running is False
 
 
 def test_what_fails_is_told_and_the_last_dashboard_stays(
     here: Here, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk, tokens = here
-    first = made(desk, tokens.lia)
+    session, tokens = here
+    first = made(session, tokens.lia)
 
-    def refuses(_: Desk) -> Dashboard:
+    def refuses(_: AnnotationSession) -> Dashboard:
         raise QuatiPoolError("the pool is gone; run: quati-pool build")
 
-    def breaks(_: Desk) -> Dashboard:
+    def breaks(_: AnnotationSession) -> Dashboard:
         raise ZeroDivisionError("a fault of ours")
 
     for compute, said in ((refuses, "quati-pool build"), (breaks, "the server's log")):
         monkeypatch.setattr(boards, "compute", compute)
-        latest = dashboard(desk, tokens.lia, PATIENCE, anew=True)
+        latest = dashboard(session, tokens.lia, PATIENCE, refresh=True)
         assert latest.problem is not None
         assert said in latest.problem
         assert (latest.dashboard, latest.running) == (first, False)
@@ -181,13 +181,13 @@ def test_what_fails_is_told_and_the_last_dashboard_stays(
 
 
 def test_only_a_lead_who_is_signed_in_sees_it(here: Here) -> None:
-    desk, tokens = here
-    made(desk, tokens.lia)
+    session, tokens = here
+    made(session, tokens.lia)
     with pytest.raises(ForbiddenError):
-        dashboard(desk, tokens.ana)
+        dashboard(session, tokens.ana)
     with pytest.raises(SignedOutError):
-        dashboard(desk, None)
-    desk.people.revoke("lia")
+        dashboard(session, None)
+    session.people.revoke("lia")
     # What was computed for lia is not shown to her any more.
     with pytest.raises(SignedOutError):
-        dashboard(desk, tokens.lia)
+        dashboard(session, tokens.lia)

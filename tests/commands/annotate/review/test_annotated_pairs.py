@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import delete, insert, select
 
-from quati_pool.commands.annotate import annotated_pairs as reading
-from quati_pool.commands.annotate.annotated_pairs import PeoplesPairs, peoples_pairs
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.review import annotated_pairs as reading
+from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs, peoples_pairs
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.label_queries import peoples_labels
 from quati_pool.store.schema import labels
@@ -30,44 +30,44 @@ SAID: list[tuple[int | None, State]] = [
 
 
 @pytest.fixture
-def desk(tmp_path: Path, made_url: str) -> Iterator[Desk]:
+def session(tmp_path: Path, made_url: str) -> Iterator[AnnotationSession]:
     with disputed(tmp_path, made_url) as (opened, _):
         yield opened
 
 
-def now(desk: Desk) -> PeoplesPairs:
-    with desk.store.snapshot():
-        return peoples_pairs(desk)
+def now(session: AnnotationSession) -> PeoplesPairs:
+    with session.store.snapshot():
+        return peoples_pairs(session)
 
 
 def seen(found: PeoplesPairs) -> dict[str, Any]:
     opinions = [(ids, [(one.labeler.name, one.label) for one in some]) for ids, some in found.opinions.items()]
-    return {"opinions": opinions, "history": found.history, "told": found.told}
+    return {"opinions": opinions, "history": found.history, "told": found.labels}
 
 
-def anew(desk: Desk) -> dict[str, Any]:
-    with desk.store.snapshot():
-        return seen(PeoplesPairs(desk.config, desk.store, desk.frame, desk.narratives))
+def anew(session: AnnotationSession) -> dict[str, Any]:
+    with session.store.snapshot():
+        return seen(PeoplesPairs(session.config, session.store, session.pool_view, session.narratives))
 
 
-def test_read_on_is_as_read_anew(desk: Desk, tmp_path: Path) -> None:
+def test_read_on_is_as_read_anew(session: AnnotationSession, tmp_path: Path) -> None:
     chosen = random.Random(5)
     rows = pairs()
     for step in range(120):
         name = chosen.choice(["ana", "bia", "caio", "gpt", "adjudicated"])
         grade, status = chosen.choice(SAID)
         phase = chosen.choice(["blind", "training"] if name != "adjudicated" else ["final"])
-        told(desk, name, f"q{chosen.randrange(2)}", f"d{chosen.randrange(3)}", grade, phase, status)
+        told(session, name, f"q{chosen.randrange(2)}", f"d{chosen.randrange(3)}", grade, phase, status)
         if step % 40 == 39:
             rows[chosen.randrange(len(rows))]["text"] = f"another text, of step {step}"
             repool(tmp_path, rows)
         if chosen.random() < 0.5:
-            with desk.store.snapshot():
-                assert seen(peoples_pairs(desk)) == anew(desk)
-    assert any(anew(desk)["history"].values())
+            with session.store.snapshot():
+                assert seen(peoples_pairs(session)) == anew(session)
+    assert any(anew(session)["history"].values())
 
 
-def test_nothing_is_read_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_read_again(session: AnnotationSession, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
 
     def counted(*asked: Any) -> Any:
@@ -76,35 +76,35 @@ def test_nothing_is_read_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> N
         return found
 
     monkeypatch.setattr(reading, "peoples_labels", counted)
-    first = now(desk)
-    assert now(desk) is first
-    told(desk, "ana", "q1", "d2", 3)
-    told(desk, "gpt", "q1", "d2", 3)
-    second = now(desk)
-    assert now(desk) is second
+    first = now(session)
+    assert now(session) is first
+    told(session, "ana", "q1", "d2", 3)
+    told(session, "gpt", "q1", "d2", 3)
+    second = now(session)
+    assert now(session) is second
     # Eleven labels of ana and bia, then ana's new one; a judge's is no person's.
     assert read == [11, 1]
-    assert second.told.counting["ana"].keys() - first.told.counting["ana"].keys() == {("q1", "d2")}
+    assert second.labels.counting["ana"].keys() - first.labels.counting["ana"].keys() == {("q1", "d2")}
 
 
-def test_a_label_that_is_committed_after_a_later_one_is_not_missed(desk: Desk) -> None:
-    late = told(desk, "ana", "q1", "d2", 3)
-    told(desk, "bia", "q0", "d0", 1)
+def test_a_label_that_is_committed_after_a_later_one_is_not_missed(session: AnnotationSession) -> None:
+    late = told(session, "ana", "q1", "d2", 3)
+    told(session, "bia", "q0", "d0", 1)
     # On PostgreSQL whoever took the earlier seq may commit later; here its row comes back after a reading.
-    with desk.store.writing() as connection:
+    with session.store.writing() as connection:
         row = dict(connection.execute(select(labels).where(labels.c.seq == late)).one()._mapping)
         connection.execute(delete(labels).where(labels.c.seq == late))
-    assert ("q1", "d2") not in now(desk).told.counting["ana"]
-    with desk.store.writing() as connection:
+    assert ("q1", "d2") not in now(session).labels.counting["ana"]
+    with session.store.writing() as connection:
         connection.execute(insert(labels).values(row))
-    assert now(desk).told.counting["ana"]["q1", "d2"].seq == late
-    assert seen(now(desk)) == anew(desk)
+    assert now(session).labels.counting["ana"]["q1", "d2"].seq == late
+    assert seen(now(session)) == anew(session)
 
 
-def test_what_was_read_before_is_not_changed_by_reading_on(desk: Desk) -> None:
-    first = now(desk)
-    before = anew(desk)
-    told(desk, "ana", "q0", "d0", 3)
-    told(desk, "adjudicated", "q0", "d0", 2, "final")
-    assert seen(now(desk)) != before
+def test_what_was_read_before_is_not_changed_by_reading_on(session: AnnotationSession) -> None:
+    first = now(session)
+    before = anew(session)
+    told(session, "ana", "q0", "d0", 3)
+    told(session, "adjudicated", "q0", "d0", 2, "final")
+    assert seen(now(session)) != before
     assert seen(first) == before

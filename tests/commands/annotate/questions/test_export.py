@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.annotate import questions
-from quati_pool.commands.annotate.question_files import Exported, export_questions
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.questions import writing as questions
+from quati_pool.commands.annotate.questions.export import ExportedQuestions, export_questions
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.queries import read_queries
 from quati_pool.records import Query
@@ -23,19 +23,19 @@ FIRST, SECOND = "Quem cuida do farol?", '"Fermento" é o quê: <b>vida</b>?'
 def path(tmp_path: Path) -> Path:
     """A workspace with two accepted questions, one that waits and one that was withdrawn."""
     made = workspace(tmp_path / "small")
-    with Desk.open(made) as desk:
-        ana, bia = sign_in(desk, "ana"), sign_in(desk, "bia")
+    with AnnotationSession.open(made) as session:
+        ana, bia = sign_in(session, "ana"), sign_in(session, "bia")
         for query, narrative in ((FIRST, "De hoje\ne de antes."), (SECOND, None)):
-            accepted(desk, bia, proposed(desk, ana, query, narrative=narrative, doc_id="p01"))
-        proposed(desk, ana, "Ainda espera?")
-        gone = proposed(desk, ana, "Foi-se?")
-        questions.withdraw(desk, ana, gone, seen(desk, gone), nonce())
+            accepted(session, bia, proposed(session, ana, query, narrative=narrative, doc_id="p01"))
+        proposed(session, ana, "Ainda espera?")
+        gone = proposed(session, ana, "Foi-se?")
+        questions.withdraw(session, ana, gone, seen(session, gone), nonce())
     return made
 
 
 def test_tsv_holds_the_accepted_questions_alone_as_our_own_reader_reads_them(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "queries.tsv"
-    assert export_questions(path, out) == Exported(out, 2, 2, 1)
+    assert export_questions(path, out) == ExportedQuestions(out, 2, 2, 1)
     assert out.read_bytes() == f"q0001\t{FIRST}\nq0002\t{SECOND}\n".encode()
     assert read_queries(out) == [Query("q0001", FIRST), Query("q0002", SECOND)]
 
@@ -58,28 +58,28 @@ def test_a_file_with_other_queries_is_left_alone_unless_they_are_kept(path: Path
     with pytest.raises(QuatiPoolError, match="holds 6 queries that are not among the accepted questions, such as 'q1'"):
         export_questions(path, out)
     assert out.read_bytes() == before
-    assert export_questions(path, out, merge=True) == Exported(out, 8, 2, 1)
+    assert export_questions(path, out, merge=True) == ExportedQuestions(out, 8, 2, 1)
     assert out.read_bytes() == before + f"q0001\t{FIRST}\nq0002\t{SECOND}\n".encode()
     again = out.read_bytes()
-    assert export_questions(path, out, merge=True) == Exported(out, 8, 0, 0)
+    assert export_questions(path, out, merge=True) == ExportedQuestions(out, 8, 0, 0)
     assert out.read_bytes() == again
 
 
 def test_an_export_of_before_is_brought_up_to_date(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "accepted.tsv"
     export_questions(path, out)
-    with Desk.open(path) as desk:
-        bia = sign_in(desk, "caio")
-        waiting = next(one.question_id for one in desk.questions.current() if one.last.action == "proposed")
-        accepted(desk, bia, waiting)
-    assert export_questions(path, out) == Exported(out, 3, 1, 0)
+    with AnnotationSession.open(path) as session:
+        bia = sign_in(session, "caio")
+        waiting = next(one.question_id for one in session.questions.current() if one.last.action == "proposed")
+        accepted(session, bia, waiting)
+    assert export_questions(path, out) == ExportedQuestions(out, 3, 1, 0)
     assert [query.query_id for query in read_queries(out)] == ["q0001", "q0002", "q0003"]
 
 
 def test_an_exported_question_is_no_duplicate_of_itself(path: Path) -> None:
     export_questions(path, path.with_name("queries.tsv"), merge=True)
-    with Desk.open(path) as desk:
-        found = questions.similar(desk, sign_in(desk, "dora"), FIRST)
+    with AnnotationSession.open(path) as session:
+        found = questions.similar(session, sign_in(session, "dora"), FIRST)
     assert [(one.query_id, one.author) for one in found if one.exact] == [("q0001", "ana")]
 
 
@@ -136,7 +136,7 @@ def test_other_formats_and_folders_are_refused(path: Path, tmp_path: Path, name:
 
 def test_without_an_accepted_question_nothing_is_written(tmp_path: Path) -> None:
     path = workspace(tmp_path / "small", read=False)
-    with Desk.open(path):
+    with AnnotationSession.open(path):
         pass
     with pytest.raises(QuatiPoolError, match="no question is accepted yet"):
         export_questions(path, tmp_path / "out.tsv")
@@ -144,9 +144,9 @@ def test_without_an_accepted_question_nothing_is_written(tmp_path: Path) -> None
 
 
 def test_a_lead_downloads_the_same_bytes(path: Path, tmp_path: Path) -> None:
-    with Desk.open(path) as desk:
-        token = sign_in(desk, "lia", "lead")
+    with AnnotationSession.open(path) as session:
+        token = sign_in(session, "lia", "lead")
         for form in ("tsv", "jsonl"):
-            name, data = questions.questions_file(desk, token, form)
+            name, data = questions.questions_file(session, token, form)
             export_questions(path, tmp_path / name)
             assert (tmp_path / name).read_bytes() == data

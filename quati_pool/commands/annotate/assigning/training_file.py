@@ -1,4 +1,4 @@
-"""``quati-pool assign --training``: pairs of known grade, which people do first and are told about."""
+"""``quati-pool assign --training``: pairs of known grade, which people grade first and learn from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.formats import data_suffix
 from quati_pool.files.label_files.grades import Grader
@@ -21,8 +21,8 @@ _FIELDS = ("query_id", "doc_id", "relevance", "explanation")
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """How many pairs the file has, how many of them are new or changed, and how many there are in all;
-    ``assigned`` of the file's are given out for grading too, though people are told their grade."""
+    """Counts of pairs: in the file, of these new or changed (``added``), and of all training pairs afterwards;
+    ``assigned`` pairs of the file also have slots, though training shows people their grade."""
 
     pairs: int
     added: int
@@ -42,29 +42,29 @@ def add_training(
     """Adds a file's pairs (TSV, CSV or JSON lines: query_id, doc_id, relevance, explanation) to the training; a
     pair that is there already takes the file's grade and explanation.
 
-    Raises InputError, and adds nothing, for a pair that is not in the pool or stands there twice, a grade off
+    Raises InputError, and adds nothing, for a pair that is not in the pool or comes twice, a grade off
     the scale, and a pair without an explanation.
     """
     listener = listener or Listener()
     with (
-        Desk.open(config_path, database, listener.say) as desk,
-        desk.store.lock(f"{desk.config.name} assign", listener.say),
+        AnnotationSession.open(config_path, database, listener.say) as session,
+        session.store.lock(f"{session.config.name} assign", listener.say),
     ):
         given: dict[tuple[str, str], tuple[int, str]] = {}
-        grader = Grader(desk.config.grades)
+        grader = Grader(session.config.grades)
         for line, query_id, doc_id, relevance, explanation in _rows(path):
             pair = (query_id, doc_id)
             try:
                 grade = grader.grade(relevance)
             except RowError as fault:
                 raise InputError(path, line, str(fault)) from None
-            if grade is None or grade not in desk.config.grades:
-                scale = ", ".join(map(str, sorted(desk.config.grades)))
-                told = "there is no grade" if grade is None else f"the grade {grade} is not of the scale"
-                raise InputError(path, line, f"{told}; give one of {scale}")
+            if grade is None or grade not in session.config.grades:
+                scale = ", ".join(map(str, sorted(session.config.grades)))
+                problem = "there is no grade" if grade is None else f"the grade {grade} is not of the scale"
+                raise InputError(path, line, f"{problem}; give one of {scale}")
             if not explanation.strip():
                 raise InputError(path, line, "explains nothing; say why the pair has its grade")
-            if pair not in desk.frame:
+            if pair not in session.pool_view:
                 raise InputError(
                     path, line, f"{quoted(query_id)} {quoted(doc_id)} is not in the pool; take a pair that is"
                 )
@@ -73,12 +73,12 @@ def add_training(
             given[pair] = (grade, explanation)
         if not given:
             raise InputError(path, None, f"holds no pairs; expected rows of {', '.join(_FIELDS)}")
-        there = {(one.query_id, one.doc_id): (one.relevance, one.explanation) for one in desk.assignments.training()}
-        new = {pair: told for pair, told in given.items() if there.get(pair) != told}
+        there = {(one.query_id, one.doc_id): (one.relevance, one.explanation) for one in session.training.all()}
+        new = {pair: values for pair, values in given.items() if there.get(pair) != values}
         if not dry_run:
             for (query_id, doc_id), (grade, explanation) in new.items():
-                desk.assignments.add_training(query_id, doc_id, grade, explanation, by)
-        slots = {(slot.query_id, slot.doc_id) for slot in all_slots(desk.store, desk.config.name)}
+                session.training.add(query_id, doc_id, grade, explanation, by)
+        slots = {(slot.query_id, slot.doc_id) for slot in all_slots(session.store, session.config.name)}
         return TrainingReport(len(given), len(new), len(there.keys() | given.keys()), len(given.keys() & slots))
 
 

@@ -20,16 +20,18 @@ import yaml
 from quati_pool.annotation.codes import code_matches, new_code
 from quati_pool.commands.annotate.access import sign_in
 from quati_pool.commands.annotate.assessors import add, listed, revoke
-from quati_pool.commands.annotate.assign import AssignOptions, assign
-from quati_pool.commands.annotate.grading import submit, undo
-from quati_pool.commands.annotate.import_labels import ImportedLabels, import_labels
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.assigning.assign import assign
+from quati_pool.commands.annotate.assigning.import_labels import ImportedLabels, import_labels
+from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.grading.submission import submit, undo
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.labels.sources import LabelFiles
 from quati_pool.project.config import LabelFileConfig
 from quati_pool.records import State
 from quati_pool.reporting.tables.import_labels import as_data, table
 from quati_pool.store.assignments import Assignments
+from quati_pool.store.designs import Designs
 from quati_pool.store.errors import StoreError
 from quati_pool.store.listing import slots
 from tests.commands.annotate.people_at_work import answer, collection, everything, item, labels, pairs, token
@@ -55,9 +57,9 @@ def alone(tmp_path: Path) -> Path:
 
 
 def _staffed(config: Path) -> Path:
-    with Desk.open(config) as desk:
+    with AnnotationSession.open(config) as session:
         for name in ("ana", "bia"):
-            token(desk, name)
+            token(session, name)
     return config
 
 
@@ -81,15 +83,15 @@ def refusal(config: Path, *files: tuple[str, Path]) -> str:
 
 
 def _rows(config: Path) -> tuple[int, int]:
-    with Desk.open(config) as desk:
-        return everything(desk), len(slots(desk.store, desk.config.name))
+    with AnnotationSession.open(config) as session:
+        return everything(session), len(slots(session.store, session.config.name))
 
 
 def standing(config: Path, name: str) -> dict[tuple[str, str], int | None]:
     """The grades that count now."""
-    with Desk.open(config) as desk:
-        reader = desk.grading.labeler(name)
-        found = [one for chunk in desk.grading.pairs() for one in reader.graded(chunk)]
+    with AnnotationSession.open(config) as session:
+        reader = session.grading.labeler(name)
+        found = [one for chunk in session.grading.pairs() for one in reader.graded(chunk)]
     return {(one.query_id, one.doc_id): one.relevance for one in found if one.status is not None}
 
 
@@ -108,9 +110,9 @@ def test_what_is_assigned_is_done_then_and_a_second_import_writes_nothing(config
     before = _rows(config)
     (again,) = imported(config, ("ana", path))
     assert (again.written, again.there, _rows(config)) == (0, 6, before)
-    with Desk.open(config) as desk:
-        states = {(slot.holder, slot.state) for slot in slots(desk.store, desk.config.name)}
-        (label,) = labels(desk, "ana", "q0", "d1")
+    with AnnotationSession.open(config) as session:
+        states = {(slot.holder, slot.state) for slot in slots(session.store, session.config.name)}
+        (label,) = labels(session, "ana", "q0", "d1")
     assert states == {("ana", "done"), ("bia", "open")}
     assert (label.kind, label.phase, label.relevance, label.extra["imported"]["file"]) == (
         "assessor", "blind", 1, "ana.qrels",
@@ -121,10 +123,10 @@ def test_what_is_assigned_is_done_then_and_a_second_import_writes_nothing(config
 def test_without_an_assignment_there_is_a_design_of_what_was_imported(config: Path) -> None:
     path = qrels(config, "ana", {PAIRS[0]: 3, PAIRS[4]: 0})
     (made,) = imported(config, ("ana", path))
-    with Desk.open(config) as desk:
-        (design,) = desk.assignments.designs()
-        chosen = desk.assignments.selections(1)
-        done = [(slot.query_id, slot.doc_id, slot.holder, slot.state) for slot in slots(desk.store, "test")]
+    with AnnotationSession.open(config) as session:
+        (design,) = session.designs.all()
+        chosen = session.designs.selections(1)
+        done = [(slot.query_id, slot.doc_id, slot.holder, slot.state) for slot in slots(session.store, "test")]
     assert (made.design_id, design.method, design.frame_pairs) == (1, "imported", 6)
     assert design.parameters["file"] == "ana.qrels"
     assert [(one.query_id, one.doc_id, one.inclusion) for one in chosen] == [("q0", "d0", 1.0), ("q1", "d1", 1.0)]
@@ -135,15 +137,15 @@ def test_free_slots_are_taken_so_that_nobody_is_asked_for_what_a_file_says(confi
     assign(config, AssignOptions(everything=True, overlap=1))
     (made,) = imported(config, ("ana", qrels(config, "ana", {PAIRS[0]: 3, PAIRS[1]: 2})))
     assert (made.written, made.design_id) == (2, None)
-    with Desk.open(config) as desk:
-        assert sum(query.free for query in desk.assignments.open_queries("bia")) == 4
+    with AnnotationSession.open(config) as session:
+        assert sum(query.free for query in session.assignments.open_queries("bia")) == 4
 
 
 def test_two_people_of_one_pair_are_two_replicates(config: Path) -> None:
     made = imported(config, ("ana", qrels(config, "ana", GRADES)), ("bia", qrels(config, "bia", {PAIRS[0]: 1})))
     assert [one.written for one in made] == [6, 1]
-    with Desk.open(config) as desk:
-        found = [slot for slot in slots(desk.store, "test") if (slot.query_id, slot.doc_id) == PAIRS[0]]
+    with AnnotationSession.open(config) as session:
+        found = [slot for slot in slots(session.store, "test") if (slot.query_id, slot.doc_id) == PAIRS[0]]
     assert [(slot.replicate, slot.holder) for slot in found] == [(1, "ana"), (2, "bia")]
 
 
@@ -205,8 +207,8 @@ def test_a_passage_that_reads_otherwise_in_the_file_is_counted_and_its_label_say
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (made,) = imported(alone, ("ana", path))
     assert (made.written, made.differing) == (2, 1)
-    with Desk.open(alone) as desk:
-        assert [labels(desk, "ana", "q0", doc)[0].extra["imported"].get("other_text") for doc in ("d0", "d1")] == [
+    with AnnotationSession.open(alone) as session:
+        assert [labels(session, "ana", "q0", doc)[0].extra["imported"].get("other_text") for doc in ("d0", "d1")] == [
             True, None,
         ]  # fmt: skip
 
@@ -236,19 +238,20 @@ def test_an_import_that_dies_between_any_two_steps_is_finished_by_the_next(
 
         return run
 
-    for step in ("claim", "create", "submit", "submit", "submit"):
-        real = getattr(Assignments, step)
+    steps = [(Assignments, "claim"), (Designs, "create"), *[(Assignments, "submit")] * 3]
+    for kind, step in steps:
+        real = getattr(kind, step)
         for after in (False, True):
             with monkeypatch.context() as patched:
-                patched.setattr(Assignments, step, dies(real, after))
+                patched.setattr(kind, step, dies(real, after))
                 with suppress(_KilledError):
                     imported(config, ("ana", path))
     (last,) = imported(config, ("ana", path))
     assert last.there + last.written == 6
     assert standing(config, "ana") == GRADES
-    with Desk.open(config) as desk:
-        mine = [slot for slot in slots(desk.store, "test") if slot.holder == "ana"]
-        said = [labels(desk, "ana", *one) for one in PAIRS]
+    with AnnotationSession.open(config) as session:
+        mine = [slot for slot in slots(session.store, "test") if slot.holder == "ana"]
+        said = [labels(session, "ana", *one) for one in PAIRS]
     assert sorted((slot.query_id, slot.doc_id) for slot in mine) == PAIRS
     assert {slot.state for slot in mine} == {"done"}
     assert [len(some) for some in said] == [1] * 6
@@ -285,11 +288,11 @@ def test_an_import_killed_by_the_system_is_finished_by_the_next(tmp_path: Path) 
 
 def test_a_grade_that_was_given_here_is_not_replaced(config: Path) -> None:
     assign(config, AssignOptions(everything=True, to=("ana",)))
-    with Desk.open(config) as desk:
-        shown = item(desk, "token-of-ana")
-        submit(desk, "token-of-ana", shown, answer(1, 3))
-        second = item(desk, "token-of-ana")
-        submit(desk, "token-of-ana", second, answer(2, None, status="unsure", reason="broken_text"))
+    with AnnotationSession.open(config) as session:
+        shown = item(session, "token-of-ana")
+        submit(session, "token-of-ana", shown, answer(1, 3))
+        second = item(session, "token-of-ana")
+        submit(session, "token-of-ana", second, answer(2, None, status="unsure", reason="broken_text"))
     here = {(shown.query_id, shown.doc_id): 3}
     assert imported(config, ("ana", qrels(config, "ana", here)))[0].there == 1
     other = {(shown.query_id, shown.doc_id): 2, (second.query_id, second.doc_id): 0}
@@ -302,8 +305,8 @@ def test_a_grade_that_was_given_here_is_not_replaced(config: Path) -> None:
 def test_what_was_undone_after_an_import_stays_undone(config: Path) -> None:
     path = qrels(config, "ana", GRADES)
     imported(config, ("ana", path))
-    with Desk.open(config) as desk:
-        assert undo(desk, "token-of-ana")
+    with AnnotationSession.open(config) as session:
+        assert undo(session, "token-of-ana")
     (made,) = imported(config, ("ana", path))
     assert (made.written, made.there, made.taken_back) == (0, 5, 1)
     assert list(standing(config, "ana").values()).count(None) == 1
@@ -317,8 +320,8 @@ def test_under_another_version_the_same_file_is_imported_anew(alone: Path) -> No
     (made,) = imported(alone, ("ana", path))
     assert (made.written, made.there, made.taken_back) == (6, 0, 0)
     assert imported(alone, ("ana", path))[0].there == 6
-    with Desk.open(alone) as desk:
-        assert [label.status for label in labels(desk, "ana", "q0", "d0")] == [State.ok, State.ok]
+    with AnnotationSession.open(alone) as session:
+        assert [label.status for label in labels(session, "ana", "q0", "d0")] == [State.ok, State.ok]
 
 
 # ---- refused
@@ -370,8 +373,8 @@ def test_names_that_no_person_can_have_are_refused(alone: Path) -> None:
     alike = "the name 'ANA' is too much like ana, who is there; choose another"
     assert refusal(alone, ("ANA", path)) == alike
     assert "too much like Caio" in refusal(alone, ("Caio", path), ("caio", path))
-    with Desk.open(alone) as desk:
-        assert [one.name for one in desk.people.all()] == ["ana", "bia"]
+    with AnnotationSession.open(alone) as session:
+        assert [one.name for one in session.people.all()] == ["ana", "bia"]
 
 
 def test_labels_of_somebody_new_need_no_access_code(config: Path) -> None:
@@ -381,12 +384,12 @@ def test_labels_of_somebody_new_need_no_access_code(config: Path) -> None:
     assert standing(config, "caio") == GRADES
     (again,) = imported(config, ("caio", path), ("ana", path))[:1]
     assert (again.there, again.new) == (6, False)
-    with Desk.open(config) as desk:
-        known = {one.name: one for one in desk.people.all()}
+    with AnnotationSession.open(config) as session:
+        known = {one.name: one for one in session.people.all()}
         assert not code_matches(new_code().text, known["caio"].code_hash)
-        assert desk.people.by_handle(known["caio"].handle) is None
+        assert session.people.by_handle(known["caio"].handle) is None
         with pytest.raises(StoreError, match="caio has no code"):
-            desk.people.open_session("caio", "5e55", 60)
+            session.people.sign_in("caio", "5e55", 60)
     # Nothing new is for somebody who cannot come.
     with pytest.raises(QuatiPoolError, match="caio"):
         assign(config, AssignOptions(everything=True, to=("caio",)))
@@ -399,8 +402,8 @@ def test_somebody_without_a_code_gets_one_later_and_keeps_the_labels(alone: Path
     (before,) = [one for one in listed(alone) if one.name == "caio"]
     assert (before.never_had, before.revoked, before.labels) == (True, None, 6)
     code = add(alone, "caio", "lead")
-    with Desk.open(alone) as desk:
-        assert sign_in(desk, code, "one")[1].name == "caio"
+    with AnnotationSession.open(alone) as session:
+        assert sign_in(session, code, "one")[1].name == "caio"
     (after,) = [one for one in listed(alone) if one.name == "caio"]
     assert (after.never_had, after.revoked, after.labels, after.role) == (False, None, 6, "lead")
     assert standing(alone, "caio") == GRADES

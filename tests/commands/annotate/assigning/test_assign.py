@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 from quati_pool.annotation.sampling import hash_unit
-from quati_pool.commands.annotate.assign import AssignOptions, assign, query_list
-from quati_pool.commands.annotate.grading import next_item, submit
-from quati_pool.commands.annotate.session import Desk
-from quati_pool.commands.annotate.training import add_training
+from quati_pool.commands.annotate.assigning.assign import assign
+from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.assigning.pair_sampling import query_list
+from quati_pool.commands.annotate.assigning.training_file import add_training
+from quati_pool.commands.annotate.grading.next_item import next_item
+from quati_pool.commands.annotate.grading.submission import submit
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.judge.judge import judge
 from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import write_file
@@ -44,14 +47,14 @@ def alone(tmp_path: Path) -> Path:
 
 
 def there(config: Path) -> list[Slot]:
-    with Desk.open(config) as desk:
-        return slots(desk.store, desk.config.name)
+    with AnnotationSession.open(config) as session:
+        return slots(session.store, session.config.name)
 
 
 def people(config: Path, *names: str) -> None:
-    with Desk.open(config) as desk:
+    with AnnotationSession.open(config) as session:
         for name in names:
-            token(desk, name)
+            token(session, name)
 
 
 def refusal(config: Path, **options: Any) -> str:
@@ -73,13 +76,13 @@ def test_the_same_command_twice_is_one_design_and_a_larger_sample_adds_only_what
     larger = assign(config, AssignOptions(random="25", overlap=2))
     assert (larger.design_id, larger.added_pairs, larger.added_slots) == (2, 15, 30)
     assert there(config)[:20] == before
-    with Desk.open(config) as desk:
-        small, large = desk.assignments.selections(1), desk.assignments.selections(2)
-        frame = [(q, d) for q in desk.frame.query_ids for d in desk.frame.doc_ids(q)]
-        designs = desk.assignments.designs()
+    with AnnotationSession.open(config) as session:
+        small, large = session.designs.selections(1), session.designs.selections(2)
+        pool = [(q, d) for q in session.pool_view.query_ids for d in session.pool_view.doc_ids(q)]
+        designs = session.designs.all()
     # Permanent random numbers: the n smallest of the hashes.
-    numbers = hash_unit(0, [q for q, _ in frame], [d for _, d in frame])
-    smallest = {frame[row] for row in numbers.argsort()[:25]}
+    numbers = hash_unit(0, [q for q, _ in pool], [d for _, d in pool])
+    smallest = {pool[row] for row in numbers.argsort()[:25]}
     assert {(one.query_id, one.doc_id) for one in large} == smallest
     assert {(one.query_id, one.doc_id) for one in small} < smallest
     assert {one.inclusion for one in small} == {0.25}
@@ -159,9 +162,9 @@ def test_strata_by_a_judges_grade_hold_all_pairs_and_carry_their_probability(alo
     assert sum(values[1] for values in found.values()) == 20
     assert all(inclusion == selected / size for size, selected, inclusion in found.values())
     assert report.notes == ["5 pairs have no grade by gold: they are strata of their own (grade=none)"]
-    with Desk.open(config) as desk:
-        chosen = desk.assignments.selections(1)
-        (design,) = desk.assignments.designs()
+    with AnnotationSession.open(config) as session:
+        chosen = session.designs.selections(1)
+        (design,) = session.designs.all()
     # Weighted by 1 / inclusion, the sample stands for the whole pool.
     assert sum(1 / one.inclusion for one in chosen) == pytest.approx(40)
     assert design.parameters["judge"] == "gold"
@@ -196,8 +199,8 @@ def test_named_people_get_whole_queries_in_an_order_of_their_own_and_nobody_meet
     assert {len({slot.holder for slot in found if (slot.query_id, slot.doc_id) == pair}) for pair in {
         (slot.query_id, slot.doc_id) for slot in found}} == {2}  # fmt: skip
     # The order of a query's passages is not the same for two people.
-    with Desk.open(config) as desk:
-        orders = [list(_graded(desk, f"token-of-{name}")) for name in ("ana", "bia", "caio")]
+    with AnnotationSession.open(config) as session:
+        orders = [list(_graded(session, f"token-of-{name}")) for name in ("ana", "bia", "caio")]
     assert sorted(map(len, orders)) == sorted(report.people.values())
     for order in orders:
         queries = [query_id for query_id, _ in order]
@@ -206,12 +209,12 @@ def test_named_people_get_whole_queries_in_an_order_of_their_own_and_nobody_meet
     assert any([d for q, d in orders[0] if q == one] != [d for q, d in orders[1] if q == one] for one in shared)
 
 
-def _graded(desk: Desk, mine: str) -> Iterator[tuple[str, str]]:
+def _graded(session: AnnotationSession, mine: str) -> Iterator[tuple[str, str]]:
     """Grades all that somebody has."""
     number = 0
-    while (found := next_item(desk, mine)) is not None:
+    while (found := next_item(session, mine)) is not None:
         yield found.query_id, found.doc_id
-        submit(desk, mine, found, answer(number))
+        submit(session, mine, found, answer(number))
         number += 1
 
 
@@ -240,8 +243,8 @@ def test_a_pair_that_lacks_people_goes_to_those_who_did_not_have_it(alone: Path)
 def test_a_load_limits_what_a_person_takes_of_the_open_queue(alone: Path) -> None:
     people(alone, "ana")
     assign(alone, AssignOptions(everything=True, load=7))
-    with Desk.open(alone) as desk:
-        assert len(list(_graded(desk, "token-of-ana"))) == 7
+    with AnnotationSession.open(alone) as session:
+        assert len(list(_graded(session, "token-of-ana"))) == 7
 
 
 # ---- a system's first passages
@@ -352,8 +355,8 @@ def test_what_cannot_be_given_out_is_refused_in_one_line_and_nothing_is_written(
 
 def test_somebody_whose_code_was_revoked_gets_nothing_new(alone: Path) -> None:
     people(alone, "ana")
-    with Desk.open(alone) as desk:
-        desk.people.revoke("ana")
+    with AnnotationSession.open(alone) as session:
+        session.people.revoke("ana")
     assert refusal(alone, everything=True, to=("ana",)) == (
         "nobody called 'ana' has an access code; run: quati-pool assessors add ana"
     )
@@ -374,11 +377,11 @@ def test_pairs_that_left_the_pool_and_came_back_are_given_out_again_by_the_same_
     choice = AssignOptions(everything=True, overlap=2, to=to)
     first = assign(alone, choice)
     repool(alone.parent, pairs(3, 10))
-    with Desk.open(alone) as desk:
+    with AnnotationSession.open(alone) as session:
         # Slots of pairs that left are withdrawn as they come up.
         for name in ("ana", "bia"):
-            while (item := next_item(desk, f"token-of-{name}")) is not None:
-                submit(desk, f"token-of-{name}", item, answer(1))
+            while (item := next_item(session, f"token-of-{name}")) is not None:
+                submit(session, f"token-of-{name}", item, answer(1))
     withdrawn = [slot for slot in there(alone) if slot.state == "withdrawn"]
     assert {slot.query_id for slot in withdrawn} == {"q3"}
     repool(alone.parent, pairs(4, 10))
@@ -412,8 +415,8 @@ def test_more_people_asked_for_than_there_are_is_noted(alone: Path) -> None:
 
 
 def test_training_among_the_chosen_pairs_is_noted(alone: Path) -> None:
-    with Desk.open(alone) as desk:
-        desk.assignments.add_training("q0", "d0", 3, "said outright", "caio")
+    with AnnotationSession.open(alone) as session:
+        session.training.add("q0", "d0", 3, "said outright", "caio")
     told = "1 of the chosen pairs are training: people are told their grade before they give their own"
     assert assign(alone, AssignOptions(queries="q0", dry_run=True)).notes == [told]
     assert assign(alone, AssignOptions(queries="q1", dry_run=True)).notes == []
@@ -435,8 +438,8 @@ def test_training_is_added_once_and_takes_a_changed_explanation(config: Path, tm
     )
     assert add_training(config, tmp_path / "more.jsonl", dry_run=True).total == 3
     assert add_training(config, tmp_path / "more.jsonl").total == 3
-    with Desk.open(config) as desk:
-        found = {(one.query_id, one.doc_id): (one.relevance, one.explanation) for one in desk.assignments.training()}
+    with AnnotationSession.open(config) as session:
+        found = {(one.query_id, one.doc_id): (one.relevance, one.explanation) for one in session.training.all()}
     assert found == {
         ("q0", "d1"): (2, "answers, but unclear"),
         ("q1", "d2"): (0, "off topic"),
@@ -464,5 +467,5 @@ def test_training_at_fault_is_named_by_its_line_and_nothing_is_added(
     with pytest.raises(QuatiPoolError) as refused:
         add_training(alone, path)
     assert str(refused.value).startswith(f"{path}:3: {message}")
-    with Desk.open(alone) as desk:
-        assert desk.assignments.training() == []
+    with AnnotationSession.open(alone) as session:
+        assert session.training.all() == []

@@ -1,5 +1,5 @@
-"""Dashboards made in a process of their own: Python runs one thread at a time, so that in the server's process
-each of them would hold up everybody who grades."""
+"""Computes dashboards in a separate process: Python runs one thread at a time, so in the server's process each
+dashboard would hold up everybody who grades."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from quati_pool.commands.annotate import dashboard
-from quati_pool.commands.annotate.dashboard import Dashboard
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.review import dashboard
+from quati_pool.commands.annotate.review.dashboard import Dashboard
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.processes.child import Child, ChildEnded
 from quati_pool.processes.messages import outcome_of, requests, send, unpack_outcome
@@ -25,27 +25,27 @@ _NICE = 5
 
 
 @contextlib.contextmanager
-def apart(desk: Desk, config_path: Path, database: str | None = None) -> Iterator[None]:
-    """Within, the desk's dashboards are made by another process, started with the first of them; ``config_path``
-    and ``database`` are those that the desk was opened with."""
+def separate_dashboards(session: AnnotationSession, config_path: Path, database: str | None = None) -> Iterator[None]:
+    """Within, the session's dashboards are computed by another process, started with the first of them; ``config_path``
+    and ``database`` are those that the session was opened with."""
     # Not a process of multiprocessing, which runs its parent's main module again: under Streamlit that is the page.
     process = Service(lambda: Child(__name__, quiet=False))
     request = pickle.dumps((config_path, database))
 
-    def make(_: Desk) -> Dashboard:
+    def make(_: AnnotationSession) -> Dashboard:
         try:
-            made: Dashboard = unpack_outcome(process.call(request))
+            computed: Dashboard = unpack_outcome(process.call(request))
         except ChildEnded as end:
             raise QuatiPoolError(
                 f"the process that makes dashboards ended ({end}); see what the server wrote"
             ) from None
-        return made
+        return computed
 
-    dashboard.make_with(desk, make)
+    dashboard.compute_with(session, make)
     try:
         yield
     finally:
-        dashboard.make_with(desk, None)
+        dashboard.compute_with(session, None)
         process.close()
 
 
@@ -56,7 +56,7 @@ def serve(messages: BinaryIO, answers: BinaryIO) -> None:
     # Labels are kept from one dashboard to the next; to look through them for garbage again and again, as they
     # come in, takes as long as to read them. It is done once nobody waits.
     gc.disable()
-    open_desk = functools.cache(Desk.open)
+    open_session = functools.cache(AnnotationSession.open)
     for request in requests(messages):
-        send(answers, outcome_of(lambda opened_with: dashboard.compute(open_desk(*opened_with)), request))
+        send(answers, outcome_of(lambda opened_with: dashboard.compute(open_session(*opened_with)), request))
         gc.collect()

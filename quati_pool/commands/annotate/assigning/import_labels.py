@@ -1,4 +1,4 @@
-"""``quati-pool import``: labels that people gave elsewhere become theirs in the store."""
+"""``quati-pool import``: stores labels that people gave outside the app, as theirs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from quati_pool.annotation.presentation_order import query_places
 from quati_pool.annotation.sampling import frame_sha
 from quati_pool.commands.annotate.access import check_name, refuse_alike
 from quati_pool.commands.annotate.annotation_pair import Ids, counting_shas, label_sha
-from quati_pool.commands.annotate.pool_view import Frame
-from quati_pool.commands.annotate.question_files import queries_there
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.pool_view import PoolView
+from quati_pool.commands.annotate.questions.export import queries_there
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artifacts import digest, file_digest
 from quati_pool.files.label_files import LabelFile
@@ -41,12 +41,12 @@ _BATCH = 8192
 
 @dataclass(frozen=True, kw_only=True)
 class ImportedLabels:
-    """What became of one person's file, in pairs: ``written`` labels, those ``there`` already with the same
-    grade, and those ``taken_back`` after an earlier import, which stay so; ``duplicates`` are rows that repeat
-    a pair and its grade, ``ungraded`` pairs without a grade, ``outside`` pairs left out for not being in the
-    pool, ``unmatched`` rows left out for texts that name no pair, or several, ``differing`` pairs whose text is
-    another in the file. ``design_id`` is of slots made for this; ``new`` people were unknown before and have no
-    access code."""
+    """The outcome of one person's file, in pairs: ``written`` labels, labels ``there`` already with the same grade, and
+    labels ``taken_back`` after an earlier import, which stay so; ``duplicates`` are rows that repeat a pair and its
+    grade, ``ungraded`` pairs without a grade, ``outside`` pairs left out as not in the pool, ``unmatched`` rows
+    left out because their texts name no pair or several, ``differing`` pairs whose text in the file is another.
+    ``design_id`` is the design of slots created for this; a ``new`` person was unknown before and has no access
+    code."""
 
     name: str
     path: Path
@@ -84,40 +84,40 @@ def import_labels(
     """
     listener = listener or Listener()
     with (
-        Desk.open(config_path, database, listener.say) as desk,
-        desk.store.lock(f"{desk.config.name} assign", listener.say),
+        AnnotationSession.open(config_path, database, listener.say) as session,
+        session.store.lock(f"{session.config.name} assign", listener.say),
     ):
-        _check_people(desk, given.files)
-        plans = _plans(desk, given, skip_unknown)
+        _check_people(session, given.files)
+        plans = _plans(session, given, skip_unknown)
         _refuse_other_grades(plans)
         return [plan.carry_out(listener) for plan in plans]
 
 
-def _check_people(desk: Desk, names: Iterable[str]) -> None:
-    known = [one.name for one in desk.people.all()]
+def _check_people(session: AnnotationSession, names: Iterable[str]) -> None:
+    known = [one.name for one in session.people.all()]
     for name in names:
         if unicodedata.normalize("NFC", name) not in known:
-            name = check_name(desk.config, name)
+            name = check_name(session.config, name)
             refuse_alike(name, known)
             known.append(name)
 
 
-def _plans(desk: Desk, given: LabelFiles, skip_unknown: bool) -> list[_Plan]:
-    config, frame = desk.config, desk.frame
+def _plans(session: AnnotationSession, given: LabelFiles, skip_unknown: bool) -> list[_Plan]:
+    config, pool = session.config, session.pool_view
     read = {
         unicodedata.normalize("NFC", name): read_label_source(name, Path(), settings, given.scale or config.grades)
         for name, settings in given.files.items()
     }
     known = read_queries(given.queries) if given.queries is not None else queries_there(config)
     queries = {query.query_id: query.query for query in known}
-    joined, unmatched = join_to_pool(read, _pairs(frame), queries)
+    joined, unmatched = join_to_pool(read, _pairs(pool), queries)
     if unmatched and not skip_unknown:
-        raise _nameless(unmatched)
+        raise _unmatched_error(unmatched)
     matched = match(joined, queries)
     plans = []
     for name, file in joined.items():
         grades = _grades(matched.qrels[name])
-        outside = [pair for pair in grades if pair not in frame]
+        outside = [pair for pair in grades if pair not in pool]
         if outside and not skip_unknown:
             shown = ", ".join(f"{query_id} {doc_id}" for query_id, doc_id in outside[:_NAMED])
             raise InputError(
@@ -127,19 +127,19 @@ def _plans(desk: Desk, given: LabelFiles, skip_unknown: bool) -> list[_Plan]:
                 f"{' and so on' if len(outside) > _NAMED else ''}; pool them (pool.extra), or leave them out with "
                 "--skip-unknown",
             )
-        inside = {pair: grade for pair, grade in grades.items() if pair in frame}
+        inside = {pair: grade for pair, grade in grades.items() if pair in pool}
         counts = {
             "duplicates": sum(one.labeler == name for one in matched.duplicates),
             "ungraded": matched.ungraded[name],
             "outside": len(outside),
             "unmatched": [row for row in unmatched if row.labeler == name],
         }
-        plans.append(_Plan(desk, name, file, inside, _differing(frame, file), counts))
+        plans.append(_Plan(session, name, file, inside, _differing(pool, file), counts))
     return plans
 
 
-def _nameless(unmatched: Sequence[UnmatchedRow]) -> QuatiPoolError:
-    """Says of the first rows why their texts name no pair."""
+def _unmatched_error(unmatched: Sequence[UnmatchedRow]) -> QuatiPoolError:
+    """An error that says of the first rows why their texts name no pair."""
     shown = "; ".join(f"{row.path}:{row.line}: {row.reason}" for row in unmatched[:_NAMED])
     return QuatiPoolError(
         f"{counted(len(unmatched), 'row names', 'rows name')} no pair of the pool, or several: {shown}"
@@ -148,8 +148,8 @@ def _nameless(unmatched: Sequence[UnmatchedRow]) -> QuatiPoolError:
     )
 
 
-def _pairs(frame: Frame) -> Iterator[PooledPair]:
-    for batch in frame.table.select(PooledPair._fields).to_batches(max_chunksize=_BATCH):
+def _pairs(pool: PoolView) -> Iterator[PooledPair]:
+    for batch in pool.table.select(PooledPair._fields).to_batches(max_chunksize=_BATCH):
         yield from map(PooledPair, *(column.to_pylist() for column in batch.columns))
 
 
@@ -158,14 +158,14 @@ def _grades(qrels: Qrels) -> dict[Ids, int]:
     return dict(zip(zip(query_ids, doc_ids, strict=True), qrels.relevance.tolist(), strict=True))
 
 
-def _differing(frame: Frame, file: LabelFile) -> set[str]:
+def _differing(pool: PoolView, file: LabelFile) -> set[str]:
     """The doc_ids whose text is another in the file than in the pool, but for white space, case and the form of
     accents: those labels may be about something else."""
     if file.doc_id is None or file.text is None:
         return set()
     wanted = set(file.doc_id)
     pooled: dict[str, set[str]] = defaultdict(set)
-    for doc_id, text in zip(frame.table["doc_id"].to_pylist(), frame.table["text"].to_pylist(), strict=True):
+    for doc_id, text in zip(pool.table["doc_id"].to_pylist(), pool.table["text"].to_pylist(), strict=True):
         if doc_id in wanted:
             pooled[doc_id].add(text)
     return {
@@ -178,28 +178,28 @@ def _differing(frame: Frame, file: LabelFile) -> set[str]:
 
 def _refuse_other_grades(plans: Sequence[_Plan]) -> None:
     for plan in plans:
-        if plan.otherwise:
-            shown = ", ".join(f"{query_id} {doc_id}" for query_id, doc_id in plan.otherwise[:_NAMED])
-            more = " and so on" if len(plan.otherwise) > _NAMED else ""
+        if plan.other_grades:
+            shown = ", ".join(f"{query_id} {doc_id}" for query_id, doc_id in plan.other_grades[:_NAMED])
+            more = " and so on" if len(plan.other_grades) > _NAMED else ""
             raise QuatiPoolError(
-                f"{plan.name} said otherwise of {len(plan.otherwise):,} pairs before: {shown}{more}; drop them from "
+                f"{plan.name} said otherwise of {len(plan.other_grades):,} pairs before: {shown}{more}; drop them from "
                 f"{plan.file.path.name}, or undo them in the app"
             )
 
 
 class _Plan:
-    """What is to be written of one file."""
+    """The labels to be written of one person's file."""
 
     def __init__(
         self,
-        desk: Desk,
+        session: AnnotationSession,
         name: str,
         file: LabelFile,
         grades: Mapping[Ids, int],
         differing: set[str],
         counts: Mapping[str, Any],
     ) -> None:
-        self.desk = desk
+        self.session = session
         self.name = name
         self.file = file
         self._sha = file_digest(file.path)
@@ -209,13 +209,13 @@ class _Plan:
         self._shas: dict[Ids, str] = {}
         self._counting: dict[Ids, frozenset[str]] = {}
         for ids in grades:
-            shown = desk.pair(*ids)
+            shown = session.pair(*ids)
             assert shown is not None
             self._shas[ids], self._counting[ids] = label_sha(shown), counting_shas(shown)
         current = self._current(grades)
         nonces = {pair: self._nonce(pair) for pair in grades}
-        before = sent(desk.store, nonces.values())
-        self.otherwise: list[Ids] = []
+        before = sent(session.store, nonces.values())
+        self.other_grades: list[Ids] = []
         self.there = self.taken_back = 0
         self.labels: dict[Ids, Label] = {}
         for pair, grade in grades.items():
@@ -223,7 +223,7 @@ class _Plan:
             if said is not None and (said.status, said.relevance) == (State.ok, grade):
                 self.there += 1
             elif said is not None and said.status in (State.ok, State.unsure):
-                self.otherwise.append(pair)
+                self.other_grades.append(pair)
             elif nonces[pair] in before:
                 self.taken_back += 1
             else:
@@ -231,19 +231,19 @@ class _Plan:
 
     def carry_out(self, listener: Listener) -> ImportedLabels:
         """Writes the labels one by one, each with its slot, all of which are there first."""
-        new = self.desk.people.add_without_code(self.name)
+        new = self.session.people.add_without_code(self.name)
         mine = self._mine()
         self._claim([pair for pair in self.labels if pair not in mine])
         mine = self._mine()
-        design_id = self._make([pair for pair in self.labels if pair not in mine])
+        design_id = self._create_slots([pair for pair in self.labels if pair not in mine])
         mine = self._mine()
         for done, (pair, label) in enumerate(self.labels.items(), start=1):
             slot = mine[pair]
             if slot.state == "open":
-                self.desk.assignments.submit(self.name, slot.assignment_id, label, self.desk.lease)
+                self.session.assignments.submit(self.name, slot.assignment_id, label, self.session.lease)
             else:
                 # Done under an earlier version, or of a text that has changed since.
-                self.desk.assignments.add_label(replace(label, assignment_id=slot.assignment_id))
+                self.session.assignments.add_label(replace(label, assignment_id=slot.assignment_id))
             listener.progress(self.name, done, len(self.labels))
         return ImportedLabels(
             name=self.name, path=self.file.path, written=len(self.labels), there=self.there,
@@ -251,40 +251,40 @@ class _Plan:
         )  # fmt: skip
 
     def _mine(self) -> dict[Ids, Slot]:
-        found = all_slots(self.desk.store, self.desk.config.name, self.name)
+        found = all_slots(self.session.store, self.session.config.name, self.name)
         return {(slot.query_id, slot.doc_id): slot for slot in found}
 
     def _claim(self, pairs: Sequence[Ids]) -> None:
-        """Takes what is free of pairs that are nobody's yet."""
+        """Claims the free slots of these pairs."""
         wanted: dict[str, set[str]] = defaultdict(set)
         for query_id, doc_id in pairs:
             wanted[query_id].add(doc_id)
         for query_id, doc_ids in wanted.items():
-            free = self.desk.assignments.free(self.name, query_id)
+            free = self.session.assignments.free(self.name, query_id)
             ids = [slot.assignment_id for slot in free if slot.doc_id in doc_ids]
             if ids:
-                self.desk.assignments.claim(self.name, ids, self.desk.lease)
+                self.session.assignments.claim(self.name, ids, self.session.lease)
 
-    def _make(self, pairs: Sequence[Ids]) -> int | None:
-        """Slots of their own for pairs that nobody assigned to them."""
+    def _create_slots(self, pairs: Sequence[Ids]) -> int | None:
+        """Creates a design with slots for pairs that are not assigned to this person; returns its design_id."""
         if not pairs:
             return None
-        desk, frame = self.desk, self.desk.frame
-        columns = [frame.table[name].to_pylist() for name in ("query_id", "doc_id")]
+        session, pool = self.session, self.session.pool_view
+        columns = [pool.table[name].to_pylist() for name in ("query_id", "doc_id")]
         highest: dict[Ids, int] = defaultdict(int)
-        for slot in all_slots(desk.store, desk.config.name):
+        for slot in all_slots(session.store, session.config.name):
             pair = (slot.query_id, slot.doc_id)
             highest[pair] = max(highest[pair], slot.replicate)
-        order = query_places(desk.config.seed, [query_id for query_id, _ in pairs])
+        order = query_places(session.config.seed, [query_id for query_id, _ in pairs])
         design = Design(
             method="imported",
-            seed=desk.config.seed,
+            seed=session.config.seed,
             frame_sha=frame_sha(*columns),
-            frame_pairs=len(frame),
+            frame_pairs=len(pool),
             strata={"imported": [len(pairs), len(pairs), 1.0]},
             parameters={"person": self.name, **self._origin()},
         )
-        return desk.assignments.create(
+        return session.designs.create(
             design,
             [Selection(*pair, "imported", 1.0, 1) for pair in pairs],
             [NewSlot(*pair, highest[pair] + 1, order[pair[0]], self.name) for pair in pairs],
@@ -295,7 +295,7 @@ class _Plan:
 
     def _nonce(self, pair: Ids) -> str:
         """One label of this row of this file, for the pair as it is now and the meaning that grades have now."""
-        known = [self.desk.config.name, self.name, self.desk.version, self._sha, *pair, self._shas[pair]]
+        known = [self.session.config.name, self.name, self.session.version, self._sha, *pair, self._shas[pair]]
         return f"import:{digest(known)}"
 
     def _label(self, pair: Ids, grade: int, nonce: str) -> Label:
@@ -303,10 +303,10 @@ class _Plan:
         if pair[1] in self._differing:
             extra["imported"]["other_text"] = True
         return Label(
-            collection=self.desk.config.name,
+            collection=self.session.config.name,
             labeler_id=self.name,
             kind="assessor",
-            version=self.desk.version,
+            version=self.session.version,
             query_id=pair[0],
             doc_id=pair[1],
             content_sha=self._shas[pair],
@@ -317,10 +317,10 @@ class _Plan:
         )
 
     def _current(self, pairs: Mapping[Ids, int]) -> dict[Ids, CurrentLabel]:
-        """The person's last word on each pair as it is now."""
-        desk = self.desk
+        """The person's last label of each pair as it is now."""
+        session = self.session
         query_ids = list(dict.fromkeys(query_id for query_id, _ in pairs))
-        rows = desk.store.current(desk.config.name, self.name, desk.version, query_ids)
+        rows = session.store.current(session.config.name, self.name, session.version, query_ids)
         found = {}
         for row in sorted(rows, key=lambda one: one.seq):
             pair = (row.query_id, row.doc_id)

@@ -80,7 +80,7 @@ def one_line(text: str) -> str:
     text = unicodedata.normalize("NFC", text).strip(" ")
     if _unprintable(text):
         raise QuestionError(
-            "control", "a question is one line without control characters; type it anew, or paste it as plain text"
+            "control", "a question is one line without control characters; type it again, or paste it as plain text"
         )
     text = " ".join(text.split())
     if not any(character.isalnum() for character in text):
@@ -105,7 +105,7 @@ def _prose(text: str | None, limit: int, what: str) -> str | None:
     text = unicodedata.normalize("NFC", (text or "").replace("\r\n", "\n")).strip()
     if _unprintable(text, but="\n\t"):
         raise QuestionError(
-            f"{what}_control", f"the {what} holds control characters; type it anew, or paste it as plain text"
+            f"{what}_control", f"the {what} holds control characters; type it again, or paste it as plain text"
         )
     if len(text) > limit:
         raise QuestionError(

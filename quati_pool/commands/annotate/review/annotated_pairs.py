@@ -1,6 +1,6 @@
-"""The pairs that people labelled, and what everybody says of them: all that the lead's pages read.
+"""The pairs that people labelled, with everybody's labels of them: all that the lead's pages read.
 
-A judge's hundred thousand labels stay where they are, and the pool's texts come from the frame.
+A judge's labels are read for these pairs only, and the texts come from the pool view.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from quati_pool.commands.annotate.annotation_pair import Ids, counting_shas, shown_pair
-from quati_pool.commands.annotate.pool_view import Frame
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.pool_view import PoolView
+from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.judging.base import Pair
 from quati_pool.labels.labelers import Graded, Grading, Labeler, StoredLabeler, people_version
 from quati_pool.project.config import PeopleConfig, PoolConfig
 from quati_pool.store.database import Store
-from quati_pool.store.label_queries import beside_people, extent, peoples_labels
+from quati_pool.store.label_queries import extent, labels_of_peoples_pairs, peoples_labels
 from quati_pool.store.label_resolution import resolved
 from quati_pool.store.records import ADJUDICATED, CurrentLabel
 from quati_pool.store.records import Labeler as KnownLabeler
@@ -26,15 +26,15 @@ from quati_pool.store.rows import KEY
 
 
 class Opinion(NamedTuple):
-    """A labeler of the store and the label that counts of a pair."""
+    """A labeler of the store, and their label of a pair that counts."""
 
     labeler: StoredLabeler
     label: CurrentLabel
 
 
 class PeoplesLabels(NamedTuple):
-    """People's labels as far as they go: by labeler_id, a lead's decisions among them, and pair, all that may
-    count, and of those the one that does. ``last`` and ``total`` are the store's ``Extent``."""
+    """People's labels in the store, leads' decisions included: by labeler_id and pair, ``rows`` are all labels that
+    may count, ``counting`` the one that does. ``last`` and ``total`` are the store's ``Extent`` when they were read."""
 
     last: int
     total: int
@@ -45,34 +45,34 @@ class PeoplesLabels(NamedTuple):
 class PeoplesPairs(Grading):
     """A collection's labelers over those of the pool's pairs that a person labelled as they are shown now.
 
-    To be made and used within snapshots of one state of the labels: what it read once it does not read again.
-    From ``earlier``, one of the same frame and narratives, it takes over what people said until then, and what
-    is known of the texts.
+    To be created and used within snapshots of one state of the labels: what it has read it does not read again.
+    From ``earlier``, which is of the same pool and narratives, it takes over the labels read until then and the hashes
+    of the texts.
     """
 
     def __init__(
         self,
         config: PoolConfig,
         store: Store,
-        frame: Frame,
+        pool: PoolView,
         narratives: Mapping[str, str],
         earlier: PeoplesPairs | None = None,
     ) -> None:
         super().__init__(config, store)
-        self.frame = frame
+        self.pool_view = pool
         self.narratives = narratives
         self._version = people_version(config)
         self._pairs: dict[Ids, Pair | None] = {} if earlier is None else earlier._pairs
         self._shas: dict[Ids, frozenset[str]] = {} if earlier is None else earlier._shas
         self._rows: dict[tuple[str, str], Mapping[Ids, Sequence[CurrentLabel]]] = {}
-        self.told: PeoplesLabels = self._read(None if earlier is None else earlier.told)
+        self.labels: PeoplesLabels = self._read(None if earlier is None else earlier.labels)
 
     def _read(self, earlier: PeoplesLabels | None) -> PeoplesLabels:
         at = extent(self.store, self.config.name, 0 if earlier is None else earlier.last)
         if earlier is not None and at.total == earlier.total:
             return earlier
         if earlier is None or earlier.total + at.newer != at.total:
-            # Whoever took an earlier seq may have committed later.
+            # A writer that took an earlier seq may have committed later.
             earlier = PeoplesLabels(0, 0, {}, {})
         rows, counting = {**earlier.rows}, {**earlier.counting}
         for name, new in peoples_labels(self.store, self.config.name, self._version, earlier.last).items():
@@ -102,7 +102,7 @@ class PeoplesPairs(Grading):
 
     @cached_property
     def unlabelled(self) -> dict[Ids, Graded]:
-        """What whoever has no label of a pair says of it."""
+        """By pair, the grade of those who have no label of it: none."""
         return {ids: Graded(*ids, None, None) for ids in self.opinions}
 
     @cached_property
@@ -124,23 +124,23 @@ class PeoplesPairs(Grading):
         """What each person says of each pair, in the pool's order; people by name."""
         found: dict[Ids, list[Opinion]] = {}
         for person in self.people():
-            for ids, label in self.told.counting.get(person.name, {}).items():
+            for ids, label in self.labels.counting.get(person.name, {}).items():
                 found.setdefault(ids, []).append(Opinion(person, label))
         return {ids: found[ids] for ids in self._in_order(found)}
 
     @cached_property
     def history(self) -> dict[str, int]:
-        """How many of each person's labels are of pairs that the pool has no more, or has other texts of."""
+        """By name, how many of a person's labels are of pairs that left the pool or have other texts now."""
         return {
-            name: sum(map(len, self.told.rows.get(name, {}).values())) - len(self.told.counting.get(name, {}))
+            name: sum(map(len, self.labels.rows.get(name, {}).values())) - len(self.labels.counting.get(name, {}))
             for name in (person.name for person in self.people())
         }
 
     def pair(self, query_id: str, doc_id: str) -> Pair | None:
-        """A pair as people are shown it now; None where the pool has it no more."""
+        """A pair as people are shown it now; None where the pool no longer has it."""
         ids = (query_id, doc_id)
         if ids not in self._pairs:
-            self._pairs[ids] = shown_pair(self.frame, self.narratives, query_id, doc_id)
+            self._pairs[ids] = shown_pair(self.pool_view, self.narratives, query_id, doc_id)
         return self._pairs[ids]
 
     def shas(self, pair: Pair) -> frozenset[str]:
@@ -151,7 +151,7 @@ class PeoplesPairs(Grading):
         return self._shas[ids]
 
     def pairs(self) -> Iterator[list[Pair]]:
-        """All of them in one piece."""
+        """All pairs, as one chunk."""
         opinions = self.opinions
         if opinions:
             yield [pair for ids in opinions if (pair := self.pair(*ids)) is not None]
@@ -163,28 +163,28 @@ class PeoplesPairs(Grading):
     def rows(self, name: str, version: str) -> Mapping[Ids, Sequence[CurrentLabel]]:
         """A labeler's labels that may count, by pair."""
         if version == self._version:
-            return self.told.rows.get(name, {})
+            return self.labels.rows.get(name, {})
         key = name, version
         if key not in self._rows:
             people = dict.fromkeys((person.name for person in self.people()), self._version)
-            self._rows[key] = _by_pair(beside_people(self.store, self.config.name, name, version, people))
+            self._rows[key] = _by_pair(labels_of_peoples_pairs(self.store, self.config.name, name, version, people))
         return self._rows[key]
 
     def _in_order(self, pairs: Iterable[Ids]) -> list[Ids]:
         by_query: dict[str, set[str]] = {}
         for query_id, doc_id in pairs:
             by_query.setdefault(query_id, set()).add(doc_id)
-        order = sorted(by_query, key=lambda query_id: self.frame.query(query_id).start)
+        order = sorted(by_query, key=lambda query_id: self.pool_view.query(query_id).start)
         return [
             (query_id, doc_id)
             for query_id in order
-            for doc_id in self.frame.doc_ids(query_id)
+            for doc_id in self.pool_view.doc_ids(query_id)
             if doc_id in by_query[query_id]
         ]
 
 
 class _Person(StoredLabeler):
-    """Whom only the store knows: one of many, most of whom have no label of most pairs."""
+    """A labeler that only the store knows: one of many, most of whom have no label of most pairs."""
 
     grading: PeoplesPairs
 
@@ -207,17 +207,17 @@ def _by_pair(rows: Iterable[CurrentLabel]) -> dict[Ids, list[CurrentLabel]]:
     return found
 
 
-_last_read: WeakKeyDictionary[Desk, PeoplesPairs] = WeakKeyDictionary()
+_last_read: WeakKeyDictionary[AnnotationSession, PeoplesPairs] = WeakKeyDictionary()
 
 
-def peoples_pairs(desk: Desk) -> PeoplesPairs:
-    """The desk's, within a snapshot: as long as no label is added, and pool and narratives stay, what was read
-    before is read no more."""
-    frame, narratives = desk.frame, desk.narratives
-    held = _last_read.get(desk)
-    earlier = held if held is not None and held.frame is frame and held.narratives == narratives else None
-    made = PeoplesPairs(desk.config, desk.store, frame, narratives, earlier)
-    if earlier is not None and made.told is earlier.told:
+def peoples_pairs(session: AnnotationSession) -> PeoplesPairs:
+    """The session's annotated pairs, within a snapshot; what was read before is not read again as long as no label is
+    added, and the pool and the narratives stay the same."""
+    pool, narratives = session.pool_view, session.narratives
+    held = _last_read.get(session)
+    earlier = held if held is not None and held.pool_view is pool and held.narratives == narratives else None
+    current = PeoplesPairs(session.config, session.store, pool, narratives, earlier)
+    if earlier is not None and current.labels is earlier.labels:
         return earlier
-    _last_read[desk] = made
-    return made
+    _last_read[session] = current
+    return current

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands.annotate.dashboard import Dashboard, Latest, compute, dashboard
-from quati_pool.commands.annotate.dashboard_process import apart
+from quati_pool.commands.annotate.review.dashboard import Dashboard, Latest, compute, dashboard
+from quati_pool.commands.annotate.review.dashboard_process import separate_dashboards
 from quati_pool.processes.child import Child
 from tests.commands.annotate.disputes import disputed
 from tests.other_processes import children
@@ -26,22 +26,22 @@ _PATIENCE = 60.0
 def plain(made: Dashboard | None) -> str:
     """All that it says but when and how quickly it was made."""
     assert made is not None
-    return repr(replace(made, made_at=datetime.min, seconds=0.0))
+    return repr(replace(made, computed_at=datetime.min, seconds=0.0))
 
 
 @pytest.mark.kill
 def test_another_process_makes_the_same_dashboard_and_is_started_anew_when_it_was_killed(
     tmp_path: Path, made_url: str
 ) -> None:
-    with disputed(tmp_path, made_url) as (desk, tokens):
+    with disputed(tmp_path, made_url) as (session, tokens):
         there = children(os.getpid())
 
         def latest() -> Latest:
-            return dashboard(desk, tokens.lia, _PATIENCE, anew=True)
+            return dashboard(session, tokens.lia, _PATIENCE, refresh=True)
 
-        with apart(desk, desk.config.path, made_url):
+        with separate_dashboards(session, session.config.path, made_url):
             assert children(os.getpid()) == there  # not before somebody asks
-            expected = plain(compute(desk))
+            expected = plain(compute(session))
             assert plain(latest().dashboard) == expected
             started = children(os.getpid()) - there
             assert len(started) == 1
@@ -53,8 +53,11 @@ def test_another_process_makes_the_same_dashboard_and_is_started_anew_when_it_wa
 
 
 def test_what_the_other_process_refuses_is_told(tmp_path: Path) -> None:
-    with disputed(tmp_path / "w", None) as (desk, tokens), apart(desk, tmp_path / "none.yaml"):
-        found = dashboard(desk, tokens.lia, _PATIENCE, anew=True)
+    with (
+        disputed(tmp_path / "w", None) as (session, tokens),
+        separate_dashboards(session, tmp_path / "none.yaml"),
+    ):
+        found = dashboard(session, tokens.lia, _PATIENCE, refresh=True)
         assert found.dashboard is None
         assert found.problem is not None
         assert "none.yaml" in found.problem
@@ -62,23 +65,24 @@ def test_what_the_other_process_refuses_is_told(tmp_path: Path) -> None:
 
 def test_that_the_other_process_ended_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "quati_pool.commands.annotate.dashboard_process.Child", lambda module, quiet: Child("absent", quiet=quiet)
+        "quati_pool.commands.annotate.review.dashboard_process.Child",
+        lambda module, quiet: Child("absent", quiet=quiet),
     )
-    with disputed(tmp_path / "w", None) as (desk, tokens), apart(desk, desk.config.path):
-        found = dashboard(desk, tokens.lia, _PATIENCE, anew=True)
+    with disputed(tmp_path / "w", None) as (session, tokens), separate_dashboards(session, session.config.path):
+        found = dashboard(session, tokens.lia, _PATIENCE, refresh=True)
         assert found.problem == "the process that makes dashboards ended (exit status 1); see what the server wrote"
 
 
 SERVER = """
 import os, sys, time
 from pathlib import Path
-from quati_pool.commands.annotate.dashboard_process import apart
-from quati_pool.commands.annotate.dashboard import dashboard
-from quati_pool.commands.annotate.session import Desk
+from quati_pool.commands.annotate.review.dashboard_process import separate_dashboards
+from quati_pool.commands.annotate.review.dashboard import dashboard
+from quati_pool.commands.annotate.session import AnnotationSession
 if __name__ == "__main__":
     config = Path(sys.argv[1])
-    with Desk.open(config) as desk, apart(desk, config):
-        latest = dashboard(desk, "token-of-lia", 60.0, anew=True)
+    with AnnotationSession.open(config) as session, separate_dashboards(session, config):
+        latest = dashboard(session, "token-of-lia", 60.0, refresh=True)
         assert latest.dashboard is not None, latest.problem
         print("made", flush=True)
         time.sleep(60)
@@ -87,8 +91,8 @@ if __name__ == "__main__":
 
 @pytest.mark.kill
 def test_the_other_process_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
-    with disputed(tmp_path / "w", None) as (desk, _):
-        config = desk.config.path
+    with disputed(tmp_path / "w", None) as (session, _):
+        config = session.config.path
     script = tmp_path / "server.py"
     script.write_text(SERVER)
     command = [sys.executable, str(script), str(config)]

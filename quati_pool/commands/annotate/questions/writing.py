@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from quati_pool.annotation.questions import Filed, similar_questions
+from quati_pool.annotation.questions import ClassifiedQuestion, similar_questions
 from quati_pool.annotation.questions import coverage as table
 from quati_pool.commands.annotate.errors import AnswerError, ForbiddenError
-from quati_pool.commands.annotate.question_files import FORMS, accepted, as_bytes, queries_there
-from quati_pool.commands.annotate.question_passages import Passage, passage, text_of
-from quati_pool.commands.annotate.question_rules import Draft, QuestionError, Similar, checked, comment_of, taxonomy
-from quati_pool.commands.annotate.session import Desk, Person, Rereading
+from quati_pool.commands.annotate.questions.export import FORMS, accepted, as_bytes, queries_there
+from quati_pool.commands.annotate.questions.passages import Passage, passage, text_of
+from quati_pool.commands.annotate.questions.rules import Draft, QuestionError, Similar, checked, comment_of, taxonomy
+from quati_pool.commands.annotate.session import AnnotationSession, Person, Rereading
 from quati_pool.project.config import PoolConfig
 from quati_pool.records import Query
 from quati_pool.store.records import Question, QuestionAction, QuestionEvent
@@ -30,7 +30,7 @@ _SETTING = "question_passage"
 _QUERY_ID = re.compile(r"q([0-9]{1,9})")
 
 
-class Cell(NamedTuple):
+class CoverageCell(NamedTuple):
     """How many questions of a theme, scope and type wait for a decision, and how many are accepted."""
 
     theme: str
@@ -40,35 +40,36 @@ class Cell(NamedTuple):
     accepted: int
 
 
-class Covered(NamedTuple):
-    """Every combination of the taxonomy, in its order; ``outside`` counts the questions of none of them,
+class TaxonomyCoverage(NamedTuple):
+    """Every combination of the taxonomy, in its order; ``outside`` counts the questions that belong to none,
     such as those written before the taxonomy was changed."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[CoverageCell, ...]
     outside: int
 
 
-class Standing(NamedTuple):
-    """A question as one person may deal with it: ``may`` are the actions open to them."""
+class ListedQuestion(NamedTuple):
+    """A question as one person sees it: ``may`` holds the actions that they may take on it."""
 
     question: Question
     state: str
     may: frozenset[str]
 
 
-def listed(desk: Desk, token: str | None) -> list[Standing]:
+def listed(session: AnnotationSession, token: str | None) -> list[ListedQuestion]:
     """All questions, those with the newest event first."""
-    person = desk.person(token)
+    person = session.person(token)
     found = [
-        Standing(question, state_of(question), _open_to(person, question)) for question in desk.questions.current()
+        ListedQuestion(question, state_of(question), _open_to(person, question))
+        for question in session.questions.current()
     ]
     return sorted(found, key=lambda one: -(one.question.last.seq or 0))
 
 
-def events(desk: Desk, token: str | None, question_id: int) -> list[QuestionEvent]:
+def events(session: AnnotationSession, token: str | None, question_id: int) -> list[QuestionEvent]:
     """All that happened to a question, oldest first."""
-    desk.person(token)
-    return desk.questions.events(question_id)
+    session.person(token)
+    return session.questions.events(question_id)
 
 
 def state_of(question: Question) -> str:
@@ -76,27 +77,27 @@ def state_of(question: Question) -> str:
     return "proposed" if question.last.action == "revised" else question.last.action
 
 
-def propose(desk: Desk, token: str | None, draft: Draft, nonce: str, *, confirmed: bool = False) -> int:
+def propose(session: AnnotationSession, token: str | None, draft: Draft, nonce: str, *, confirmed: bool = False) -> int:
     """Stores a new question and returns its question_id.
 
     Raises QuestionError for one that breaks a rule, and where the same question is there already unless
     ``confirmed`` says that the author knows. Sent twice with one nonce it is stored once.
     """
-    person = desk.person(token)
-    draft = checked(desk.config, draft)
-    if draft.doc_id is not None and text_of(desk.config, draft.doc_id) is None:
+    person = session.person(token)
+    draft = checked(session.config, draft)
+    if draft.doc_id is not None and text_of(session.config, draft.doc_id) is None:
         raise QuestionError("passage", "there is no such passage in the corpus any more; take another one")
-    with _writing(desk):
-        equal = [one for one in _similar(desk, draft.query, None) if one.exact]
+    with _writing(session):
+        equal = [one for one in _similar(session, draft.query, None) if one.exact]
         for question_id in (one.question_id for one in equal if one.question_id is not None):
-            if _sent(desk, person, question_id, nonce, "proposed"):
+            if _sent(session, person, question_id, nonce, "proposed"):
                 return question_id
         _refuse_repeated(equal, confirmed)
-        return desk.questions.add_event(_event(person, "proposed", draft, nonce))
+        return session.questions.add_event(_event(person, "proposed", draft, nonce))
 
 
 def revise(
-    desk: Desk,
+    session: AnnotationSession,
     token: str | None,
     question_id: int,
     seen: int,
@@ -108,87 +109,91 @@ def revise(
 ) -> None:
     """Proposes another text of an author's own question, from the same passage; ``seen`` is the seq of the
     event they saw it by."""
-    person = desk.person(token)
-    draft = checked(desk.config, draft)
+    person = session.person(token)
+    draft = checked(session.config, draft)
     comment = comment_of(comment)
-    with _writing(desk):
-        if not _sent(desk, person, question_id, nonce, "revised"):
-            question = _allowed(desk, person, question_id, seen, "revised")
-            _refuse_repeated([one for one in _similar(desk, draft.query, question_id) if one.exact], confirmed)
+    with _writing(session):
+        if not _sent(session, person, question_id, nonce, "revised"):
+            question = _allowed(session, person, question_id, seen, "revised")
+            _refuse_repeated([one for one in _similar(session, draft.query, question_id) if one.exact], confirmed)
             event = _event(person, "revised", replace(draft, doc_id=question.last.doc_id), nonce)
-            desk.questions.add_event(replace(event, question_id=question_id, comment=comment), after=seen)
+            session.questions.add_event(replace(event, question_id=question_id, comment=comment), after=seen)
 
 
-def accept(desk: Desk, token: str | None, question_id: int, seen: int, nonce: str, comment: str | None = None) -> str:
+def accept(
+    session: AnnotationSession, token: str | None, question_id: int, seen: int, nonce: str, comment: str | None = None
+) -> str:
     """Takes another person's question into the collection and returns the query_id it has from now on."""
-    person = desk.person(token)
+    person = session.person(token)
     comment = comment_of(comment)
-    with _writing(desk):
-        sent = _sent(desk, person, question_id, nonce, "accepted")
+    with _writing(session):
+        sent = _sent(session, person, question_id, nonce, "accepted")
         if sent is not None:
             return str(sent.query_id)
-        _allowed(desk, person, question_id, seen, "accepted")
-        query_id = _next_query_id(desk)
-        _add(desk, person, question_id, seen, nonce, "accepted", comment, query_id)
+        _allowed(session, person, question_id, seen, "accepted")
+        query_id = _next_query_id(session)
+        _add(session, person, question_id, seen, nonce, "accepted", comment, query_id)
         return query_id
 
 
-def send_back(desk: Desk, token: str | None, question_id: int, seen: int, nonce: str, comment: str) -> None:
+def send_back(
+    session: AnnotationSession, token: str | None, question_id: int, seen: int, nonce: str, comment: str
+) -> None:
     """Gives another person's question back to its author, with what is to be changed."""
-    person = desk.person(token)
-    told = comment_of(comment)
-    if told is None:
+    person = session.person(token)
+    cleaned = comment_of(comment)
+    if cleaned is None:
         raise QuestionError("no_comment", "a question goes back with a comment; say what is to be changed")
-    _decide(desk, person, question_id, seen, nonce, "sent_back", told)
+    _decide(session, person, question_id, seen, nonce, "sent_back", cleaned)
 
 
 def withdraw(
-    desk: Desk, token: str | None, question_id: int, seen: int, nonce: str, comment: str | None = None
+    session: AnnotationSession, token: str | None, question_id: int, seen: int, nonce: str, comment: str | None = None
 ) -> None:
     """Takes a question out: its author as long as it is not accepted, a lead at any time. Its query_id is not
     given again."""
-    person = desk.person(token)
-    _decide(desk, person, question_id, seen, nonce, "withdrawn", comment_of(comment))
+    person = session.person(token)
+    _decide(session, person, question_id, seen, nonce, "withdrawn", comment_of(comment))
 
 
-def similar(desk: Desk, token: str | None, query: str, besides: int | None = None) -> list[Similar]:
+def similar(session: AnnotationSession, token: str | None, query: str, besides: int | None = None) -> list[Similar]:
     """The questions that resemble ``query``, the nearest first: people's own (``besides`` one) but those
     withdrawn, and those of the queries file."""
-    desk.person(token)
-    return _similar(desk, query, besides)
+    session.person(token)
+    return _similar(session, query, besides)
 
 
-def coverage(desk: Desk, token: str | None) -> Covered:
+def coverage(session: AnnotationSession, token: str | None) -> TaxonomyCoverage:
     """How many questions are proposed and accepted of each theme, scope and type."""
-    desk.person(token)
-    return covered(desk.config, desk.questions.current())
+    session.person(token)
+    return taxonomy_coverage(session.config, session.questions.current())
 
 
-def sampled_passage(desk: Desk, token: str | None, *, another: bool = False) -> Passage:
+def sampled_passage(session: AnnotationSession, token: str | None, *, another: bool = False) -> Passage:
     """The passage that a person is at in their own sequence, or from now on the next one.
 
     Raises NoPassagesError where the corpus has not been read yet.
     """
-    person = desk.person(token)
+    person = session.person(token)
     count = person.settings.get(_SETTING)
     count = count if isinstance(count, int) and count >= 0 else 0
     if another:
         count += 1
-    found = passage(desk.config, person.name, count)
+    found = passage(session.config, person.name, count)
     if another:
-        desk.people.set(person.name, _SETTING, count)
+        session.people.set(person.name, _SETTING, count)
     return found
 
 
-def questions_file(desk: Desk, token: str | None, form: str) -> tuple[str, bytes]:
+def questions_file(session: AnnotationSession, token: str | None, form: str) -> tuple[str, bytes]:
     """The accepted questions for a lead to download: the file's name and its bytes.
 
     Raises AnswerError for a ``form`` that is neither tsv nor jsonl.
     """
-    desk.person(token, role="lead")
+    session.person(token, role="lead")
     if form not in FORMS:
         raise AnswerError(f"there is no export {form[:40]!r} of questions; ask for one of {', '.join(FORMS)}")
-    return f"queries.{form}", as_bytes(accepted(desk.questions.current()), form)
+    return f"queries.{form}", as_bytes(accepted(session.questions.current()), form)
 
 
 def _open_to(person: Person, question: Question) -> frozenset[str]:
@@ -204,9 +209,9 @@ def _open_to(person: Person, question: Question) -> frozenset[str]:
     return frozenset(may)
 
 
-def _allowed(desk: Desk, person: Person, question_id: int, seen: int, action: str) -> Question:
+def _allowed(session: AnnotationSession, person: Person, question_id: int, seen: int, action: str) -> Question:
     """The question that a person saw. Raises QuestionError or ForbiddenError where a person may not do this to it."""
-    question = next((one for one in desk.questions.current() if one.question_id == question_id), None)
+    question = next((one for one in session.questions.current() if one.question_id == question_id), None)
     if question is None:
         raise QuestionError("gone", "there is no such question; reload the page")
     if action in ("accepted", "sent_back") and question.author == person.name:
@@ -221,16 +226,22 @@ def _allowed(desk: Desk, person: Person, question_id: int, seen: int, action: st
 
 
 def _decide(
-    desk: Desk, person: Person, question_id: int, seen: int, nonce: str, action: QuestionAction, comment: str | None
+    session: AnnotationSession,
+    person: Person,
+    question_id: int,
+    seen: int,
+    nonce: str,
+    action: QuestionAction,
+    comment: str | None,
 ) -> None:
-    with _writing(desk):
-        if not _sent(desk, person, question_id, nonce, action):
-            _allowed(desk, person, question_id, seen, action)
-            _add(desk, person, question_id, seen, nonce, action, comment)
+    with _writing(session):
+        if not _sent(session, person, question_id, nonce, action):
+            _allowed(session, person, question_id, seen, action)
+            _add(session, person, question_id, seen, nonce, action, comment)
 
 
 def _add(
-    desk: Desk,
+    session: AnnotationSession,
     person: Person,
     question_id: int,
     seen: int,
@@ -242,7 +253,7 @@ def _add(
     event = QuestionEvent(
         by=person.name, action=action, question_id=question_id, query_id=query_id, comment=comment, nonce=nonce
     )
-    desk.questions.add_event(event, after=seen)
+    session.questions.add_event(event, after=seen)
 
 
 def _event(person: Person, action: QuestionAction, draft: Draft, nonce: str) -> QuestionEvent:
@@ -259,9 +270,11 @@ def _event(person: Person, action: QuestionAction, draft: Draft, nonce: str) -> 
     )
 
 
-def _sent(desk: Desk, person: Person, question_id: int, nonce: str, action: QuestionAction) -> QuestionEvent | None:
+def _sent(
+    session: AnnotationSession, person: Person, question_id: int, nonce: str, action: QuestionAction
+) -> QuestionEvent | None:
     """The person's event that was stored under this nonce: the same form, sent twice."""
-    found = (event for event in desk.questions.events(question_id) if event.nonce == nonce)
+    found = (event for event in session.questions.events(question_id) if event.nonce == nonce)
     return next((event for event in found if (event.by, event.action) == (person.name, action)), None)
 
 
@@ -273,41 +286,41 @@ def _refuse_repeated(equal: Sequence[Similar], confirmed: bool) -> None:
 
 
 @contextmanager
-def _writing(desk: Desk) -> Iterator[None]:
-    with desk.store.lock(f"questions of {desk.config.name}", lambda _: None):
+def _writing(session: AnnotationSession) -> Iterator[None]:
+    with session.store.lock(f"questions of {session.config.name}", lambda _: None):
         yield
 
 
 # What there is
 
 
-def covered(config: PoolConfig, questions: Sequence[Question]) -> Covered:
+def taxonomy_coverage(config: PoolConfig, questions: Sequence[Question]) -> TaxonomyCoverage:
     """The coverage of a taxonomy by the questions that are proposed (revised ones too) and accepted."""
-    filed: dict[str, list[Filed]] = {"proposed": [], "accepted": []}
+    filed: dict[str, list[ClassifiedQuestion]] = {"proposed": [], "accepted": []}
     for question in questions:
         if (state := state_of(question)) in filed:
-            filed[state].append(Filed(question.last.theme, question.last.scope, question.last.type))
+            filed[state].append(ClassifiedQuestion(question.last.theme, question.last.scope, question.last.type))
     waiting, standing = (table(taxonomy(config), of_state) for of_state in filed.values())
     cells = zip(waiting.cells, standing.cells, strict=True)
-    return Covered(
-        tuple(Cell(one.theme, one.scope, one.type, one.questions, other.questions) for one, other in cells),
+    return TaxonomyCoverage(
+        tuple(CoverageCell(one.theme, one.scope, one.type, one.questions, other.questions) for one, other in cells),
         waiting.outside + standing.outside,
     )
 
 
-def _similar(desk: Desk, query: str, besides: int | None) -> list[Similar]:
+def _similar(session: AnnotationSession, query: str, besides: int | None) -> list[Similar]:
     others: list[tuple[str, str | None, int | None, str | None]] = []
     exported = set()
-    for question_id, author, last in desk.questions.current():
+    for question_id, author, last in session.questions.current():
         if last.action != "withdrawn":
             exported.add((last.query_id, last.query))
             if question_id != besides:
                 others.append((str(last.query), author, question_id, last.query_id))
-    for one in _filed(desk):
+    for one in _filed(session):
         # An accepted question may have been exported to the file.
         if (one.query_id, one.query) not in exported:
             others.append((one.query, None, None, one.query_id))
-    found = similar_questions(query, [text for text, *_ in others], language(desk.config))
+    found = similar_questions(query, [text for text, *_ in others], language(session.config))
     return [Similar(others[one.place][0], one.similarity, one.exact, *others[one.place][1:]) for one in found]
 
 
@@ -318,10 +331,10 @@ def language(config: PoolConfig) -> str | None:
     return next(filter(None, named), None) or next(iter(config.release.languages), None)
 
 
-def _next_query_id(desk: Desk) -> str:
+def _next_query_id(session: AnnotationSession) -> str:
     """q0001, q0002, …: above all that were given, also to questions withdrawn since, and none of the file's."""
-    given = {str(one.last.query_id) for one in desk.questions.current() if one.last.query_id}
-    taken = {query.query_id for query in _filed(desk)}
+    given = {str(one.last.query_id) for one in session.questions.current() if one.last.query_id}
+    taken = {query.query_id for query in _filed(session)}
     numbers = [int(found[1]) for query_id in given if (found := _QUERY_ID.fullmatch(query_id))]
     number = max(numbers, default=0) + 1
     while (query_id := f"q{number:04}") in taken:
@@ -329,14 +342,14 @@ def _next_query_id(desk: Desk) -> str:
     return query_id
 
 
-def _filed(desk: Desk) -> list[Query]:
-    """The queries of the collection's file, read anew when it has changed."""
-    path = desk.config.folder / desk.config.queries.path
-    return _files.setdefault(desk, Rereading(path, partial(_queries, desk.config))).get() or []
+def _filed(session: AnnotationSession) -> list[Query]:
+    """The queries of the collection's file, read again when it has changed."""
+    path = session.config.folder / session.config.queries.path
+    return _files.setdefault(session, Rereading(path, partial(_queries, session.config))).get() or []
 
 
 def _queries(config: PoolConfig, _: Path) -> list[Query]:
     return queries_there(config)
 
 
-_files: WeakKeyDictionary[Desk, Rereading[list[Query]]] = WeakKeyDictionary()
+_files: WeakKeyDictionary[AnnotationSession, Rereading[list[Query]]] = WeakKeyDictionary()

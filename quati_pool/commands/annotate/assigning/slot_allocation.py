@@ -1,0 +1,102 @@
+"""Who grades the pairs of a design: the slots that they still need, open ones or slots of named people."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from quati_pool.annotation.allocation import allocate
+from quati_pool.annotation.errors import DesignError
+from quati_pool.annotation.presentation_order import query_places, shuffled
+from quati_pool.commands.annotate.annotation_pair import Ids
+from quati_pool.commands.annotate.assigning.options import AssignOptions
+from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.store.listing import slots as all_slots
+from quati_pool.store.records import NewSlot, Slot
+
+
+class SlotAllocation:
+    """The new slots of a design, given those that its pairs have already."""
+
+    def __init__(self, session: AnnotationSession, options: AssignOptions, seed: int) -> None:
+        self._options = options
+        self._seed = seed
+        # All slots that pairs have already, withdrawn ones too.
+        self._known: dict[Ids, list[Slot]] = defaultdict(list)
+        for slot in all_slots(session.store, session.config.name):
+            self._known[slot.query_id, slot.doc_id].append(slot)
+
+    def new_slots(self, pairs: Sequence[Ids]) -> list[NewSlot]:
+        """The slots that these pairs lack, by query_order, then doc_id, so that the pool's order leaves no trace.
+
+        Raises DesignError where the overlap or the load is below 1, or where too few people are named for them.
+        """
+        options = self._options
+        if options.overlap < 1:
+            raise DesignError(f"an overlap of {options.overlap} gives pairs to nobody; ask for at least 1")
+        if options.load is not None and options.load < 1:
+            raise DesignError(f"a load of {options.load} gives nobody anything; ask for at least 1")
+        order = query_places(self._seed, [query_id for query_id, _ in pairs])
+        pairs = sorted(pairs, key=lambda pair: (order[pair[0]], pair[1]))
+        holders = self._holders(pairs) if options.to else {pair: [None] * self._lacking(pair) for pair in pairs}
+        turns = self._turns(holders)
+        return [
+            NewSlot(*pair, replicate, order[pair[0]], name, None, turns.get((name, *pair)) if name else None)
+            for pair in pairs
+            for replicate, name in enumerate(holders[pair], start=self._highest_replicate(pair) + 1)
+        ]
+
+    def _lacking(self, pair: Ids) -> int:
+        live = sum(slot.state != "withdrawn" for slot in self._known.get(pair, ()))
+        return max(self._options.overlap - live, 0)
+
+    def _highest_replicate(self, pair: Ids) -> int:
+        return max((slot.replicate for slot in self._known.get(pair, ())), default=0)
+
+    def _holders(self, pairs: Sequence[Ids]) -> dict[Ids, list[str | None]]:
+        """Who of ``to`` gets each pair: new pairs in whole queries, as ``allocate`` deals them; the missing slots of
+        pairs that have some already go to the people with the fewest pairs who have had no slot of the pair."""
+        options = self._options
+        fresh = [pair for pair in pairs if pair not in self._known]
+        holders: dict[Ids, list[str | None]] = {pair: [] for pair in pairs}
+        load: Counter[str] = Counter()
+        allocated = allocate(
+            [query_id for query_id, _ in fresh], [doc_id for _, doc_id in fresh], list(options.to), options.overlap,
+            options.load, self._seed,
+        )  # fmt: skip
+        for row, _, name in allocated:
+            holders[fresh[row]].append(name)
+            load[name] += 1
+        for pair in pairs:
+            if pair in self._known:
+                for name in self._least_loaded(pair, load):
+                    holders[pair].append(name)
+                    load[name] += 1
+        return holders
+
+    def _least_loaded(self, pair: Ids, load: Mapping[str, int]) -> list[str]:
+        """The people for the slots that a known pair lacks."""
+        lacking, most = self._lacking(pair), self._options.load or np.inf
+        had = {slot.holder for slot in self._known[pair]}
+        able = [name for name in self._options.to if name not in had and load[name] < most]
+        if lacking > len(able):
+            raise DesignError(
+                f"{pair[0]} {pair[1]} lacks {lacking} people, and of those named {len(able)} may still get it; "
+                "name more with --to, raise --load, or lower --overlap"
+            )
+        return sorted(able, key=lambda name: (load[name], name))[:lacking]
+
+    def _turns(self, holders: Mapping[Ids, Sequence[str | None]]) -> dict[tuple[str | None, str, str], int]:
+        """Each person's own order of the passages of a query, by name, query_id and doc_id, from 1."""
+        held: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for (query_id, doc_id), names in holders.items():
+            for name in names:
+                if name is not None:
+                    held[name, query_id].append(doc_id)
+        return {
+            (name, query_id, doc_id): turn
+            for (name, query_id), doc_ids in held.items()
+            for turn, doc_id in enumerate(shuffled(self._seed, name, query_id, doc_ids), start=1)
+        }

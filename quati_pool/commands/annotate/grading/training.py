@@ -1,0 +1,31 @@
+"""The training pairs that a person has still to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from quati_pool.commands.annotate.session import AnnotationSession, Person
+from quati_pool.records import State
+from quati_pool.store.records import Training
+
+ANSWERED = (State.ok, State.unsure)
+"""The answers after which a training pair does not come again."""
+
+
+def unanswered_training(session: AnnotationSession, person: Person) -> list[Training]:
+    """The training pairs that a person has not answered, those put off last; none that the person marked."""
+    others = [training for training in session.training.all() if training.by != person.name]
+    if not others:
+        return []
+    pool = session.pool_view
+    pooled = [training for training in others if (training.query_id, training.doc_id) in pool]
+    states = training_states(session, person, [training.query_id for training in pooled])
+    left = [training for training in pooled if states.get(training.training_id) not in ANSWERED]
+    return sorted(left, key=lambda training: (training.training_id in states, training.training_id))
+
+
+def training_states(session: AnnotationSession, person: Person, query_ids: Sequence[str]) -> dict[Any, State]:
+    """What a person last answered to each training pair of some queries, by training_id."""
+    rows = session.store.current(session.config.name, person.name, session.version, query_ids, ("training",))
+    return {row.extra.get("training_id"): row.status for row in sorted(rows, key=lambda row: row.seq)}

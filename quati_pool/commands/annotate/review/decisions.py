@@ -1,0 +1,106 @@
+"""A lead's decisions on pairs: each is a label of ``adjudicated``, and changes nobody's own label."""
+
+from __future__ import annotations
+
+from quati_pool.commands.annotate.annotation_pair import Ids, label_sha
+from quati_pool.commands.annotate.errors import AnswerError
+from quati_pool.commands.annotate.session import AnnotationSession
+from quati_pool.files.problems import quoted
+from quati_pool.judging.base import Pair
+from quati_pool.records import State
+from quati_pool.store.errors import ConflictError
+from quati_pool.store.label_queries import append_once
+from quati_pool.store.records import ADJUDICATED, Label, Submitted
+
+LONGEST_COMMENT = 10_000
+_LONGEST_NONCE = 64
+
+
+def decide(
+    session: AnnotationSession,
+    token: str | None,
+    query_id: str,
+    doc_id: str,
+    shown_sha: str,
+    relevance: int | None,
+    comment: str | None,
+    nonce: str,
+    seen: int | None = None,
+) -> Submitted:
+    """Stores a lead's grade of a pair, None for one that nobody can judge; a later decision replaces it.
+
+    ``shown_sha`` and ``seen`` are the ``content_sha`` and ``last_seq`` of the pair as the lead was shown it. The same
+    nonce is written once.
+
+    Raises SignedOutError, ForbiddenError, AnswerError for a grade off the scale, ConflictError where the pair is gone
+    from the pool or has changed, or was decided meanwhile. Nothing is written then.
+    """
+    if relevance is not None:
+        check_grade(session, relevance)
+    status = State.unsure if relevance is None else State.ok
+    return _write(session, token, (query_id, doc_id), shown_sha, status, relevance, comment, nonce, seen)
+
+
+def take_back(
+    session: AnnotationSession, token: str | None, query_id: str, doc_id: str, shown_sha: str, nonce: str, seen: int
+) -> Submitted:
+    """Takes the decision ``seen`` back, so that the pair is undecided. Raises as ``decide`` does."""
+    return _write(session, token, (query_id, doc_id), shown_sha, State.retracted, None, None, nonce, seen)
+
+
+def _write(
+    session: AnnotationSession,
+    token: str | None,
+    ids: Ids,
+    shown_sha: str,
+    status: State,
+    relevance: int | None,
+    comment: str | None,
+    nonce: str,
+    seen: int | None,
+) -> Submitted:
+    lead = session.person(token, "lead")
+    if not isinstance(nonce, str) or not 0 < len(nonce) <= _LONGEST_NONCE:
+        raise AnswerError("a decision needs a nonce of 1 to 64 characters; load the page again")
+    comment = clean_comment(comment)
+    if label_sha(pooled_pair(session, *ids)) != shown_sha:
+        raise ConflictError("changed", f"{ids[0]} {ids[1]} has another text now; look at it again")
+    label = Label(
+        collection=session.config.name,
+        labeler_id=ADJUDICATED,
+        kind="assessor",
+        version=session.version,
+        query_id=ids[0],
+        doc_id=ids[1],
+        content_sha=shown_sha,
+        status=status,
+        relevance=relevance,
+        phase="final",
+        rationale=comment,
+        extra={"by": lead.name},
+        nonce=nonce,
+    )
+    return append_once(session.store, label, seen)
+
+
+def check_grade(session: AnnotationSession, relevance: int) -> None:
+    """Raises AnswerError for a grade off the scale."""
+    if type(relevance) is not int or relevance not in session.config.grades:
+        grades = ", ".join(map(str, sorted(session.config.grades)))
+        raise AnswerError(f"the grade {str(relevance)[:20]} is not of the scale {grades}; choose one of them")
+
+
+def clean_comment(comment: str | None) -> str | None:
+    """A comment without the space around it, None for an empty one; AnswerError for one that is too long."""
+    comment = (comment or "").strip()
+    if len(comment) > LONGEST_COMMENT:
+        raise AnswerError(f"the comment has more than {LONGEST_COMMENT:,} characters; shorten it")
+    return comment or None
+
+
+def pooled_pair(session: AnnotationSession, query_id: str, doc_id: str) -> Pair:
+    """A pair as people are shown it now; ConflictError where it is not in the pool."""
+    pair = session.pair(query_id, doc_id)
+    if pair is None:
+        raise ConflictError("gone", f"the pool has no pair {quoted(query_id)} {quoted(doc_id)} any more; go on")
+    return pair

@@ -1,0 +1,93 @@
+"""How pairs were chosen for people to grade: designs, the pairs that each selected, and the slots that it created."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+from sqlalchemy.exc import IntegrityError
+
+from quati_pool.store import statements
+from quati_pool.store.bulk import insert_rows
+from quati_pool.store.database import Store
+from quati_pool.store.errors import StoreError
+from quati_pool.store.queues import rebuild
+from quati_pool.store.records import Design, NewSlot, Selection
+from quati_pool.store.schema import assignments, designs, selections
+from quati_pool.store.slots import lock_all
+
+_DESIGN = tuple(field.name for field in fields(Design))
+_NEW_SLOT = (
+    "query_id", "doc_id", "replicate", "query_order", "holder", "query_turn", "turn",
+    "collection", "design_id", "state", "skips", "line",
+)  # fmt: skip
+
+
+class Designs:
+    """The designs of one collection, over an open store; as safe with threads and processes as that is."""
+
+    def __init__(self, store: Store, collection: str) -> None:
+        self._store = store
+        self._collection = collection
+
+    def create(self, design: Design, selected: Iterable[Selection], slots: Iterable[NewSlot]) -> int:
+        """Stores a design with the pairs it selected and their slots, all or nothing; returns its design_id. A holder's
+        new queries come after those they have.
+
+        Raises StoreError where a pair is selected twice, or would be assigned to the same person a second time.
+        """
+        row = {name: getattr(design, name) for name in _DESIGN if name != "design_id"}
+        row.update(collection=self._collection, created_at=datetime.now(UTC))
+        with self._store.writing() as connection:
+            lock_all(connection, self._collection)
+            key = connection.execute(insert(designs).values(row)).inserted_primary_key
+            assert key is not None
+            design_id = int(key[0])
+            try:
+                selection_rows = ((*one, design_id) for one in selected)
+                insert_rows(connection, selections, (*Selection._fields, "design_id"), selection_rows)
+                insert_rows(connection, assignments, _NEW_SLOT, self._slot_rows(connection, slots, design_id))
+                rebuild(connection, self._collection)
+                if connection.dialect.name == "postgresql":
+                    connection.exec_driver_sql("ANALYZE assignments")  # which its planner would do a minute later
+            except IntegrityError as error:
+                raise StoreError(
+                    f"{self._store.name}: the design was not kept: a pair is chosen twice, has an inclusion of 0, "
+                    "or was given before to a person who would get it again; leave out what people have"
+                ) from error
+        return design_id
+
+    def _slot_rows(self, connection: Connection, slots: Iterable[NewSlot], design_id: int) -> Iterator[tuple[Any, ...]]:
+        c = assignments.c
+        turns = select(c.holder, func.max(c.query_turn) + 1).where(c.collection == self._collection).group_by(c.holder)
+        first: dict[str | None, int | None] = dict(connection.execute(turns).all())
+        rest = (self._collection, design_id, "open", 0, 0)
+        for at, slot in enumerate(slots):
+            if slot.holder is not None:
+                turn = slot.query_order if slot.query_turn is None else slot.query_turn
+                turn += first.get(slot.holder) or 0
+                slot = slot._replace(query_turn=turn, turn=at if slot.turn is None else slot.turn)
+            yield (*slot, *rest)
+
+    def all(self) -> list[Design]:
+        """All designs, oldest first."""
+        wanted = select(*(designs.c[name] for name in _DESIGN)).where(designs.c.collection == self._collection)
+        with self._store.reading() as connection:
+            return [Design(**row) for row in connection.execute(wanted.order_by(designs.c.design_id)).mappings()]
+
+    def parameters(self) -> dict[int, Mapping[str, Any]]:
+        """The parameters of each design, by design_id, read without its strata."""
+        with self._store.reading() as connection:
+            return dict(connection.execute(statements.PARAMETERS, {"of": self._collection}).all())
+
+    def selections(self, design_id: int) -> list[Selection]:
+        """The pairs that a design selected, by query_id, then doc_id."""
+        c = selections.c
+        wanted = select(*(c[name] for name in Selection._fields)).where(
+            c.design_id == design_id, designs.c.design_id == c.design_id, designs.c.collection == self._collection
+        )
+        with self._store.reading() as connection:
+            return [Selection(*row) for row in connection.execute(wanted.order_by(c.query_id, c.doc_id))]
