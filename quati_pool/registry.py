@@ -48,7 +48,7 @@ class Registry:
 
     def identity(self, name: str) -> str:
         """The component's identity in every version and cache key, such as ``judge/llm@1``: its id and revision and,
-        for a plug-in, the package with its version, so that two components never share an artefact. The location
+        for a plug-in, the package with its version, so that two components never share an artifact. The location
         of its code is no part of it, as code moves."""
         return self._with_package(name, f"{self._id(name)}@{self._revision(name)}")
 

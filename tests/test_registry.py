@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quati_pool.errors import ConfigError
-from quati_pool.project.cache_keys import index_place
+from quati_pool.project.cache_keys import locate_index
 from quati_pool.project.workspace import Workspace
 from quati_pool.registry import BENCHMARKS, FUSIONS, PREPARATIONS, RERANKERS, RETRIEVERS, Registry, nearest
 from tests.plugin_package import write_dist_info
@@ -266,7 +266,7 @@ def test_a_retriever_and_a_reranker_of_one_name_share_an_index_only_where_they_s
     ],
 )
 def test_an_indexs_folder_lies_in_that_of_all_whatever_it_is_called(tmp_path: Path, identity: str, name: str) -> None:
-    place = index_place(Workspace(tmp_path), KeepsIndex(), identity, "corpus")  # type: ignore[arg-type]
+    place = locate_index(Workspace(tmp_path), KeepsIndex(), identity, "corpus")  # type: ignore[arg-type]
     assert place is not None
     assert place[0].parent == tmp_path / "cache" / "indexes"
     assert place[0].name.rpartition("-")[0] == name

@@ -65,11 +65,11 @@ def agree(
     from quati_pool.reporting.figures.agree import write
     from quati_pool.reporting.tables.agree import as_data, tables
 
-    settings = declared(context, config)
-    given = label_files(labels, person, column, grade, queries, scale, settings)
-    seed = settings.seed if seed is None and settings else seed
+    home = declared(context, config)
+    files = label_files(labels, person, column, grade, queries, scale, home)
+    seed = home.seed if seed is None and home else seed
     report = step(
-        config, names or (), given, person or (), draws=draws, seed=seed, pool=pool, revealed=revealed, named=settings
+        config, names or (), files, person or (), draws=draws, seed=seed, pool=pool, revealed=revealed, home=home
     )
     say_left_out(report.gathered)
     with ConsoleListener() as listener:

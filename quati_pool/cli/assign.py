@@ -11,42 +11,58 @@ import typer
 from quati_pool.cli.console import ConsoleListener, show
 from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption
 
+AllOption = Annotated[bool, typer.Option("--all", help="All pairs of the pool.")]
+RandomOption = Annotated[
+    str | None, typer.Option(metavar="N|RATE", help="So many pairs at random, or a share such as 0.1 or 10%.")
+]
+StratifiedOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="So many pairs, some of every stratum (--by).")
+]
+PairsOfQueriesOption = Annotated[
+    str | None, typer.Option(metavar="FILE|Q1,Q2", help="All pairs of these queries, or --system's first.")
+]
+TrainingOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Pairs to practise on: query_id, doc_id, relevance, explanation."),
+]
+StrataOption = Annotated[
+    str | None, typer.Option(metavar="query,grade,systems", help="What makes a stratum; all three with a judge.")
+]
+JudgeOption = Annotated[str | None, typer.Option(metavar="NAME", help="Whose grades make strata.")]
+MinimumOption = Annotated[
+    int, typer.Option(min=0, help="Pairs of each stratum at least; 0 where there are more strata than pairs.")
+]
+SystemOption = Annotated[str | None, typer.Option(metavar="RUN_TAG", help="With --queries: whose first passages.")]
+DepthOption = Annotated[int | None, typer.Option(min=1, help="How many of them; 10 by default.")]
+OverlapOption = Annotated[int, typer.Option(min=1, help="How many people grade each pair.")]
+LoadOption = Annotated[int | None, typer.Option(min=1, help="Pairs that a person gets at most.")]
+OnlyPeopleOption = Annotated[
+    str | None, typer.Option(metavar="ANA,BIA", help="Only these people; anyone who comes by default.")
+]
+SampleSeedOption = Annotated[int | None, typer.Option(min=0, help="Of the choice; pool.yaml's by default.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be chosen; write nothing.")]
+
 
 def register(app: typer.Typer) -> None:
     app.command(epilog="Example: quati-pool assign --stratified 300 --judge gpt-4o --overlap 2 --dry-run")(assign)
 
 
 def assign(
-    everything: Annotated[bool, typer.Option("--all", help="All pairs of the pool.")] = False,
-    random: Annotated[
-        str | None, typer.Option(metavar="N|RATE", help="So many pairs at random, or a share such as 0.1 or 10%.")
-    ] = None,
-    stratified: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="So many pairs, some of every stratum (--by).")
-    ] = None,
-    queries: Annotated[
-        str | None, typer.Option(metavar="FILE|Q1,Q2", help="All pairs of these queries, or --system's first.")
-    ] = None,
-    training: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Pairs to practise on: query_id, doc_id, relevance, explanation."),
-    ] = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="query,grade,systems", help="What makes a stratum; all three with a judge.")
-    ] = None,
-    judge: Annotated[str | None, typer.Option(metavar="NAME", help="Whose grades make strata.")] = None,
-    minimum: Annotated[
-        int, typer.Option(min=0, help="Pairs of each stratum at least; 0 where there are more strata than pairs.")
-    ] = 1,
-    system: Annotated[str | None, typer.Option(metavar="RUN_TAG", help="With --queries: whose first passages.")] = None,
-    depth: Annotated[int | None, typer.Option(min=1, help="How many of them; 10 by default.")] = None,
-    overlap: Annotated[int, typer.Option(min=1, help="How many people grade each pair.")] = 1,
-    load: Annotated[int | None, typer.Option(min=1, help="Pairs that a person gets at most.")] = None,
-    to: Annotated[
-        str | None, typer.Option(metavar="ANA,BIA", help="Only these people; anyone who comes by default.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Of the choice; pool.yaml's by default.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be chosen; write nothing.")] = False,
+    everything: AllOption = False,
+    random: RandomOption = None,
+    stratified: StratifiedOption = None,
+    queries: PairsOfQueriesOption = None,
+    training: TrainingOption = None,
+    by: StrataOption = None,
+    judge: JudgeOption = None,
+    minimum: MinimumOption = 1,
+    system: SystemOption = None,
+    depth: DepthOption = None,
+    overlap: OverlapOption = 1,
+    load: LoadOption = None,
+    to: OnlyPeopleOption = None,
+    seed: SampleSeedOption = None,
+    dry_run: DryRunOption = False,
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
     output_format: FormatOption = Format.table,
@@ -57,8 +73,8 @@ def assign(
     sample of the same seed adds what it has more. Pairs keep the people they have.
     """
     if training is not None:
-        others = (everything, random, stratified, queries, by, judge, system, depth, load, to)
-        if any(others) or overlap != 1 or minimum != 1 or seed is not None:
+        choices = (everything, random, stratified, queries, by, judge, system, depth, load, to)
+        if any(choices) or overlap != 1 or minimum != 1 or seed is not None:
             raise typer.BadParameter("goes without the other choices, as everybody does all of it",
                                      param_hint="--training")  # fmt: skip
         _train(config, training, dry_run, database, output_format)

@@ -64,7 +64,7 @@ def abandon(
 ) -> None:
     """Give an open batch up, so that its pairs may be asked again.
 
-    The provider is not told: cancel it there too, or its answers are charged and never read.
+    This does not cancel it at the provider: do so there too, or its answers are charged and never read.
     """
     from quati_pool.commands import batch as step
 

@@ -10,57 +10,68 @@ import typer
 from quati_pool.cli.console import ConsoleListener, show
 from quati_pool.cli.options import Format, FormatOption
 
+BenchmarkArgument = Annotated[str, typer.Argument(metavar="NAME", help="A benchmark; `list` shows all of them.")]
+TaskArgument = Annotated[
+    str | None, typer.Argument(metavar="TASK", help="One of its tasks; after `list`, the one benchmark to show.")
+]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", metavar="DIR", help="The folder that holds the released files.")
+]
+SplitOption = Annotated[
+    list[str] | None, typer.Option("--split", help="train, validation or test (repeatable); all by default.")
+]
+LanguageOption = Annotated[list[str] | None, typer.Option("--lang", help="pt or en (repeatable); all by default.")]
+SettingOption = Annotated[
+    list[str] | None, typer.Option("--setting", help="A setting of the task (repeatable); all by default.")
+]
+SystemsOption = Annotated[
+    Path | None,
+    typer.Option("--systems", metavar="FILE", help="A pool.yaml whose systems search; --judge is one of its judges."),
+]
+JudgeOption = Annotated[
+    str | None, typer.Option("--judge", metavar="NAME", help="The judge (judge: llm) whose model answers too.")
+]
+PredictionsOption = Annotated[
+    list[str] | None,
+    typer.Option("--predictions", metavar="[NAME=]FILE", help="Answers of your own, JSON {id: answer} (repeatable)."),
+]
+OverOption = Annotated[
+    list[str] | None,
+    typer.Option("--over", metavar="SYSTEM", help="Whose passages the model reads (repeatable); the first's."),
+]
+WorkspaceOption = Annotated[
+    Path | None,
+    typer.Option("--to", metavar="WORKSPACE", help="Write the collection as a workspace; run nothing."),
+]
+RandomSeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of everything that is drawn.")]
+BudgetOption = Annotated[
+    float | None, typer.Option("--budget", metavar="USD", help="Stop asking before this is spent.")
+]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="DIR", help="Where runs, answers and reports are kept.  [bench/NAME]"),
+]
+
 
 def register(app: typer.Typer) -> None:
     app.command(epilog="Example: quati-pool bench pira ir --data pira --lang pt")(bench)
 
 
 def bench(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A benchmark; `list` shows all of them.")],
-    task: Annotated[
-        str | None, typer.Argument(metavar="TASK", help="One of its tasks; after `list`, the one benchmark to show.")
-    ] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="The folder that holds the released files.")
-    ] = None,
-    split: Annotated[
-        list[str] | None, typer.Option("--split", help="train, validation or test (repeatable); all by default.")
-    ] = None,
-    lang: Annotated[list[str] | None, typer.Option("--lang", help="pt or en (repeatable); all by default.")] = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--setting", help="A setting of the task (repeatable); all by default.")
-    ] = None,
-    systems: Annotated[
-        Path | None,
-        typer.Option(
-            "--systems", metavar="FILE", help="A pool.yaml whose systems search; --judge is one of its judges."
-        ),
-    ] = None,
-    judge: Annotated[
-        str | None, typer.Option("--judge", metavar="NAME", help="The judge (judge: llm) whose model answers too.")
-    ] = None,
-    predictions: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--predictions", metavar="[NAME=]FILE", help="Answers of your own, JSON {id: answer} (repeatable)."
-        ),
-    ] = None,
-    over: Annotated[
-        list[str] | None,
-        typer.Option("--over", metavar="SYSTEM", help="Whose passages the model reads (repeatable); the first's."),
-    ] = None,
-    to: Annotated[
-        Path | None,
-        typer.Option("--to", metavar="WORKSPACE", help="Write the collection as a workspace; run nothing."),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of everything that is drawn.")] = 0,
-    budget: Annotated[
-        float | None, typer.Option("--budget", metavar="USD", help="Stop asking before this is spent.")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Where runs, answers and reports are kept.  [bench/NAME]"),
-    ] = None,
+    name: BenchmarkArgument,
+    task: TaskArgument = None,
+    data: DataOption = None,
+    split: SplitOption = None,
+    lang: LanguageOption = None,
+    setting: SettingOption = None,
+    systems: SystemsOption = None,
+    judge: JudgeOption = None,
+    predictions: PredictionsOption = None,
+    over: OverOption = None,
+    to: WorkspaceOption = None,
+    seed: RandomSeedOption = 0,
+    budget: BudgetOption = None,
+    output: FolderOption = None,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Run a task of a question-answering benchmark on its released files.
@@ -113,7 +124,7 @@ def _list(name: str | None, output_format: Format) -> None:
 
 
 def _named(given: list[str] | tuple[str, ...]) -> list[tuple[str, Path]]:
-    """Each predictions file with its system's name: the file's own where none is given."""
+    """Each predictions file with its system's name, which is the file's stem by default."""
     named = []
     for text in given:
         name, equals, path = text.partition("=")

@@ -76,9 +76,9 @@ def build(
 
 
 def _opener(engine: EngineName | None, workers: int | None, address: str | None) -> Callable[[], Engine] | None:
-    """What opens the engine asked for, which happens when there is work for it.
+    """A function that opens the engine, called only if there is work for it; None for no engine.
 
-    Raises MissingExtraError at once.
+    Raises MissingExtraError at once where the engine's extra is missing.
     """
     if engine is None:
         return None

@@ -1,4 +1,4 @@
-"""Shows a step's lines and progress on stderr, and its tables on stdout."""
+"""Prints a command's lines and progress to stderr, and its tables to stdout."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def show(tables: Sequence[Table], data: Any, output_format: Format) -> None:
 
 
 class ConsoleListener(Reporter):
-    """Lines to stderr; progress bars with time left where stderr is a terminal. Any thread may tell it."""
+    """Lines to stderr; progress bars with the time left if stderr is a terminal. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -95,7 +95,7 @@ class ConsoleListener(Reporter):
 
 
 def say_failures(judge: str, summary: str | None, example: FailedAnswer | None, written: Path | None = None) -> None:
-    """Says on stderr, before the tables, how many answers are no grade, with one of them; nothing where all are."""
+    """Prints to stderr, before the tables, how many answers are no grade, and one of them; nothing if all are."""
     from quati_pool.labels import failures
 
     if summary is not None:

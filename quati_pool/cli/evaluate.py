@@ -48,6 +48,28 @@ QrelsOption = Annotated[
         help="Qrels, or any file of labels (repeatable), named by the file where no NAME is given.",
     ),
 ]
+LabelersArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]…", help="Labelers of the workspace; all of them if no --qrels is given."),
+]
+PoolDepthOption = Annotated[
+    int | None,
+    typer.Option("--pool-depth", min=1, help="How deep the --run files were pooled: adds leaving each out."),
+]
+RobustOption = Annotated[
+    bool,
+    typer.Option("--robust", help="Add the worst query of each cluster: cluster_id of the queries' file."),
+]
+AveragedOrFileOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--queries",
+        metavar="judged|common|returned|FILE",
+        help="What means go over: all judged queries (trec_eval -c), those that all runs return, or those that "
+        "each run returns itself. Or a file, query_id <tab> query: the ids of files that hold texts alone.",
+    ),
+]
+PerQueryOption = Annotated[bool, typer.Option("--per-query", help="Put every query's values into the JSON.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -58,34 +80,17 @@ def register(app: typer.Typer) -> None:
 
 def evaluate(
     context: typer.Context,
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="[NAME]…", help="Labelers of the workspace; all of them if no --qrels is given."),
-    ] = None,
+    names: LabelersArgument = None,
     run: RunsOption = None,
     qrels: QrelsOption = None,
     measures: MeasuresOption = None,
     baseline: BaselineOption = None,
     test: TestOption = PairedTest.t,
     alpha: AlphaOption = 0.05,
-    pool_depth: Annotated[
-        int | None,
-        typer.Option("--pool-depth", min=1, help="How deep the --run files were pooled: adds leaving each out."),
-    ] = None,
-    robust: Annotated[
-        bool,
-        typer.Option("--robust", help="Add the worst query of each cluster: cluster_id of the queries' file."),
-    ] = False,
+    pool_depth: PoolDepthOption = None,
+    robust: RobustOption = False,
     labeler: MainLabelerOption = None,
-    queries: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--queries",
-            metavar="judged|common|returned|FILE",
-            help="What means go over: all judged queries (trec_eval -c), those that all runs return, or those that "
-            "each run returns itself. Or a file, query_id <tab> query: the ids of files that hold texts alone.",
-        ),
-    ] = None,
+    queries: AveragedOrFileOption = None,
     column: ColumnOption = None,
     grade: GradeOption = None,
     scale: ScaleOption = None,
@@ -93,7 +98,7 @@ def evaluate(
     pool: PoolOption = None,
     draws: DrawsOption = 2000,
     seed: SeedOption = None,
-    per_query: Annotated[bool, typer.Option("--per-query", help="Put every query's values into the JSON.")] = False,
+    per_query: PerQueryOption = False,
     output: OutputOption = None,
     output_format: FormatOption = Format.table,
 ) -> None:
@@ -108,13 +113,13 @@ def evaluate(
     from quati_pool.reporting.figures.evaluate import write
     from quati_pool.reporting.tables.evaluate import SHOWN_COMPARISONS, as_data, tables
 
-    named = declared(context, config)
+    home = declared(context, config)
     averaged, texts = _queries(queries or ())
-    given = label_files(qrels, None, column, grade, texts, scale, named, hint="--qrels")
-    if named is not None:
-        measures, seed = measures or named.measures, named.seed if seed is None else seed
+    files = label_files(qrels, None, column, grade, texts, scale, home, hint="--qrels")
+    if home is not None:
+        measures, seed = measures or home.measures, home.seed if seed is None else seed
     settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth, robust, labeler, averaged.value)
-    found = step(config, names or (), given, run or (), settings, pool, named)
+    found = step(config, names or (), files, run or (), settings, pool, home)
     say_left_out(found.gathered)
     if found.main is not None:
         typer.echo(found.main.said, err=True)
@@ -129,7 +134,7 @@ def evaluate(
 
 
 def _queries(options: Sequence[str]) -> tuple[Averaged, Path | None]:
-    """What means go over, and the file of the queries: one option names either."""
+    """What means go over, and the file of queries: --queries names either."""
     words = [option for option in options if option in list(Averaged)]
     files = [option for option in options if option not in words]
     if len(words) > 1 or len(files) > 1:

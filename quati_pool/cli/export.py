@@ -19,7 +19,7 @@ MissingOption = Annotated[bool, typer.Option("--allow-missing", help="Leave pair
 
 
 class ExportGroup(TyperGroup):
-    """Has a command for each registered format, other people's too, and looks them up only when it is used."""
+    """A group with a command for each registered format, plug-ins' too; they are looked up only when it is used."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [*super().list_commands(ctx), *EXPORTS.names()]
@@ -44,7 +44,7 @@ def _format_command(name: str) -> Any:
     one = typer.Typer(add_completion=False, rich_markup_mode=None)
     try:
         component = EXPORTS.get(name)
-    except ConfigError as error:  # said of this plug-in alone, and again when it is used
+    except ConfigError as error:  # shown in the help of this plug-in alone, and raised again when it is used
         text = f"Cannot be used: {error}."
     else:
         settings = "".join(
@@ -178,7 +178,7 @@ def export_format(
         if made.outside[who]:
             typer.echo(f"{who}: {_outside(inside + made.outside[who], made.outside[who])}", err=True)
     if made.made:
-        typer.echo(f"wrote {made.path}: {_told(made.counts)}", err=True)
+        typer.echo(f"wrote {made.path}: {_counts(made.counts)}", err=True)
     else:
         typer.echo(f"{made.path} is up to date", err=True)
 
@@ -187,5 +187,5 @@ def _outside(grades: int, outside: int) -> str:
     return f"of {grades:,} grades {outside:,} are of pairs outside the pool"
 
 
-def _told(counts: Any) -> str:
+def _counts(counts: Any) -> str:
     return ", ".join(f"{value:,} {name}" for name, value in counts.items() if isinstance(value, int))

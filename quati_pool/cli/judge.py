@@ -13,12 +13,63 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.text.pluralize import counted
 
 if TYPE_CHECKING:
+    from quati_pool.commands.judge.judge import JudgeReport
     from quati_pool.commands.judge.pairs import PairsFile
 
-_BUDGET = (
-    "Spend no more in this run, calls in flight included. An answer is reserved at max_tokens, and after 20 answers at "
-    "1.5 times the longest of them: one that is longer still may exceed the budget by what it is longer."
-)
+DryRunOption = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be asked, its tokens, cost and time; ask nothing.")
+]
+BudgetOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        metavar="USD",
+        help="Spend no more in this run, calls in flight included. An answer is reserved at max_tokens, and after 20 "
+        "answers at 1.5 times the longest of them: one that is longer still may exceed the budget by what it is "
+        "longer.",
+    ),
+]
+LimitOption = Annotated[int | None, typer.Option(min=1, help="Ask about so many pairs and stop (exit 0).")]
+ReaskOption = Annotated[int, typer.Option(min=0, help="Ask again so often for an answer that cannot be read.")]
+ConcurrencyOption = Annotated[int | None, typer.Option(min=1, help="Calls in flight at most.")]
+RpmOption = Annotated[int | None, typer.Option(min=1, help="Requests a minute at most.")]
+TpmOption = Annotated[int | None, typer.Option(min=1, help="Tokens a minute at most.")]
+RereadOption = Annotated[
+    bool, typer.Option("--reread", help="Read the stored answers by the rules of today; ask nothing.")
+]
+PassageTokensOption = Annotated[
+    int | None, typer.Option(min=1, help="Cut longer passages; each label records that its passage was cut.")
+]
+PairsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--pairs",
+        metavar="FILE",
+        help="Grade the pairs of this file instead, without a workspace: JSON lines with query and text, plain or "
+        ".gz. Needs --model, --prompt and -o.",
+    ),
+]
+ModelOption = Annotated[str | None, typer.Option("--model", help="With --pairs: the model's name at the server.")]
+PromptOption = Annotated[
+    str | None, typer.Option("--prompt", help="With --pairs: a prompt's id (quati-pool prompts), or its YAML file.")
+]
+GradedOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="With --pairs: the pairs with their grades. What the judge said is kept in FILE.labels.db.",
+    ),
+]
+SettingsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="With --pairs: any other setting of a judge in pool.yaml, such as temperature=0.7 (repeatable).",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -32,52 +83,21 @@ def judge(
     context: typer.Context,
     name: NameArgument = None,
     config: ConfigOption = Path("pool.yaml"),
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be asked, its tokens, cost and time; ask nothing.")
-    ] = False,
-    budget: Annotated[float | None, typer.Option(min=0, metavar="USD", help=_BUDGET)] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Ask about so many pairs and stop (exit 0).")] = None,
-    reask: Annotated[int, typer.Option(min=0, help="Ask again so often for an answer that cannot be read.")] = 2,
-    concurrency: Annotated[int | None, typer.Option(min=1, help="Calls in flight at most.")] = None,
-    rpm: Annotated[int | None, typer.Option(min=1, help="Requests a minute at most.")] = None,
-    tpm: Annotated[int | None, typer.Option(min=1, help="Tokens a minute at most.")] = None,
-    reread: Annotated[
-        bool, typer.Option("--reread", help="Read the stored answers by the rules of today; ask nothing.")
-    ] = False,
-    max_passage_tokens: Annotated[
-        int | None, typer.Option(min=1, help="Cut longer passages; each label records that its passage was cut.")
-    ] = None,
+    dry_run: DryRunOption = False,
+    budget: BudgetOption = None,
+    limit: LimitOption = None,
+    reask: ReaskOption = 2,
+    concurrency: ConcurrencyOption = None,
+    rpm: RpmOption = None,
+    tpm: TpmOption = None,
+    reread: RereadOption = False,
+    max_passage_tokens: PassageTokensOption = None,
     pool: PoolOption = None,
-    pairs: Annotated[
-        Path | None,
-        typer.Option(
-            "--pairs",
-            metavar="FILE",
-            help="Grade the pairs of this file instead, without a workspace: JSON lines with query and text, plain or "
-            ".gz. Needs --model, --prompt and -o.",
-        ),
-    ] = None,
-    model: Annotated[str | None, typer.Option("--model", help="With --pairs: the model's name at the server.")] = None,
-    prompt: Annotated[
-        str | None, typer.Option("--prompt", help="With --pairs: a prompt's id (quati-pool prompts), or its YAML file.")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="With --pairs: the pairs with their grades. What the judge said is kept in FILE.labels.db.",
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="With --pairs: any other setting of a judge in pool.yaml, such as temperature=0.7 (repeatable).",
-        ),
-    ] = None,
+    pairs: PairsOption = None,
+    model: ModelOption = None,
+    prompt: PromptOption = None,
+    output: GradedOption = None,
+    settings: SettingsOption = None,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Grade the pool's pairs that a judge has not graded yet.
@@ -101,7 +121,6 @@ def judge(
             made = plan.plan(config, name, listener, options) if given is None else plan_pairs(given, listener, options)
         show([judge_plan.table(made)], judge_plan.as_data(made), output_format)
         return
-    from quati_pool.commands.llm_runs import budget_spent
     from quati_pool.reporting.tables.judge import as_data, summary, tables
 
     with ConsoleListener() as listener:
@@ -110,11 +129,21 @@ def judge(
         raise report.error
     say_failures(report.judge, summary(report), report.example, report.written)
     show(tables(report), as_data(report), output_format)
+    _end(report, reread, workspace=given is None)
+
+
+def _end(report: JudgeReport, reread: bool, *, workspace: bool) -> None:
+    """Says on stderr what was written and what is left to ask; raises the error of a run that was not finished."""
+    from quati_pool.commands.llm_runs import budget_spent
+
+    pending = report.pending
     if report.written is not None:
-        graded = sum(report.pending.coverage.grades.values())
-        total = counted(report.pending.total, "pair", "pairs")
-        typer.echo(f"wrote {report.written}: {total}, {graded:,} of them with a grade", err=True)
-    left = counted(report.pending.left, "pair is", "pairs are")
+        graded = sum(pending.coverage.grades.values())
+        typer.echo(
+            f"wrote {report.written}: {counted(pending.total, 'pair', 'pairs')}, {graded:,} of them with a grade",
+            err=True,
+        )
+    left = counted(pending.left, "pair is", "pairs are")
     again = f"{left} still to be asked; run the same command again"
     if report.error is not None:
         raise report.error
@@ -124,13 +153,13 @@ def judge(
     if report.ended == "interrupted":
         typer.echo(f"quati-pool: stopped: {again}", err=True)
         raise typer.Exit(130)
-    if reread and report.pending.left:
-        how_to = f"quati-pool judge {report.judge}" if given is None else "run the same command without --reread"
+    if reread and pending.left:
+        how_to = f"quati-pool judge {report.judge}" if workspace else "run the same command without --reread"
         typer.echo(f"{left} to be asked: {how_to}", err=True)
     if report.ended == "limit":
         typer.echo(again, err=True)
-    if report.pending.in_batches:
-        waiting = f"{counted(report.pending.in_batches, 'pair waits', 'pairs wait')} in a batch"
+    if pending.in_batches:
+        waiting = f"{counted(pending.in_batches, 'pair waits', 'pairs wait')} in a batch"
         raise QuatiPoolError(f"{waiting}; run: quati-pool batch collect {report.judge}")
 
 
@@ -139,7 +168,7 @@ _OF_A_WORKSPACE = {"name": "NAME", "config": "--config", "pool": "--pool"}
 
 
 def _pairs_file(context: typer.Context) -> PairsFile | None:
-    """What --pairs and the options that go with it ask for; None where a workspace is meant."""
+    """The pairs and judge of --pairs and the options that go with it; None without --pairs."""
     values = context.params
     sources = {name: context.get_parameter_source(name) for name in values}
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}

@@ -34,8 +34,8 @@ def label_files(
     settings: PoolConfig | None = None,
     hint: str = "--labels",
 ) -> LabelFiles:
-    """What the options say, with the grades of ``settings`` where they name none; ``hint`` is the name of
-    that which names the files; where that is an option, a file may go without a name.
+    """The label files that the options name, with the grades of ``settings`` if they name none. ``hint`` is the
+    argument or option that names the files; in an option, a file needs no name.
 
     Raises BadParameter for an option that cannot be read.
     """
@@ -69,7 +69,7 @@ def label_files(
 
 
 def say_left_out(gathered: Gathered) -> None:
-    """Names on stderr the labelers that are left out, and the rows that are joined to no pair."""
+    """Prints to stderr which labelers are left out, and which rows match no pair."""
     for name, problem in gathered.problems.items():
         typer.echo(f"{name} is left out: {problem}", err=True)
     for line in unmatched_lines(gathered.unmatched):
@@ -77,7 +77,7 @@ def say_left_out(gathered: Gathered) -> None:
 
 
 def unmatched_lines(rows: Sequence[UnmatchedRow]) -> list[str]:
-    """How many rows of each labeler are joined to no pair, and the first three with their place."""
+    """Lines on how many rows of each labeler match no pair, and the first three of them with their place."""
     lines = []
     for name in dict.fromkeys(row.labeler for row in rows):
         theirs = [row for row in rows if row.labeler == name]
@@ -88,8 +88,7 @@ def unmatched_lines(rows: Sequence[UnmatchedRow]) -> list[str]:
 
 
 def declared(context: typer.Context, config: Path) -> PoolConfig | None:
-    """The pool.yaml that -c names; None where it is only looked for in the current folder. Its grades, seed
-    and measures count for files too."""
+    """The pool.yaml that -c names, whose grades, seed and measures count for files too; None without -c."""
     from quati_pool.project.config import load_config
 
     source = context.get_parameter_source("config")
@@ -97,7 +96,7 @@ def declared(context: typer.Context, config: Path) -> PoolConfig | None:
 
 
 def grades_of(options: Sequence[str] | None) -> dict[str, int | None]:
-    """The grade of each label's text: TEXT=GRADE, None for TEXT=none."""
+    """The grade of each label's text, from TEXT=GRADE options; None for TEXT=none."""
     from quati_pool.project.config import NO_GRADE
 
     return {
@@ -107,19 +106,19 @@ def grades_of(options: Sequence[str] | None) -> dict[str, int | None]:
 
 
 def _named(option: str, hint: str) -> tuple[str, tuple[str, str | None]]:
-    """The name, the file and the annotator of NAME=FILE or NAME=FILE#ANNOTATOR; of an option also of FILE and
-    FILE#ANNOTATOR, named by its stem and by the annotator."""
+    """The name, and the file and annotator, of NAME=FILE or NAME=FILE#ANNOTATOR. An option may lack NAME=: the name is
+    then the annotator, or else the file's stem."""
     bare = hint.startswith("--") and ("=" not in option or os.path.exists(option))
     name, path = ("", option.strip()) if bare else _split(option, hint)
     file, mark, annotator = path.rpartition("#")
-    found = (file, annotator) if mark and not Path(path).exists() else (path, None)
+    source = (file, annotator) if mark and not Path(path).exists() else (path, None)
     if bare:
-        name = found[1] or Path(found[0].removesuffix(".gz")).stem
+        name = source[1] or Path(source[0].removesuffix(".gz")).stem
         if not _NAME.match(name):
             raise typer.BadParameter(f"{option!r} cannot be a name; give one: NAME=FILE", param_hint=hint)
     if not _NAME.match(name) or not path:
         raise typer.BadParameter(f"{option!r} is not NAME=FILE", param_hint=hint)
-    return name, found
+    return name, source
 
 
 def _split(option: str, hint: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The command ``quati-pool``: gathers the command groups, and turns errors into one line and exit 1."""
+"""The command ``quati-pool``: registers all commands, and turns errors into one line and exit 1."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ for group in (
 
 def main() -> None:
     """Runs the command line; exit 0 done, 1 refused or failed, 2 bad usage, 130 interrupted."""
-    # A terminal may lack "≥" or "─", and a closed stream is None.
+    # A terminal's encoding may lack "≥" or "─"; a closed stream is None.
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(OSError):
@@ -80,7 +80,7 @@ def main() -> None:
     except QuatiPoolError as error:
         _fail(str(error))
     except OSError as error:
-        # Of a renaming, the second name is the one the user knows.
+        # When renaming fails, the second name is the one the user knows.
         name = error.filename2 or error.filename
         name = f"{name}: " if name else ""
         remedy = (

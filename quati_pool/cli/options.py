@@ -1,4 +1,4 @@
-"""The options that commands share, each in one place."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ OutputOption = Annotated[
 
 
 def parameters_of(settings: list[str] | tuple[str, ...]) -> dict[str, Any]:
-    """What ``--set KEY=VALUE``, given any number of times, sets; values are YAML."""
+    """The parameters of ``--set KEY=VALUE`` options; values are YAML."""
     import yaml
 
     found: dict[str, Any] = {}

@@ -36,7 +36,7 @@ def prompts(
 ) -> None:
     """List the judge prompts there are: those of quati-pool, and those in the workspace's prompts/."""
     if context.invoked_subcommand is not None:
-        for name in ("config", "how"):
+        for name in ("config", "output_format"):
             source = context.get_parameter_source(name)
             if source is not None and source.name != "DEFAULT":
                 raise typer.BadParameter(f"put options after {context.invoked_subcommand}", context)

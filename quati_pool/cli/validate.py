@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Files to check, plain or .gz.")],
-    kind: Annotated[FileKind | None, typer.Option(help="What the files are; told from the files by default.")] = None,
+    kind: Annotated[FileKind | None, typer.Option(help="What the files are; recognised by default.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Errors shown of each file; of a corpus, kinds of errors.")] = 20,
     doc_id: Annotated[str, typer.Option(help="A corpus's field of ids.")] = "doc_id",
     text: Annotated[list[str] | None, typer.Option(help="A corpus's field of texts (repeatable).")] = None,

@@ -1,4 +1,4 @@
-"""``quati-pool agree``: how far labelers agree, two by two, all together, query by query."""
+"""``quati-pool agree``: how far labelers agree: each two of them, all together, and per query."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LAYOUTS = ("kappa", "spearman", "pearson")
 
 @dataclass(frozen=True, eq=False)
 class AgreeReport:
-    """Everything ``agree`` says; ``unmatched`` are the pairs that no other independent labeler graded, as
-    positions in ``ratings``, by labeler; of a derived labeler those that no independent one did."""
+    """The result of ``agree``. ``unmatched`` has, by labeler, the pairs that no other independent labeler graded, as
+    positions in ``ratings``; for a derived labeler, those that no independent one graded."""
 
     gathered: Gathered
     ratings: Ratings
@@ -44,8 +44,7 @@ class AgreeReport:
 
     @property
     def compared(self) -> list[PairAgreement]:
-        """The pairs of labelers that share no member, as a panel and its member do, and such as were asked for
-        by name."""
+        """The pairs of labelers that share no member (a panel and its member do), or that were both named."""
         named = set(self.gathered.named)
         return [pair for pair in self.pairs if not pair.shared_members or {pair.a, pair.b} <= named]
 
@@ -53,53 +52,53 @@ class AgreeReport:
 def agree(
     config_path: Path,
     names: Sequence[str] = (),
-    given: LabelFiles | None = None,
+    files: LabelFiles | None = None,
     people: Sequence[str] = (),
     *,
     draws: int = DRAWS,
     seed: int | None = None,
     pool: Path | None = None,
     revealed: bool = False,
-    named: PoolConfig | None = None,
+    home: PoolConfig | None = None,
 ) -> AgreeReport:
-    """Compares the labelers that ``gather`` finds. Of people blind and final labels count; with ``revealed``
-    a second label, given in sight of a judge's grade, where there is one. ``named`` is a pool.yaml that was
-    named: files without ids are joined to its pool.
+    """Compares the labelers that ``gather`` finds. Of people's labels the blind and final ones count; with
+    ``revealed`` a second label instead, given in sight of a judge's grade, where there is one. Files without ids are
+    joined to the pool of ``home``, a pool.yaml that only says what the files are about.
 
     Raises QuatiPoolError where there are no two labelers, or no two of them graded a common pair.
     """
-    given = given or LabelFiles()
-    if not (names or given.files or config_path.exists()):
+    files = files or LabelFiles()
+    if not (names or files.files or config_path.exists()):
         remedy = "name label files with --labels FILE, or a workspace with -c"
         raise InputError(config_path, None, f"there is no such file; {remedy}")
-    config = workspace_for(config_path, names, given)
+    config = workspace_for(config_path, names, files)
     if revealed and config is None:
         raise QuatiPoolError("second labels are in a workspace's store, and only files are compared; name labelers too")
-    gathered = gather(config, names, given, people, pool=pool, revealed=revealed, home=named, nearby=config_path)
+    gathered = gather(config, names, files, people, pool=pool, revealed=revealed, home=home, nearby=config_path)
     return compare(gathered, draws=draws, seed=seed)
 
 
 def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) -> AgreeReport:
-    """The same for labelers that were read already."""
+    """``agree`` for labelers that were read already."""
     if seed is None:
         seed = gathered.config.seed if gathered.config else 0
-    ratings = side_by_side(gathered)
+    ratings = join_ratings(gathered)
     independent = np.isin(ratings.labelers, ratings.independent)
-    by = (ratings.grade[independent] >= 0).sum(axis=0)
+    graders = (ratings.grade[independent] >= 0).sum(axis=0)
     pairs = pairwise(ratings, draws, seed)
-    apart = [pair for pair in pairs if not pair.shared_members]
-    with_people = [name for name in ratings.labelers if name in ratings.people or _meets(name, ratings)]
+    unrelated = [pair for pair in pairs if not pair.shared_members]
+    with_people = [name for name in ratings.labelers if name in ratings.people or _has_other_person(name, ratings)]
     return AgreeReport(
         gathered,
         ratings,
         pairs,
         overall(ratings, draws, seed),
         per_query(ratings),
-        {name: layout(matrix(apart, with_people, name), with_people, ratings.people) for name in LAYOUTS},
+        {name: layout(matrix(unrelated, with_people, name), with_people, ratings.people) for name in LAYOUTS},
         query_layout(ratings),
         hardest_queries(ratings),
         {
-            name: np.flatnonzero((by == (name not in ratings.members)) & (ratings.of(name) >= 0)).tolist()
+            name: np.flatnonzero((graders == (name not in ratings.members)) & (ratings.of(name) >= 0)).tolist()
             for name in ratings.labelers
         },
         draws,
@@ -107,43 +106,44 @@ def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) 
     )
 
 
-def _meets(labeler: str, ratings: Ratings) -> bool:
-    """Whether there is a person who is no member of the labeler."""
+def _has_other_person(labeler: str, ratings: Ratings) -> bool:
+    """Whether a person who is no member of the labeler has graded."""
     return any(not ratings.shared_members(labeler, person) for person in ratings.people)
 
 
-def side_by_side(gathered: Gathered) -> Ratings:
-    """The grades that are compared; raises QuatiPoolError as ``agree`` does."""
+def join_ratings(gathered: Gathered) -> Ratings:
+    """The grades of all labelers by pair; raises QuatiPoolError as ``agree`` does."""
     graded = {source.name: source.qrels for source in gathered.sources}
     if len(graded) < 2:
-        there = f"only {next(iter(graded))} has grades" if graded else "nobody has graded anything"
-        left_out = "; ".join(f"{name} is left out: {problem}" for name, problem in gathered.problems.items())
-        there += f" ({left_out})" if left_out else ""
+        problem = f"only {next(iter(graded))} has grades" if graded else "nobody has graded anything"
+        left_out = "; ".join(f"{name} is left out: {reason}" for name, reason in gathered.problems.items())
+        problem += f" ({left_out})" if left_out else ""
         raise QuatiPoolError(
-            f"{there}; agreement needs two labelers: run another judge, or name files with --labels FILE"
+            f"{problem}; agreement needs two labelers: run another judge, or name files with --labels FILE"
         )
     members = {source.name: source.members for source in gathered.sources if source.members}
     ratings = Ratings.join(graded, list(gathered.scale), gathered.people, members)
     if (ratings.grade >= 0).sum(axis=0).max(initial=0) < 2:
-        lost = gathered.unmatched
-        raise QuatiPoolError(_nothing_common(ratings) + (_nameless(lost) if lost else ""))
+        raise QuatiPoolError(_nothing_common(ratings) + _unmatched(gathered.unmatched))
     return ratings
 
 
 def _nothing_common(ratings: Ratings) -> str:
-    shown = []
+    counts = []
     for name in ratings.labelers:
-        theirs = np.flatnonzero(ratings.of(name) >= 0)
-        if not len(theirs):
-            shown.append(f"{name} has none")
+        graded = np.flatnonzero(ratings.of(name) >= 0)
+        if not len(graded):
+            counts.append(f"{name} has none")
             continue
-        first = theirs[:1]
+        first = graded[:1]
         (query_id,), (doc_id,) = ratings.queries.decode(ratings.query[first]), ratings.docs.decode(ratings.doc[first])
         pair = " ".join(quoted(str(one)) for one in (query_id, doc_id))
-        shown.append(f"{name} has {len(theirs):,}, such as {pair}")
-    return f"no two labelers graded a common pair ({'; '.join(shown)}); check that the files use the same ids"
+        counts.append(f"{name} has {len(graded):,}, such as {pair}")
+    return f"no two labelers graded a common pair ({'; '.join(counts)}); check that the files use the same ids"
 
 
-def _nameless(rows: Sequence[UnmatchedRow]) -> str:
+def _unmatched(rows: Sequence[UnmatchedRow]) -> str:
+    if not rows:
+        return ""
     names = counted(len(rows), "row names", "rows name")
     return f"; {names} no pair of the pool, or several: {rows[0].path}:{rows[0].line}: {rows[0].reason}"

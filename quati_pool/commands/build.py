@@ -1,16 +1,17 @@
-"""``quati-pool build``: every system's run, the pool, and the tables that say how diverse it is."""
+"""``quati-pool build``: every system's run, the pool, and how diverse the pool is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.errors import ConfigError, MissingExtraError
+from quati_pool.errors import MissingExtraError
 from quati_pool.files.artifacts import Counts, Key, digest, file_digest, read_counts
 from quati_pool.files.pools import PoolPair, has_text, read_pool, write_pool
 from quati_pool.files.qrels import read_judgements
@@ -18,23 +19,28 @@ from quati_pool.pooling.diversity import Diversity, GradeShares, diversity, dive
 from quati_pool.pooling.pool import Pool, depth_pool, growth
 from quati_pool.processes.base import Engine
 from quati_pool.project.artifact_builder import ArtifactBuilder
-from quati_pool.project.cache_keys import Keys, component_name, used_corpora
+from quati_pool.project.cache_keys import CacheKeys, used_corpora
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import Corpus, Queries, corpus_key, load_extra, load_queries, open_corpus, passage_texts
 from quati_pool.project.resumable_folders import BuildContext
-from quati_pool.project.run_builder import Systems, prepare
+from quati_pool.project.run_builder import (
+    RunBuilder,
+    check_and_fetch,
+    require_packages,
+    run_is_current,
+    selected_systems,
+)
 from quati_pool.project.workspace import Workspace
-from quati_pool.records import Int, State
-from quati_pool.registry import nearest
+from quati_pool.records import Int, Run, State
 
 # Pairs whose texts are in memory at a time; a text may be megabytes long.
-_SLICE = 256
+_BATCH = 256
 
 
 @dataclass(frozen=True, eq=False)
 class BuildResult:
-    """A finished pool and its tables; ``pool_growth`` counts the pairs of pools of depth 1, 2, …"""
+    """A finished pool and its diversity; ``pool_growth`` counts the pairs of pools of depth 1, 2, …"""
 
     config: PoolConfig
     pool: Pool
@@ -45,9 +51,9 @@ class BuildResult:
     without_text: int
     """Pairs whose passage has no text."""
     key: Key = field(default_factory=dict)
-    """What decides this result; empty where it was read from a pool on disk."""
+    """The key of what is saved of this result; empty where it was read from a pool on disk."""
     forced: bool = False
-    """Whether what is saved of it is written even if it is current."""
+    """Whether saved tables are written again even if they are current."""
 
 
 def build(
@@ -61,126 +67,133 @@ def build(
 ) -> BuildResult | None:
     """Brings a workspace up to date: corpus stores, indexes, runs, pool. The listener gets the result to save.
 
-    ``only`` makes the runs of the systems named and what they are made from; the pool follows where
-    all other runs are current, otherwise None is returned and the pool left as it was. ``force``
-    makes everything anew (with ``only``: the indexes and runs of the systems named). Where
-    corpora are to be encoded, ``workers`` opens the engine that does it, to the same numbers as this process
-    does where it is None.
+    ``only`` builds the runs of the systems named and of those they read; the pool follows if all other runs are
+    current, otherwise it stays as it was and None is returned. ``force`` builds everything again (with ``only``: the
+    indexes and runs of the systems named). ``workers`` opens an engine that encodes corpora; it computes the same
+    numbers as this process, which does it where ``workers`` is None.
     """
     config = load_config(config_path)
-    for run_tag in only:
-        if run_tag not in config.systems:
-            raise ConfigError(f"--only {run_tag}: no such system; {nearest(run_tag, config.systems)}")
-    wanted = config.closure(only or list(config.systems))
-    for run_tag in wanted:
-        _require(config, run_tag)
-    graded = read_judgements(qrels) if qrels else None
+    selected = selected_systems(config, only)
+    for run_tag in selected:
+        require_packages(config, run_tag)
+    grades = read_judgements(qrels) if qrels else None
     queries = load_queries(config)
     workspace = Workspace(config.folder)
     builder = ArtifactBuilder(workspace, provenance(config), listener)
     forced = set(only or config.systems) if force else set()
-    everything = force and not only
+    force_all = force and not only
     fingerprints = {name: digest(corpus_key(config, name, workspace)) for name in used_corpora(config)}
-    keys = Keys(config, workspace, queries, fingerprints)
-    prepare(keys, workspace, wanted, forced, listener.say)
-    corpora = {name: open_corpus(config, name, builder, force=everything) for name in fingerprints}
-    extra = load_extra(config, queries, list(corpora.values()))
+    keys = CacheKeys(config, workspace, queries, fingerprints)
+    check_and_fetch(keys, workspace, selected, forced, listener.say)
+    corpora = {name: open_corpus(config, name, builder, force=force_all) for name in fingerprints}
     stores = list(corpora.values())
+    extra = load_extra(config, queries, stores)
     with BuildContext(note=listener.say, workers=workers, builder=builder, corpora=stores) as context:
-        systems = Systems(config, queries, corpora, keys, builder, context, forced)
-        for run_tag in sorted(wanted, key=lambda tag: not systems.reads_files(tag)):
-            systems.run(run_tag)
-        missing = [tag for tag in config.systems if tag not in wanted and not _current(systems, tag)]
-        if missing:
-            listener.say(f"pool: left as it was; still to build: {', '.join(missing)}")
-            return None
-        runs = [systems.run(tag).head(config.run_depth) for tag in config.systems]
+        runs = _build_runs(RunBuilder(config, queries, corpora, keys, builder, context, forced), selected)
+    if runs is None:
+        return None
+    key = keys.pool(extra)
     depths = {tag: config.pool_depth(tag) for tag in config.systems}
     pool = depth_pool(runs, depths, extra)
-    key = keys.pool(extra)
-
-    def fill(path: Path) -> Counts:
-        without_text = 0
-
-        def counted(pairs: Iterator[PoolPair]) -> Iterator[PoolPair]:
-            nonlocal without_text
-            for pair in pairs:
-                without_text += not has_text(pair["text"])
-                yield pair
-
-        write_pool(path, counted(_pairs(pool, queries, list(corpora.values()))))
-        return {"pairs": len(pool), "queries": len(pooled), "without_text": without_text}
-
     pooled = set(pool.queries.decode(np.unique(pool.query)).to_pylist())
-    builder.ensure("pool", workspace.pool, key, fill, force=everything)
-    without_text = pairs_without_text(workspace.pool)
-    if without_text:
-        listener.say(
-            f"pool: {without_text:,} of {len(pool):,} pairs have a passage without text; judges do not ask about them "
-            f"({State.no_text})"
-        )
-    shown = {
-        "name": config.name,
-        "family": {tag: config.family(tag) for tag in config.systems},
-        "extra": config.pool.extra,
-        "qrels": file_digest(qrels) if qrels else None,
-    }
+    builder.ensure("pool", workspace.pool, key, partial(_write_pool, pool, queries, stores), force=force_all)
     result = BuildResult(
         config,
         pool,
         diversity(pool),
         growth([run for run in runs if depths[run.run_tag]]),
-        diversity_by_grade(pool, graded) if graded else None,
+        diversity_by_grade(pool, grades) if grades else None,
         tuple(query.query_id for query in queries.queries if query.query_id not in pooled),
-        without_text,
-        {"pool": key, **shown},
-        everything,
+        _report_missing_texts(workspace.pool, len(pool), listener),
+        {"pool": key, **_tables_key(config, qrels)},
+        force_all,
     )
     listener.finished(result)
     return result
 
 
+def _build_runs(builder: RunBuilder, selected: Sequence[str]) -> list[Run] | None:
+    """The runs of all systems, those of ``selected`` built first; None where others are missing or stale."""
+    config = builder.config
+    for run_tag in sorted(selected, key=lambda tag: not builder.reads_files(tag)):
+        builder.run(run_tag)
+    missing = [tag for tag in config.systems if tag not in selected and not _is_current(builder, tag)]
+    if missing:
+        builder.artifacts.listener.say(f"pool: left as it was; still to build: {', '.join(missing)}")
+        return None
+    return [builder.run(tag).head(config.run_depth) for tag in config.systems]
+
+
+def _is_current(builder: RunBuilder, run_tag: str) -> bool:
+    try:
+        require_packages(builder.config, run_tag)
+    except MissingExtraError:
+        return False
+    return run_is_current(builder.keys, builder.artifacts.workspace, run_tag)
+
+
+def _write_pool(pool: Pool, queries: Queries, corpora: Sequence[Corpus], path: Path) -> Counts:
+    without_text = 0
+
+    def counted() -> Iterator[PoolPair]:
+        nonlocal without_text
+        for pair in _pairs(pool, queries, corpora):
+            without_text += not has_text(pair["text"])
+            yield pair
+
+    write_pool(path, counted())
+    return {"pairs": len(pool), "queries": len(np.unique(pool.query)), "without_text": without_text}
+
+
+def _report_missing_texts(pool: Path, pairs: int, listener: Listener) -> int:
+    """How many pairs of the pool have a passage without text, said to the listener where there are any."""
+    without_text = pairs_without_text(pool)
+    if without_text:
+        listener.say(
+            f"pool: {without_text:,} of {pairs:,} pairs have a passage without text; judges do not ask about them "
+            f"({State.no_text})"
+        )
+    return without_text
+
+
+def _tables_key(config: PoolConfig, qrels: Path | None) -> Key:
+    """What the tables of a build depend on besides the pool."""
+    return {
+        "name": config.name,
+        "family": {tag: config.family(tag) for tag in config.systems},
+        "extra": config.pool.extra,
+        "qrels": file_digest(qrels) if qrels else None,
+    }
+
+
 def provenance(config: PoolConfig) -> dict[str, Any]:
-    """What the sidecar of everything that ``build`` writes says of where it is from."""
+    """The origin of everything that ``build`` writes, for the sidecars."""
     return {"collection": config.name, "seed": config.seed, "config": file_digest(config.path)}
 
 
 def pairs_without_text(pool: Path) -> int:
-    """How many pairs of a finished pool have a passage without text."""
+    """How many pairs of a finished pool have a passage without text: from its sidecar, or else counted."""
     known: int | None = read_counts(pool).get("without_text")
     if known is not None:
         return known
     return sum(not has_text(pair.text) for pairs in read_pool(pool) for pair in pairs)
 
 
-def _require(config: PoolConfig, run_tag: str) -> None:
-    registry, name = component_name(config.systems[run_tag])
-    registry.get(name).require()
-
-
-def _current(systems: Systems, run_tag: str) -> bool:
-    try:
-        _require(systems.config, run_tag)
-    except MissingExtraError:
-        return False
-    return systems.current(run_tag)
-
-
 def _pairs(pool: Pool, queries: Queries, corpora: Sequence[Corpus]) -> Iterator[PoolPair]:
-    """The pool's pairs with their texts, some thousand at a time."""
-    question = {query.query_id: query.query for query in queries.queries}
-    fed: npt.NDArray[np.bool_] = np.any(pool.fed, axis=1)
-    for start in range(0, len(pool), _SLICE):
-        part = slice(start, start + _SLICE)
+    """The pool's pairs with their texts, of which only some are in memory at a time."""
+    query_texts = {query.query_id: query.query for query in queries.queries}
+    pooled_by_depth: npt.NDArray[np.bool_] = np.any(pool.fed, axis=1)
+    for start in range(0, len(pool), _BATCH):
+        part = slice(start, start + _BATCH)
         doc_ids: list[str] = pool.docs.decode(pool.doc[part]).to_pylist()
         query_ids: list[str] = pool.queries.decode(pool.query[part]).to_pylist()
         texts = passage_texts(doc_ids, corpora)
-        rows = zip(query_ids, doc_ids, pool.ranks[part].tolist(), fed[part].tolist(), strict=True)
+        rows = zip(query_ids, doc_ids, pool.ranks[part].tolist(), pooled_by_depth[part].tolist(), strict=True)
         for query_id, doc_id, ranks, by_depth in rows:
             yield PoolPair(
                 query_id=query_id,
                 doc_id=doc_id,
-                query=question[query_id],
+                query=query_texts[query_id],
                 text=texts[doc_id],
                 runs={tag: rank for tag, rank in zip(pool.run_tags, ranks, strict=True) if rank},
                 round=1,

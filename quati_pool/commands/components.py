@@ -1,4 +1,4 @@
-"""What components there are, with the parameters of each, read from their models."""
+"""Lists the registered components with their parameters."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from quati_pool.registry import FUSIONS, JUDGES, PREPARATIONS, RERANKERS, RETRIE
 
 @dataclass(frozen=True)
 class Parameter:
+    """A parameter of a component; ``default`` as YAML has it, or "required"."""
+
     name: str
     default: str
     description: str
@@ -21,7 +23,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class ComponentListing:
-    """One component; ``problem`` says why it cannot run here, None where it can."""
+    """A component; ``problem`` says why it cannot run here, and is None if it can."""
 
     kind: str
     name: str
@@ -32,15 +34,15 @@ class ComponentListing:
 
 def components() -> list[ComponentListing]:
     """Every retriever, reranker, fusion and judge; a broken plug-in is listed with its error."""
-    return _listed(RETRIEVERS, RERANKERS, FUSIONS, JUDGES)
+    return _listings(RETRIEVERS, RERANKERS, FUSIONS, JUDGES)
 
 
 def preparation_steps() -> list[ComponentListing]:
-    """Every step of preparation, in the same way."""
-    return _listed(PREPARATIONS)
+    """Every step of preparation."""
+    return _listings(PREPARATIONS)
 
 
-def _listed(*registries: Registry) -> list[ComponentListing]:
+def _listings(*registries: Registry) -> list[ComponentListing]:
     return [_listing(registry, name) for registry in registries for name in registry.names()]
 
 
@@ -63,14 +65,14 @@ def _listing(registry: Registry, name: str) -> ComponentListing:
 
 def _parameter(name: str, info: Any) -> Parameter:
     value = info.get_default(call_default_factory=True)
-    default = "required" if value is PydanticUndefined else _shown(value)
+    default = "required" if value is PydanticUndefined else _as_yaml(value)
     choices = [choice for choice in get_args(info.annotation) if isinstance(choice, str)]
     among = f" ({', '.join(choices)})" if choices else ""
     return Parameter(name, default, f"{info.description or ''}{among}")
 
 
-def _shown(value: Any) -> str:
-    """A default as YAML would have it."""
+def _as_yaml(value: Any) -> str:
+    """A default value as YAML has it."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -78,7 +80,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, BaseModel):
         value = value.model_dump(exclude_none=True)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_shown(inner)}" for key, inner in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_as_yaml(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_shown, value)) + "]"
+        return "[" + ", ".join(map(_as_yaml, value)) + "]"
     return str(value)

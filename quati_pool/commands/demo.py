@@ -1,4 +1,4 @@
-"""``quati-pool demo``: the bundled sample, built and judged from start to end without any network."""
+"""``quati-pool demo``: builds, judges and evaluates the bundled sample, offline."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _JUDGE = "lexical"
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """What each command said."""
+    """The result of each command."""
 
     built: BuildResult
     judged: JudgeReport
@@ -32,11 +32,11 @@ class Demo:
 
 
 def demo(folder: Path, listener: Listener) -> Demo:
-    """Copies the sample into ``folder``, builds its pool, in which bm25 joins where its extra is
-    installed, has it graded by term overlap, compares these grades with the sample's own, and ranks the
-    systems under both.
+    """Copies the sample into ``folder``, builds its pool (with bm25 if its extra is installed), grades it by term
+    overlap, compares these grades with the sample's own, and ranks the systems under both.
 
-    What is there already is kept, so a workspace that was edited is built as it is.
+    Files that exist are kept: an edited workspace is built as it is. Raises QuatiPoolError for a folder that holds
+    something else.
     """
     sample = bundled("data/sample")
     if folder.exists() and any(folder.iterdir()) and not (folder / "pool.yaml").exists():
@@ -50,7 +50,7 @@ def demo(folder: Path, listener: Listener) -> Demo:
                 partial.write_text(_systems(partial.read_text(encoding="utf-8"), listener), encoding="utf-8")
             partial.replace(folder / name)
     result = build(folder / "pool.yaml", listener, qrels=folder / "labels.tsv")
-    assert result is not None  # nothing was left out by --only
+    assert result is not None  # all systems are built
     judged = judge(folder / "pool.yaml", _JUDGE, listener)
     agreed = agree(folder / "pool.yaml")
     listener.finished(agreed)
@@ -60,7 +60,7 @@ def demo(folder: Path, listener: Listener) -> Demo:
 
 
 def _systems(template: str, listener: Listener) -> str:
-    """The sample's pool.yaml, with bm25 where it can run."""
+    """The sample's pool.yaml, with bm25 if it can run here."""
     try:
         RETRIEVERS.get("bm25").require()
     except MissingExtraError as error:

@@ -1,4 +1,4 @@
-"""``quati-pool init``: a workspace with a ``pool.yaml`` or a ``prepare.yaml`` that explains itself."""
+"""``quati-pool init``: a workspace with a commented ``pool.yaml`` or ``prepare.yaml``."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ measures: [nDCG@10, nDCG@20, "R(rel=2)@100", "RR(rel=2)@10", "Judged@10"]   # ir
 
 
 def init(folder: Path, *, paper: bool = False) -> list[Path]:
-    """Writes ``pool.yaml`` into ``folder``, which is made where it is not there; ``paper`` takes the one with
-    all systems of the Quati paper, and the ``prepare.yaml`` of its two corpora.
+    """Writes ``pool.yaml`` into ``folder``, which is created if needed; with ``paper`` the one with all systems of the
+    Quati paper, and the ``prepare.yaml`` of its two corpora. Returns the files, the one to edit last.
 
-    Raises QuatiPoolError where there is one already.
+    Raises QuatiPoolError where one of the files exists already.
     """
     if not paper:
         return _put(folder, {"pool.yaml": _template(folder)})
@@ -63,9 +63,9 @@ def init(folder: Path, *, paper: bool = False) -> list[Path]:
 
 
 def init_pages(folder: Path) -> list[Path]:
-    """Writes a ``prepare.yaml`` and a file of sample pages that it turns into a corpus.
+    """Writes a ``prepare.yaml`` and a file of sample pages that it turns into a corpus. Returns as ``init``.
 
-    Raises QuatiPoolError where there is one of them already.
+    Raises QuatiPoolError where one of the files exists already.
     """
     place = bundled("data/sample")
     pages = (place / "pages.jsonl").read_text("utf-8")
@@ -73,7 +73,7 @@ def init_pages(folder: Path) -> list[Path]:
 
 
 def _put(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Writes files by name, all or, where one is there already, none; the last one is the one to look at."""
+    """Writes all files, by name, or none if one of them exists already."""
     paths = [folder / name for name in files]
     for path in paths:
         if path.exists():
@@ -90,5 +90,5 @@ def _template(folder: Path) -> str:
 
 def _name(folder: Path) -> str:
     kept = "".join(c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in folder.resolve().name)
-    # Quoted, as YAML would read 2024 or no as something else than text.
+    # Quoted, as YAML does not read 2024 or no as text.
     return f'"{kept or "collection"}"'

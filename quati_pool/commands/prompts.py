@@ -1,4 +1,4 @@
-"""``quati-pool prompts``: what prompts there are, what they send, and the import of what others released."""
+"""``quati-pool prompts``: lists prompts, shows what they send, and imports prompts that others released."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ from quati_pool.text.prompt_parts import Message
 
 @dataclass(frozen=True)
 class PromptListing:
-    """A prompt file, ``bundled`` where it comes with quati-pool; ``prompt`` is None where ``problem`` says
-    what is wrong with it."""
+    """A prompt file; ``bundled`` if it comes with quati-pool. A faulty file has a ``problem`` and no ``prompt``."""
 
     id: str
     path: Path
@@ -42,17 +41,17 @@ def list_prompts(folder: Path) -> list[PromptListing]:
 
 
 def _listing(name: str, path: Path) -> PromptListing:
-    ours = path.parent == bundled("prompts")
+    is_bundled = path.parent == bundled("prompts")
     try:
-        return PromptListing(name, path, ours, read_prompt(path), None)
+        return PromptListing(name, path, is_bundled, read_prompt(path), None)
     except QuatiPoolError as error:
-        return PromptListing(name, path, ours, None, str(error))
+        return PromptListing(name, path, is_bundled, None, str(error))
 
 
 def show_prompt(
     name: str, folder: Path, query: str, passage: str, narrative: str | None = None
 ) -> tuple[Prompt, list[Message]]:
-    """A prompt and the exact messages that it makes of one pair.
+    """A prompt and the exact messages that it sends about one pair.
 
     Raises ConfigError where there is no such prompt, InputError where its file is at fault.
     """
@@ -61,10 +60,10 @@ def show_prompt(
 
 
 def read_released(paths: Sequence[Path], language: str | None = None, examples: Path | None = None) -> Released:
-    """The prompt and request that released files hold: the Quati authors' (.json) or a prompt file of umbrela
-    (.txt, .yaml); files of one of the two, or a folder with them. ``examples`` fills umbrela's ``{examples}``.
+    """The prompt and request in released files: those of the Quati authors (.json), or a prompt file of umbrela
+    (.txt, .yaml); ``paths`` are such files of one kind, or their folder. ``examples`` fills umbrela's ``{examples}``.
 
-    Raises QuatiPoolError where that is not what ``paths`` are, or a file is missing or not what it should be.
+    Raises QuatiPoolError for other files, and for files that are missing or faulty.
     """
     kinds = {kind for path in paths for kind in _kinds(path)}
     if len(kinds) != 1:
@@ -81,7 +80,7 @@ def read_released(paths: Sequence[Path], language: str | None = None, examples: 
 
 
 def _kinds(path: Path) -> set[str]:
-    """Whose files ``path`` is, or holds."""
+    """Whose files ``path`` is or holds: "quati", "umbrela", both or neither."""
     if not path.is_dir():
         return {"quati" if path.suffix == ".json" else "umbrela"}
     patterns = {INITIAL_PROMPT: "quati", EXAMPLES: "quati", CONFIG: "quati", **dict.fromkeys(UMBRELA_FILES, "umbrela")}
@@ -98,28 +97,28 @@ class NewJudge:
 
 
 def authors_judge(released: Released, prompt: Path, folder: Path, model: str | None = None) -> dict[str, Any]:
-    """The entry of a judge of the workspace ``folder`` that makes the authors' request with ``prompt``, to their
-    model where None is given."""
-    own = prompt.suffix == ".yaml" and prompt.resolve().parent == (folder / "prompts").resolve()
-    name = prompt.stem if own else Path(os.path.relpath(prompt, folder)).as_posix()
+    """The entry of a judge in ``folder``/pool.yaml that makes the authors' request with ``prompt``; ``model`` None
+    takes their model."""
+    in_workspace = prompt.suffix == ".yaml" and prompt.resolve().parent == (folder / "prompts").resolve()
+    name = prompt.stem if in_workspace else Path(os.path.relpath(prompt, folder)).as_posix()
     model = model or released.model
     return {"model": model, "prompt": name, **released.settings(model).parameters}
 
 
 def import_prompt(released: Released, out: Path, judge: NewJudge | None = None) -> Prompt:
-    """Writes a released prompt to ``out``, a YAML file named as the prompt shall be, and adds ``judge`` to its
+    """Writes a released prompt to ``out``, a YAML file whose name becomes the prompt's, and adds ``judge`` to its
     ``pool.yaml``.
 
-    Raises QuatiPoolError, with nothing written, where ``out`` or the judge is there already, or where what comes
-    of the files is no prompt.
+    Raises QuatiPoolError, with nothing written, where ``out`` or the judge exists already, or where the files do not
+    give a sound prompt.
     """
     if out.suffix not in (".yaml", ".yml"):
         raise QuatiPoolError(f"{out}: is no name for a prompt; end it in .yaml")
     if out.exists():
         raise QuatiPoolError(f"{out} is there already; move it away, or choose another name")
-    grown = judge and _with_judge(judge)
+    config = judge and _with_judge(judge)
     out.parent.mkdir(parents=True, exist_ok=True)
-    # Read back before it gets its place: what cannot be used is not left behind.
+    # Read back before it is renamed, so that no unusable file is left behind.
     with tempfile.TemporaryDirectory(prefix=".partial-", dir=out.parent) as folder:
         partial = Path(folder, out.name)
         partial.write_text(released.yaml(out.stem), encoding="utf-8", newline="")
@@ -128,15 +127,15 @@ def import_prompt(released: Released, out: Path, judge: NewJudge | None = None) 
         except InputError as error:
             raise QuatiPoolError(f"{released.source}: make no prompt ({error.message})") from None
         os.replace(partial, out)
-    if judge and grown:
-        _replace(judge.config.resolve(), grown)
+    if judge and config:
+        _replace(judge.config.resolve(), config)
     return read_prompt(out)
 
 
 def _with_judge(judge: NewJudge) -> bytes:
-    """The ``pool.yaml`` with the judge in it, checked, and otherwise byte for byte as it was.
+    """The content of ``pool.yaml`` with the judge added, checked, and otherwise byte for byte as it was.
 
-    Raises QuatiPoolError where it cannot be read, has a judge of the name, or has no place for one.
+    Raises QuatiPoolError where it cannot be read, has a judge of this name, or its ``judges:`` cannot be extended.
     """
     path = judge.config
     if judge.name in load_config(path).judges:
@@ -144,17 +143,17 @@ def _with_judge(judge: NewJudge) -> bytes:
     mark = "\ufeff" if path.read_bytes().startswith(codecs.BOM_UTF8) else ""
     text = path.read_bytes().decode("utf-8-sig")
     try:
-        grown = (mark + with_entry(text, "judges", judge.name, judge.entry)).encode()
+        extended = (mark + with_entry(text, "judges", judge.name, judge.entry)).encode()
     except ValueError as error:
         raise QuatiPoolError(f"{path}: {error}; import without --judge, and paste the entry that it prints") from None
     with tempfile.TemporaryDirectory() as folder:
         partial = Path(folder, path.name)
-        partial.write_bytes(grown)
+        partial.write_bytes(extended)
         try:
             load_config(partial)
         except InputError as error:
             raise QuatiPoolError(f"{path}: the judge cannot be added ({error.message})") from None
-    return grown
+    return extended
 
 
 def _replace(path: Path, content: bytes) -> None:

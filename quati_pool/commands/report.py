@@ -1,4 +1,4 @@
-"""What ``quati-pool report`` shows: everything known of a collection, the label database in one state of it."""
+"""What ``quati-pool report`` shows: all results of a collection, over one state of its label database."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from quati_pool.store.database import Store
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A collection at one moment: ``seq`` is the number of the last label in its database. ``agreement`` and
-    ``evaluation`` are None where there is nothing to compare, with the reason in ``missing``."""
+    """A collection at one moment; ``seq`` is the number of the last label in its database. Of ``ledger``, ``agreement``
+    and ``evaluation``, those that are None have a reason in ``missing``, by part of the report."""
 
     config: PoolConfig
     seq: int
@@ -48,7 +48,7 @@ class State:
 
 
 def read(config_path: Path, settings: Settings, people: Sequence[str] = ()) -> State:
-    """Reads everything once, the label database in one state of it."""
+    """Computes all results over one state of the label database."""
     config = load_config(config_path)
     refuse_outdated(config)
     measures = parse_measures(settings.measures or config.measures)
@@ -81,11 +81,11 @@ def read(config_path: Path, settings: Settings, people: Sequence[str] = ()) -> S
 
 
 def built(config: PoolConfig, path: Path, runs: Sequence[Run]) -> BuildResult:
-    """What ``build`` said of the pool. How it would grow is known where ``runs`` hold all that feed it."""
+    """The result of ``build`` for a pool on disk; its growth is empty unless ``runs`` has all that feed the pool."""
     pool = read_ledger(path)
-    gone = [run_tag for run_tag in pool.run_tags if run_tag not in config.systems]
-    if gone:
-        raise InputError(path, None, f"holds the system {gone[0]!r}, which pool.yaml does not; run: quati-pool build")
+    absent = [run_tag for run_tag in pool.run_tags if run_tag not in config.systems]
+    if absent:
+        raise InputError(path, None, f"holds the system {absent[0]!r}, which pool.yaml does not; run: quati-pool build")
     feeding = {run_tag for run_tag, depth in zip(pool.run_tags, pool.depths.tolist(), strict=True) if depth}
     fed = [run for run in runs if run.run_tag in feeding]
     sizes = growth(fed) if fed and len(fed) == len(feeding) else np.empty(0, dtype=np.int64)

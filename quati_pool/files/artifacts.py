@@ -1,8 +1,8 @@
-"""Artefacts, the files and folders that the tool writes: atomically, with a sidecar that holds their key.
+"""Artifacts, the files and folders that the tool writes: atomically, with a sidecar that holds their key.
 
 Data is written under a temporary name next to its place, synced and renamed; ``<name>.meta.json`` follows last.
-An artefact whose sidecar is missing, has another key or does not match the data counts as missing, so that a
-command killed at any point leaves either a finished artefact or nothing.
+An artifact whose sidecar is missing, has another key or does not match the data counts as missing, so that a
+command killed at any point leaves either a finished artifact or nothing.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def sidecar(path: Path) -> Path:
 
 
 def stale(path: Path, key: Key) -> str | None:
-    """Why the artefact at ``path`` cannot be used for ``key``, in a few words; None where it can."""
+    """Why the artifact at ``path`` cannot be used for ``key``, in a few words; None where it can."""
     meta = _meta(path)
     if isinstance(meta, str):
         return meta
@@ -56,7 +56,7 @@ def stale(path: Path, key: Key) -> str | None:
 
 
 def unfinished(path: Path) -> str | None:
-    """Why there is no complete artefact at ``path``, of any key; None where there is one."""
+    """Why there is no complete artifact at ``path``, of any key; None where there is one."""
     meta = _meta(path)
     return meta if isinstance(meta, str) else _changed(path, meta)
 
@@ -145,7 +145,7 @@ def grow_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Calla
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Adds the artefact's path to an OSError without a file name.
+    """Adds the artifact's path to an OSError without a file name.
 
     numpy gives neither the name nor the reason: "9 requested and 5 written".
     """
@@ -159,7 +159,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def clear_partials(path: Path) -> None:
-    """Removes the partial files of an artefact that a killed process left; its lock must be held."""
+    """Removes the partial files of an artifact that a killed process left; its lock must be held."""
     for name in (f".partial-{path.name}", f".old-{path.name}", f".partial-{sidecar(path).name}"):
         leftover = path.with_name(name)
         if leftover.is_dir():
@@ -169,15 +169,15 @@ def clear_partials(path: Path) -> None:
 
 
 def read_counts(path: Path) -> Counts:
-    """The counts in the sidecar of a current artefact."""
+    """The counts in the sidecar of a current artifact."""
     counts: Counts = json.loads(sidecar(path).read_text(encoding="utf-8"))["counts"]
     return counts
 
 
 @contextmanager
 def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, leave: bool = True) -> Iterator[None]:
-    """Holds the lock of one artefact; while another process holds it, says which and waits. ``what`` is the
-    artefact's name in that line, by default the lock's. Without ``leave`` the lock file is removed afterwards.
+    """Holds the lock of one artifact; while another process holds it, says which and waits. ``what`` is the
+    artifact's name in that line, by default the lock's. Without ``leave`` the lock file is removed afterwards.
 
     The operating system releases the lock of a process that dies, however it dies.
     """
@@ -188,7 +188,7 @@ def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, l
     )
     try:
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        # This only informs processes that wait: a full disk is reported when the artefact itself is written.
+        # This only informs processes that wait: a full disk is reported when the artifact itself is written.
         with suppress(OSError):
             holder.write_text(f"process {os.getpid()} on {socket.gethostname()} (since {now})", encoding="utf-8")
         yield
@@ -202,14 +202,14 @@ def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, l
 
 @contextmanager
 def locked_output(path: Path, say: Callable[[str], None], what: str | None = None) -> Iterator[None]:
-    """Holds the lock of an artefact that any workspace may write: a hidden file next to it, so that every machine
-    that sees the artefact sees its lock. The file is removed afterwards."""
+    """Holds the lock of an artifact that any workspace may write: a hidden file next to it, so that every machine
+    that sees the artifact sees its lock. The file is removed afterwards."""
     with locked(lock_path(path), say, what or str(path), leave=False):
         yield
 
 
 def lock_path(path: Path) -> Path:
-    """The lock file of an artefact: hidden next to it, and the same for every path that leads to it."""
+    """The lock file of an artifact: hidden next to it, and the same for every path that leads to it."""
     place = path.resolve()
     return place.with_name(f".{place.name}.lock")
 

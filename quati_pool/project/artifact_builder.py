@@ -1,4 +1,4 @@
-"""Makes artefacts that are missing or stale, reuses the others, and says which and why."""
+"""Builds artifacts that are missing or stale, reuses the others, and reports which and why."""
 
 from __future__ import annotations
 
@@ -23,81 +23,81 @@ from quati_pool.project.workspace import Workspace
 
 
 class ArtifactBuilder:
-    """One command's view of the artefacts of a workspace."""
+    """Builds the artifacts of a workspace for one command; ``provenance`` goes into the sidecar of each."""
 
     def __init__(self, workspace: Workspace, provenance: dict[str, Any], listener: Listener) -> None:
         self.workspace = workspace
         self.provenance = provenance
         self.listener = listener
-        self._made: set[Path] = set()
-        # What was spent within the artefact that is being made on others that it is made from.
-        self._within = 0.0
+        self._built: set[Path] = set()
+        # Seconds that the artifact being built has spent so far on other artifacts that it needs.
+        self._nested_seconds = 0.0
 
     def ensure(
         self,
-        what: str,
+        name: str,
         path: Path,
         key: Key,
         fill: Callable[[Path], Counts],
         *,
         folder: bool = False,
-        growing: bool = False,
+        resumable: bool = False,
         force: bool = False,
         quiet: bool = False,
     ) -> bool:
-        """Leaves a current artefact at ``path``, made through ``fill`` where there is none; whether it
-        was made. ``growing``: ``fill`` goes on with a folder that an interrupted command left. ``quiet``
-        leaves it to the caller to say so.
+        """Builds the artifact at ``path`` with ``fill`` unless it is current; returns whether it was built.
 
-        One process at a time makes an artefact; the second finds it made. The sidecar of one that was made in one
-        go says in how many ``seconds``, those of artefacts made on the way not counted: plans learn from it.
+        ``resumable``: ``fill`` continues a folder that an interrupted command left. ``quiet``: the listener hears
+        nothing. One process at a time builds an artifact; others wait and reuse it. The sidecar of an artifact that
+        was built without interruption has its ``seconds``, less those of other artifacts built within: plans learn
+        from them.
         """
-        entered, outer = time.monotonic(), self._within
-        self._within = 0.0
+        entered, outer = time.monotonic(), self._nested_seconds
+        self._nested_seconds = 0.0
         try:
-            return self._ensure(what, path, key, fill, folder, growing, force, quiet)
+            return self._ensure(name, path, key, fill, folder, resumable, force, quiet)
         finally:
-            self._within = outer + time.monotonic() - entered
+            self._nested_seconds = outer + time.monotonic() - entered
 
     def _ensure(
         self,
-        what: str,
+        name: str,
         path: Path,
         key: Key,
         fill: Callable[[Path], Counts],
         folder: bool,
-        growing: bool,
+        resumable: bool,
         force: bool,
         quiet: bool,
     ) -> bool:
-        lock = self.workspace.lock(what.replace(" ", "-"))
+        lock = self.workspace.lock(name.replace(" ", "-"))
         with locked(lock, self.listener.say):
             clear_partials(path)
             reason = stale(path, key)
-            if reason is None and force and path not in self._made:
+            if reason is None and force and path not in self._built:
                 reason = "--force"
             if reason is None:
-                if path not in self._made and not quiet:
-                    self.listener.say(f"{what}: reused")
+                if path not in self._built and not quiet:
+                    self.listener.say(f"{name}: reused")
                 return False
             started = time.monotonic()
-            if growing and reason == "--force":
+            if resumable and reason == "--force":
                 shutil.rmtree(path)
-            write = grow_folder if growing else write_folder if folder else write_file
-            whole = not (growing and path.exists())
+            write = grow_folder if resumable else write_folder if folder else write_file
+            uninterrupted = not (resumable and path.exists())
             provenance = dict(self.provenance)
 
             def timed(to: Path) -> Counts:
                 began = time.monotonic()
                 counts = fill(to)
-                if whole:
-                    provenance["seconds"] = round(time.monotonic() - began - self._within, 3)
+                if uninterrupted:
+                    provenance["seconds"] = round(time.monotonic() - began - self._nested_seconds, 3)
                 return counts
 
             counts = write(path, key, provenance, timed)
-        self._made.add(path)
+        self._built.add(path)
         if not quiet:
-            size = ", ".join(f"{value:,} {name}" for name, value in counts.items() if isinstance(value, int))
+            size = ", ".join(f"{value:,} {unit}" for unit, value in counts.items() if isinstance(value, int))
             seconds = time.monotonic() - started
-            self.listener.say(f"{what}: made in {seconds:.1f} s ({reason}){': ' + size if size else ''}")
+            self.listener.say(f"{name}: made in {seconds:.1f} s ({reason}){': ' + size if size else ''}")
         return True

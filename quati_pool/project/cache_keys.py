@@ -1,5 +1,6 @@
-"""What decides a run and a pool: the keys under which ``build`` keeps them, and by which others know whether
-pool.yaml still asks for what lies there."""
+"""The keys of runs, indexes and the pool: everything that changes their content.
+
+``build`` stores an artifact's key next to it; where the key of today differs, the artifact is out of date."""
 
 from __future__ import annotations
 
@@ -18,32 +19,32 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
 from quati_pool.retrieval.base import Component, ComponentEnvironment
 
-# Raised when the same runs give another pool, or when the key says it otherwise; see former_keys.
+# Raised when the same runs give another pool, or when the key is written differently; see former_keys.
 _POOL_FORMAT = 2
 
 
-class Keys:
-    """The keys of one collection; ``corpora`` has the fingerprint of each corpus in use, by name."""
+class CacheKeys:
+    """The keys of one collection's artifacts; ``corpora`` has the fingerprint of each corpus in use, by name."""
 
     def __init__(self, config: PoolConfig, workspace: Workspace, queries: Queries, corpora: Mapping[str, str]) -> None:
         self.config = config
-        self.environment = site_of(config, workspace)
+        self.environment = component_environment(config, workspace)
         self._workspace = workspace
         self._queries = queries
         self._corpora = corpora
         self._rankings: dict[str, dict[str, Any]] = {}
 
     def corpora_of(self, run_tag: str) -> set[str]:
-        """The corpora that a system draws on."""
+        """The names of the corpora that a system's passages come from."""
         system = self.config.systems[run_tag]
         if isinstance(system, RetrieverSystem):
             return {str(system.corpus)}
         return set().union(*(self.corpora_of(tag) for tag in self.config.needs(run_tag)))
 
     def corpus(self, run_tag: str) -> str:
-        """The one corpus a system searches.
+        """The name of the one corpus that a system searches.
 
-        Raises ConfigError for a system over several, whose passages a reranker cannot score.
+        Raises ConfigError for a system over several corpora: a reranker cannot score passages of more than one.
         """
         names = self.corpora_of(run_tag)
         if len(names) > 1:
@@ -54,21 +55,21 @@ class Keys:
         return next(iter(names))
 
     def search(self, run_tag: str) -> dict[str, Any]:
-        """Everything that changes a system's run to the depth it goes to."""
+        """The key of a system's run to its search depth."""
         return {"depth": self.config.search_depth(run_tag), **self.ranking(run_tag)}
 
     def deep(self, run_tag: str) -> bool:
-        """Whether a system goes deeper than the run that is kept of it."""
+        """Whether a system searches deeper than the run in ``runs/``."""
         return self.config.search_depth(run_tag) > self.config.run_depth
 
     def run(self, run_tag: str) -> dict[str, Any]:
-        """Everything that changes the file in ``runs/``."""
+        """The key of the file in ``runs/``."""
         key = self.search(run_tag)
         return {"run_depth": self.config.run_depth, "candidates": key} if self.deep(run_tag) else key
 
     def ranking(self, run_tag: str) -> dict[str, Any]:
-        """Everything that changes a system's ranking. How deep its inputs go besides is no part of it:
-        of each it reads no more than ``input_depth``."""
+        """The key of a system's ranking to any depth. The search depth of its inputs is no part of it: the system
+        reads each only to ``input_depth``."""
         if run_tag in self._rankings:
             return self._rankings[run_tag]
         system = self.config.systems[run_tag]
@@ -98,13 +99,13 @@ class Keys:
         return key
 
     def pool(self, extra: Sequence[tuple[str, str]]) -> dict[str, Any]:
-        """Everything that changes the pool; ``extra`` are pairs that no system feeds."""
+        """The key of the pool; ``extra`` are the pairs of ``pool.extra``."""
         systems = list(self.config.systems)
         return {
             "format": _POOL_FORMAT,
             "depth": {tag: self.config.pool_depth(tag) for tag in systems},
             "extra": digest(extra),
-            # Their order is that of each pair's ranks.
+            # In the order of each pair's ranks.
             "systems": systems,
             "run": {tag: self.ranking(tag) for tag in systems},
             "run_depth": self.config.run_depth,
@@ -113,13 +114,13 @@ class Keys:
         }
 
 
-def site_of(config: PoolConfig, workspace: Workspace) -> ComponentEnvironment:
-    """Where the components of a collection stand."""
+def component_environment(config: PoolConfig, workspace: Workspace) -> ComponentEnvironment:
+    """What the components of a collection know of it: its folder, its seed, and how to hash its files."""
     return ComponentEnvironment(config.folder, config.seed, workspace.input_digest)
 
 
 def component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tuple[Registry, str]:
-    """Where a system's component is registered, and its name there."""
+    """The registry of a system's component, and its name there."""
     if isinstance(system, RetrieverSystem):
         return RETRIEVERS, system.retriever
     if isinstance(system, RerankSystem):
@@ -127,33 +128,35 @@ def component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tup
     return FUSIONS, system.method
 
 
-def index_place(
+def locate_index(
     workspace: Workspace, component: Component, identity: str, fingerprint: str
 ) -> tuple[Path, dict[str, Any]] | None:
-    """Where a component's index of a corpus lies, and its key; None for one that keeps none. ``identity`` is the
-    index's (``Registry.index_identity``): components of the same one share an index where their keys agree.
+    """The folder of a component's index of a corpus, and its key; None for a component without an index.
+
+    ``identity`` is that of the index (``Registry.index_identity``): components with the same one share an index if
+    their keys agree. ``fingerprint`` is the corpus's.
     """
-    own = component.index_key()
-    if own is None:
+    settings = component.index_key()
+    if settings is None:
         return None
-    key = {"engine": identity, "corpus": fingerprint, **own}
-    # A folder's name, whatever a plug-in is called.
+    key = {"engine": identity, "corpus": fingerprint, **settings}
+    # A plug-in's name may hold characters that a folder's name cannot.
     engine = re.sub(r"[^\w.-]+", "-", identity.partition("@")[0].removeprefix("index/"))
-    places = [(workspace.index(engine, digest(each)), each) for each in (key, former_key(key))]
-    return next((place for place in places if stale(*place) is None), places[0])
+    candidates = [(workspace.index(engine, digest(each)), each) for each in (key, former_key(key))]
+    return next((candidate for candidate in candidates if stale(*candidate) is None), candidates[0])
 
 
 def used_corpora(config: PoolConfig) -> list[str]:
-    """The corpora that a system searches, in the order of pool.yaml."""
+    """The names of the corpora that any system searches, in the order of pool.yaml."""
     used = {system.corpus for system in config.systems.values() if isinstance(system, RetrieverSystem)}
     return [name for name in config.corpora if name in used]
 
 
 def refuse_outdated(config: PoolConfig) -> None:
-    """Raises InputError where a run or the pool is there and was made by other settings than pool.yaml has
-    now: what is said of the collection would not be true of them.
+    """Raises InputError where a finished run or the pool was built with other settings than pool.yaml has now:
+    nothing that is reported of them would be true of the collection.
 
-    A system whose extra or model is not here, and inputs that are gone, cannot be compared and pass.
+    What cannot be compared passes: systems whose extra or model is missing, and everything while inputs are missing.
     """
     workspace = Workspace(config.folder)
     try:
@@ -161,15 +164,15 @@ def refuse_outdated(config: PoolConfig) -> None:
         corpora = {name: digest(corpus_key(config, name, workspace)) for name in used_corpora(config)}
     except InputError:
         return
-    keys = Keys(config, workspace, queries, corpora)
-    made = []
+    keys = CacheKeys(config, workspace, queries, corpora)
+    built: list[tuple[Path, dict[str, Any]]] = []
     for run_tag in config.systems:
         with suppress(QuatiPoolError):
-            made.append((workspace.run(run_tag), keys.run(run_tag)))
+            built.append((workspace.run(run_tag), keys.run(run_tag)))
     with suppress(QuatiPoolError):
-        made.append((workspace.pool, keys.pool(list(read_extra(config)))))
-    for path, key in made:
+        built.append((workspace.pool, keys.pool(list(read_extra(config)))))
+    for path, key in built:
         reason = stale(path, key) if path.exists() else None
         if reason is not None and not reason.startswith(("was not finished", "was changed")):
-            told = f"was made by other settings than pool.yaml has now ({reason})"
-            raise InputError(path, None, f"{told}; run: quati-pool build -c {config.path}")
+            problem = f"was made by other settings than pool.yaml has now ({reason})"
+            raise InputError(path, None, f"{problem}; run: quati-pool build -c {config.path}")

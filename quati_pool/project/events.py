@@ -1,16 +1,16 @@
-"""What commands report while they run; the command line and the app each listen in their own way."""
+"""What commands report while they run; the command line and the app each show it in their own way."""
 
 from __future__ import annotations
 
 
 class Listener:
-    """Hears everything and shows nothing; subclasses show."""
+    """Ignores all events; subclasses show or store them."""
 
     def say(self, line: str) -> None:
-        """A line worth keeping: what was made, reused or left out, and why."""
+        """Reports one line: what was built, reused or left out, and why."""
 
     def progress(self, label: str, done: int, total: int, detail: str = "") -> None:
-        """How far the work named ``label`` has come; ``detail`` says what else is known of it by now."""
+        """Reports that ``done`` of ``total`` units of the work ``label`` are done; ``detail`` is free text about it."""
 
     def finished(self, result: object) -> None:
-        """A typed result that is complete while the command still runs, such as a built pool: it can be saved now."""
+        """Reports a typed result that can be saved while the command still runs, such as a built pool."""

@@ -1,4 +1,4 @@
-"""A collection's queries and corpora, read, checked and stored once."""
+"""Reads and checks a collection's queries, corpora and extra pairs; keeps each corpus in a store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STORE_FORMAT = 1
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus of the collection, its store, and the fingerprint of all that made it."""
+    """A corpus of the collection, its store, and the fingerprint of the files and settings behind it."""
 
     name: str
     fingerprint: str
@@ -66,21 +66,21 @@ def load_queries(config: PoolConfig) -> Queries:
             raise InputError(
                 config.path, None, f"queries.sample: {settings.sample} of {len(queries)} queries; ask for fewer"
             )
-        drawn = sorted(queries, key=lambda query: _lot(config.seed, query.query_id))[: settings.sample]
-        chosen = {query.query_id for query in drawn}
+        ordered = sorted(queries, key=lambda query: _sampling_key(config.seed, query.query_id))
+        chosen = {query.query_id for query in ordered[: settings.sample]}
         queries = [query for query in queries if query.query_id in chosen]
     fingerprint = digest([[query.query_id, query.query] for query in queries])
     return Queries(queries, Ids([query.query_id for query in queries]), fingerprint)
 
 
-def _lot(seed: int, query_id: str) -> tuple[int, str]:
+def _sampling_key(seed: int, query_id: str) -> tuple[int, str]:
     return xxhash.xxh3_64_intdigest(f"{seed}\t{query_id}".encode()), query_id
 
 
 def corpus_key(config: PoolConfig, name: str, workspace: Workspace) -> dict[str, Any]:
-    """Everything that changes a corpus's store; its digest is the corpus's fingerprint."""
+    """The key of a corpus's store; its digest is the corpus's fingerprint."""
     settings = config.corpora[name]
-    paths = expand_paths(config.folder, settings.path, workspace.made)
+    paths = expand_paths(config.folder, settings.path, workspace.is_output)
     return {
         # The suffix chooses the format; a file's name changes nothing else.
         "files": [[data_suffix(path), workspace.input_digest(path)] for path in paths],
@@ -91,28 +91,28 @@ def corpus_key(config: PoolConfig, name: str, workspace: Workspace) -> dict[str,
 
 
 def open_corpus(config: PoolConfig, name: str, builder: ArtifactBuilder, force: bool) -> Corpus:
-    """A corpus of the collection from its store, which is written first where there is none."""
+    """A corpus of the collection; its store is written first where there is no current one."""
     settings = config.corpora[name]
-    paths = expand_paths(config.folder, settings.path, builder.workspace.made)
+    paths = expand_paths(config.folder, settings.path, builder.workspace.is_output)
     key = corpus_key(config, name, builder.workspace)
     fingerprint = digest(key)
     folder = builder.workspace.corpus(fingerprint)
-    what = name if name == "corpus" else f"corpus {name}"
+    label = name if name == "corpus" else f"corpus {name}"
     builder.ensure(
-        what, folder, key, lambda to: _write_store(to, settings, paths, what, builder), folder=True, force=force
+        label, folder, key, lambda to: _write_store(to, settings, paths, label, builder), folder=True, force=force
     )
     return Corpus(name, fingerprint, CorpusStore(folder))
 
 
 def _write_store(
-    folder: Path, settings: CorpusConfig, paths: list[Path], what: str, builder: ArtifactBuilder
+    folder: Path, settings: CorpusConfig, paths: list[Path], label: str, builder: ArtifactBuilder
 ) -> Counts:
     def batches() -> Iterator[tuple[list[str], list[str]]]:
         done = 0
         for batch in read_passages(paths, settings.doc_id, settings.text):
             yield batch.doc_ids, batch.texts
             done += len(batch.doc_ids)
-            builder.listener.progress(f"{what}: passages", done, 0)
+            builder.listener.progress(f"{label}: passages", done, 0)
 
     try:
         passages = CorpusStore.write(folder, batches())
@@ -132,7 +132,7 @@ def _write_store(
 
 
 def read_extra(config: PoolConfig) -> dict[tuple[str, str], int]:
-    """The pairs of ``pool.extra``, query_id <tab> doc_id, one a line, each with its line."""
+    """The pairs (query_id, doc_id) of the file ``pool.extra``, each with its line; empty without one."""
     if config.pool.extra is None:
         return {}
     path = config.folder / config.pool.extra
@@ -148,10 +148,7 @@ def read_extra(config: PoolConfig) -> dict[tuple[str, str], int]:
 
 
 def load_extra(config: PoolConfig, queries: Queries, corpora: list[Corpus]) -> list[tuple[str, str]]:
-    """The same pairs, all of them of the collection.
-
-    Raises InputError for one that is not.
-    """
+    """The pairs of ``pool.extra``; raises InputError for one whose query or passage is not in the collection."""
     pairs = read_extra(config)
     if not pairs:
         return []
@@ -173,16 +170,16 @@ def passage_texts(doc_ids: Sequence[str], corpora: Sequence[Corpus]) -> dict[str
     Raises QuatiPoolError where two corpora have different texts under one id.
     """
     texts: dict[str, str] = {}
-    owner: dict[str, str] = {}
+    corpus_of: dict[str, str] = {}
     for corpus in corpora:
         ordinals = corpus.store.ids.encode(doc_ids)
-        there = ordinals >= 0
-        ours = [doc_id for doc_id, known in zip(doc_ids, there, strict=True) if known]
-        for doc_id, text in zip(ours, corpus.store.texts(ordinals[there]), strict=True):
+        known = ordinals >= 0
+        held = [doc_id for doc_id, here in zip(doc_ids, known, strict=True) if here]
+        for doc_id, text in zip(held, corpus.store.texts(ordinals[known]), strict=True):
             if texts.setdefault(doc_id, text) != text:
                 raise QuatiPoolError(
-                    f"doc_id {doc_id!r} has one text in corpus {owner[doc_id]} and another in corpus "
+                    f"doc_id {doc_id!r} has one text in corpus {corpus_of[doc_id]} and another in corpus "
                     f"{corpus.name}; a pool needs one text an id: rename it in one of them"
                 )
-            owner.setdefault(doc_id, corpus.name)
+            corpus_of.setdefault(doc_id, corpus.name)
     return texts

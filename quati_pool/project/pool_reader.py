@@ -1,4 +1,4 @@
-"""A workspace's pool as it lies on disk: one state, whatever has changed in pool.yaml since."""
+"""Reads a workspace's pool from disk as it was built, whatever has changed in pool.yaml since."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from quati_pool.records import Ids, code_ids
 
 
 def read_ledger(path: Path) -> Pool:
-    """A pool with every system's rank of each pair, from a file that ``build`` wrote.
+    """The pool in a file that ``build`` wrote, with every system's rank of each pair.
 
-    Raises InputError where the file's sidecar does not say how deep each system was pooled, or where the
-    file names other systems.
+    Raises InputError where the file's sidecar lacks the depth of each system, or where the file names other systems.
     """
     try:
         meta = json.loads(sidecar(path).read_text(encoding="utf-8"))
@@ -26,22 +25,22 @@ def read_ledger(path: Path) -> Pool:
         run_tags = tuple(meta["key"]["systems"])
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(sidecar(path), None, "does not say how the pool was made; run: quati-pool build") from None
-    place = {run_tag: column for column, run_tag in enumerate(run_tags)}
+    column_of = {run_tag: column for column, run_tag in enumerate(run_tags)}
     query_ids, doc_ids, rows = [], [], []
     for line, text in read_lines(path):
         pair = json.loads(text)
         query_ids.append(pair["query_id"])
         doc_ids.append(pair["doc_id"])
-        unknown = [run_tag for run_tag in pair["runs"] if run_tag not in place]
+        unknown = [run_tag for run_tag in pair["runs"] if run_tag not in column_of]
         if unknown:
             raise InputError(
                 path, line, f"names the run {unknown[0]!r}, which its sidecar does not; run: quati-pool build"
             )
         rows.append(pair["runs"])
     ranks = np.zeros((len(rows), len(run_tags)), dtype=np.int32)
-    for row, given in enumerate(rows):
-        for run_tag, rank in given.items():
-            ranks[row, place[run_tag]] = rank
+    for row, ranks_by_tag in enumerate(rows):
+        for run_tag, rank in ranks_by_tag.items():
+            ranks[row, column_of[run_tag]] = rank
     queries, (query,) = code_ids([Ids(query_ids).values])
     docs, (doc,) = code_ids([Ids(doc_ids).values])
     depth = np.array([depths[run_tag] for run_tag in run_tags], dtype=np.int32)

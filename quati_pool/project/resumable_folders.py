@@ -1,4 +1,4 @@
-"""Where a workspace keeps long work: vectors of a corpus, scores of many pairs."""
+"""Long work that an interrupted build resumes: vectors of a corpus, scores of many pairs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from quati_pool.retrieval.shards import Shards
 
 @dataclass
 class BuildContext(Context):
-    """The context of a build: long work lies in the workspace's cache. ``forced``: what is finished is made
-    anew, unless it was paid for."""
+    """The context of a build, which keeps long work in the workspace's cache. ``forced``: finished work is done again,
+    unless it was paid for."""
 
     builder: ArtifactBuilder = field(kw_only=True)
     corpora: Sequence[Corpus] = field(kw_only=True)
@@ -35,10 +35,10 @@ class BuildContext(Context):
         unit: str = "passages",
         paid: bool = False,
     ) -> Path:
-        path, whole = self._kept_at(corpus, name, key)
+        path, full_key = self._locate(corpus, name, key)
         listener, outer = self.builder.listener, self.progress
 
-        def go_on(folder: Path) -> Counts:
+        def resume(folder: Path) -> Counts:
             done = Shards(folder)
             if done.passages:
                 listener.say(f"encoding {path.name}: goes on after {done.passages:,} {unit} in {done.shards:,} shards")
@@ -49,21 +49,21 @@ class BuildContext(Context):
                 self.progress = outer
 
         force = self.forced and not paid
-        self.builder.ensure(f"encoding {path.name}", path, whole, go_on, growing=True, force=force)
+        self.builder.ensure(f"encoding {path.name}", path, full_key, resume, resumable=True, force=force)
         return path
 
     def finished_folder(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
-        path, whole = self._kept_at(corpus, name, key)
-        return path if stale(path, whole) is None else None
+        path, full_key = self._locate(corpus, name, key)
+        return path if stale(path, full_key) is None else None
 
-    def _kept_at(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
-        fingerprint = next(known.fingerprint for known in self.corpora if known.store is corpus)
-        return growing_place(self.builder.workspace, name, fingerprint, key)
+    def _locate(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
+        fingerprint = next(each.fingerprint for each in self.corpora if each.store is corpus)
+        return locate_resumable(self.builder.workspace, name, fingerprint, key)
 
 
-def growing_place(
+def locate_resumable(
     workspace: Workspace, name: str, fingerprint: str, key: Mapping[str, Any]
 ) -> tuple[Path, dict[str, Any]]:
-    """Where long work on the corpus of this fingerprint lies, and the whole key under which it is kept."""
-    whole = {"name": name, "corpus": fingerprint, **key}
-    return workspace.growing(name, digest(whole)), whole
+    """The folder of long work on the corpus with this fingerprint, and its full key."""
+    full_key = {"name": name, "corpus": fingerprint, **key}
+    return workspace.encodings(name, digest(full_key)), full_key

@@ -1,4 +1,4 @@
-"""Makes the runs of a collection's systems: retrievers, two-stage systems and fusions."""
+"""Builds the runs of a collection's systems: retrievers, rerankers and fusions."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from quati_pool.errors import QuatiPoolError
+from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import Counts, read_counts, stale
 from quati_pool.files.runs import read_run, write_run
 from quati_pool.project.artifact_builder import ArtifactBuilder
-from quati_pool.project.cache_keys import Keys, component_name, index_place
+from quati_pool.project.cache_keys import CacheKeys, component_name, locate_index
 from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
 from quati_pool.project.inputs import Corpus, Queries
 from quati_pool.project.resumable_folders import BuildContext
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Run
-from quati_pool.registry import RETRIEVERS
+from quati_pool.registry import RETRIEVERS, nearest
 
 
-class Systems:
-    """The systems of one collection; each run is made at most once and kept in memory."""
+class RunBuilder:
+    """Builds each run of one collection at most once and keeps it in memory; ``forced`` names the systems whose current
+    runs are built again."""
 
     def __init__(
         self,
         config: PoolConfig,
         queries: Queries,
         corpora: dict[str, Corpus],
-        keys: Keys,
-        builder: ArtifactBuilder,
+        keys: CacheKeys,
+        artifacts: ArtifactBuilder,
         context: BuildContext,
         forced: set[str],
     ) -> None:
@@ -38,55 +39,46 @@ class Systems:
         self.keys = keys
         self.queries = queries
         self.corpora = corpora
-        self.builder = builder
+        self.artifacts = artifacts
         self.context = context
         self.forced = forced
         self._runs: dict[str, Run] = {}
 
-    def current(self, run_tag: str) -> bool:
-        """Whether a system's run is there, as pool.yaml asks for it now."""
-        return current(self.keys, self.builder.workspace, run_tag)
-
-    def corpus(self, run_tag: str) -> Corpus:
-        """The one corpus a system searches."""
-        return self.corpora[self.keys.corpus(run_tag)]
-
     def reads_files(self, run_tag: str) -> bool:
-        """Whether a system reads files of the user's, which had better be found wanting early."""
+        """Whether a system reads files of the user's, whose faults had better be found early."""
         system = self.config.systems[run_tag]
         return isinstance(system, RetrieverSystem) and bool(
             RETRIEVERS.get(system.retriever)(system.parameters, self.keys.environment).inputs()
         )
 
     def run(self, run_tag: str) -> Run:
-        """A system's run to the depth its readers need, made or read back; ``runs/`` gets its head."""
+        """A system's run to its search depth, built or read from disk; ``runs/`` gets it to ``run_depth``."""
         if run_tag in self._runs:
             return self._runs[run_tag]
         key, depth, deep = self.keys.search(run_tag), self.config.search_depth(run_tag), self.keys.deep(run_tag)
-        path = _path(self.keys, self.builder.workspace, run_tag)
-        what = f"candidates {run_tag}" if deep else f"run {run_tag}"
-        run = self._ensure(what, path, key, lambda: self._make(run_tag, depth), run_tag)
+        path = _path(self.keys, self.artifacts.workspace, run_tag)
+        name = f"candidates {run_tag}" if deep else f"run {run_tag}"
+        run = self._ensure(name, path, key, lambda: self._build(run_tag, depth), run_tag)
         if deep:
-            top = run.head(self.config.run_depth)
-            kept = self.builder.workspace.run(run_tag)
-            self._ensure(f"run {run_tag}", kept, self.keys.run(run_tag), lambda: top, run_tag)
+            head, path = run.head(self.config.run_depth), self.artifacts.workspace.run(run_tag)
+            self._ensure(f"run {run_tag}", path, self.keys.run(run_tag), lambda: head, run_tag)
         self._runs[run_tag] = run
         return run
 
-    def _ensure(self, what: str, path: Path, key: dict[str, Any], make: Callable[[], Run], run_tag: str) -> Run:
-        made: list[Run] = []
+    def _ensure(self, name: str, path: Path, key: dict[str, Any], compute: Callable[[], Run], run_tag: str) -> Run:
+        computed: list[Run] = []
 
         def fill(to: Path) -> Counts:
-            run = make()
+            run = compute()
             write_run(run, to)
-            made.append(run)
+            computed.append(run)
             return {"documents": len(run), "queries": len(np.unique(run.query))}
 
-        self.builder.ensure(what, path, key, fill, force=run_tag in self.forced)
-        return made[0] if made else self._read(path, run_tag)
+        self.artifacts.ensure(name, path, key, fill, force=run_tag in self.forced)
+        return computed[0] if computed else self._read(path, run_tag)
 
     def _read(self, path: Path, run_tag: str) -> Run:
-        """A finished run over the collection's ids, so that runs of one corpus need no recoding."""
+        """A finished run, its ids coded as the collection's: runs over one corpus then need no recoding."""
         names = self.keys.corpora_of(run_tag)
         docs = self.corpora[next(iter(names))].store.ids if len(names) == 1 else None
         if read_counts(path)["documents"] == 0:
@@ -94,7 +86,7 @@ class Systems:
         run = read_run(path, run_tag=run_tag)
         return run.over(self.queries.ids, docs or run.docs)
 
-    def _make(self, run_tag: str, depth: int) -> Run:
+    def _build(self, run_tag: str, depth: int) -> Run:
         system = self.config.systems[run_tag]
         inputs = [self.run(tag).head(self.config.input_depth(run_tag)) for tag in self.config.needs(run_tag)]
         registry, name = component_name(system)
@@ -102,7 +94,7 @@ class Systems:
             fused: Run = registry.get(name)(system.parameters).fuse(run_tag, inputs, depth)
             return fused.over(self.queries.ids, fused.docs)
         component = registry.get(name)(system.parameters, self.keys.environment)
-        corpus, queries = self.corpus(run_tag), self.queries
+        corpus, queries = self.corpora[self.keys.corpus(run_tag)], self.queries
         self.context.forced = run_tag in self.forced
         index = self._index(run_tag, corpus, component, registry.index_identity(name))
         if isinstance(system, RerankSystem):
@@ -115,40 +107,58 @@ class Systems:
         return Run.ranked(run_tag, queries.ids, corpus.store.ids, query, doc, score, depth)
 
     def _index(self, run_tag: str, corpus: Corpus, component: Any, identity: str) -> Path:
-        place = index_place(self.builder.workspace, component, identity, corpus.fingerprint)
-        if place is None:
+        located = locate_index(self.artifacts.workspace, component, identity, corpus.fingerprint)
+        if located is None:
             return corpus.store.folder
-        folder, key = place
+        folder, key = located
 
         def fill(to: Path) -> Counts:
             component.index(corpus.store, to, self.context)
             return {"passages": len(corpus.store)}
 
         self._listen(f"index {folder.name.rpartition('-')[0]}: passages")
-        self.builder.ensure(f"index {folder.name}", folder, key, fill, folder=True, force=run_tag in self.forced)
+        self.artifacts.ensure(f"index {folder.name}", folder, key, fill, folder=True, force=run_tag in self.forced)
         return folder
 
     def _listen(self, label: str) -> None:
-        self.context.progress = lambda done, total: self.builder.listener.progress(label, done, total)
+        self.context.progress = lambda done, total: self.artifacts.listener.progress(label, done, total)
 
 
-def prepare(
-    keys: Keys, workspace: Workspace, run_tags: Sequence[str], forced: set[str], note: Callable[[str], None]
+def selected_systems(config: PoolConfig, only: Sequence[str]) -> list[str]:
+    """The run tags of all systems, or of those in ``only`` and the systems they read, each after its inputs.
+
+    Raises ConfigError for a system that pool.yaml does not have.
+    """
+    for run_tag in only:
+        if run_tag not in config.systems:
+            raise ConfigError(f"--only {run_tag}: no such system; {nearest(run_tag, config.systems)}")
+    return config.closure(only or list(config.systems))
+
+
+def require_packages(config: PoolConfig, run_tag: str) -> None:
+    """Raises MissingExtraError where a package that a system needs is not installed."""
+    registry, name = component_name(config.systems[run_tag])
+    registry.get(name).require()
+
+
+def check_and_fetch(
+    keys: CacheKeys, workspace: Workspace, run_tags: Sequence[str], forced: set[str], note: Callable[[str], None]
 ) -> None:
-    """Refuses what cannot be carried out, and gets what is needed from elsewhere, before any work.
+    """Downloads the models of systems whose runs are to be built, and checks all systems, before any work.
 
-    A system whose run is current needs nothing: no key to a server, say.
+    A system whose run is current needs nothing, such as the key of a server. Raises QuatiPoolError for what cannot
+    be run.
     """
     for run_tag in run_tags:
         system = keys.config.systems[run_tag]
-        if not isinstance(system, FusionSystem) and (run_tag in forced or not current(keys, workspace, run_tag)):
+        if not isinstance(system, FusionSystem) and (run_tag in forced or not run_is_current(keys, workspace, run_tag)):
             registry, name = component_name(system)
             registry.get(name)(system.parameters, keys.environment).fetch(note)
         keys.search(run_tag)
 
 
-def current(keys: Keys, workspace: Workspace, run_tag: str) -> bool:
-    """Whether a system's run is there, as pool.yaml asks for it now."""
+def run_is_current(keys: CacheKeys, workspace: Workspace, run_tag: str) -> bool:
+    """Whether a system's run is finished and has the settings that pool.yaml has now."""
     try:
         key = keys.search(run_tag)
     except QuatiPoolError:
@@ -156,6 +166,6 @@ def current(keys: Keys, workspace: Workspace, run_tag: str) -> bool:
     return stale(_path(keys, workspace, run_tag), key) is None
 
 
-def _path(keys: Keys, workspace: Workspace, run_tag: str) -> Path:
-    """Where a system's run to the depth that its readers need lies."""
+def _path(keys: CacheKeys, workspace: Workspace, run_tag: str) -> Path:
+    """The file of a system's run to its search depth."""
     return workspace.candidates(run_tag) if keys.deep(run_tag) else workspace.run(run_tag)

@@ -1,4 +1,4 @@
-"""Whose rankings a command measures: the workspace's runs, or run files in one or several sets."""
+"""The runs that a command measures: the workspace's, or run files in one or several sets."""
 
 from __future__ import annotations
 
@@ -10,28 +10,32 @@ from functools import cached_property
 from pathlib import Path
 
 from quati_pool.errors import ConfigError, FaultsError, InputError, QuatiPoolError
+from quati_pool.evaluation.judged_runs import emptied_if_unjudged
 from quati_pool.evaluation.run_facts import RunFacts, run_facts
 from quati_pool.files.artifacts import file_digest, unfinished
 from quati_pool.files.problems import Problems
 from quati_pool.files.runs import RankContradictions, RunRows, rank_contradictions, ranked_run, read_run, read_run_rows
+from quati_pool.pooling.pool import Pool, depth_pool
 from quati_pool.project.config import PoolConfig, RetrieverSystem
 from quati_pool.project.inputs import read_extra
 from quati_pool.project.workspace import Workspace
-from quati_pool.records import Run
+from quati_pool.records import Qrels, Run
 from quati_pool.retrieval.run_file import RunFileParameters
 
 _NONE = RankContradictions(0, 0)
-_SET = re.compile(r"[^\s=/#*?\[\]]+\Z")
+_SET_NAME = re.compile(r"[^\s=/#*?\[\]]+\Z")
 
 
 @dataclass(frozen=True, eq=False)
 class RunSet:
-    """Runs over one corpus. ``name`` is empty where there is one set; ``pool_depths`` says how many
-    documents a query each run fed into the pool, and is None where that is not known; ``extra`` are pairs
-    that came into the pool by other means; ``absent`` are systems of pool.yaml without a finished run,
-    with why; ``digests`` the SHA-256 of each run's file; ``contradictions`` where the ranks in a run's file are not
-    in the order of its scores; ``of_workspace`` tells runs for one collection's queries from files of anybody's.
-    ``warnings`` say what looks odd in the files of its runs."""
+    """Runs over one corpus, and by run_tag what is known of them.
+
+    ``name`` is empty where there is one set. ``pool_depths``: how many documents per query each run fed into the
+    pool, None where that is not known. ``extra``: pairs that came into the pool by other means. ``absent``: why a
+    system of pool.yaml has no finished run. ``digests``: the SHA-256 of each run's file. ``contradictions``: where
+    the ranks in a run's file are not in the order of its scores. ``of_workspace``: whether the runs are those of a
+    workspace, for its queries. ``warnings``: what looks odd in the files of the runs.
+    """
 
     name: str
     runs: list[Run]
@@ -46,14 +50,39 @@ class RunSet:
 
     @cached_property
     def facts(self) -> dict[str, RunFacts]:
-        """What each run is like, by run_tag."""
+        """Sizes and ties of each run, by run_tag."""
         return {run.run_tag: run_facts(run) for run in self.runs}
+
+    @cached_property
+    def pool(self) -> Pool | str:
+        """The pool that the runs fed, without ranks beyond their pool depths; or why it is not known."""
+        if self.pool_depths is None:
+            return "how deep the runs were pooled is not known; say so with --pool-depth"
+        lacking = [run_tag for run_tag in self.absent if self.pool_depths[run_tag]]
+        if lacking:
+            reason = "fed the pool and is not there, so that what it shares would count as others' own"
+            return f"{', '.join(lacking)} {reason}"
+        depths = {run.run_tag: self.pool_depths[run.run_tag] for run in self.runs}
+        if not any(depths.values()):
+            return "none of the runs fed the pool"
+        return depth_pool([run.head(depths[run.run_tag]) for run in self.runs], depths)
+
+    def answering(self, qrels: Qrels) -> list[Run]:
+        """The runs to measure under qrels.
+
+        A run that has only other queries would be refused; of a workspace, it is empty if another run has judged
+        queries, as it found nothing for the few queries of a sample.
+        """
+        if not self.of_workspace:
+            return self.runs
+        judged = [emptied_if_unjudged(run, qrels) for run in self.runs]
+        return judged if any(map(len, judged)) else self.runs
 
 
 def workspace_runs(config: PoolConfig) -> RunSet:
-    """The runs that ``build`` made, to run_depth.
+    """The runs that ``build`` wrote, to run_depth.
 
-    Raises InputError where there is none. Whether pool.yaml still asks for them is for ``refuse_outdated``.
+    Raises InputError where there is none. ``refuse_outdated`` checks whether they still fit pool.yaml.
     """
     workspace = Workspace(config.folder)
     absent = {}
@@ -85,7 +114,7 @@ def workspace_runs(config: PoolConfig) -> RunSet:
 
 
 def _source_file(config: PoolConfig, system: object) -> Path | None:
-    """The file that a run of ``retriever: run`` was taken from: the workspace's own copy has the ranks of ``build``."""
+    """The user's file behind a run of ``retriever: run`` (in the workspace's copy, ``build`` has set the ranks)."""
     if not isinstance(system, RetrieverSystem) or not isinstance(system.parameters, RunFileParameters):
         return None
     path = config.folder / system.parameters.path
@@ -93,11 +122,11 @@ def _source_file(config: PoolConfig, system: object) -> Path | None:
 
 
 def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunSet]:
-    """Reads ``[SET=]FILE`` options, where FILE may be a folder or a pattern too; sets in the order in which
+    """The runs that ``[SET=]FILE`` options name; FILE may be a folder or a pattern. Sets keep the order in which
     they are first named.
 
-    Raises QuatiPoolError where files are not there or not sound, or where two runs of a set have one run tag;
-    where several are, FaultsError for all of them.
+    Raises QuatiPoolError where a file is missing or faulty, or where two runs of a set have one run tag; FaultsError
+    where there are several such faults.
     """
     faults: list[QuatiPoolError] = []
     warnings: dict[str, list[str]] = {}
@@ -129,15 +158,15 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
             None if pool_depth is None else dict.fromkeys(runs, pool_depth),
             {run_tag: run_tag for run_tag in runs},
             digests={run_tag: file_digest(path) for run_tag, (path, _, _) in runs.items()},
-            contradictions={run_tag: found for run_tag, (_, _, found) in runs.items()},
+            contradictions={run_tag: contradictions for run_tag, (_, _, contradictions) in runs.items()},
             warnings=warnings[name],
         )
         for name, runs in by_set.items()
     ]
 
 
-class _Heard(Problems):
-    """Keeps what looks odd; the first fault ends the reading."""
+class _Warnings(Problems):
+    """Collects warnings; the first fault ends the reading."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
@@ -147,8 +176,8 @@ class _Heard(Problems):
 
 
 def _read(path: Path, warnings: list[str]) -> RunRows:
-    """A run's rows, with what looks odd in its file added to ``warnings``; raises InputError with all that is known."""
-    problems = _Heard()
+    """The rows of a run file, whose warnings are added to ``warnings``; an InputError names them too."""
+    problems = _Warnings()
     try:
         rows = read_run_rows(path, problems)
     except InputError as fault:
@@ -159,22 +188,22 @@ def _read(path: Path, warnings: list[str]) -> RunRows:
 
 def _expand(option: str) -> tuple[str, list[Path]]:
     name, sign, rest = option.partition("=")
-    named = bool(sign) and bool(_SET.match(name)) and not Path(option).exists()
-    text = rest if named else option
-    if not text:
+    named = bool(sign) and bool(_SET_NAME.match(name)) and not Path(option).exists()
+    pattern = rest if named else option
+    if not pattern:
         raise ConfigError(f"--run {option}: names no file; expected [SET=]FILE")
-    path = Path(text)
+    path = Path(pattern)
     if path.is_dir():
-        found = _runs(path.iterdir())
-    elif path.exists() or not glob.has_magic(text):
-        found = [path]
+        files = _runs(path.iterdir())
+    elif path.exists() or not glob.has_magic(pattern):
+        files = [path]
     else:
-        found = _runs(map(Path, glob.glob(text)))
-    if not found:
+        files = _runs(map(Path, glob.glob(pattern)))
+    if not files:
         raise InputError(path, None, "there is no run here; name a file, a folder, or a pattern in quotes")
-    return (name if named else ""), found
+    return (name if named else ""), files
 
 
 def _runs(paths: Iterable[Path]) -> list[Path]:
-    """Files without those beside runs: sidecars, and what is hidden or half-made."""
+    """The files that may be runs: neither sidecars nor hidden or partial files."""
     return sorted(p for p in paths if p.is_file() and p.name[0] != "." and not p.name.endswith(".json"))

@@ -1,4 +1,4 @@
-"""Every path of a workspace, named once, and what is known of the files in it."""
+"""The paths of a workspace, each defined once, and the hashes of its input files."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from quati_pool.files.artifacts import file_digest
 
 
 class Workspace:
-    """The folder of a ``pool.yaml``; what the tool makes lies beside it."""
+    """The folder of a ``pool.yaml``, which also holds everything that the tool writes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def made(self, path: Path) -> bool:
-        """Whether a path is of what the tool makes, which no pattern for inputs means."""
+    def is_output(self, path: Path) -> bool:
+        """Whether the tool writes this path; patterns for input files leave such paths out."""
         parts = Path(os.path.relpath(path, self.folder)).parts
         return parts[0] in ("runs", "qrels", "reports", "exports", "cache") or parts == (self.pool.name,)
 
@@ -47,25 +47,25 @@ class Workspace:
     def index(self, engine: str, fingerprint: str) -> Path:
         return self.folder / "cache" / "indexes" / f"{engine}-{fingerprint[:16]}"
 
-    def growing(self, engine: str, fingerprint: str) -> Path:
-        """Vectors of a corpus and other long work, which an interrupted build goes on with."""
+    def encodings(self, engine: str, fingerprint: str) -> Path:
+        """Vectors of a corpus and other long work that an interrupted build resumes."""
         return self.folder / "cache" / "encodings" / f"{engine}-{fingerprint[:16]}"
 
     def candidates(self, run_tag: str) -> Path:
-        """A run deeper than ``run_depth``, for a reranker or a fusion."""
+        """A run deeper than ``run_depth``, which a reranker or a fusion reads."""
         return self.folder / "cache" / "candidates" / f"{run_tag}.trec.gz"
 
-    def shown(self, fingerprint: str) -> Path:
-        """What a judge is shown of each pair of a pool, as hashes."""
+    def content_hashes(self, fingerprint: str) -> Path:
+        """The hash of what a judge is shown, for each pair of a pool."""
         return self.folder / "cache" / "shown" / f"{fingerprint[:16]}.arrow"
 
-    def frame(self, fingerprint: str) -> Path:
-        """The pairs of a pool as people are shown them."""
+    def pool_view(self, fingerprint: str) -> Path:
+        """The pairs of a pool as people see them."""
         return self.folder / "cache" / "frames" / f"{fingerprint[:16]}.arrow"
 
     @property
     def batches(self) -> Path:
-        """Where the files of batches wait to be sent."""
+        """The folder of batch files that are still to be sent."""
         return self.folder / "cache" / "batches"
 
     def lock(self, name: str) -> Path:
@@ -74,8 +74,8 @@ class Workspace:
     def input_digest(self, path: Path) -> str:
         """The SHA-256 of an input file, remembered by its size and modification time.
 
-        A file changed within the last two seconds is hashed anew next time: it could change again
-        without its time changing.
+        Raises InputError where it is not a file. A file changed within the last two seconds is not remembered: it
+        could change again without its time changing.
         """
         memory = self.folder / "cache" / "hashes.json"
         try:
@@ -88,12 +88,12 @@ class Workspace:
         entry = _read(memory).get(name)
         if isinstance(entry, list) and entry[:2] == [status.st_size, status.st_mtime_ns]:
             return str(entry[2])
-        digest = self._hashed(path)
+        digest = self._hash(path)
         if time.time_ns() - status.st_mtime_ns > 2_000_000_000:
             self._remember(memory, name, [status.st_size, status.st_mtime_ns, digest])
         return digest
 
-    def _hashed(self, path: Path) -> str:
+    def _hash(self, path: Path) -> str:
         return file_digest(path)
 
     def _remember(self, memory: Path, name: str, entry: list[Any]) -> None:
@@ -111,7 +111,7 @@ class Workspace:
 
 
 def _read(memory: Path) -> dict[str, Any]:
-    """What the file remembers; nothing where it is missing or damaged."""
+    """The remembered hashes; empty where their file is missing or damaged."""
     try:
         known = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -449,7 +449,7 @@ def test_a_fault_is_one_line_and_changes_nothing(workspace: Path, cli: Cli, faul
 
 
 @pytest.mark.parametrize("made", ["cache/corpus/*", "cache/indexes/*"])
-def test_no_artefact_of_another_kind_is_replaced(workspace: Path, cli: Cli, made: str) -> None:
+def test_no_artifact_of_another_kind_is_replaced(workspace: Path, cli: Cli, made: str) -> None:
     folder = next(path for path in workspace.glob(made) if path.is_dir())
     before = contents(folder)
     assert "no export of ours" in refused(cli("export", "beir", "-o", folder))

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from quati_pool.commands.evaluate import Settings, evaluate
-from quati_pool.commands.export.collection import Exported, export
+from quati_pool.commands.export.collection import ExportedCollection, export
 from quati_pool.commands.export.qrels import export_qrels
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.labelers import Grading, people_definition, people_version
@@ -66,7 +66,7 @@ def graded(path: Path, *names: str, share: int = 1) -> None:
         )  # fmt: skip
 
 
-def splits(made: Exported) -> dict[str, str]:
+def splits(made: ExportedCollection) -> dict[str, str]:
     manifest = json.loads((made.path / MANIFEST).read_bytes())
     found: dict[str, str] = manifest["counts"]["splits"]
     return found

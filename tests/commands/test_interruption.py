@@ -104,7 +104,7 @@ def kind_of(event: str) -> str:
 
 
 def done_so_far(folder: Path) -> dict[Path, int]:
-    """The modification times of all finished artefacts and their files."""
+    """The modification times of all finished artifacts and their files."""
     times = {}
     for meta in set(folder.rglob("*.meta.json")) - set(leftovers(folder)):
         path = meta.with_name(meta.name.removesuffix(".meta.json"))
@@ -131,7 +131,7 @@ def test_killed_at_every_writing_step(driver: Driver, make_folder: Callable[[], 
     kinds: dict[str, int] = {}
     for number, event in enumerate(events):
         kinds.setdefault(kind_of(event), number)
-    # Every kind of artefact is killed while it is written, before its renaming and before its sidecar.
+    # Every kind of artifact is killed while it is written, before its renaming and before its sidecar.
     for place in ("cache/corpus", "cache/indexes", "cache/candidates", "runs", "reports", "pool"):
         assert any(kind.startswith("rename") and place in kind and "meta" not in kind for kind in kinds), place
     chosen = sorted({*kinds.values(), *range(0, len(events), 100), len(events) - 1})
@@ -160,7 +160,7 @@ def test_killed_again_and_again_the_work_advances(
     finishes_as_unbroken(driver, folder, products(finished))
 
 
-def test_killed_while_an_artefact_is_made_anew(driver: Driver, make_folder: Callable[[], Path], finished: Path) -> None:
+def test_killed_while_an_artifact_is_made_anew(driver: Driver, make_folder: Callable[[], Path], finished: Path) -> None:
     folder = make_folder()
     driver.build(folder)
     (folder / "runs" / "rrf.trec.gz").write_bytes(b"edited")

@@ -38,7 +38,7 @@ def test_one_pool_serves_all_qrels_and_a_run_that_answers_none_of_their_queries_
     sources = [LabelSource(name, "assessor", qrels, None) for name, qrels in (("both", both), ("one", one))]
     gathered = Gathered(None, {grade: str(grade) for grade in range(4)}, True, sources, [], {}, "", {})
     run_set = RunSet("", many, DEPTHS, {tag: tag for tag in DEPTHS}, of_workspace=True)
-    with mock.patch("quati_pool.commands.evaluate.propose", side_effect=depth_pool) as proposed:
+    with mock.patch("quati_pool.project.runs.depth_pool", side_effect=depth_pool) as proposed:
         found = measure(None, gathered, [run_set], parse_measures(["P@2"]), Settings(draws=10))
     assert proposed.call_count == 1
     qualities = [condition.quality for condition in found.conditions]

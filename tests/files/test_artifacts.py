@@ -1,4 +1,4 @@
-"""Artefacts are whole or absent, say why they are stale, and are made by one process at a time."""
+"""Artifacts are whole or absent, say why they are stale, and are made by one process at a time."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ def test_a_free_lock_is_taken_without_a_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("write", [write_file, write_folder])
-def test_a_failed_write_that_came_without_a_name_gets_the_artefacts(tmp_path: Path, write: Callable[..., Any]) -> None:
+def test_a_failed_write_that_came_without_a_name_gets_the_artifacts(tmp_path: Path, write: Callable[..., Any]) -> None:
     path = tmp_path / "out"
 
     def full(partial: Path) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from quati_pool.commands.prepare.prepare import prepare
 from quati_pool.files.artifacts import digest, stale
 from quati_pool.labels.labelers import judge_version, make_judge
 from quati_pool.preparation.config import load_prepare_config
-from quati_pool.project.cache_keys import Keys, component_name, index_place, refuse_outdated, used_corpora
+from quati_pool.project.cache_keys import CacheKeys, component_name, locate_index, refuse_outdated, used_corpora
 from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import corpus_key, load_queries
@@ -40,7 +40,7 @@ KEPT = Path(__file__).with_name("workspace-0002.tar.gz")
 REGISTRIES = (RETRIEVERS, RERANKERS, FUSIONS, JUDGES, BENCHMARKS, PREPARATIONS, EXPORTS)
 
 PINNED = re.compile(r"(?:^|\.)(?:pyserini|sentence-transformers|transformers|faiss|scikit-learn|PyStemmer|bm25s) was ")
-"""Why an artefact may be made again after all: a package that changes what it holds is of another version now."""
+"""Why an artifact may be made again after all: a package that changes what it holds is of another version now."""
 
 
 class Heard(Listener):
@@ -120,11 +120,11 @@ def test_a_sample_by_a_judges_grades_is_the_same_sample(workspace: Path) -> None
     assert assign(workspace / "pool.yaml", options).added_slots == 0
 
 
-def keys_of(folder: Path) -> tuple[PoolConfig, Workspace, Keys]:
+def keys_of(folder: Path) -> tuple[PoolConfig, Workspace, CacheKeys]:
     config = load_config(folder / "pool.yaml")
     there = Workspace(folder)
     corpora = {name: digest(corpus_key(config, name, there)) for name in used_corpora(config)}
-    return config, there, Keys(config, there, load_queries(config), corpora)
+    return config, there, CacheKeys(config, there, load_queries(config), corpora)
 
 
 @pytest.mark.neural
@@ -139,7 +139,7 @@ def test_its_runs_pool_and_indexes_are_current(workspace: Path, monkeypatch: pyt
         registry, name = component_name(system)
         if registry is not FUSIONS:
             component = registry.get(name)(system.parameters, keys.environment)
-            place = index_place(there, component, registry.index_identity(name), keys._corpora[keys.corpus(tag)])
+            place = locate_index(there, component, registry.index_identity(name), keys._corpora[keys.corpus(tag)])
             if place is not None:
                 indexes[tag] = place[0].name
                 found[f"index of {tag}"] = stale(*place)
@@ -189,7 +189,7 @@ def everything_hashed(folder: Path) -> dict[str, str]:
         if registry is FUSIONS:
             continue
         component = registry.get(name)(system.parameters, keys.environment)
-        place = index_place(there, component, registry.index_identity(name), "corpus")
+        place = locate_index(there, component, registry.index_identity(name), "corpus")
         found[f"index {tag}"] = str(place)
         found[f"encodings {tag}"] = digest([[name, dict(key)] for name, key in component.encodings()])
     for name, settings in config.judges.items():

@@ -47,19 +47,19 @@ def test_what_was_just_built_is_current(pool_yaml: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "artefact", "reason"),
+    ("old", "new", "artifact", "reason"),
     {
         "a parameter": ("k1: 0.9", "k1: 1.2", "runs/bm25s.trec.gz", "index.k1 was 0.9, is 1.2"),
         "a fusion's": ("k: 60", "k: 10", "runs/rrf.trec.gz", "parameters.k was 60.0, is 10.0"),
         "the pool's depth": ("{depth: 2}", "{depth: 1}", "pool.jsonl.gz", "depth.bm25s was 2, is 1"),
     }.values(),
 )
-def test_a_changed_setting_is_named(pool_yaml: Path, old: str, new: str, artefact: str, reason: str) -> None:
+def test_a_changed_setting_is_named(pool_yaml: Path, old: str, new: str, artifact: str, reason: str) -> None:
     pool_yaml.write_text(POOL.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError) as fault:
         refuse_outdated(load_config(pool_yaml))
     told = f"was made by other settings than pool.yaml has now ({reason}); run: quati-pool build -c {pool_yaml}"
-    assert str(fault.value) == f"{pool_yaml.parent / artefact}: {told}"
+    assert str(fault.value) == f"{pool_yaml.parent / artifact}: {told}"
     built(pool_yaml)
     refuse_outdated(load_config(pool_yaml))
 

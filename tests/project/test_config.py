@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from quati_pool.errors import InputError
+from quati_pool.evaluation.measures import DEFAULTS as MEASURES
 from quati_pool.project.config import (
-    MEASURES,
     FusionSystem,
     LabelFileConfig,
     PoolConfig,

@@ -134,7 +134,7 @@ def open_pool_view(config: PoolConfig, say: Callable[[str], None] = lambda _: No
     pool = workspace_pool(config)
     sha = workspace.input_digest(pool)
     key = {"format": _FORMAT, "pool": sha}
-    path = workspace.frame(sha)
+    path = workspace.pool_view(sha)
 
     def fill(partial: Path) -> dict[str, int]:
         counts = _fill(partial, pool)

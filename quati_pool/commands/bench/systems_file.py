@@ -11,7 +11,7 @@ import yaml
 
 from quati_pool.errors import ConfigError, MissingExtraError
 from quati_pool.files.yaml_file import YamlFile
-from quati_pool.project.cache_keys import component_name, site_of, used_corpora
+from quati_pool.project.cache_keys import component_environment, component_name, used_corpora
 from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem, load_config
 from quati_pool.project.workspace import Workspace
 from quati_pool.registry import RETRIEVERS
@@ -106,7 +106,9 @@ def _portable(config: PoolConfig, tag: str, settings: Mapping[str, Any]) -> dict
 def _files(config: PoolConfig, system: RetrieverSystem | RerankSystem) -> Iterable[str]:
     """The files that a system's component reads, as its settings name them."""
     registry, name = component_name(system)
-    found: Iterable[str] = registry.get(name)(system.parameters, site_of(config, Workspace(config.folder))).inputs()
+    found: Iterable[str] = registry.get(name)(
+        system.parameters, component_environment(config, Workspace(config.folder))
+    ).inputs()
     return found
 
 

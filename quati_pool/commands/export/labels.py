@@ -1,4 +1,4 @@
-"""``quati-pool export labels``: what one labeler said of the pool's pairs, in the format of another tool."""
+"""``quati-pool export labels``: one labeler's labels of the pool's pairs, in the format of another tool."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from quati_pool.text.fencing import sendable
 
 @dataclass(frozen=True)
 class ExportedLabels:
-    """What was written; ``left_out`` pairs of the pool have no label by this labeler yet."""
+    """A file of labels: how many, how many of them with a grade, and how many pairs of the pool have none yet."""
 
     path: Path
     labels: int
@@ -52,8 +52,8 @@ def export_labels(
     listener: Listener | None = None,
 ) -> ExportedLabels:
     """Writes a labeler's labels of the pool's pairs, in the pool's order: grades, and pairs that a person could
-    not judge. ``path`` is written as it is named, packed if it ends in .gz; ``exports/LABELER.tsv`` and so on
-    where it is None. The format is that of the path's suffix where none is given, or TSV.
+    not judge. ``path`` None: ``exports/LABELER.tsv`` and so on; a path in .gz is packed. ``label_format`` None: the
+    format of the path's suffix, or TSV.
 
     Raises QuatiPoolError, and writes nothing, where there is no such labeler or format, no label, or where the
     format cannot hold them or is not that of the suffix.
@@ -86,21 +86,23 @@ def export_labels(
 
 
 def label_rows(grading: Grading, reader: Labeler) -> Iterator[LabelRow]:
-    """A labeler's labels that say something, in the pool's order; of a person with what the person noted, of a judge
-    with all that came with its grades."""
+    """A labeler's grades and its pairs that cannot be judged, in the pool's order; of a person with reasons, notes and
+    times, of a judge with all answers."""
     for chunk in grading.pairs():
-        behind = reader.behind(chunk) if isinstance(reader, StoredLabeler) else [{}] * len(chunk)
-        labels = [label for some in behind for label in some.values()]
+        labels_behind = reader.behind(chunk) if isinstance(reader, StoredLabeler) else [{}] * len(chunk)
+        labels = [label for of_pair in labels_behind for label in of_pair.values()]
         reasons = rationales_of(grading.store, [label.seq for label in labels])
         thoughts = thoughts_behind(grading.store, labels, reader.reading) if isinstance(reader, StoredLabeler) else {}
-        for pair, graded, some in zip(chunk, reader.graded(chunk), behind, strict=True):
+        for pair, graded, of_pair in zip(chunk, reader.graded(chunk), labels_behind, strict=True):
             if graded.status not in (State.ok, State.unsure):
                 continue
             row = _row(pair, graded)
             if reader.kind == "judge":
-                answers = (_answer(label, reasons.get(label.seq), thoughts.get(label.seq)) for label in some.values())
+                answers = (
+                    _answer(label, reasons.get(label.seq), thoughts.get(label.seq)) for label in of_pair.values()
+                )
                 row = row._replace(answers=tuple(filter(None, answers)))
-            for label in some.values() if reader.kind == "assessor" else ():
+            for label in of_pair.values() if reader.kind == "assessor" else ():
                 reason, seconds = label.extra.get("reason"), label.extra.get("active_seconds")
                 row = row._replace(reason=reason, note=reasons.get(label.seq), seconds=seconds)
             yield row
@@ -115,6 +117,6 @@ def _answer(label: CurrentLabel, rationale: str | None, thoughts: str | None) ->
     if label.relevance is None:
         return None
     # A model can spell half a surrogate pair in its thoughts, which UTF-8 cannot hold.
-    said = {"rationale": rationale, "thoughts": thoughts and sendable(thoughts), "reading": label.reading}
-    known = {name: value for name, value in said.items() if value is not None}
+    details = {"rationale": rationale, "thoughts": thoughts and sendable(thoughts), "reading": label.reading}
+    known = {name: value for name, value in details.items() if value is not None}
     return JudgesAnswer(label.sample, label.relevance, {**label.extra, **known})

@@ -25,14 +25,14 @@ from quati_pool.store.database import Store
 
 
 @dataclass(frozen=True)
-class Export:
-    """What was written, and what is not in it; ``outside`` of the grades are of pairs that the pool lacks."""
+class ExportedQrels:
+    """A file of qrels, how much of the pool it covers, and how many grades are of pairs ``outside`` the pool."""
 
     path: Path
     coverage: LabelCoverage
     outside: int = 0
     main: MainLabeler | None = None
-    """The main labeler, whose grades these are where nobody was named."""
+    """The labeler, where nobody was named."""
 
 
 def export_qrels(
@@ -43,15 +43,14 @@ def export_qrels(
     allow_missing: bool = False,
     pool: Path | None = None,
     listener: Listener | None = None,
-) -> Export:
-    """Writes the grades of the pool's pairs, in the pool's order, then those that a label file has of other
-    pairs (``grades_outside_pool``); of the main labeler where none is named; to ``qrels/<labeler>.qrels`` where no
-    path is given.
+) -> ExportedQrels:
+    """Writes a labeler's grades of the pool's pairs, in the pool's order, then those that a label file has of other
+    pairs (``grades_outside_pool``). ``labeler`` None: the main labeler; ``path`` None: ``qrels/<labeler>.qrels``.
 
     Raises QuatiPoolError, and writes nothing, where several could be the main labeler; while a pair of the pool has
-    no grade yet, having failed, been put off, taken back or never asked about, unless ``allow_missing`` leaves such
-    pairs out, and where a pair outside the pool has no known query or no id; pairs that a person found impossible to
-    judge, or on which a panel has no majority, are always left out.
+    no grade yet (failed, put off, taken back or never asked about), unless ``allow_missing`` leaves such pairs out;
+    and where a pair outside the pool has an unknown query or no id. Pairs that a person could not judge, or on which
+    a panel has no majority, are always left out.
     """
     config = load_config(config_path)
     with Store.open(config.labels.url, config.folder) as store:
@@ -71,16 +70,16 @@ def export_qrels(
         source = grading.pool
     if not allow_missing:
         refuse_missing(labeler, reader.kind, coverage)
-    more = grades_outside_pool(reader, kept)
-    if not kept and not more:
+    outside = grades_outside_pool(reader, kept)
+    if not kept and not outside:
         raise nothing_graded(labeler, reader.kind)
-    if more:
-        _refuse_strangers(config, labeler, more)
-    qrels = as_qrels([*kept, *more])
+    if outside:
+        _refuse_unknown(config, labeler, outside)
+    qrels = as_qrels([*kept, *outside])
 
     def fill(partial: Path) -> dict[str, int]:
         write_qrels(qrels, partial)
-        return {"pairs": len(qrels), "outside_pool": len(more), "left_out": coverage.pairs - len(kept)}
+        return {"pairs": len(qrels), "outside_pool": len(outside), "left_out": coverage.pairs - len(kept)}
 
     key = {"labeler": labeler, "version": reader.version, "pool": file_digest(source)}
     path = path or Workspace(config.folder).qrels(labeler)
@@ -89,11 +88,11 @@ def export_qrels(
     with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    return Export(path, coverage, len(more), main)
+    return ExportedQrels(path, coverage, len(outside), main)
 
 
 def _main(grading: Grading) -> MainLabeler:
-    """The main one of all who graded anything; raises ConfigError where nobody did."""
+    """The main labeler of all who graded anything; raises ConfigError where nobody did."""
     labelers = [grading.labeler(name) for name in grading.names]
     counts: Counter[str] = Counter()
     for chunk in grading.pairs():
@@ -107,11 +106,11 @@ def _main(grading: Grading) -> MainLabeler:
     return main_labeler([candidate(labeler, counts[labeler.name]) for labeler in labelers])
 
 
-def _refuse_strangers(config: PoolConfig, labeler: str, graded: Sequence[Graded]) -> None:
-    """Raises QuatiPoolError for a pair outside the pool of an unknown query, where the queries' file is there
-    to tell, or with a text for an id."""
-    there = (config.folder / config.queries.path).exists()
-    known = {query.query_id for query in load_queries(config).queries} if there else None
+def _refuse_unknown(config: PoolConfig, labeler: str, graded: Sequence[Graded]) -> None:
+    """Raises QuatiPoolError for a pair outside the pool with an unknown query (if the file of queries is here), or
+    with a text in place of an id."""
+    readable = (config.folder / config.queries.path).exists()
+    known = {query.query_id for query in load_queries(config).queries} if readable else None
     for one in graded:
         if known is not None and one.query_id not in known:
             raise QuatiPoolError(

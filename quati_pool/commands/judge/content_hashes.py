@@ -42,7 +42,7 @@ def shown_blocks(
 
     Raises InputError where the pool is at fault.
     """
-    path = workspace.shown(digest(key))
+    path = workspace.content_hashes(digest(key))
     with locked(workspace.lock(f"shown-{path.stem}"), say):
         if stale(path, key) is not None:
             write_file(path, key, {}, lambda partial: _fill(partial, pool, content))

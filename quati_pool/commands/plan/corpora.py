@@ -1,4 +1,4 @@
-"""How large a corpus is, told without making anything: from its store, its files, or ``plan:`` in pool.yaml."""
+"""The size of a corpus without building anything: from its store, its files, or ``plan:`` in pool.yaml."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from quati_pool.project.inputs import corpus_key
 from quati_pool.project.workspace import Workspace
 
 _SAMPLE = 256
-# What is read of a file to tell how large a passage is in it; of a smaller one all passages are counted.
+# Bytes read of a file to estimate its passages; in smaller files all passages are counted.
 _HEAD = 4 * 2**20
-# Files that were never hashed are, up to this size; larger ones would take more than a second or two.
+# Larger files, which take more than a second or two, are not hashed for a plan.
 _HASHED = 256 * 2**20
 
 
 class UnhashedError(QuatiPoolError):
-    """A file too large to hash in passing."""
+    """A file is too large to be hashed for a plan."""
 
 
 class PlanWorkspace(Workspace):
-    """A workspace that is only looked at: no hash is remembered, and none takes long."""
+    """A workspace that is only read: no hash is remembered, and no large file is hashed."""
 
-    def _hashed(self, path: Path) -> str:
+    def _hash(self, path: Path) -> str:
         if path.stat().st_size > _HASHED:
             raise UnhashedError(f"{path} is large and was not hashed yet; run: quati-pool build")
-        return super()._hashed(path)
+        return super()._hash(path)
 
     def _remember(self, memory: Path, name: str, entry: list[Any]) -> None:
         pass
@@ -48,10 +48,12 @@ class PlanWorkspace(Workspace):
 
 @dataclass(frozen=True)
 class CorpusSize:
-    """A corpus as far as it is known: ``passages`` and the mean ``characters`` of one are None where nothing
-    tells. ``source`` says what they come from, or why they are not known; ``fingerprint`` is None where the
-    files are not here. ``bytes`` are those of a passage with its id, on average, and ``stored`` says whether the
-    store is there."""
+    """The size of a corpus: how many ``passages``, and their mean length in ``characters``; None where not known.
+
+    ``source`` says where they are from, or why they are not known. ``fingerprint`` is None where the files are not
+    here. ``sample`` has texts of some passages. ``bytes`` is the mean size of a passage with its id; ``stored`` says
+    whether the store is finished.
+    """
 
     name: str
     passages: int | None
@@ -64,13 +66,13 @@ class CorpusSize:
     stored: bool = False
 
 
-# Of an id, where none can be read, and of a character of text in a Latin script, accents counted.
+# Bytes of an id where none can be read, and of a character of text in a Latin script with accents.
 _ID_BYTES, _CHARACTER_BYTES = 12, 1.03
 
 
 def measure(config: PoolConfig, name: str, workspace: PlanWorkspace) -> CorpusSize:
-    """The size of a corpus: its store's where that is current, else that of its files, counted or, of large
-    ones, estimated from their beginnings; else what ``plan:`` says."""
+    """The size of a corpus: that of its current store; else of its files, counted, or estimated from the beginnings of
+    large ones; else what ``plan:`` says."""
     settings = config.corpora[name]
     fingerprint = None
     try:
@@ -82,13 +84,13 @@ def measure(config: PoolConfig, name: str, workspace: PlanWorkspace) -> CorpusSi
     except QuatiPoolError:
         pass
     try:
-        return _read(name, settings, expand_paths(config.folder, settings.path, workspace.made), fingerprint)
+        return _read(name, settings, expand_paths(config.folder, settings.path, workspace.is_output), fingerprint)
     except (QuatiPoolError, OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         reason = " ".join(str(error).split())
-    told = config.plan.corpora.get(name)
-    if told is not None:
-        held = _CHARACTER_BYTES * told.characters + _ID_BYTES
-        return CorpusSize(name, told.passages, told.characters, "plan: in pool.yaml", False, bytes=held)
+    size = config.plan.corpora.get(name)
+    if size is not None:
+        mean_bytes = _CHARACTER_BYTES * size.characters + _ID_BYTES
+        return CorpusSize(name, size.passages, size.characters, "plan: in pool.yaml", False, bytes=mean_bytes)
     hint = f"plan: {{corpora: {{{name}: {{passages: 1000000, characters: 600}}}}}}"
     return CorpusSize(name, None, None, f"{reason}; or give its size as  {hint}", False)
 
@@ -96,7 +98,7 @@ def measure(config: PoolConfig, name: str, workspace: PlanWorkspace) -> CorpusSi
 def _stored(name: str, store: CorpusStore, fingerprint: str) -> CorpusSize:
     ordinals = np.unique(np.linspace(0, len(store) - 1, min(_SAMPLE, len(store))).astype(np.int64))
     sample = store.texts(ordinals)
-    # The lengths that the store has are of bytes; characters have the share of the sample.
+    # The store knows lengths in bytes; the sample gives the ratio of characters to bytes.
     size = sum(pc.sum(pc.binary_length(batch.column("text"))).as_py() or 0 for batch in store.batches())
     share = sum(map(len, sample)) / max(sum(len(text.encode()) for text in sample), 1)
     ids = store.ids.decode(ordinals).to_pylist()
@@ -116,8 +118,9 @@ def _read(name: str, settings: CorpusConfig, paths: Sequence[Path], fingerprint:
             texts += batch.texts
         rows = np.unique(np.linspace(0, len(texts) - 1, min(_SAMPLE, len(texts))).astype(np.int64))
         mean = sum(map(len, texts)) / len(texts)
-        held = _mean_bytes(ids) + _mean_bytes(texts)
-        return CorpusSize(name, len(texts), mean, "counted", True, fingerprint, [texts[row] for row in rows], held)
+        mean_bytes = _mean_bytes(ids) + _mean_bytes(texts)
+        chosen = [texts[row] for row in rows]
+        return CorpusSize(name, len(texts), mean, "counted", True, fingerprint, chosen, mean_bytes)
     passages = sum(map(_rows, paths))
     sample: list[str] = []
     sampled_ids: list[str] = []
@@ -131,8 +134,8 @@ def _read(name: str, settings: CorpusConfig, paths: Sequence[Path], fingerprint:
     mean = sum(map(len, sample)) / len(sample)
     named = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
     source = f"estimated from the size of {named}"
-    held = _mean_bytes(sampled_ids) + _mean_bytes(sample)
-    return CorpusSize(name, max(passages, len(sample)), mean, source, False, fingerprint, sample, held)
+    mean_bytes = _mean_bytes(sampled_ids) + _mean_bytes(sample)
+    return CorpusSize(name, max(passages, len(sample)), mean, source, False, fingerprint, sample, mean_bytes)
 
 
 def _mean_bytes(texts: Sequence[str]) -> float:
@@ -140,7 +143,7 @@ def _mean_bytes(texts: Sequence[str]) -> float:
 
 
 def _rows(path: Path) -> int:
-    """About how many passages a file holds, by the share that its first megabytes are of it."""
+    """About how many passages a file holds, extrapolated from its first megabytes."""
     kind = format_of(path)
     if kind == "parquet":
         return int(pq.read_metadata(path).num_rows)

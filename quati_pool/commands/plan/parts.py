@@ -1,4 +1,4 @@
-"""What a plan counts: the parts of each system's work, what of them is shared, what is left, and their sums."""
+"""What a plan counts: the parts of each system's work, which of them are shared or finished, and their sums."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from quati_pool.retrieval.planning import Estimate
 Stage = Literal["encoding", "index", "run"]
 
 _SPREAD = 3.5
-"""How far off a time may be that nothing here was measured for: 3.3 was the worst seen."""
+"""By what factor a time may be off where nothing was measured here; 3.3 was the worst seen."""
 
 
 class Seconds(NamedTuple):
-    """About how long something takes, at least and at most."""
+    """About how long something takes: at least, probably, at most."""
 
     low: float
     middle: float
@@ -30,15 +30,16 @@ class Seconds(NamedTuple):
 
     @classmethod
     def sum(cls, parts: Iterable[Seconds]) -> Seconds:
-        """One after the other, all of them slow or all of them fast."""
-        found = list(parts)
-        return cls(*(sum(column) for column in zip(*found, strict=True))) if found else cls(0, 0, 0)
+        """The time of all parts one after the other, where all are slow or all are fast."""
+        times = list(parts)
+        return cls(*(sum(column) for column in zip(*times, strict=True))) if times else cls(0, 0, 0)
 
 
 @dataclass(frozen=True)
 class PlannedPart:
-    """A part of a system's work: passages to encode, bytes kept, time (None where nobody knows), hours of a GPU and US
-    dollars. ``left`` is the share that is still to do, from 0 to 1; ``shared`` whether another system makes it."""
+    """A part of a system's work: passages to ``encode``, bytes on disk, time (None where it is not known), hours of a
+    GPU and cost in US dollars. ``left`` is the share that is still to do, from 0 to 1; ``shared`` says whether another
+    system does it."""
 
     stage: Stage
     disk: float = 0
@@ -52,10 +53,13 @@ class PlannedPart:
 
 @dataclass(frozen=True)
 class PlannedSystem:
-    """What a system will take and what is there of it; ``estimate`` is None where nothing can be said, and
-    ``problem`` tells why. ``left`` is the share of the work that is still to do, from 0 to 1; ``shares`` the
-    system that makes the same index or vectors; ``gpu_hours`` those of the reference GPU, None where no model
-    works here or its size is not known; ``seconds`` the whole time, which ``parts`` split, and None as theirs."""
+    """What a system needs, and in ``there``, in words, what is finished or missing.
+
+    ``estimate`` is None where there is none, for the reason in ``problem``. ``left`` is the share of the work that is
+    still to do, from 0 to 1; ``shares`` is another system that builds the same index or vectors; ``gpu_hours`` are
+    those of the reference GPU, None for a system without a model or with one of unknown size; ``seconds`` is the time
+    of all ``parts``, None if that of any part is.
+    """
 
     run_tag: str
     what: str
@@ -72,8 +76,8 @@ class PlannedSystem:
 
 @dataclass(frozen=True)
 class PlannedStore:
-    """The store of a corpus, or the pool: bytes kept, the most memory that making it takes, time, and whether it is
-    there."""
+    """The store of a corpus, or the pool: bytes on disk, peak memory while it is written, time, and whether it is
+    finished."""
 
     disk: int
     memory: int
@@ -83,8 +87,8 @@ class PlannedStore:
 
 @dataclass(frozen=True)
 class Total:
-    """Sums over corpus stores, systems and pool, what systems share counted once; memory is the most of any.
-    ``unknown`` names systems that lack a figure, which makes the sums lower bounds."""
+    """Sums over corpus stores, systems and pool; work that systems share counts once, and memory is the maximum.
+    ``unknown`` names systems that lack a figure: the sums are then lower bounds."""
 
     encode: int
     disk: int
@@ -96,8 +100,8 @@ class Total:
 
 
 def parts_of(estimate: Estimate, *, encodes: bool, gpu_hours: float | None, run_disk: float) -> tuple[PlannedPart, ...]:
-    """The parts of a system's work. What an estimate does not split belongs to what is encoded or, of a component
-    that encodes nothing and keeps an index, to that; ``run_disk`` are the bytes of its run."""
+    """The parts of a system's work. What an estimate does not split counts as encoding, or, for a component that
+    encodes nothing, as indexing. ``run_disk`` is the size of its run in bytes."""
     known = estimate.seconds is not None
     index, search = estimate.index, estimate.search
     disk = (estimate.disk or 0) - index.disk - search.disk
@@ -118,7 +122,7 @@ def parts_of(estimate: Estimate, *, encodes: bool, gpu_hours: float | None, run_
 
 
 def share_left(parts: Sequence[PlannedPart]) -> float:
-    """The share of the work that is still to do, by time; where no time is known, of the first part."""
+    """The share of the work that is still to do, weighted by time; that of the first part where a time is not known."""
     if any(part.seconds is None for part in parts):
         return parts[0].left
     seconds = [part.seconds.middle for part in parts if part.seconds]
@@ -128,7 +132,7 @@ def share_left(parts: Sequence[PlannedPart]) -> float:
 
 
 def total(systems: Sequence[PlannedSystem], stores: Sequence[PlannedStore], *, left: bool = False) -> Total:
-    """The sums of all there is to do, or of what is left of it."""
+    """The sums of all work, or with ``left`` of what is still to do."""
     encode = disk = memory = 0
     hours = cost = 0.0
     times: list[Seconds] = []

@@ -1,14 +1,14 @@
-"""How long this workspace's own stages took, and what that says of those that are planned.
+"""Scales planned times by those that this workspace's finished stages took.
 
-The sidecar of an artefact says in how many seconds it was made. What a plan would have said of that stage, at the
-size it had then, compares with it; times to come are scaled by what comes out.
+The sidecar of an artifact has the seconds that it took to build. Their ratio to what a plan would have predicted for
+that stage, at its size then, is the factor by which planned times are multiplied.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,18 +17,18 @@ from quati_pool.commands.plan.parts import PlannedPart, Seconds, Stage
 from quati_pool.project.workspace import Workspace
 from quati_pool.retrieval.planning import Workload
 
-# Of keys: what a stage was made of, as opposed to how.
-_MADE_OF = ("corpus", "queries", "depth", "input", "input_depth", "files", "pairs", "ordinals")
-# Artefacts of one system that are compared, the latest ones.
+# The parts of keys that say what a stage worked on, as opposed to how.
+_INPUTS = ("corpus", "queries", "depth", "input", "input_depth", "files", "pairs", "ordinals")
+# How many artifacts of one stage are compared, the latest ones.
 _MOST = 4
-# A time says nothing of a stage that is this many times as long, where it is shorter than this many seconds.
+# A time below so many seconds says nothing about a stage that is so many times as long.
 _TIMES, _SHORT = 4, 1.0
-# How far a time may be off by that of the same settings, and by that of a like stage of other settings.
-_OWN, _LIKE = 1.5, 2.5
+# By what factor a time may be off if it follows a stage with the same settings, or a similar one with others.
+_SAME, _SIMILAR = 1.5, 2.5
 
 
-class Took(NamedTuple):
-    """A stage that was carried out in one go: the artefact's engine and key, what it counts, and its seconds."""
+class MeasuredStage(NamedTuple):
+    """A stage that was finished without interruption: the artifact's engine, key and counts, and its seconds."""
 
     stage: Stage
     engine: str
@@ -37,8 +37,8 @@ class Took(NamedTuple):
     seconds: float
 
 
-def stages_of(workspace: Workspace) -> list[Took]:
-    """What the workspace's sidecars say, the latest first; those that cannot be read or tell no time are left out."""
+def measured_stages(workspace: Workspace) -> list[MeasuredStage]:
+    """The stages in the workspace's sidecars, the latest first, without those that are unreadable or have no time."""
     cache = workspace.folder / "cache"
     places: list[tuple[Stage, Path]] = [
         ("encoding", cache / "encodings"),
@@ -47,30 +47,30 @@ def stages_of(workspace: Workspace) -> list[Took]:
         ("run", workspace.folder / "runs"),
     ]
     found = [
-        (path.stat().st_mtime, took)
+        (path.stat().st_mtime, measured)
         for stage, folder in places
         for path in folder.glob("*.meta.json")
-        if (took := _read(stage, path)) is not None
+        if (measured := _read(stage, path)) is not None
     ]
-    return [took for _, took in sorted(found, key=lambda pair: -pair[0])]
+    return [measured for _, measured in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _read(stage: Stage, path: Path) -> Took | None:
+def _read(stage: Stage, path: Path) -> MeasuredStage | None:
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
         key, counts, seconds = meta["key"], meta["counts"], float(meta["seconds"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    # The head of a deeper run was cut off in no time.
+    # A run that is the head of a deeper one takes no time to speak of.
     if not isinstance(key, dict) or not isinstance(counts, dict) or "candidates" in key or seconds <= 0:
         return None
-    return Took(stage, path.name.removesuffix(".meta.json").rpartition("-")[0], key, counts, seconds)
+    return MeasuredStage(stage, path.name.removesuffix(".meta.json").rpartition("-")[0], key, counts, seconds)
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A stage of a system that is planned: how it would be made (a part of the artefact's key), at what size, and what
-    kinds of stage are like it; ``predict`` gives the plan's seconds for another size."""
+class PlannedStage:
+    """A stage of a planned system: ``key`` is the part of the artifact's key that says how it is built; stages of one
+    ``kind`` are similar; ``predict`` returns the plan's seconds for any size of the work."""
 
     stage: Stage
     engine: str
@@ -80,52 +80,52 @@ class Wanted:
     predict: Callable[[Workload], float | None]
 
 
-class Times:
-    """Times of planned stages, from those measured."""
+class TimeScaling:
+    """Scales times of planned stages by what measured ones took."""
 
-    def __init__(self, took: list[Took]) -> None:
-        self._took = took
-        self._like: dict[tuple[str, ...], list[float]] = {}
+    def __init__(self, measured: Sequence[MeasuredStage]) -> None:
+        self._measured = measured
+        self._by_kind: dict[tuple[str, ...], list[float]] = {}
 
-    def learn(self, wanted: Wanted) -> list[float]:
-        """By what factors stages of the same settings took longer than a plan said; remembered for those like it."""
-        factors = list(self._factors(wanted))
-        self._like.setdefault(wanted.kind, []).extend(factors)
+    def learn(self, stage: PlannedStage) -> list[float]:
+        """By what factors stages with the same settings took longer than planned; similar stages learn them too."""
+        factors = list(self._factors(stage))
+        self._by_kind.setdefault(stage.kind, []).extend(factors)
         return factors
 
-    def scaled(self, part: PlannedPart, kind: tuple[str, ...], own: list[float]) -> PlannedPart:
-        """The part with its time as measured ones suggest, those of its own settings if there are any."""
-        factors, spread = (own, _OWN) if own else (self._like.get(kind, []), _LIKE)
+    def scaled(self, part: PlannedPart, kind: tuple[str, ...], learnt: list[float]) -> PlannedPart:
+        """The part with its time multiplied by the factors ``learnt`` for its settings, else by those of its kind."""
+        factors, spread = (learnt, _SAME) if learnt else (self._by_kind.get(kind, []), _SIMILAR)
         if part.seconds is None or not factors:
             return part
         middle = math.exp(sum(map(math.log, factors)) / len(factors))
-        said = part.seconds.middle
-        return replace(part, seconds=Seconds(said * min(factors) / spread, said * middle, said * max(factors) * spread))
+        planned = part.seconds.middle
+        scaled = Seconds(planned * min(factors) / spread, planned * middle, planned * max(factors) * spread)
+        return replace(part, seconds=scaled)
 
-    def _factors(self, wanted: Wanted) -> Iterator[float]:
-        now = wanted.predict(wanted.work)
-        compared = [took for took in self._took if _same(wanted, took)][:_MOST]
-        for took in compared:
-            said = wanted.predict(_size(wanted.work, took))
-            if said and now and (took.seconds >= _SHORT or now <= _TIMES * said):
-                yield took.seconds / said
+    def _factors(self, stage: PlannedStage) -> Iterator[float]:
+        now = stage.predict(stage.work)
+        for measured in [each for each in self._measured if _same_settings(stage, each)][:_MOST]:
+            predicted = stage.predict(_work_of(measured, stage.work))
+            if predicted and now and (measured.seconds >= _SHORT or now <= _TIMES * predicted):
+                yield measured.seconds / predicted
 
 
-def _same(wanted: Wanted, took: Took) -> bool:
-    """Whether the stage was carried out by the settings wanted, on whatever corpus and queries."""
-    if wanted.stage != took.stage or (wanted.stage != "run" and wanted.engine != took.engine):
+def _same_settings(stage: PlannedStage, measured: MeasuredStage) -> bool:
+    """Whether both have the same settings, on whatever corpus and queries."""
+    if stage.stage != measured.stage or (stage.stage != "run" and stage.engine != measured.engine):
         return False
-    settings = json.loads(json.dumps(dict(wanted.key)))
-    return all(took.key.get(name, ...) == value for name, value in settings.items() if name not in _MADE_OF)
+    settings = json.loads(json.dumps(dict(stage.key)))
+    return all(measured.key.get(name, ...) == value for name, value in settings.items() if name not in _INPUTS)
 
 
-def _size(work: Workload, took: Took) -> Workload:
-    """The work of the stage that was carried out; what its counts do not tell is as now."""
-    counts = took.counts
+def _work_of(measured: MeasuredStage, work: Workload) -> Workload:
+    """The work of a measured stage; ``work`` has what its counts lack."""
+    counts = measured.counts
     return replace(
         work,
         passages=counts.get("passages", work.passages),
         queries=counts.get("queries", work.queries),
-        depth=took.key.get("depth", work.depth),
+        depth=measured.key.get("depth", work.depth),
         pairs=counts.get("pairs", work.pairs),
     )

@@ -1,7 +1,7 @@
-"""What ``build``, and ``judge`` of its settings, would stop at: files, fields, ids, models and packages that a
-``pool.yaml`` names and that are not here. Builds, downloads and writes nothing.
+"""Finds what ``build`` or ``judge`` would stop at: files, fields, ids, models and packages that a ``pool.yaml`` names
+and that are missing. Builds, downloads and writes nothing.
 
-Corpora are read as far as their first passage; queries, runs, prompts and files of pairs, which are small, whole.
+Of corpora only the first passage is read; queries, runs, prompts and files of pairs, which are small, are read whole.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from quati_pool.files.yaml_file import Place, YamlFile
 from quati_pool.judging.base import Setting
 from quati_pool.judging.llm import LlmJudge
 from quati_pool.judging.prompts import load_prompt
-from quati_pool.project.cache_keys import Keys, component_name, site_of, used_corpora
+from quati_pool.project.cache_keys import CacheKeys, component_environment, component_name, used_corpora
 from quati_pool.project.config import CorpusConfig, FusionSystem, JudgeConfig, LabelFileConfig, PoolConfig, load_config
 from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra
-from quati_pool.project.run_builder import current
+from quati_pool.project.run_builder import run_is_current
 from quati_pool.records import Ids, Query
 from quati_pool.registry import JUDGES, nearest
 from quati_pool.retrieval.base import Component
@@ -40,36 +40,35 @@ from quati_pool.store.database_url import parse_database_url
 
 
 def validate_pool(path: Path, limit: int = 20) -> ValidationReport:
-    """All that is wrong, a line each, at most ``limit`` of one file of queries; a fault of ``pool.yaml`` itself is the
-    only one reported, as what follows from it is not known. The summary counts what was checked.
+    """All faults, at most ``limit`` of one file of queries; the summary counts what was checked.
 
-    Raises QuatiPoolError where pool.yaml cannot be loaded.
+    Raises QuatiPoolError where pool.yaml itself cannot be loaded: what follows from its fault is not known.
     """
-    found = _Checks(load_config(path), limit)
-    found.queries()
-    found.corpora()
-    found.systems()
-    found.pairs()
-    found.labels()
-    found.judges()
-    found.annotation()
-    found.database()
-    config = found.config
+    checks = _Checks(load_config(path), limit)
+    checks.queries()
+    checks.corpora()
+    checks.systems()
+    checks.pairs()
+    checks.labels()
+    checks.judges()
+    checks.annotation()
+    checks.database()
+    config = checks.config
     summary = {
         "systems": len(config.systems),
         "corpora": len(config.corpora),
         "judges": len(config.judges),
-        **found.checked,
+        **checks.checked,
     }
-    more = found.problems.count - len(found.problems.errors)
-    return ValidationReport(path, "config", found.problems.errors, more, found.warnings, summary)
+    more = checks.problems.count - len(checks.problems.errors)
+    return ValidationReport(path, "config", checks.problems.errors, more, checks.warnings, summary)
 
 
 T = TypeVar("T")
 
 
 class _Checks:
-    """What was checked of one collection, and what was found wrong."""
+    """Checks the parts of one collection, and collects their faults, warnings and counts."""
 
     def __init__(self, config: PoolConfig, limit: int) -> None:
         self.config = config
@@ -79,10 +78,10 @@ class _Checks:
         self._limit = limit
         self._file = YamlFile(config.path)
         self._workspace = PlanWorkspace(config.folder)
-        self._known: list[Query] | None = None
+        self._queries: list[Query] | None = None
 
     def queries(self) -> None:
-        """The file of queries whole; the ids and the sample that are asked for."""
+        """Checks the file of queries, and the ids and the sample of ``queries:``."""
         settings = self.config.queries
         faults = Collected(self._limit)
 
@@ -90,14 +89,14 @@ class _Checks:
             fields = (settings.query_id, settings.query, settings.narrative, settings.cluster_id)
             return read_queries(self.config.folder / settings.path, *fields, faults)
 
-        found = self._tried(("queries", "path"), read)
+        queries = self._tried(("queries", "path"), read)
         for error in faults.errors:
             self._add(("queries", "path"), error)
-        if found is None or faults.count:
+        if queries is None or faults.count:
             return
-        self._known = found
-        self.checked["queries"] = len(found)
-        ids = {query.query_id for query in found}
+        self._queries = queries
+        self.checked["queries"] = len(queries)
+        ids = {query.query_id for query in queries}
         name = Path(settings.path).name
         for position, query_id in enumerate(settings.ids or ()):
             if query_id not in ids:
@@ -108,7 +107,7 @@ class _Checks:
             self._say(("queries", "sample"), f"{settings.sample} of {wanted} queries; ask for fewer")
 
     def corpora(self) -> None:
-        """Of each file of the corpora that systems search, whether it is there and has the fields."""
+        """Checks that each file of the corpora that systems search is here and has the fields."""
         named = YamlFile(self.config.path).data
         plural = isinstance(named, dict) and "corpora" in named
         for name in used_corpora(self.config):
@@ -128,7 +127,7 @@ class _Checks:
             self.warnings += [f"{'.'.join(place)}: {path.name} holds no passages" for path in empty]
 
     def _files(self, pattern: str) -> list[Path]:
-        return expand_paths(self.config.folder, pattern, self._workspace.made)
+        return expand_paths(self.config.folder, pattern, self._workspace.is_output)
 
     def _has_passages(self, path: Path, settings: CorpusConfig) -> bool:
         if path.is_dir():
@@ -138,7 +137,7 @@ class _Checks:
         return has
 
     def systems(self) -> None:
-        """Packages, files and models of every system whose run is not there already."""
+        """Checks packages, files and models of every system whose run is not finished."""
         for run_tag in self.config.systems:
             for place, error in self._faults_of(run_tag):
                 self._add(place, error)
@@ -155,7 +154,9 @@ class _Checks:
             return []
         faults: list[tuple[Place, QuatiPoolError]] = []
         notes: list[str] = []
-        component: Component = registry.get(name)(system.parameters, site_of(self.config, self._workspace))
+        component: Component = registry.get(name)(
+            system.parameters, component_environment(self.config, self._workspace)
+        )
         for file in component.inputs():
             try:
                 if isinstance(system.parameters, RunFileParameters):
@@ -184,7 +185,7 @@ class _Checks:
         return faults
 
     def _readable(self, path: Path) -> None:
-        """The first line of a file, which is thereby shown to be there and to be text."""
+        """Checks that a file is here and is text, by its first line."""
         if not list(islice(read_lines(path), 1)):
             raise InputError(path, None, "is empty; expected rows")
         self.checked["files"] += 1
@@ -197,30 +198,30 @@ class _Checks:
         notes += [f"{path.name} {warning}" for warning in problems.warnings]
         self.checked["files"] += 1
 
-    def _keys(self, queries: Queries | None = None) -> Keys:
-        return Keys(self.config, self._workspace, queries or Queries([], Ids([]), ""), {})
+    def _keys(self, queries: Queries | None = None) -> CacheKeys:
+        return CacheKeys(self.config, self._workspace, queries or Queries([], Ids([]), ""), {})
 
     def _is_current(self, run_tag: str) -> bool:
-        """Whether a system's run is there, so that nothing it was made from is needed."""
+        """Whether a system's run is finished and current, so that its inputs are not needed."""
         try:
             corpora = {
                 name: digest(corpus_key(self.config, name, self._workspace)) for name in used_corpora(self.config)
             }
-            keys = Keys(self.config, self._workspace, load_queries(self.config), corpora)
-            return current(keys, self._workspace, run_tag)
+            keys = CacheKeys(self.config, self._workspace, load_queries(self.config), corpora)
+            return run_is_current(keys, self._workspace, run_tag)
         except (QuatiPoolError, ImportError):
             return False
 
     def pairs(self) -> None:
-        """The further pairs of the pool, and their queries."""
+        """Checks the pairs of ``pool.extra`` and their queries."""
         pairs = self._tried(("pool", "extra"), partial(read_extra, self.config)) or {}
         if self.config.pool.extra is None:
             return
         self.checked["extra pairs"] = len(pairs)
-        if self._known is None:
+        if self._queries is None:
             return
         chosen = self.config.queries.ids
-        known = {query.query_id for query in self._known if chosen is None or query.query_id in chosen}
+        known = {query.query_id for query in self._queries if chosen is None or query.query_id in chosen}
         path = self.config.folder / self.config.pool.extra
         for (query_id, _), line in pairs.items():
             if query_id not in known:
@@ -228,7 +229,7 @@ class _Checks:
                 self.problems.add(error)
 
     def labels(self) -> None:
-        """That label files are there, and of a known format."""
+        """Checks that label files are here and have a known format."""
         for name, settings in self.config.labels.files.items():
             self._tried(("labels", "files", name), partial(self._label_file, settings))
 
@@ -239,26 +240,26 @@ class _Checks:
             raise InputError(path, None, "its format is unclear; name it with format:")
 
     def judges(self) -> None:
-        """Packages, prompts and files of the judges; a key that is not here is only needed to judge."""
+        """Checks packages, prompts and files of the judges; a missing key is a warning, as only ``judge`` needs it."""
         setting = Setting(self.config.folder, self.config.grades)
         for name, settings in self.config.judges.items():
             if isinstance(settings, JudgeConfig):
                 self._tried(("judges", name), partial(self._judge, name, settings, setting))
 
     def _judge(self, name: str, settings: JudgeConfig, setting: Setting) -> None:
-        judge = JUDGES.get(settings.judge)
-        judge.require()
-        made = judge(settings.parameters, setting)
-        if isinstance(made, LlmJudge):
-            made.price()
+        component = JUDGES.get(settings.judge)
+        component.require()
+        judge = component(settings.parameters, setting)
+        if isinstance(judge, LlmJudge):
+            judge.price()
             try:
-                made.client()
+                judge.client()
             except QuatiPoolError as error:
                 self.warnings.append(f"judges.{name}: {error}")
         self.checked["judges ready"] += 1
 
     def annotation(self) -> None:
-        """Prompt and guidelines of people who annotate."""
+        """Checks the prompt and guidelines of people who annotate."""
         prompt, guidelines = self.config.annotation.prompt, self.config.annotation.guidelines
         if prompt is not None:
             self._tried(("annotation", "prompt"), partial(load_prompt, prompt, self.config.folder))
@@ -266,11 +267,11 @@ class _Checks:
             self._tried(("annotation", "guidelines"), partial(self._readable, self.config.folder / guidelines))
 
     def database(self) -> None:
-        """The address of the database of labels; nothing connects to it."""
+        """Checks the URL of the label database without connecting to it."""
         self._tried(("labels", "url"), partial(parse_database_url, self.config.labels.url, self.config.folder))
 
     def _tried(self, place: Place, check: Callable[[], T]) -> T | None:
-        """What a check gives; None where it found a fault, which is kept."""
+        """The result of a check; None where it raised a fault, which is kept."""
         try:
             return check()
         except QuatiPoolError as error:
@@ -280,7 +281,7 @@ class _Checks:
         return None
 
     def _add(self, place: Place, error: QuatiPoolError) -> None:
-        """A fault, named by the place in pool.yaml that leads to it, unless it names a line of a file itself."""
+        """Keeps a fault, with the place in pool.yaml that leads to it unless it names a line of a file itself."""
         if isinstance(error, InputError) and (error.line is not None or error.path == str(self.config.path)):
             self.problems.add(error)
         else:

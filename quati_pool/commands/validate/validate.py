@@ -1,4 +1,4 @@
-"""``quati-pool validate``: files of the user's, and the ``pool.yaml`` and ``prepare.yaml`` that name them."""
+"""``quati-pool validate``: checks runs, qrels, labels, queries, corpora, ``pool.yaml`` and ``prepare.yaml``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from quati_pool.preparation.config import load_prepare_config
 def validate(path: Path, kind: str | None, **options: Any) -> ValidationReport:
     """Checks a file as ``kind`` or as what it looks like; ``options`` are those of ``validate_file``.
 
-    A YAML file is a ``prepare.yaml`` where it lists steps, else a ``pool.yaml``: the first fault of the file itself is
-    reported, as what follows from a fault is not known; of a sound ``pool.yaml`` all that could not be built or judged.
+    A YAML file is a ``prepare.yaml`` if it lists steps, else a ``pool.yaml``. Of the file itself only the first fault
+    is reported, as it may cause others; of a sound ``pool.yaml`` everything that could not be built or judged.
     """
     if kind != "config" and (kind or path.suffix not in (".yaml", ".yml")):
         chosen: Any = kind

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quati_pool.commands.evaluate import Clusters, Condition, Evaluation
+from quati_pool.commands.evaluate import Condition, Evaluation
 from quati_pool.evaluation.robust import Estimate, Robust, Robustness, RobustRow
+from quati_pool.project.query_clusters import Clusters
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.stats.bootstrap import Interval
 from quati_pool.text.pluralize import counted

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from quati_pool.commands.build import build
-from quati_pool.commands.export.collection import Exported, export
+from quati_pool.commands.export.collection import ExportedCollection, export
 from quati_pool.commands.judge.judge import judge
 from quati_pool.errors import QuatiPoolError
 from quati_pool.project.events import Listener
@@ -39,7 +39,7 @@ def collection(folder: Path, **corpora: dict[str, str]) -> Path:
     return path
 
 
-def exported(config: Path, form: str = "beir") -> Exported:
+def exported(config: Path, form: str = "beir") -> ExportedCollection:
     return export(config, form, Heard())
 
 

@@ -17,7 +17,8 @@ from small_stores import contents
 
 from quati_pool.commands.build import build
 from quati_pool.commands.plan import corpora
-from quati_pool.commands.plan.plan import Plan, PlannedSystem, plan
+from quati_pool.commands.plan.parts import PlannedSystem
+from quati_pool.commands.plan.plan import Plan, plan
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.artifacts import digest
 from quati_pool.project.config import load_config
@@ -269,7 +270,7 @@ def test_encoded_passages_are_counted_and_the_rest_is_left(tiny: Path, monkeypat
     monkeypatch.setattr(Bm25s, "estimate", lambda self, work: Estimate(encode=3, seconds=30.0, disk=300, memory=7))
     config, workspace = load_config(tiny / "pool.yaml"), Workspace(tiny)
     fingerprint = digest(corpus_key(config, "corpus", workspace))
-    folder = workspace.growing("dense", digest({"name": "dense", "corpus": fingerprint, **key}))
+    folder = workspace.encodings("dense", digest({"name": "dense", "corpus": fingerprint, **key}))
     Shards(folder).append(1, vectors=np.zeros((1, 4), dtype=np.float32))
     found = plan(tiny / "pool.yaml", only=["bm25s"])
     (system,) = found.systems

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from quati_pool.commands.build import build
-from quati_pool.commands.plan.plan import Plan, PlannedSystem, plan
+from quati_pool.commands.plan.parts import PlannedSystem
+from quati_pool.commands.plan.plan import Plan, plan
 from quati_pool.files.artifacts import sidecar
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.events import Listener
@@ -46,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Plan]:
 
 
 def _folder(path: Path, stage: str, part: dict[str, Any]) -> Path:
-    """The one artefact of a stage whose key holds ``part``."""
+    """The one artifact of a stage whose key holds ``part``."""
     places = path.parent / "cache" / {"index": "indexes", "encoding": "encodings"}[stage]
     found = [
         meta.with_name(meta.name.removesuffix(".meta.json"))
@@ -192,7 +193,7 @@ def _tiny(folder: Path, passages: int = 40) -> Path:
     return folder / "pool.yaml"
 
 
-def test_a_sidecar_says_how_long_its_artefact_took_without_those_it_is_made_from(tmp_path: Path) -> None:
+def test_a_sidecar_says_how_long_its_artifact_took_without_those_it_is_made_from(tmp_path: Path) -> None:
     import time
 
     builder = ArtifactBuilder(Workspace(tmp_path), {"collection": "x"}, Listener())
@@ -218,8 +219,8 @@ def test_a_sidecar_says_how_long_its_artefact_took_without_those_it_is_made_from
 def test_work_that_was_gone_on_with_tells_no_time(tmp_path: Path) -> None:
     builder = ArtifactBuilder(Workspace(tmp_path), {}, Listener())
     (tmp_path / "half").mkdir()
-    builder.ensure("half", tmp_path / "half", {"a": 1}, lambda path: {}, growing=True)
-    builder.ensure("whole", tmp_path / "whole", {"a": 1}, lambda path: {}, growing=True)
+    builder.ensure("half", tmp_path / "half", {"a": 1}, lambda path: {}, resumable=True)
+    builder.ensure("whole", tmp_path / "whole", {"a": 1}, lambda path: {}, resumable=True)
     assert "seconds" not in json.loads(sidecar(tmp_path / "half").read_text())
     assert "seconds" in json.loads(sidecar(tmp_path / "whole").read_text())
 

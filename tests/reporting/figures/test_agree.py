@@ -31,7 +31,7 @@ def report(folder: Path, labelers: int, people: tuple[str, ...] = ()) -> AgreeRe
         rows = [f"q{q} 0 d{d} {grade}" for q in range(2) for d, grade in enumerate(generator.integers(0, 4, 5))]
         path.write_text("\n".join(rows) + "\n", encoding="utf-8")
         files[f"L{n}"] = LabelFileConfig(path=str(path))
-    return agree(folder / "pool.yaml", given=LabelFiles(files), people=people, draws=0)
+    return agree(folder / "pool.yaml", files=LabelFiles(files), people=people, draws=0)
 
 
 def test_six_labelers_have_all_of_their_fifteen_matrices_drawn(tmp_path: Path) -> None:
@@ -69,5 +69,5 @@ def test_pairs_are_said_to_be_matched_by_queries_and_passages(tmp_path: Path) ->
         (tmp_path / f"{name}.tsv").write_text(text, encoding="utf-8")
     columns = {"query": "query", "text": "passage", "relevance": "score"}
     files = {n: LabelFileConfig(path=str(tmp_path / f"{n}.tsv"), columns=columns) for n in ("L0", "L1")}
-    found = agree(tmp_path / "pool.yaml", given=LabelFiles(files), draws=0)
+    found = agree(tmp_path / "pool.yaml", files=LabelFiles(files), draws=0)
     assert found.gathered.matched_by == "query text and passage text"

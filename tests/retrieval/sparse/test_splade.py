@@ -24,7 +24,6 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.records import Query
 from quati_pool.retrieval.base import Context
 from quati_pool.retrieval.encoders import encoding, passage_encoding
-from quati_pool.retrieval.lucene import missing_package
 from quati_pool.retrieval.models.errors import ModelError, ModelMissingError
 from quati_pool.retrieval.planning import KNOWN, Workload, forward_flops
 from quati_pool.retrieval.shards import Shards

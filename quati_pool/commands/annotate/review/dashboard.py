@@ -25,7 +25,7 @@ from quati_pool.agreement.pairwise import PairAgreement, pairwise
 from quati_pool.agreement.ratings import Ratings
 from quati_pool.annotation.quality_control import Finding, suspicious
 from quati_pool.annotation.quality_control import Graded as GradedByPerson
-from quati_pool.commands.agree import side_by_side
+from quati_pool.commands.agree import join_ratings
 from quati_pool.commands.annotate.pool_view import PoolView
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs, peoples_pairs
 from quati_pool.commands.annotate.session import AnnotationSession
@@ -243,7 +243,7 @@ def _agreement(pairs: PeoplesPairs, sources: list[LabelSource], problems: Mappin
 
 
 def _ratings(pairs: PeoplesPairs, sources: list[LabelSource]) -> Ratings:
-    return side_by_side(Gathered(pairs.config, pairs.config.grades, True, sources, [], {}, "query_id and doc_id", {}))
+    return join_ratings(Gathered(pairs.config, pairs.config.grades, True, sources, [], {}, "query_id and doc_id", {}))
 
 
 def _people(

@@ -1,0 +1,146 @@
+"""The labelers whose grades go into an exported collection, with all that it holds of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from quati_pool.files.artifacts import digest
+from quati_pool.labels.coverage import LabelCoverage
+from quati_pool.labels.labelers import Graded, Grading, Labeler, StoredLabeler, nobody
+from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler, peers
+from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_graded, refuse_missing
+from quati_pool.labels.sources import NEVER_ASKED
+from quati_pool.release.state import Labelled
+
+
+class ExportedLabeler(NamedTuple):
+    """One labeler's part of the collection, and how much of the pool it covers."""
+
+    labelled: Labelled
+    coverage: LabelCoverage
+
+    def identity(self) -> dict[str, Any]:
+        """The part of the export's key that is the labeler's."""
+        qrels = self.labelled.qrels
+        rows = [qrels.queries.decode(qrels.query), qrels.docs.decode(qrels.doc), pa.array(qrels.relevance)]
+        labels = self.labelled.labels.to_pydict() if self.labelled.labels is not None else None
+        return {
+            "labeler": self.labelled.labeler,
+            "kind": self.labelled.kind,
+            "version": self.labelled.version,
+            "outside": self.labelled.outside,
+            "rows": digest([column.to_pylist() for column in rows]),
+            "labels": digest(labels),
+            "left_out": dict(self.labelled.left_out),
+        }
+
+
+class ChosenLabelers(NamedTuple):
+    """The labelers of an export, the main one first; ``main`` where none were named, and then the names of those who
+    graded something and were ``left_out``."""
+
+    labelers: list[ExportedLabeler]
+    main: MainLabeler | None
+    left_out: tuple[str, ...]
+
+    @property
+    def coverages(self) -> Mapping[str, LabelCoverage]:
+        """How much of the pool each labeler covers, by name."""
+        return {each.labelled.labeler: each.coverage for each in self.labelers}
+
+    @property
+    def outside(self) -> Mapping[str, int]:
+        """How many grades of each labeler are of pairs outside the pool, by name."""
+        return {each.labelled.labeler: each.labelled.outside for each in self.labelers}
+
+
+@dataclass(frozen=True, eq=False)
+class _Grades:
+    """All grades of a labeler: of the pool's pairs, in its order, and of pairs ``outside`` it."""
+
+    labeler: Labeler
+    coverage: LabelCoverage
+    pooled: list[Graded]
+    outside: Sequence[Graded]
+
+    @property
+    def count(self) -> int:
+        return sum(self.coverage.grades.values()) + len(self.outside)
+
+
+def choose_labelers(grading: Grading, names: Sequence[str], *, needed: bool, allow_missing: bool) -> ChosenLabelers:
+    """The labelers named, or else the main labeler and its peers; all with grades where none are ``needed``.
+
+    Raises QuatiPoolError for a named labeler without grades; where grades are needed and there are none, or several
+    labelers could be the main one; and, unless ``allow_missing``, where a pair of the pool failed or was never asked.
+    """
+    read = _read_grades(grading, [grading.labeler(name) for name in names or grading.names])
+    graded = [each for each in read if each.count]
+    idle = next((each.labeler for each in read if names and not each.count), None)
+    if idle is not None:
+        raise nothing_graded(idle.name, idle.kind)
+    if needed and not graded:
+        raise nobody(grading.config)
+    main = None
+    exported = graded
+    if needed and not names:
+        main, exported = _main_and_peers(graded)
+    if not allow_missing:
+        for each in exported:
+            refuse_missing(each.labeler.name, each.labeler.kind, each.coverage)
+    left_out = tuple(each.labeler.name for each in graded if each not in exported)
+    return ChosenLabelers([_exported(grading, each) for each in exported], main, left_out)
+
+
+def _main_and_peers(graded: Sequence[_Grades]) -> tuple[MainLabeler, list[_Grades]]:
+    """The main labeler, and the grades of those that are exported next to it, the main labeler's first."""
+    candidates = [candidate(each.labeler, each.count) for each in graded]
+    main = main_labeler(candidates)
+    by_name = {each.labeler.name: each for each in graded}
+    return main, [by_name[name] for name in peers(candidates, main.required())]
+
+
+def _read_grades(grading: Grading, labelers: Sequence[Labeler]) -> list[_Grades]:
+    """The grades of all labelers, in one pass over the pool."""
+    coverages = [LabelCoverage() for _ in labelers]
+    pooled: list[list[Graded]] = [[] for _ in labelers]
+    for chunk in grading.pairs():
+        for labeler, coverage, column in zip(labelers, coverages, pooled, strict=True):
+            for graded in labeler.graded(chunk):
+                coverage.add(graded)
+                column.append(graded)
+    return [
+        _Grades(labeler, coverage, column, grades_outside_pool(labeler, column))
+        for labeler, coverage, column in zip(labelers, coverages, pooled, strict=True)
+    ]
+
+
+def _exported(grading: Grading, grades: _Grades) -> ExportedLabeler:
+    labeler, coverage = grades.labeler, grades.coverage
+    left_out = {state.value: count for state, count in coverage.states.items() if state != "ok"}
+    left_out[NEVER_ASKED] = coverage.unasked
+    stored = isinstance(labeler, StoredLabeler)
+    labelled = Labelled(
+        labeler=labeler.name,
+        kind=labeler.kind,  # type: ignore[arg-type]
+        qrels=as_qrels([*grades.pooled, *grades.outside]),
+        outside=len(grades.outside),
+        version=labeler.version,
+        left_out={name: count for name, count in left_out.items() if count},
+        definition=grading.store.definition(labeler.version) if stored and labeler.version else None,
+        labels=_labels(grading, labeler) if isinstance(labeler, StoredLabeler) else None,
+    )
+    return ExportedLabeler(labelled, coverage)
+
+
+def _labels(grading: Grading, labeler: StoredLabeler) -> pa.Table:
+    """All labels that count of a labeler's version, of the pool's pairs and others, with their reasons."""
+    store, collection = grading.store, grading.config.name
+    table = store.table(collection, labeler.name, labeler.version)
+    reasons = store.rationales(collection, labeler.name, labeler.version)
+    column = pa.array([reasons.get(seq) for seq in table["seq"].to_pylist()], pa.string())
+    return table.append_column("rationale", column)

@@ -1,0 +1,66 @@
+"""``annotation:`` of ``pool.yaml``: how people grade and which questions they write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from quati_pool.files.yaml_file import Model, YamlFile
+from quati_pool.project.config.labelers import PeopleConfig
+from quati_pool.registry import nearest
+
+
+class TaxonomyConfig(Model):
+    """The kinds of question that authors are to write, by three properties; None takes the bundled kinds."""
+
+    theme: Annotated[list[str], Field(min_length=1)] | None = None
+    scope: Annotated[list[str], Field(min_length=1)] | None = None
+    type: Annotated[list[str], Field(min_length=1)] | None = None
+
+
+class AnnotationConfig(Model):
+    """How people grade.
+
+    ``prompt`` is the prompt whose meanings and examples they see (None: that of the first judge with one),
+    ``guidelines`` a Markdown file. Grades given under another ``version`` are history: raise it when meanings or
+    guidelines change what a grade means. ``reveal`` is a judge whose grade and reasoning are shown after a person's
+    own grade; ``language`` that of the pages until a person picks one. ``lease`` is how many minutes a pair stays
+    reserved for a person; a gap longer than ``idle`` seconds counts as ``idle`` seconds of work.
+    """
+
+    prompt: str | None = None
+    guidelines: str | None = None
+    version: Annotated[int, Field(ge=1)] = 1
+    reveal: str | None = None
+    language: Literal["pt", "en", "es"] | None = None
+    lease: Annotated[float, Field(ge=1)] = 30
+    idle: Annotated[float, Field(ge=1)] = 120
+    taxonomy: TaxonomyConfig = TaxonomyConfig()
+
+
+def read_annotation(file: YamlFile, data: Any, judges: Mapping[str, Any]) -> AnnotationConfig:
+    """``annotation:``; raises InputError where ``reveal`` names none of the ``judges``."""
+    if isinstance(data, dict) and "taxonomy" in data:
+        data = {**data, "taxonomy": _taxonomy(file, data["taxonomy"])}
+    config = file.model(("annotation",), AnnotationConfig, data)
+    place, reveal = ("annotation", "reveal"), config.reveal
+    if reveal is not None and reveal not in judges:
+        hint = nearest(reveal, judges) if judges else "add it under judges:"
+        raise file.error(place, f"there is no judge {reveal!r}; {hint}")
+    if reveal is not None and isinstance(judges[reveal], PeopleConfig):
+        raise file.error(place, f"{reveal!r} are other people's grades; name a judge")
+    return config
+
+
+def _taxonomy(file: YamlFile, data: Any) -> TaxonomyConfig:
+    place = ("annotation", "taxonomy")
+    config = file.model(place, TaxonomyConfig, data)
+    for key, values in config:
+        for value in values or ():
+            if not value.strip() or not value.isprintable():
+                raise file.error((*place, key), f"expected one line of text, not {value!r}")
+            if values.count(value) > 1:
+                raise file.error((*place, key), f"names {value!r} twice; name it once")
+    return config

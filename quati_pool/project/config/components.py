@@ -1,0 +1,49 @@
+"""Settings of registered components: which component, and the parameters that it declares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from quati_pool.errors import ConfigError
+from quati_pool.files.yaml_file import M, Place, YamlFile
+from quati_pool.registry import Registry, nearest
+
+
+def read_component(
+    file: YamlFile,
+    place: Place,
+    model: type[M],
+    data: dict[Any, Any],
+    key: str,
+    registry: Registry,
+    default: str | None = None,
+) -> M:
+    """A ``model`` whose field ``key`` names a component and whose ``parameters`` are the component's own."""
+    common = set(model.model_fields) - {key, "parameters"}
+    name, parameters, rest = split_component(file, place, data, key, registry, common, default)
+    return file.model(place, model, {**rest, key: name, "parameters": parameters})
+
+
+def split_component(
+    file: YamlFile,
+    place: Place,
+    data: dict[Any, Any],
+    key: str,
+    registry: Registry,
+    common: set[str],
+    default: str | None = None,
+) -> tuple[str, BaseModel, dict[Any, Any]]:
+    """A component's name, its checked parameters, and the keys of ``common`` that are set."""
+    name = data.get(key, default)
+    if not isinstance(name, str):
+        raise file.error((*place, key), f"expected a name; {nearest('', registry.names())}")
+    try:
+        parameters: type[BaseModel] = registry.get(name).Parameters
+    except ConfigError as error:
+        raise file.error((*place, key), str(error)) from None
+    declared = set(parameters.model_fields)
+    file.refuse_unknown(place, data, declared | common | {key})
+    checked = file.model(place, parameters, {k: v for k, v in data.items() if k in declared})
+    return name, checked, {k: v for k, v in data.items() if k in common}

@@ -1,0 +1,117 @@
+"""``judges:`` and ``labels:`` of ``pool.yaml``: who grades pairs, and where grades are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from quati_pool.files.yaml_file import Model, Place, YamlFile
+from quati_pool.project.config.components import read_component
+from quati_pool.records import MAX_GRADE
+from quati_pool.registry import JUDGES, nearest
+
+Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
+NO_GRADE = "none"
+"""What a label that is no grade is mapped to."""
+LabelGrade = Annotated[Grade | None, BeforeValidator(lambda value: None if value == NO_GRADE else value)]
+
+
+class JudgeConfig(Model):
+    """A program that grades each pair ``samples`` times; ``aggregate`` turns several grades into one."""
+
+    judge: str
+    samples: Annotated[int, Field(ge=1, le=1000)] = 1
+    aggregate: Literal["mean", "median", "mode"] = "mean"
+    parameters: Any = None
+
+
+class ConsensusConfig(Model):
+    """One grade from those of several judges or label files, computed whenever it is read and never stored."""
+
+    consensus: Annotated[list[str], Field(min_length=2)]
+    method: Literal["majority", "median", "mean"] = "majority"
+
+
+class PeopleConfig(Model):
+    """One grade from those of people: a lead's decision if there is one, else of all who graded the pair, by the
+    method named. Computed whenever it is read and never stored."""
+
+    people: Literal["majority", "median", "mean"]
+
+
+class LabelFileConfig(Model):
+    """A file of labels.
+
+    ``format`` is needed only if the file does not show it. ``columns`` has a table's columns by field; ``grades``
+    has the grade of each label's name, None for one that is no grade. ``annotator`` picks one person's labels from a
+    file with several people's; ``person`` says that a person gave the labels, not a program.
+    """
+
+    path: str
+    format: str | None = None
+    columns: dict[str, str] = Field(default_factory=dict)
+    grades: dict[str, LabelGrade] = Field(default_factory=dict)
+    annotator: str | None = None
+    person: bool = False
+
+
+class LabelsConfig(Model):
+    """Where labels are kept: a database URL (None: SQLite next to ``pool.yaml``), and label files by the name of the
+    labeler."""
+
+    url: str | None = None
+    files: dict[str, LabelFileConfig] = Field(default_factory=dict)
+
+
+AnyJudge = JudgeConfig | ConsensusConfig | PeopleConfig
+
+
+def read_labels(file: YamlFile, data: Any, judges: Mapping[Any, Any]) -> LabelsConfig:
+    """``labels:``; raises InputError where a label file has the name of a judge."""
+    if isinstance(data, dict) and isinstance(data.get("files"), dict):
+        data = {**data, "files": {name: _label_file(file, name, each) for name, each in data["files"].items()}}
+        for name in data["files"]:
+            if name in judges:
+                raise file.error(("labels", "files", name), "is the name of a judge too; give one of them another")
+    return file.model(("labels",), LabelsConfig, data)
+
+
+def _label_file(file: YamlFile, name: Any, data: Any) -> LabelFileConfig:
+    place = ("labels", "files", name)
+    file.text_key(place, name)
+    return file.model(place, LabelFileConfig, {"path": data} if isinstance(data, str) else data)
+
+
+def read_judges(file: YamlFile, data: Mapping[Any, Any], label_files: Iterable[str]) -> dict[Any, AnyJudge]:
+    """``judges:`` by name; a consensus may name single judges and ``label_files``."""
+    singles = {
+        name
+        for name, settings in data.items()
+        if not (isinstance(settings, dict) and ("consensus" in settings or "people" in settings))
+    }
+    return {name: _judge(file, name, settings, singles.union(label_files)) for name, settings in data.items()}
+
+
+def _judge(file: YamlFile, name: Any, data: Any, singles: set[Any]) -> AnyJudge:
+    place = ("judges", name)
+    file.text_key(place, name)
+    if not isinstance(data, dict):
+        raise file.error(place, "expected a model: with a prompt:, a judge:, a consensus: of judges, or people:")
+    if "people" in data:
+        return file.model(place, PeopleConfig, data)
+    if "consensus" in data:
+        return _consensus(file, place, data, singles)
+    return read_component(file, place, JudgeConfig, data, "judge", JUDGES, default="llm")
+
+
+def _consensus(file: YamlFile, place: Place, data: dict[Any, Any], singles: set[Any]) -> ConsensusConfig:
+    config = file.model(place, ConsensusConfig, data)
+    place = (*place, "consensus")
+    for member in config.consensus:
+        if member not in singles:
+            raise file.error(place, f"{member!r} is neither a judge nor a label file; {nearest(member, singles)}")
+        if config.consensus.count(member) > 1:
+            raise file.error(place, f"names {member!r} twice; name it once")
+    return config
