@@ -31,8 +31,8 @@ def submit(
     Asks the same as judge does, one small live question included, which finds out how the server wants
     its answers' form. Killed in the middle, it finishes what it began when it is run again.
     """
-    from quati_pool.commands import batch as step
-    from quati_pool.commands.judge.judge import JudgeOptions
+    from quati_pool.commands.batch import batch as step
+    from quati_pool.commands.judge.chosen_judge import JudgeOptions
     from quati_pool.reporting.tables.batch import row_data, row_table
 
     options = JudgeOptions(limit=limit, max_passage_tokens=max_passage_tokens, pool=pool)
@@ -48,7 +48,7 @@ def status(
     name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), output_format: FormatOption = Format.table
 ) -> None:
     """Say which batches a judge has, and how far the provider is with the open ones."""
-    from quati_pool.commands import batch as step
+    from quati_pool.commands.batch import batch as step
     from quati_pool.reporting.tables.batch import row_data, row_table
 
     with ConsoleListener() as listener:
@@ -66,7 +66,7 @@ def abandon(
 
     This does not cancel it at the provider: do so there too, or its answers are charged and never read.
     """
-    from quati_pool.commands import batch as step
+    from quati_pool.commands.batch import batch as step
 
     with ConsoleListener() as listener:
         step.abandon(config, name, key, listener)
@@ -81,7 +81,7 @@ def collect(
     What could not be read stays pending: judge, or the next batch, asks again. Exit 0 once the answers
     of all batches are stored, 1 while one is still under way.
     """
-    from quati_pool.commands import batch as step
+    from quati_pool.commands.batch import batch as step
     from quati_pool.reporting.tables.batch import collected_data, collected_tables, summary
 
     with ConsoleListener() as listener:

@@ -109,10 +109,11 @@ def judge(
     server: set OPENAI_BASE_URL and OPENAI_API_KEY, or base_url: and api_key_env: in pool.yaml (or with --set).
     """
     from quati_pool.commands.judge import judge as step
+    from quati_pool.commands.judge.chosen_judge import JudgeOptions
     from quati_pool.commands.judge.pairs import judge_pairs, plan_pairs
 
     given = _pairs_file(context)
-    options = step.JudgeOptions(limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, pool, reread)
+    options = JudgeOptions(limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, pool, reread)
     if dry_run:
         from quati_pool.commands.judge import plan
         from quati_pool.reporting.tables import judge_plan

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quati_pool.errors import ConfigError, InputError, QuatiPoolError
+from quati_pool.errors import ConfigError, InputError
 from quati_pool.judging.base import Pair
+from quati_pool.labels.base import Labeler
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.failures import without_thoughts
-from quati_pool.labels.labelers import Grading, Labeler, StoredLabeler, nobody
+from quati_pool.labels.labelers import Grading, nobody
 from quati_pool.llm.thoughts import ANY
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.records import FAILURES
@@ -57,15 +58,7 @@ def labels(
 def read(grading: Grading, names: list[str] | None = None, *, missing: bool = False) -> LabelsReport:
     """The same over a store that is open already."""
     config, store = grading.config, grading.store
-    stored = store.labelers(config.name)
-    labelers, problems = [], {}
-    for name in names or grading.names:
-        try:
-            labelers.append(grading.labeler(name))
-        except QuatiPoolError as error:
-            if names or not isinstance(error, (ConfigError, InputError)):
-                raise
-            problems[name] = str(error)
+    labelers, problems = _readable(grading, names)
     if not labelers and not problems:
         raise nobody(config)
     coverages = {labeler.name: LabelCoverage(None if missing else 0) for labeler in labelers}
@@ -74,7 +67,7 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
         for labeler in labelers:
             for graded in labeler.graded(chunk):
                 coverages[labeler.name].add(graded)
-            if labeler.name in aspects and isinstance(labeler, StoredLabeler):
+            if labeler.name in aspects:
                 _count_aspects(aspects[labeler.name], labeler, chunk)
     usage = {
         labeler.name: store.usage(config.name, labeler.name, None) for labeler in labelers if labeler.kind == "judge"
@@ -82,7 +75,7 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
     current = {(labeler.name, labeler.version) for labeler in labelers}
     earlier = [
         (row.labeler_id, row.version, row.rows)
-        for row in stored
+        for row in store.labelers(config.name)
         if (row.labeler_id, row.version) not in current and row.labeler_id in coverages
     ]
     failures = _failures(grading, labelers, coverages) if missing else {}
@@ -90,8 +83,21 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
     return LabelsReport(config, labelers, coverages, usage, earlier, problems, failures, aspects, unread)
 
 
+def _readable(grading: Grading, names: list[str] | None) -> tuple[list[Labeler], dict[str, str]]:
+    """The labelers of these names, which must be there, or all that can be read, and why others cannot."""
+    labelers, problems = [], {}
+    for name in names or grading.names:
+        try:
+            labelers.append(grading.labeler(name))
+        except (ConfigError, InputError) as error:
+            if names:
+                raise
+            problems[name] = str(error)
+    return labelers, problems
+
+
 def _unread(grading: Grading, labeler: Labeler) -> int:
-    if not isinstance(labeler, StoredLabeler) or labeler.reading is None or labeler.name not in grading.config.judges:
+    if labeler.version is None or labeler.reading is None or labeler.name not in grading.config.judges:
         return 0
     owner = Owner(grading.config.name, labeler.name)
     return count_unread(grading.store, owner, labeler.version, labeler.reading.version)
@@ -99,12 +105,11 @@ def _unread(grading: Grading, labeler: Labeler) -> int:
 
 def _no_aspects(labeler: Labeler) -> dict[str, Counter[int]]:
     """A count of 0 for each number of each aspect that a labeler's prompt asks for."""
-    reading = labeler.reading if isinstance(labeler, StoredLabeler) else None
-    asked = sorted(reading.aspects.items()) if reading else []
+    asked = sorted(labeler.reading.aspects.items()) if labeler.reading else []
     return {aspect: Counter(dict.fromkeys(sorted(scale), 0)) for aspect, scale in asked}
 
 
-def _count_aspects(counts: dict[str, Counter[int]], labeler: StoredLabeler, pairs: Sequence[Pair]) -> None:
+def _count_aspects(counts: dict[str, Counter[int]], labeler: Labeler, pairs: Sequence[Pair]) -> None:
     for labels in labeler.behind(pairs):
         for label in labels.values():
             for aspect, value in label.extra.get("aspects", {}).items():
@@ -119,7 +124,7 @@ def _failures(
         failing = [graded for graded in coverages[labeler.name].lacking if graded.status in FAILURES]
         if labeler.kind != "judge" or labeler.version is None or not failing:
             continue
-        marks = labeler.reading.thoughts if isinstance(labeler, StoredLabeler) and labeler.reading else ANY
+        marks = labeler.reading.thoughts if labeler.reading else ANY
         query_ids = {graded.query_id for graded in failing}
         answers = failed_answers(grading.store, grading.config.name, labeler.name, labeler.version, query_ids)
         for graded in failing:

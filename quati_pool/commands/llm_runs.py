@@ -1,21 +1,25 @@
-"""What all commands that ask a language model share: the budget they are given, and their way to the end."""
+"""What all commands that ask a language model share: the budget, the connection, and how a run ends."""
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Literal
 
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.llm.answers import Usage
 from quati_pool.llm.budget import Budget
 from quati_pool.llm.budgeted_calls import plausible, spent_on, written
-from quati_pool.llm.client import PROBE, Client, Event
+from quati_pool.llm.client import PROBE, Client, Counters, Event
 from quati_pool.llm.prices import Price
 from quati_pool.llm.runner import Runner
 from quati_pool.llm.tokens import counting
 from quati_pool.project.events import Listener
+
+Ending = Literal["limit", "budget", "interrupted"]
+"""What ended a run before everything was asked."""
 
 
 def check_budget(budget: float | None) -> None:
@@ -25,26 +29,14 @@ def check_budget(budget: float | None) -> None:
 
 
 def heard(name: str, say: Callable[[str], None]) -> Callable[[Event], None]:
-    """Says what a user should hear of the client of ``name``: how the server wants to be asked, and long waits."""
+    """A function that says what a user should know of a client's events: how the server wants to be asked, and long
+    waits; ``name`` is what users call the model."""
 
     def hear(event: Event) -> None:
         if event.kind in ("dialect", "wait"):
             say(f"{name}: {event.words}")
 
     return hear
-
-
-async def prepare(client: Client, schema: Mapping[str, Any], price: Price | None, budget: Budget) -> list[float | None]:
-    """Prepares a client for answers of this form; gives the cost of each call that took, None where it is not
-    known, and books them to the budget, at no less than their texts cost by our count."""
-    await client.prepare(schema)
-    count, costs = counting(client.endpoint.model), []
-    for probe in client.probes:
-        ours = Usage(count(PROBE), 0, written(probe.choices, count), 0)
-        usage = plausible(probe.usage, ours)[0] if probe.usage else ours
-        costs.append(price.cost(usage) if price and probe.usage else None)
-        budget.spent += spent_on(price, usage, ours) if price else 0.0
-    return costs
 
 
 def dollars(amount: float) -> str:
@@ -74,7 +66,7 @@ def budget_spent(limit: float, spent: float, needed: float, one: str) -> str:
 
 
 def check_price(price: Price | None, model: str) -> None:
-    """Raises ConfigError for a model whose cost nobody can count, where there is a budget."""
+    """Raises ConfigError where a budget is set and the price of the model is not known."""
     if price is None:
         raise ConfigError(
             f"--budget needs the price of {model}, which is not known; "
@@ -82,8 +74,57 @@ def check_price(price: Price | None, model: str) -> None:
         )
 
 
-def run_through(
-    runner: Runner[Any, Any], stop: threading.Event, listener: Listener, progress: Callable[[], None]
-) -> None:
-    """Runs to the end; Ctrl-C, or ``stop``, lets what is in flight finish, and Ctrl-C once more drops it."""
-    runner.run(progress, lambda: listener.say("finishing what is in flight; Ctrl-C again drops it"), stop)
+class LlmSession:
+    """One run's way to a language model: the connection, and what it learns there; how the run ended."""
+
+    def __init__(
+        self,
+        name: str,
+        price: Price | None,
+        budget: Budget,
+        listener: Listener,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        """``name`` is what users call the model; ``say`` takes the line on its endpoint, if not the listener."""
+        self.counters = Counters()
+        self.endpoint: str | None = None
+        """The name of the endpoint, once it is connected."""
+        self._name = name
+        self._price = price
+        self._budget = budget
+        self._listener = listener
+        self._say = say or listener.say
+
+    @asynccontextmanager
+    async def connected(
+        self, client: Client, schema: Mapping[str, Any], count: Callable[[float | None], None]
+    ) -> AsyncIterator[None]:
+        """Opens the client and prepares it for answers of this form; ``count`` is given the cost of each call that
+        took, None where it is not known."""
+        async with client:
+            self.counters = client.counters
+            await client.prepare(schema)
+            self._book(client, count)
+            self.endpoint = client.endpoint_name
+            self._say(f"{self._name}: asking {self.endpoint}, answers as {client.output}")
+            yield
+
+    def _book(self, client: Client, count: Callable[[float | None], None]) -> None:
+        """Counts the calls that prepared the client, and books them to the budget at no less than their texts cost
+        by our own count."""
+        tokens = counting(client.endpoint.model)
+        for probe in client.probes:
+            ours = Usage(tokens(PROBE), 0, written(probe.choices, tokens), 0)
+            usage = plausible(probe.usage, ours)[0] if probe.usage else ours
+            count(self._price.cost(usage) if self._price and probe.usage else None)
+            self._budget.spent += spent_on(self._price, usage, ours) if self._price else 0.0
+
+    def run(self, runner: Runner[Any, Any], stop: threading.Event, progress: Callable[[], None]) -> Ending | None:
+        """Runs to the end, and says what ended it before everything was asked; errors are the runner's. Ctrl-C, or
+        ``stop``, lets what is in flight finish, and Ctrl-C once more drops it."""
+        runner.run(progress, lambda: self._listener.say("finishing what is in flight; Ctrl-C again drops it"), stop)
+        if runner.interrupted:
+            return "interrupted"
+        if self._budget.exhausted:
+            return "budget"
+        return "limit" if runner.limited else None

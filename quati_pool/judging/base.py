@@ -1,7 +1,6 @@
-"""What a judge is: a parameter model, and a verdict for every pair it is given.
+"""What a judge is: a class that plug-ins subclass too, with a parameter model and a verdict for every pair.
 
-A judge that asks a language model is ``llm.LlmJudge``; every other one is a ``Program``, which grades
-at once and for free. Neither knows where labels are kept or which pairs were graded before.
+A judge does not know where labels are kept or which pairs were graded before.
 """
 
 from __future__ import annotations
@@ -10,27 +9,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from quati_pool.judging.pair import Pair
+from quati_pool.judging.prompted_model import PromptedModel
 from quati_pool.judging.verdict import Verdict
+
+__all__ = ["Judge", "Pair", "Parameters", "Setting"]
 
 
 class Parameters(BaseModel):
     """What a user may set of a judge; every field has a description, shown by the listing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class Pair(NamedTuple):
-    """A query and a passage as a judge sees them; ``narrative`` where the judge asked for it."""
-
-    query_id: str
-    doc_id: str
-    query: str
-    text: str
-    narrative: str | None = None
 
 
 @dataclass(frozen=True)
@@ -42,10 +35,13 @@ class Setting:
 
 
 class Judge(ABC):
-    """Made once a command from checked parameters; raises QuatiPoolError where it cannot work."""
+    """Grades pairs by itself (``grade``), or asks a language model (``model``).
+
+    Created once per command from checked parameters; ``__init__`` raises QuatiPoolError where it cannot work.
+    """
 
     id: ClassVar[str]
-    """What it is called in all that is stored, such as ``judge/llm``, wherever its code lies. A plug-in without
+    """What it is called in all that is stored, such as ``judge/llm``, wherever its code is. A plug-in without
     one is called by its kind and the name of its entry point."""
 
     revision: ClassVar[int] = 1
@@ -58,6 +54,9 @@ class Judge(ABC):
     """Whether equal texts get equal grades, so that one grade may serve for all of them; False for a
     judge that looks at ids."""
 
+    model: PromptedModel | None = None
+    """The language model it asks, which then gives the verdicts; None for a judge that has ``grade``."""
+
     def __init__(self, parameters: BaseModel, setting: Setting) -> None:
         self.parameters = parameters
         self.setting = setting
@@ -68,12 +67,13 @@ class Judge(ABC):
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """All that decides its grades, as JSON: the labels of another identity are never its own."""
+        """All that decides its grades, as JSON: labels given under another identity do not count as its own."""
 
+    @property
+    def always_alike(self) -> bool:
+        """Whether a pair gets the same verdict each time, so that further samples of it say nothing."""
+        return True
 
-class Program(Judge):
-    """A judge that grades without a model; the same pair always gets the same verdict."""
-
-    @abstractmethod
     def grade(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """One verdict a pair, in their order."""
+        """One verdict per pair, in their order. Not called where there is a ``model``."""
+        raise NotImplementedError(f"{type(self).__name__} has neither grade nor a model")

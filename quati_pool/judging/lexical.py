@@ -19,7 +19,7 @@ class LexicalParameters(base.Parameters):
     stop_words: Annotated[bool, Field(description="drop the language's stop words")] = True
 
 
-class Lexical(base.Program):
+class Lexical(base.Judge):
     """Cuts the share of the query's distinct terms that the passage holds into equal steps, one a grade.
 
     With n grades, a share s gets the grade at place ⌊s·n⌋ of the scale, all terms the highest; on the

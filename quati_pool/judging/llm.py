@@ -1,114 +1,17 @@
 """The judge ``llm``: asks a language model with a prompt, and reads its verdicts strictly.
 
-Grades come from what the model wrote as its verdict and from nothing else: an unreadable answer is
-asked for again with its cause, and what stays unreadable is a failure.
+Grades come from what the model wrote as its verdict and from nothing else (``verdict``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Annotated, Any, cast
-
-from pydantic import Field
+from typing import Any
 
 from quati_pool.errors import ConfigError
 from quati_pool.judging import base
-from quati_pool.judging.distribution import grade_distribution
-from quati_pool.judging.prompts import Prompt, load_prompt
-from quati_pool.judging.verdict import Reading, Verdict, judge_choice
-from quati_pool.llm.answers import Choice, Completion, Usage
-from quati_pool.llm.budget import Budget
-from quati_pool.llm.budgeted_calls import Caller, cost_of, most_of, state_of
-from quati_pool.llm.client import Client, Event
-from quati_pool.llm.endpoint import Endpoint
-from quati_pool.llm.faults import CallError
-from quati_pool.llm.limits import Limits
-from quati_pool.llm.options import Options, Request
-from quati_pool.llm.prices import Price, price_of
-from quati_pool.llm.thoughts import ThoughtMarks, marks_of, split
-from quati_pool.llm.tokens import truncate
-from quati_pool.records import State
-from quati_pool.text.fencing import without_template_tokens
-
-# They change how answers are got or read, not what is asked.
-_OPERATIONAL = {
-    "api_key_env", "timeout", "concurrency", "rpm", "tpm", "max_wait", "max_passage_tokens", "prices", "thoughts",
-}  # fmt: skip
-# They are told by what comes of them.
-_RESOLVED = {"base_url", "reasoning", "max_tokens", "reasoning_tokens", "temperature", "top_p", "prompt"}
-
-
-class LlmParameters(Endpoint, Options, Limits):
-    prompt: Annotated[str, Field(description="a prompt's id (quati-pool prompts), or its YAML file")]
-    seed: Annotated[int | None, Field(description="sent with each call, one higher for each further sample")] = None
-    together: Annotated[bool, Field(description="ask for all samples of a pair in one call (the API's n)")] = False
-    max_passage_tokens: Annotated[int | None, Field(ge=1, description="cut longer passages to so many tokens")] = None
-    prices: Annotated[str | None, Field(description="a YAML of your own prices, relative to pool.yaml")] = None
-    thoughts: Annotated[
-        ThoughtMarks, Field(description="{open: …, close: …}: further marks of thoughts in answers; none: none at all")
-    ] = None
-
-
-def model_identity(parameters: LlmParameters) -> dict[str, Any]:
-    """All parameters that change what a model answers, whatever it is asked; nothing of how answers are got."""
-    told = parameters.model_dump(exclude={*_OPERATIONAL, *_RESOLVED})
-    thinks = parameters.thinks(parameters.model)
-    return {
-        **told,
-        "base_url": parameters.base_url.rstrip("/") if parameters.base_url else None,
-        "thinks": thinks,
-        "most_tokens": parameters.most_tokens(parameters.model),
-        # They are not sent to a model that thinks.
-        "temperature": None if thinks else parameters.temperature,
-        "top_p": None if thinks else parameters.top_p,
-    }
-
-
-def price_for(parameters: LlmParameters, folder: Path, model: str | None = None) -> Price | None:
-    """What a token of the model (the parameters' own where None) costs, by the user's file, relative to
-    ``folder``, or our list; None where neither knows."""
-    own = parameters.prices
-    return price_of(model or parameters.model, folder / own if own else None)
-
-
-def client_for(parameters: LlmParameters, on_event: Callable[[Event], None] | None = None) -> Client:
-    """The client that asks as the parameters say."""
-    endpoint, options, limits = (_part(model, parameters) for model in (Endpoint, Options, Limits))
-    return Client(endpoint, options, limits, on_event=on_event)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A pair to ask about, as it is shown, and the samples that are wanted of it."""
-
-    pair: base.Pair
-    samples: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Try:
-    """One call's answer to one sample, or the call that gave none; ``notes`` are lines on what was strange in it."""
-
-    verdict: Verdict
-    choice: Choice | None
-    completion: Completion | None
-    fault: CallError | None
-    usage: Usage | None
-    cost: float | None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A sample's verdict, that of its last try, and all its tries; ``details`` is what its label records with the
-    grade (see ``details_of``)."""
-
-    sample: int
-    verdict: Verdict
-    tries: tuple[Try, ...]
-    details: Mapping[str, Any] = field(default_factory=dict)
+from quati_pool.judging.llm_parameters import LlmParameters, model_identity
+from quati_pool.judging.prompted_model import PromptedModel
+from quati_pool.judging.prompts import load_prompt
 
 
 class LlmJudge(base.Judge):
@@ -118,171 +21,23 @@ class LlmJudge(base.Judge):
     summary = "a language model behind any OpenAI-compatible API, with a prompt of quati-pool prompts"
     Parameters = LlmParameters
     parameters: LlmParameters
+    model: PromptedModel
 
     def __init__(self, parameters: LlmParameters, setting: base.Setting) -> None:
         super().__init__(parameters, setting)
-        self.prompt: Prompt = load_prompt(parameters.prompt, setting.folder)
-        self.reading: Reading = self.prompt.read_with(marks_of(parameters.thoughts))
-        strangers = sorted(set(self.prompt.scale) - set(setting.grades))
-        if strangers:
+        prompt = load_prompt(parameters.prompt, setting.folder)
+        unknown = sorted(set(prompt.scale) - set(setting.grades))
+        if unknown:
             raise ConfigError(
-                f"the prompt {self.prompt.id} gives the grade {strangers[0]}, which grades: in pool.yaml does not "
+                f"the prompt {prompt.id} gives the grade {unknown[0]}, which grades: in pool.yaml does not "
                 f"have ({', '.join(map(str, sorted(setting.grades)))}); add it, or take another prompt"
             )
-        self.endpoint = _part(Endpoint, parameters)
-        self.options = _part(Options, parameters)
+        self.model = PromptedModel(parameters, prompt, setting.folder)
 
     def identity(self) -> dict[str, Any]:
-        return {**model_identity(self.parameters), "prompt": self.prompt.definition}
+        return {**model_identity(self.parameters), "prompt": self.model.prompt.definition}
 
     @property
     def always_alike(self) -> bool:
         """Whether the likeliest answer is asked for, each time."""
         return self.parameters.temperature == 0 and not self.parameters.thinks(self.parameters.model)
-
-    def shown(self, pair: base.Pair) -> tuple[base.Pair, int | None]:
-        """The pair as the model sees it, without its narrative where the prompt does not show it and without tokens
-        of chat templates where it fences texts; and how many characters of its passage that is, where it is cut to
-        ``max_passage_tokens``."""
-        limit, length = self.parameters.max_passage_tokens, len(pair.text)
-        # Sizes are estimated here even where tiktoken could count: the cut is the same on every machine.
-        if limit is not None:
-            pair = pair._replace(text=truncate(pair.text, limit))
-        cut = len(pair.text) if len(pair.text) < length else None
-        if pair.narrative is not None and not self.prompt.uses_narrative:
-            pair = pair._replace(narrative=None)
-        return as_fenced(pair) if self.prompt.fenced else pair, cut
-
-    def price(self, model: str | None = None) -> Price | None:
-        """What a token of the model (the judge's own where None) costs, by the user's file or our list;
-        None where neither knows."""
-        return price_for(self.parameters, self.setting.folder, model)
-
-    def client(self, on_event: Callable[[Event], None] | None = None) -> Client:
-        return client_for(self.parameters, on_event)
-
-    def request(self, pair: base.Pair, sample: int, *, n: int = 1, note: list[dict[str, str]] | None = None) -> Request:
-        """The call that asks about a pair; ``note`` continues the conversation after a bad answer."""
-        messages = self.prompt.messages(pair.query, pair.text, pair.narrative)
-        seed = self.parameters.seed
-        return Request(
-            messages=[*messages, *note] if note else messages,
-            schema=self.prompt.schema(),
-            schema_name="verdict",
-            n=n,
-            seed=None if seed is None else seed + sample - 1,
-        )
-
-    def most_of(self, task: Task) -> list[Usage]:
-        """What each call about a pair takes at most, asking again left out."""
-        together = self.parameters.together
-        calls = 1 if together else len(task.samples)
-        request = self.request(task.pair, task.samples[0], n=len(task.samples) if together else 1)
-        return [most_of(request, self.options, self.parameters.model)] * calls
-
-
-def as_fenced(pair: base.Pair) -> base.Pair:
-    """The pair as prompts that fence texts show it: without tokens of chat templates."""
-    narrative = None if pair.narrative is None else without_template_tokens(pair.narrative)
-    query, text = without_template_tokens(pair.query), without_template_tokens(pair.text)
-    return pair._replace(query=query, text=text, narrative=narrative)
-
-
-class Asking(Caller):
-    """What all calls of one run share, the judge and how often to ask again among them."""
-
-    def __init__(self, judge: LlmJudge, client: Client, price: Price | None, budget: Budget, reask: int) -> None:
-        super().__init__(client, price, budget)
-        self.judge = judge
-        self.reask = reask
-
-    async def ask(self, task: Task) -> list[Answer]:
-        """One answer for every sample of the task; fewer where the run was stopped, its budget is spent or
-        ``error`` came between."""
-        first: dict[int, Try] = {}
-        if self.judge.parameters.together and len(task.samples) > 1:
-            first = await self._together(task)
-        answers = []
-        for sample in task.samples:
-            answer = await self._sample(task.pair, sample, first.get(sample))
-            if answer is not None:
-                answers.append(answer)
-        return answers
-
-    async def _together(self, task: Task) -> dict[int, Try]:
-        request = self.judge.request(task.pair, task.samples[0], n=len(task.samples))
-        tries = await self._call(request)
-        # A server that takes no n gives one choice; the other samples are asked one by one.
-        return dict(zip(task.samples, tries, strict=False))
-
-    async def _sample(self, pair: base.Pair, sample: int, first: Try | None) -> Answer | None:
-        tries = [first] if first else []
-        note = None
-        while not tries or (_readable_again(tries[-1]) and len(tries) <= self.reask):
-            if tries:
-                last = tries[-1]
-                said = split((last.choice and last.choice.text) or "", self.judge.reading.thoughts).said
-                note = self.judge.prompt.reask(said, last.verdict.problem or "")
-            found = await self._call(self.judge.request(pair, sample, note=note))
-            if not found:
-                break
-            tries.append(found[0])
-        if not tries:
-            return None
-        last = tries[-1]
-        return Answer(sample, last.verdict, tuple(tries), details_of(last, self.judge.reading))
-
-    async def _call(self, request: Request) -> list[Try]:
-        """One try a choice; none where the run was stopped, the budget is spent or no call can succeed."""
-        called = await self.call(request)
-        if called is None:
-            return []
-        if called.fault is not None:
-            return [failed(called.fault)]
-        assert called.completion is not None
-        return tries_of(called.completion, called.cost, self.judge.reading, called.notes)
-
-
-def details_of(made: Try, reading: Reading) -> dict[str, Any]:
-    """What an answer says besides its grade, as JSON.
-
-    Where the server gave the probabilities of tokens: ``expected_grade``, the mean under them; ``distribution``, that
-    of each grade; ``off_scale``, what went to none. ``aspects``: the further numbers that the prompt asks for.
-    """
-    verdict, choice = made.verdict, made.choice
-    details: dict[str, Any] = {}
-    if choice is not None and choice.logprobs and verdict.span is not None:
-        found = grade_distribution(choice.logprobs, choice.text or "", verdict.span, sorted(reading.scale))
-        if found is not None:
-            details["expected_grade"] = found.expected
-            details["distribution"] = {str(grade): share for grade, share in found.shares.items()}
-            details["off_scale"] = found.off_scale
-    if verdict.aspects:
-        details["aspects"] = dict(verdict.aspects)
-    return details
-
-
-def tries_of(completion: Completion, cost: float | None, reading: Reading, notes: tuple[str, ...] = ()) -> list[Try]:
-    """One try per choice. Usage, cost and ``notes`` are those of the whole call, and booked to its first choice."""
-    tries = []
-    for place, choice in enumerate(completion.choices):
-        verdict = judge_choice(choice.text, choice.refusal, choice.finish_reason, reading, choice.error)
-        whole = (completion.usage, cost, (*notes, *completion.notes)) if place == 0 else (None, 0.0, ())
-        tries.append(Try(verdict, choice, completion, None, *whole[:2], (*whole[2], *choice.notes)))
-    return tries
-
-
-def failed(fault: CallError) -> Try:
-    """A call that gave no answer."""
-    return Try(Verdict(state_of(fault), problem=fault.words), None, None, fault, None, cost_of(fault))
-
-
-def _readable_again(last: Try) -> bool:
-    """Whether another answer may be readable: a refusal or a failed call is not asked again."""
-    return last.verdict.status in (State.unparsed, State.off_scale, State.truncated)
-
-
-def _part(model: type[Any], parameters: LlmParameters) -> Any:
-    """The parameters that belong to one of the models they inherit from."""
-    fields: Mapping[str, Any] = {name: getattr(parameters, name) for name in model.model_fields}
-    return cast("Any", model(**fields))

@@ -18,7 +18,7 @@ class ReplayParameters(base.Parameters):
     path: Annotated[str, Field(description="TREC qrels, or a TSV of labels; relative to pool.yaml")]
 
 
-class Replay(base.Program):
+class Replay(base.Judge):
     """A pair that the file does not hold fails, since a missing grade is not a 0."""
 
     id = "judge/replay"

@@ -215,41 +215,11 @@ def read_verdict(text: str, reading: Reading) -> Verdict:
 
 def _verdict(text: str, reading: Reading) -> Verdict:
     """The verdict of what was said. Raises _Doubt where it gives none."""
-    name = f'"{reading.grade}"'
-    objects, outside, broken = json_objects(text)
-    mentions = list(_mentions(outside, reading.grade_mention))
-    nested = [_nested_number(value) for each in objects for key, value in each.nested() if reading.is_grade(key)]
-    stated: list[tuple[_Number, JsonObject | _Mention]] = [
-        (_json_number(text[member.start : member.end], member.start), each)
-        for each in objects
-        for member in each.members
-        if reading.is_grade(member.key)
-    ]
-    stated += [(mention.number, mention) for mention in mentions if mention.own]
-    if not stated:
-        if nested:
-            raise _Doubt(f"{name} is only inside another JSON object")
-        if mentions:
-            raise _Doubt(f"{name} has a number only where it follows other words")
-        bare = _BARE.fullmatch(text)
-        if bare is None:
-            raise _Doubt(f"the answer holds no {name} with a number")
-        return _graded(_number(bare[1], bare.start(1)), reading)
-
-    number, source = max(stated, key=lambda one: one[0].start)
-    # In broken JSON a key may be a part of a string that says otherwise.
-    others = [mention.number for mention in mentions] if broken else [number for number, _ in stated]
-    for other in (*nested, *others):
-        if (other.whole or other.written) != (number.whole or number.written):
-            raise _Doubt(f"{name} has two values, {_shown(other.written)} and {_shown(number.written)}")
-    if number.whole is None:
-        raise _Doubt(f"{name} is {_shown(number.written)}, which is not one whole number")
-    end = source.end
-    if broken and isinstance(source, _Mention):
-        end = _check_broken(text, source, name)
-    if not _only_closes(text[end:]):
-        raise _Doubt(f"{name} is {_shown(number.written)}, but the answer goes on: {_shown(text[source.end :])}")
-
+    found = _GradesIn(text, reading)
+    if not found.stated:
+        return _graded(found.alone(), reading)
+    number, source = max(found.stated, key=lambda one: one[0].start)
+    found.check(number, source)
     if isinstance(source, JsonObject):
         said = (member.value for member in reversed(source.members) if reading.is_reasoning(member.key))
         rationale = next((value for value in said if isinstance(value, str)), None)
@@ -257,8 +227,60 @@ def _verdict(text: str, reading: Reading) -> Verdict:
         return _graded(number, reading, rationale, members)
     # Where thoughts were, line feeds are.
     rationale = re.sub(r"\n{3,}", "\n\n", text[: source.start]).rstrip(f"{string.whitespace}*_\"'`")
-    before = _mentions(outside[: source.start], reading.any_mention)
+    before = _mentions(found.outside[: source.start], reading.any_mention)
     return _graded(number, reading, rationale, ((each.key, each.number) for each in before if each.own))
+
+
+class _GradesIn:
+    """All numbers that a text gives under the grade's key or an alias of it.
+
+    ``stated`` are those that may be the verdict, each with the object or mention it is in; ``nested`` ones are in
+    objects within objects, and ``mentions`` outside all JSON, each of which may belong to another quantity.
+    ``outside`` is the text outside all JSON.
+    """
+
+    def __init__(self, text: str, reading: Reading) -> None:
+        objects, self.outside, self.broken = json_objects(text)
+        self.text = text
+        self.name = f'"{reading.grade}"'
+        self.mentions = list(_mentions(self.outside, reading.grade_mention))
+        self.nested = [
+            _nested_number(value) for each in objects for key, value in each.nested() if reading.is_grade(key)
+        ]
+        self.stated: list[tuple[_Number, JsonObject | _Mention]] = [
+            (_json_number(text[member.start : member.end], member.start), each)
+            for each in objects
+            for member in each.members
+            if reading.is_grade(member.key)
+        ]
+        self.stated += [(mention.number, mention) for mention in self.mentions if mention.own]
+
+    def alone(self) -> _Number:
+        """The number that is the whole answer, where none is stated. Raises _Doubt where there is none."""
+        if self.nested:
+            raise _Doubt(f"{self.name} is only inside another JSON object")
+        if self.mentions:
+            raise _Doubt(f"{self.name} has a number only where it follows other words")
+        bare = _BARE.fullmatch(self.text)
+        if bare is None:
+            raise _Doubt(f"the answer holds no {self.name} with a number")
+        return _number(bare[1], bare.start(1))
+
+    def check(self, number: _Number, source: JsonObject | _Mention) -> None:
+        """Raises _Doubt unless the number is whole, no other one differs from it, and nothing is said after it."""
+        # In broken JSON a key may be a part of a string that says otherwise.
+        others = [mention.number for mention in self.mentions] if self.broken else [one for one, _ in self.stated]
+        for other in (*self.nested, *others):
+            if (other.whole or other.written) != (number.whole or number.written):
+                raise _Doubt(f"{self.name} has two values, {_shown(other.written)} and {_shown(number.written)}")
+        shown = _shown(number.written)
+        if number.whole is None:
+            raise _Doubt(f"{self.name} is {shown}, which is not one whole number")
+        end = source.end
+        if self.broken and isinstance(source, _Mention):
+            end = _check_broken(self.text, source, self.name)
+        if not _only_closes(self.text[end:]):
+            raise _Doubt(f"{self.name} is {shown}, but the answer goes on: {_shown(self.text[source.end :])}")
 
 
 def _check_broken(text: str, mention: _Mention, name: str) -> int:

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.labels.labelers import Graded
+from quati_pool.labels.base import Graded
 from quati_pool.records import FAILURES, State
 from quati_pool.store.failed_answers import FailedAnswer
 

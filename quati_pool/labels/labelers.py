@@ -1,4 +1,4 @@
-"""Who grades a collection, and what grade each pair of the pool has by them now.
+"""The labelers of a collection, and what grade each pair of the pool has by them now.
 
 A judge of ``pool.yaml`` is read under the identity it has there, people under that of the annotation; any
 other labeler of the store under its latest version; a consensus is computed from its members. Older versions,
@@ -11,17 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from quati_pool.agreement.matching import match
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import digest, file_digest, unfinished
 from quati_pool.files.pools import PooledPair, read_pool
-from quati_pool.judging.aggregation import METHODS
-from quati_pool.judging.base import Judge, Pair, Program, Setting
-from quati_pool.judging.llm import LlmJudge, as_fenced
+from quati_pool.judging.base import Judge, Setting
+from quati_pool.judging.pair import Pair, as_fenced
 from quati_pool.judging.prompts import reading_of
 from quati_pool.judging.verdict import Reading
+from quati_pool.labels.base import Graded, Grader, Labeler
+from quati_pool.labels.consensus import Consensus, Panel, aggregate_samples
 from quati_pool.labels.label_files import kind_of, read_label_source
 from quati_pool.project.config import ConsensusConfig, JudgeConfig, PeopleConfig, PoolConfig
 from quati_pool.project.inputs import load_queries
@@ -36,38 +37,6 @@ from quati_pool.store.records import Labeler as KnownLabeler
 # Pairs whose labels are looked up at a time.
 _CHUNK = 512
 SHOWN_CHARACTERS = "shown_characters"
-
-
-@dataclass(frozen=True, slots=True)
-class Graded:
-    """What a labeler says of a pair; ``status`` is None where it was never asked. ``samples`` are the
-    grades that ``relevance`` was made of, where there are several."""
-
-    query_id: str
-    doc_id: str
-    status: State | None
-    relevance: int | None
-    samples: tuple[int, ...] = ()
-    cut: bool = False
-    """Whether a passage longer than the judge was shown was graded."""
-    revealed: bool = False
-    """Whether it is a person's second label, given in sight of a judge's grade."""
-
-
-class Labeler(Protocol):
-    """Reads one labeler's grades; ``version`` is None where there are no labels of one version."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def version(self) -> str | None: ...
-
-    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
-        """One for each pair, in their order."""
 
 
 def chunks(blocks: Iterable[list[PooledPair]], narratives: Mapping[str, str | None]) -> Iterator[list[Pair]]:
@@ -152,17 +121,13 @@ class Grading:
             return file_labeler(self.config, name)
         settings = self.config.judges.get(name)
         if isinstance(settings, ConsensusConfig):
-            return Consensus(name, [self.labeler(member) for member in settings.consensus], settings.method)
+            members = [self.labeler(member) for member in settings.consensus]
+            return Consensus(name, "consensus", None, members, settings.method)
         if isinstance(settings, PeopleConfig):
-            return Panel(name, self.people(), self._stored_labeler(ADJUDICATED), settings.people)
+            decisions = self._stored_labeler(ADJUDICATED)
+            return Panel(name, "consensus", None, self.people(), decisions, settings.people)
         if isinstance(settings, JudgeConfig):
-            made = make_judge(self.config, settings)
-            version = judge_version(settings, made)
-            known = StoredLabeler(self, name, "judge", version, settings.samples, settings.aggregate, narrative=False)
-            if not isinstance(made, LlmJudge):
-                return known
-            prompt = made.prompt
-            return replace(known, narrative=prompt.uses_narrative, fenced=prompt.fenced, reading=made.reading)
+            return self._judge_labeler(name, settings)
         found = self._stored_labeler(name)
         if found is None and People(self.store, self.config.name).named(name) is not None:
             raise ConfigError(f"{name} has graded nothing yet; run: quati-pool annotate")
@@ -171,52 +136,80 @@ class Grading:
         return found
 
     def people(self) -> list[StoredLabeler]:
-        """Whoever labelled with their own eyes, by name; not the leads' decisions, nor people of label files."""
+        """The people who labelled in the workspace, by name; without the leads' decisions and label files."""
         declared = {*self.config.judges, *self.config.labels.files, ADJUDICATED}
-        named = {found.labeler_id for found in self.stored() if found.kind == "assessor"}
-        made = [self._stored_labeler(name) for name in sorted(named - declared)]
-        return [person for person in made if person is not None]
+        names = {known.labeler_id for known in self.stored() if known.kind == "assessor"} - declared
+        people = (self._stored_labeler(name) for name in sorted(names))
+        return [person for person in people if person is not None]
+
+    def _judge_labeler(self, name: str, settings: JudgeConfig) -> StoredLabeler:
+        judge = make_judge(self.config, settings)
+        model = judge.model
+        return StoredLabeler(
+            name,
+            "judge",
+            judge_version(settings, judge),
+            self,
+            settings.samples,
+            settings.aggregate,
+            narrative=model is not None and model.prompt.uses_narrative,
+            fenced=model is not None and model.prompt.fenced,
+            reading=None if model is None else model.reading,
+            by_program=model is None,
+        )
 
     def _stored_labeler(self, name: str) -> StoredLabeler | None:
-        """Whom only the store knows; None where it does not."""
-        found = next((found for found in self.stored() if found.labeler_id == name), None)
-        if found is None:
+        """A labeler that only the store knows; None where it does not."""
+        known = next((known for known in self.stored() if known.labeler_id == name), None)
+        if known is None:
             return None
-        if found.kind == "assessor":
-            return StoredLabeler(self, name, found.kind, people_version(self.config))
-        prompt = (self.store.definition(found.version) or {}).get("prompt")
+        if known.kind == "assessor":
+            return StoredLabeler(name, known.kind, people_version(self.config), self)
+        definition = self.store.definition(known.version)
+        # The definition of a judge that asks a model names it.
+        by_program = definition is not None and "model" not in definition
+        labeler = StoredLabeler(name, known.kind, known.version, self, by_program=by_program)
+        prompt = (definition or {}).get("prompt")
         if not isinstance(prompt, Mapping) or not prompt.keys() >= {"answer", "grades", "fenced"}:
-            return StoredLabeler(self, name, found.kind, found.version)
-        return StoredLabeler(
-            self, name, found.kind, found.version, fenced=bool(prompt["fenced"]), reading=reading_of(prompt)
-        )
+            return labeler
+        return replace(labeler, fenced=bool(prompt["fenced"]), reading=reading_of(prompt))
 
 
 @dataclass(frozen=True)
-class StoredLabeler:
+class StoredLabeler(Labeler):
     """A judge or a person, whose labels are in the store.
 
     ``aggregate`` is None where nothing says how several samples of a pair become one grade,
     ``narrative`` says whether the labeler sees it, None where that is not known, and ``fenced`` whether texts are
-    shown to it without tokens of chat templates. ``reading`` is how a model's answers are read, as far as that is
-    known; None where no model was asked.
+    shown to it without tokens of chat templates.
     """
 
-    grading: Grading
-    name: str
-    kind: str
     version: str
+    grading: Grading
     samples: int = 1
     aggregate: str | None = None
     narrative: bool | None = None
     fenced: bool = False
     reading: Reading | None = None
+    by_program: bool = False
+    """Whether a judge graded that asks no model."""
+
+    @property
+    def grader(self) -> Grader:
+        return "people" if self.kind == "assessor" else "program" if self.by_program else "llm"
+
+    @property
+    def stored(self) -> bool:
+        return True
+
+    @property
+    def derived_from(self) -> frozenset[str]:
+        return frozenset(person.name for person in self.grading.people()) if self.name == ADJUDICATED else frozenset()
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
         return [self._graded(pair, rows) for pair, rows in self._rows(pairs)]
 
     def behind(self, pairs: Sequence[Pair]) -> list[dict[int, CurrentLabel]]:
-        """For each pair, in their order, the labels that its grade is made of, by sample."""
         wanted = range(1, self.samples + 1)
         counting = [{row.sample: row for row in self.counting(pair, rows)} for pair, rows in self._rows(pairs)]
         return [{sample: labels[sample] for sample in wanted if sample in labels} for labels in counting]
@@ -263,13 +256,18 @@ class StoredLabeler:
 
 
 @dataclass(frozen=True)
-class FileLabeler:
-    """Whoever gave the labels of a file that ``pool.yaml`` names."""
+class FileLabeler(Labeler):
+    """The labels of a file that ``pool.yaml`` names; ``version`` is the file's SHA-256."""
 
-    name: str
-    kind: str
-    version: str
     grades: Mapping[tuple[str, str], int]
+
+    @property
+    def grader(self) -> Grader:
+        return "people" if self.kind == "assessor" else "file"
+
+    @property
+    def file_grades(self) -> Mapping[tuple[str, str], int]:
+        return self.grades
 
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
         found = [(pair, self.grades.get((pair.query_id, pair.doc_id))) for pair in pairs]
@@ -288,79 +286,6 @@ def file_labeler(config: PoolConfig, name: str) -> FileLabeler:
     return FileLabeler(name, kind_of(settings, read), file_digest(read.path), grades)
 
 
-@dataclass(frozen=True)
-class Consensus:
-    """One grade of several labelers'; a pair that one of them has no grade for has none here."""
-
-    name: str
-    members: Sequence[Labeler]
-    method: str
-    kind: str = "consensus"
-    version: str | None = None
-
-    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
-        columns = [member.graded(pairs) for member in self.members]
-        return [self._graded(pair, row) for pair, row in zip(pairs, zip(*columns, strict=True), strict=True)]
-
-    def _graded(self, pair: Pair, row: Sequence[Graded]) -> Graded:
-        lacking = next((graded for graded in row if graded.status is not State.ok), None)
-        if lacking is not None:
-            return Graded(pair.query_id, pair.doc_id, lacking.status, None)
-        grades = tuple(graded.relevance for graded in row if graded.relevance is not None)
-        relevance = METHODS[self.method](grades)
-        # Without a majority the panel has spoken, and gives no grade.
-        status = State.unsure if relevance is None else State.ok
-        return Graded(pair.query_id, pair.doc_id, status, relevance, grades)
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One grade of each pair by the people who labelled it: the leads' decision, where there is one, comes first."""
-
-    name: str
-    members: Sequence[StoredLabeler]
-    decisions: StoredLabeler | None
-    method: str
-    kind: str = "consensus"
-    version: str | None = None
-
-    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
-        columns = [member.graded(pairs) for member in self.members]
-        decided = self.decisions.graded(pairs) if self.decisions else [None] * len(pairs)
-        return [self._graded(pair, decided[at], [column[at] for column in columns]) for at, pair in enumerate(pairs)]
-
-    def _graded(self, pair: Pair, decision: Graded | None, row: Sequence[Graded]) -> Graded:
-        if decision is not None and decision.status in (State.ok, State.unsure):
-            return decision
-        grades = tuple(graded.relevance for graded in row if graded.relevance is not None)
-        if not grades:
-            # What is closest to a grade says most: somebody could not judge it, put it off, took it back.
-            told = [state for state in _SPOKEN if any(graded.status is state for graded in row)]
-            return Graded(pair.query_id, pair.doc_id, told[0] if told else None, None)
-        relevance = METHODS[self.method](grades)
-        status = State.unsure if relevance is None else State.ok
-        return Graded(pair.query_id, pair.doc_id, status, relevance, grades if len(grades) > 1 else ())
-
-
-_SPOKEN = (State.unsure, State.skipped, State.retracted)
-
-
-def aggregate_samples(
-    query_id: str, doc_id: str, samples: Mapping[int, tuple[State, int | None]], wanted: int, method: str
-) -> Graded:
-    """A pair's standing from its samples by number: a grade once all that are wanted have one."""
-    if wanted == 1:
-        return Graded(query_id, doc_id, *samples.get(1, (None, None)))
-    told = [samples.get(sample) for sample in range(1, wanted + 1)]
-    lacking = [entry[0] for entry in told if entry is not None and entry[0] is not State.ok]
-    if lacking:
-        return Graded(query_id, doc_id, lacking[0], None)
-    grades = tuple(entry[1] for entry in told if entry is not None and entry[1] is not None)
-    if len(grades) < wanted:
-        return Graded(query_id, doc_id, None, None)
-    return Graded(query_id, doc_id, State.ok, METHODS[method](grades), grades)
-
-
 def _precedence(row: CurrentLabel) -> tuple[bool, int]:
     """A failure never replaces an ok, else the later label counts, over passages cut differently too."""
     return row.status not in FAILURES, row.answer
@@ -370,21 +295,23 @@ def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
     """Raises QuatiPoolError where the judge cannot work as it is set."""
     component = JUDGES.get(settings.judge)
     component.require()
+    if not issubclass(component, Judge):
+        raise ConfigError(
+            f"the judge {settings.judge} is no subclass of quati_pool.judging.base.Judge; mend its package"
+        )
     try:
         judge: Judge = component(settings.parameters, Setting(config.folder, config.grades))
     except QuatiPoolError:
         raise
     except Exception as error:  # a plug-in's own
         raise broken_judge(settings.judge, error) from error
-    if isinstance(judge, Program) and settings.samples > 1:
-        raise ConfigError(f"{settings.judge} always grades a pair alike; drop samples: {settings.samples} of it")
-    if isinstance(judge, LlmJudge) and settings.samples > 1 and judge.always_alike:
+    if settings.samples > 1 and judge.always_alike:
+        if judge.model is None:
+            raise ConfigError(f"{settings.judge} always grades a pair alike; drop samples: {settings.samples} of it")
         raise ConfigError(
-            f"samples: {settings.samples} of {judge.parameters.model} at temperature 0 would be alike; "
+            f"samples: {settings.samples} of {judge.model.name} at temperature 0 would be alike; "
             "set a temperature: above 0, or leave samples: out"
         )
-    if not isinstance(judge, (Program, LlmJudge)):
-        raise ConfigError(f"the judge {settings.judge} is neither a Program nor an LlmJudge; mend its package")
     return judge
 
 

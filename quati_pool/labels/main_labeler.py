@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.project.config import JudgeConfig
-from quati_pool.registry import JUDGES
+from quati_pool.labels.base import PRECEDENCE, Grader, Labeler
 from quati_pool.store.records import ADJUDICATED
 from quati_pool.text.pluralize import listed
 
-# The store is imported where a labeler of it is looked at: half a second, and 30 MB, that label files do without.
-if TYPE_CHECKING:
-    from quati_pool.labels.labelers import Labeler, StoredLabeler
-
-Grader = Literal["people", "llm", "file", "program"]
-"""Who gave the grades; ``file``: a label file that does not say."""
-
-# A label file that says nothing of who graded may hold people's grades or a model's.
-_PLACE: dict[Grader, int] = {"people": 0, "llm": 1, "file": 1, "program": 2}
 _ONE = {"people": "a person", "llm": "a language model", "file": "a label file", "program": "a program"}
 _SEVERAL = {"people": "people", "llm": "language models", "file": "label files", "program": "programs"}
 _PANEL = "declare a panel under judges:, such as  panel: {people: majority}"
@@ -28,7 +17,7 @@ _PANEL = "declare a panel under judges:, such as  panel: {people: majority}"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A labeler with ``graded`` pairs; ``members`` are those from whose grades its own follow (``derived``)."""
+    """A labeler with ``graded`` pairs; ``members`` are those from whose grades its own follow."""
 
     name: str
     grader: Grader
@@ -67,8 +56,8 @@ def main_labeler(candidates: Sequence[Candidate]) -> MainLabeler:
     there = [candidate for candidate in candidates if candidate.graded]
     if not there:
         return MainLabeler(None, "nobody has graded anything")
-    first = min(_PLACE[candidate.grader] for candidate in there)
-    level = [candidate for candidate in there if _PLACE[candidate.grader] == first]
+    first = min(PRECEDENCE[candidate.grader] for candidate in there)
+    level = [candidate for candidate in there if PRECEDENCE[candidate.grader] == first]
     meant = [one for one in level if not any(_speaks_for(other, one) for other in level)]
     if len(meant) == 1:
         return MainLabeler(meant[0].name, f"main labeler: {meant[0].name} ({meant[0].what})")
@@ -96,31 +85,6 @@ def peers(candidates: Sequence[Candidate], main: str) -> list[str]:
     return [main, *(name for name in kept if name != main)]
 
 
-def grader(labeler: Labeler) -> Grader:
-    """Who gave a labeler's grades; of a consensus the last kind among its members."""
-    from quati_pool.labels.labelers import Consensus, FileLabeler, Panel, StoredLabeler
-
-    if isinstance(labeler, Panel) or labeler.kind == "assessor":
-        return "people"
-    if isinstance(labeler, Consensus):
-        return max(map(grader, labeler.members), key=_PLACE.__getitem__)
-    if isinstance(labeler, FileLabeler):
-        return "file"
-    return "program" if isinstance(labeler, StoredLabeler) and _is_program(labeler) else "llm"
-
-
-def _is_program(labeler: StoredLabeler) -> bool:
-    from quati_pool.judging.base import Program
-
-    settings = labeler.grading.config.judges.get(labeler.name)
-    if isinstance(settings, JudgeConfig):
-        return issubclass(JUDGES.get(settings.judge), Program)
-    # A judge of the store alone: what asks a model has its name in its definition.
-    definition = labeler.grading.store.definition(labeler.version)
-    return definition is not None and "model" not in definition
-
-
 def candidate(labeler: Labeler, graded: int) -> Candidate:
-    from quati_pool.labels.derived import members
-
-    return Candidate(labeler.name, grader(labeler), graded, members(labeler))
+    """A labeler as a candidate, with the number of pairs that it ``graded``."""
+    return Candidate(labeler.name, labeler.grader, graded, labeler.derived_from)

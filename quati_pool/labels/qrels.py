@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from quati_pool.errors import QuatiPoolError
+from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.coverage import LabelCoverage
-from quati_pool.labels.labelers import FileLabeler, Graded, Labeler
 from quati_pool.records import Ids, Qrels, State, code_ids
 
 # Pairs that a refusal names.
@@ -18,16 +18,16 @@ _NAMED = 3
 def grades_outside_pool(labeler: Labeler, pooled: Iterable[Graded]) -> list[Graded]:
     """A label file's grades of pairs that are not among ``pooled``, by query_id, then doc_id: agreement and
     evaluation are computed over them too. All other labelers have grades of the pool's pairs alone."""
-    if not isinstance(labeler, FileLabeler):
+    if not labeler.file_grades:
         return []
     inside = {(graded.query_id, graded.doc_id) for graded in pooled}
-    found = sorted((pair, grade) for pair, grade in labeler.grades.items() if pair not in inside)
+    found = sorted((pair, grade) for pair, grade in labeler.file_grades.items() if pair not in inside)
     return [Graded(query_id, doc_id, State.ok, grade) for (query_id, doc_id), grade in found]
 
 
 def outside(labeler: Labeler, coverage: LabelCoverage) -> int:
     """How many grades of a label file are of pairs outside the pool, over which ``coverage`` counts."""
-    return len(labeler.grades) - sum(coverage.grades.values()) if isinstance(labeler, FileLabeler) else 0
+    return len(labeler.file_grades) - sum(coverage.grades.values()) if labeler.file_grades else 0
 
 
 def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:

@@ -19,8 +19,9 @@ from quati_pool.files.label_files import LabelFile
 from quati_pool.files.label_files.shared_ids import SharedIds
 from quati_pool.files.pools import read_pool
 from quati_pool.files.queries import read_queries
+from quati_pool.labels.base import Grader
 from quati_pool.labels.label_files import join_files, kind_of, need_pool, off_scale, read_label_source
-from quati_pool.labels.main_labeler import Candidate, Grader, MainLabeler, main_labeler
+from quati_pool.labels.main_labeler import Candidate, MainLabeler, main_labeler
 from quati_pool.project.config import LabelFileConfig, PoolConfig, load_config
 from quati_pool.project.inputs import load_queries
 from quati_pool.records import GRADES, Qrels
@@ -28,7 +29,8 @@ from quati_pool.registry import nearest
 
 # The store is imported where it is read: half a second, and 30 MB, that label files do without.
 if TYPE_CHECKING:
-    from quati_pool.labels.labelers import Graded, Grading, Labeler
+    from quati_pool.labels.base import Graded, Labeler
+    from quati_pool.labels.labelers import Grading
     from quati_pool.store.database import Store
 
 NEVER_ASKED = "never asked"
@@ -40,7 +42,7 @@ class LabelSource:
     """A labeler with its grades. ``lacking`` counts the pairs it has no grade for, by state; ``origin``
     is its file as it was named, None where its labels are in the store or computed from it; ``revealed``
     counts the grades that were given in sight of a judge's. ``members`` are the labelers from whose grades
-    a derived labeler's follow (``steps.derived``), and ``grader`` says who gave them (``steps.main_labeler``)."""
+    a derived labeler's follow, and ``grader`` says who gave them."""
 
     name: str
     kind: str
@@ -70,8 +72,8 @@ class LabelFiles:
 @dataclass(frozen=True, eq=False)
 class Gathered:
     """All labelers of a command, in order. ``scale`` is that which was declared, or else all grades that
-    occur; ``queries`` are the texts of query_ids where known; ``matched_by`` says by what pairs were told
-    equal, as "query_id and doc_id"; ``problems`` why a labeler was left out."""
+    occur; ``queries`` are the texts of query_ids where known; ``matched_by`` says by what pairs of different
+    files were matched, as "query_id and doc_id"; ``problems`` why a labeler was left out."""
 
     config: PoolConfig | None
     scale: Mapping[int, str]
@@ -140,72 +142,33 @@ def gather(
     grade off the scale.
     """
     names = list(dict.fromkeys(names))
-    fixed = given.scale or (config.grades if config else None if any_grade else GRADES)
-    files = {name: (Path(), settings) for name, settings in given.files.items()}
-    problems: dict[str, str] = {}
-    queries: dict[str, str] = {}
+    scale = _declared_scale(config, given, any_grade)
+    declared = _declared_files(config, names, given.files) if config is not None else {}
+    files = {**declared, **{name: (Path(), settings) for name, settings in given.files.items()}}
     stored: list[LabelSource] = []
+    problems: dict[str, str] = {}
     if config is not None:
-        for name in names:
-            if name in files:
-                raise ConfigError(f"{name} is given with --labels and named too; name it once")
-        declared = {
-            name: (config.folder, settings)
-            for name, settings in config.labels.files.items()
-            if name in names or not names
-        }
-        files = {**declared, **files}
-        wanted = [name for name in names if name not in declared]
-        if wanted or not names:
-            from quati_pool.labels.labelers import Grading
-
-            with _one_state(config, store) as opened:
-                stored, problems = from_store(Grading(config, opened, pool, revealed=revealed), wanted)
+        stored, problems = _stored_sources(config, store, names, declared, pool, revealed)
         stored = [_apart(source, given.files) for source in stored]
-        if files:
-            queries = _queries(config)
-    if given.queries is not None:
-        queries = {query.query_id: query.query for query in read_queries(given.queries)}
+    queries = _query_texts(config if files else None, given.queries)
     ids = SharedIds()
     read = {
-        name: ids.hold(read_label_source(name, folder, settings, fixed)) for name, (folder, settings) in files.items()
+        name: ids.hold(read_label_source(name, folder, settings, scale)) for name, (folder, settings) in files.items()
     }
-    home = config or home
-    if home is None and pool is None and nearby is not None and nearby.exists() and need_pool(read.values(), queries):
-        home = load_config(nearby)
-    if home is not None and home is not config and not queries and any(map(lacks_ids, read.values())):
-        queries = _queries(home)
+    home = config or home or _nearby_home(nearby, pool, read, queries)
+    if home is not config and not queries and any(map(lacks_ids, read.values())):
+        queries = _query_texts(home, None)
     read, unmatched = join_files(read, queries, home, pool)
     matched = match(read, queries or None)
-    scale = fixed if fixed is not None else _scale_of(matched.qrels.values())
     filed = [
-        LabelSource(
-            name,
-            kind_of(settings, read[name]),
-            matched.qrels[name],
-            file_digest(read[name].path),
-            Path(settings.path),
-            _lacking(read[name], matched.ungraded[name]),
-            grader="people" if kind_of(settings, read[name]) == "assessor" else "file",
-        )
+        _file_source(name, settings, read[name], matched.qrels[name], matched.ungraded[name])
         for name, (_, settings) in files.items()
-    ]
-    sources = [*filed, *stored]
-    if names:
-        # Those named, in their order, then the files: the first is the reference of what compares.
-        sources.sort(key=lambda source: names.index(source.name) if source.name in names else len(names))
-    for person in people:
-        if person not in {source.name for source in sources}:
-            known = [source.name for source in sources]
-            raise ConfigError(f"--person {person}: no such labeler here; {nearest(person, known)}")
-    sources = [
-        replace(source, kind="assessor", grader="people") if source.name in people else source for source in sources
     ]
     return Gathered(
         config,
-        scale,
-        fixed is not None,
-        sources,
+        scale if scale is not None else _scale_of(matched.qrels.values()),
+        scale is not None,
+        _by_people(_ordered([*filed, *stored], names), people),
         matched.duplicates,
         queries or matched.query_names,
         f"{matched.matched_by} and {matched.passages_by}",
@@ -213,9 +176,92 @@ def gather(
         revealed,
         tuple(names),
         pool,
-        [] if fixed is not None else [warning for one in read.values() for warning in _unusual(one)],
+        _warnings(read.values()) if scale is None else [],
         unmatched,
     )
+
+
+def _declared_scale(config: PoolConfig | None, given: LabelFiles, any_grade: bool) -> Mapping[int, str] | None:
+    """The scale of the options, or else of the workspace or the default; None where the files set it."""
+    if given.scale:
+        return given.scale
+    if config is not None:
+        return config.grades
+    return None if any_grade else GRADES
+
+
+def _declared_files(
+    config: PoolConfig, names: Sequence[str], given: Collection[str]
+) -> dict[str, tuple[Path, LabelFileConfig]]:
+    """The workspace's label files among ``names``, or all, each with the folder to which its path is relative."""
+    for name in names:
+        if name in given:
+            raise ConfigError(f"{name} is given with --labels and named too; name it once")
+    declared = config.labels.files.items()
+    return {name: (config.folder, settings) for name, settings in declared if name in names or not names}
+
+
+def _stored_sources(
+    config: PoolConfig,
+    store: Store | None,
+    names: Sequence[str],
+    declared: Collection[str],
+    pool: Path | None,
+    revealed: bool,
+) -> tuple[list[LabelSource], dict[str, str]]:
+    """The workspace's labelers that are no files: those of ``names``, or all; and why some were left out."""
+    wanted = [name for name in names if name not in declared]
+    if names and not wanted:
+        return [], {}
+    from quati_pool.labels.labelers import Grading
+
+    with _one_state(config, store) as opened:
+        return from_store(Grading(config, opened, pool, revealed=revealed), wanted)
+
+
+def _query_texts(config: PoolConfig | None, path: Path | None) -> dict[str, str]:
+    """The texts of queries by id: of the file at ``path``, or else of the workspace; none where neither has any."""
+    if path is not None:
+        return {query.query_id: query.query for query in read_queries(path)}
+    if config is None or not (config.folder / config.queries.path).exists():
+        return {}
+    return {query.query_id: query.query for query in load_queries(config).queries}
+
+
+def _nearby_home(
+    nearby: Path | None, pool: Path | None, read: Mapping[str, LabelFile], queries: Mapping[str, str]
+) -> PoolConfig | None:
+    """The workspace of the pool.yaml ``nearby`` where the files need a pool that nothing else names."""
+    if nearby is None or pool is not None or not nearby.exists() or not need_pool(read.values(), queries):
+        return None
+    return load_config(nearby)
+
+
+def _file_source(name: str, settings: LabelFileConfig, read: LabelFile, qrels: Qrels, ungraded: int) -> LabelSource:
+    kind = kind_of(settings, read)
+    return LabelSource(
+        name,
+        kind,
+        qrels,
+        file_digest(read.path),
+        Path(settings.path),
+        _lacking(read, ungraded),
+        grader="people" if kind == "assessor" else "file",
+    )
+
+
+def _ordered(sources: list[LabelSource], names: Sequence[str]) -> list[LabelSource]:
+    """Those named, in their order, then the others: the first is the reference of what compares."""
+    return sorted(sources, key=lambda one: names.index(one.name) if one.name in names else len(names))
+
+
+def _by_people(sources: Sequence[LabelSource], people: Sequence[str]) -> list[LabelSource]:
+    """The same, those of ``people`` marked as persons. Raises ConfigError for one that is not among them."""
+    known = [source.name for source in sources]
+    for person in people:
+        if person not in known:
+            raise ConfigError(f"--person {person}: no such labeler here; {nearest(person, known)}")
+    return [replace(one, kind="assessor", grader="people") if one.name in people else one for one in sources]
 
 
 def _lacking(read: LabelFile, ungraded: int) -> dict[str, int]:
@@ -228,12 +274,10 @@ def _lacking(read: LabelFile, ungraded: int) -> dict[str, int]:
     return {reason: ungraded}
 
 
-def _unusual(read: LabelFile) -> list[str]:
-    """A warning of grades that the default scale has not, where nobody declared one: they count as they are."""
-    found = off_scale(read, GRADES)
-    if found is None:
-        return []
-    return [f"{read.path}:{found.line}: {found.problem}, and counts as it is; {found.remedy}"]
+def _warnings(files: Iterable[LabelFile]) -> list[str]:
+    """One for each file with grades outside the default scale, where no scale was declared: they count as they are."""
+    found = [(read.path, off) for read in files if (off := off_scale(read, GRADES)) is not None]
+    return [f"{path}:{off.line}: {off.problem}, and counts as it is; {off.remedy}" for path, off in found]
 
 
 def _apart(source: LabelSource, files: Collection[str]) -> LabelSource:
@@ -274,15 +318,9 @@ def _pairs_of(qrels: Qrels) -> Iterator[tuple[str, str]]:
     return zip(query_ids.to_pylist(), doc_ids.to_pylist(), strict=True)
 
 
-def _queries(config: PoolConfig) -> dict[str, str]:
-    """The texts of the workspace's queries by id; none where there is no file of them."""
-    there = (config.folder / config.queries.path).exists()
-    return {query.query_id: query.query for query in load_queries(config).queries} if there else {}
-
-
 @contextmanager
 def _one_state(config: PoolConfig, store: Store | None) -> Iterator[Store]:
-    """A store in one state of it: that which is open, in the state of whoever opened it, or one opened here."""
+    """A store that is read in one state: that which is open already, as its opener sees it, or one opened here."""
     from quati_pool.store.database import Store
 
     if store is not None:
@@ -303,8 +341,6 @@ def from_store(
 ) -> tuple[list[LabelSource], dict[str, str]]:
     """The grades of the pool's pairs by judges, assessors and panels: those named, which must be there, or
     all that graded anything, but those of ``without``; and why a labeler was left out."""
-    from quati_pool.labels.derived import members
-    from quati_pool.labels.main_labeler import grader
     from quati_pool.labels.qrels import as_qrels, nothing_graded
 
     labelers: list[Labeler] = []
@@ -329,8 +365,18 @@ def from_store(
             raise nothing_graded(labeler.name, labeler.kind)
         if column.graded:
             qrels = as_qrels(column.graded)
-            told = (labeler.name, labeler.kind, qrels, labeler.version, None, column.lacking, column.revealed)
-            found.append(LabelSource(*told, members(labeler), grader(labeler)))
+            found.append(
+                LabelSource(
+                    labeler.name,
+                    labeler.kind,
+                    qrels,
+                    labeler.version,
+                    lacking=column.lacking,
+                    revealed=column.revealed,
+                    members=labeler.derived_from,
+                    grader=labeler.grader,
+                )
+            )
     return found, problems
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -223,13 +223,14 @@ def _content(content: Any, thoughts: list[str | None], notes: list[str]) -> tupl
         return content, None
     if not isinstance(content, list):
         raise ValueError
+    if not content:
+        return "", None
     texts: list[str] = []
     refusal: str | None = None
     for part in content:
         if not isinstance(part, Mapping):
             raise ValueError
-        kind, words = part.get("type"), part.get("text")
-        name = "" if kind is None else kind.strip().lower() if isinstance(kind, str) else _seen(kind)
+        name, words = _type_of(part), part.get("text")
         if part.get("thought") or _THOUGHT_PART.search(name):
             thoughts.append(_words(part))
         elif name == "refusal":
@@ -242,8 +243,21 @@ def _content(content: Any, thoughts: list[str | None], notes: list[str]) -> tupl
             raise ValueError
         elif any(part.get(field) for field in _THOUGHT_FIELDS):
             thoughts.append(_words(part))
+    return _joined_texts(texts), refusal
+
+
+def _type_of(part: Mapping[str, Any]) -> str:
+    """The type of a part, in lower case; empty where it has none."""
+    kind = part.get("type")
+    if kind is None:
+        return ""
+    return kind.strip().lower() if isinstance(kind, str) else _seen(kind)
+
+
+def _joined_texts(texts: Sequence[str]) -> str | None:
+    """Those that are not blank, or else the first; None where there are none."""
     said = [text for text in texts if text.strip()]
-    return "\n".join(said) if said or not content else (texts[0] if texts else None), refusal
+    return "\n".join(said) if said else next(iter(texts), None)
 
 
 def _words(value: Any, depth: int = 4) -> str:

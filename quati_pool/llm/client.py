@@ -22,7 +22,7 @@ from quati_pool.llm.limits import Limits, Slots
 from quati_pool.llm.options import Options, Request
 from quati_pool.llm.retries import Retry, retry_after_first
 from quati_pool.llm.secrets import Secrets, filled
-from quati_pool.llm.server_capabilities import Dialect, Output
+from quati_pool.llm.server_capabilities import Capabilities, Output
 from quati_pool.llm.thoughts import split
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Client:
         self._ended: Callable[[], Exception] | None = None
         self._end = asyncio.Event()
         self._waits_until = 0.0
-        self._speak(Dialect.of(endpoint.model, self.options))
+        self._use(Capabilities.of(endpoint.model, self.options))
         self._base64 = True
 
     async def __aenter__(self) -> Self:
@@ -124,7 +124,7 @@ class Client:
     @property
     def output(self) -> Output:
         """The form of output in use; final once ``prepare`` is done."""
-        return self.dialect.output
+        return self.capabilities.output
 
     @property
     def concurrency_now(self) -> int:
@@ -152,14 +152,14 @@ class Client:
             if self._loop is not None:
                 self._slots.close(reason)
 
-    def _speak(self, dialect: Dialect) -> None:
-        self.dialect = dialect
-        self._common = dialect.body(self.endpoint.model, self._filled)
+    def _use(self, capabilities: Capabilities) -> None:
+        self.capabilities = capabilities
+        self._common = capabilities.body(self.endpoint.model, self._filled)
 
     def request_body(self, request: Request) -> dict[str, Any]:
         """The body that ``complete`` sends for a request, so that a batch can ask the same."""
         body: dict[str, Any] = {**self._common, "messages": request.messages}
-        form = self.dialect.response_format(request)
+        form = self.capabilities.response_format(request)
         if form is not None:
             body["response_format"] = form
         if request.n != 1:
@@ -334,7 +334,7 @@ class Client:
 
     async def _ask(self, body: bytes, retries: int) -> Completion:
         answer, seconds = await self._post(self._path, body)
-        return read_completion(answer, seconds, retries, self.dialect.output)
+        return read_completion(answer, seconds, retries, self.capabilities.output)
 
     async def _ask_embeddings(self, body: bytes, texts: int, retries: int) -> Embeddings:
         answer, seconds = await self._post(self._embeddings_path, body)
@@ -367,17 +367,19 @@ class Client:
             try:
                 completion = await self._probe(request)
                 self.probes.append(completion)
-                learnt = self.dialect.looser() if self.options.output == "auto" and not _is_json(completion) else None
+                learnt = (
+                    self.capabilities.looser() if self.options.output == "auto" and not _is_json(completion) else None
+                )
                 if learnt is None:
                     return
             except Fault as fault:
                 if fault.kind == "content_filter":
                     return
-                learnt = self.dialect.after(fault)
+                learnt = self.capabilities.after(fault)
                 if learnt is None or (self.options.output != "auto" and learnt.output != self.output):
                     raise self._unprepared(fault) from None
-            self._on_event(Event("dialect", f"{self.endpoint_name} {learnt.differs(self.dialect)}"))
-            self._speak(learnt)
+            self._on_event(Event("dialect", f"{self.endpoint_name} {learnt.differs(self.capabilities)}"))
+            self._use(learnt)
         raise FatalError(
             f"{self.endpoint_name} contradicts itself about parameters; set output: text, or another model"
         )
@@ -400,7 +402,9 @@ class Client:
         if fault.moved_to:
             return FatalError(f"{name} redirects to {fault.moved_to}; set base_url to it")
         if fault.kind == "rejected":
-            advice = "set output: auto" if self.dialect.after(fault) else "mend the parameters of the judge or client"
+            advice = (
+                "set output: auto" if self.capabilities.after(fault) else "mend the parameters of the judge or client"
+            )
             return FatalError(f"{name} refuses a request for {self.endpoint.model!r} ({words}); {advice}")
         if fault.kind == "protocol":
             return ServerDown(f"{name} answers, but not as an OpenAI-compatible server ({words}); check base_url")

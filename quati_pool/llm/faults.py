@@ -80,21 +80,13 @@ _NO_MODEL = re.compile(r"invalid model|unknown model|model\b.{0,200}\b(not found
 
 def of_status(status: int, headers: Mapping[str, str], body: Any, key: str = "") -> Fault:
     """The fault that an HTTP status other than 2xx stands for; ``body`` as JSON or text."""
-    error = body.get("error", body) if isinstance(body, Mapping) else body
-    if isinstance(error, str) or not isinstance(error, Mapping):
-        error = {"message": error}
-    inner = error.get("innererror")
-    codes = {_said(error.get(name)).lower() for name in ("code", "type")}
-    if isinstance(inner, Mapping):
-        codes.add(_said(inner.get("code")).lower())
-    message = error.get("message")
-    if not isinstance(message, str):
-        message = error.get("detail") or message
-    words = one_line(message, key) or f"status {status}"
-    code, param = _said(error.get("code")), _said(error.get("param"))
+    error = _error_in(body)
+    words = one_line(_message_in(error), key) or f"status {status}"
+    codes = _codes_in(error)
 
     def fault(kind: Kind, *, passing: bool = False, limited: bool = False, fatal: bool = False) -> Fault:
         after = retry_after(headers) if passing else None
+        code, param = _said(error.get("code")), _said(error.get("param"))
         return Fault(words, kind, status, passing, limited, fatal, after, code, param)
 
     if codes & _FILTER or (status == 403 and re.search(r"moderation|flagged", words, re.I)):
@@ -108,6 +100,25 @@ def of_status(status: int, headers: Mapping[str, str], body: Any, key: str = "")
     if status in (408, 409, 425) or (status >= 500 and status not in (501, 505)):
         return fault("server", passing=True)
     return fault("rejected")
+
+
+def _error_in(body: Any) -> Mapping[str, Any]:
+    """The error of an answer's body, whose place and form differ by server."""
+    error = body.get("error", body) if isinstance(body, Mapping) else body
+    return error if isinstance(error, Mapping) else {"message": error}
+
+
+def _message_in(error: Mapping[str, Any]) -> Any:
+    message = error.get("message")
+    return message if isinstance(message, str) else error.get("detail") or message
+
+
+def _codes_in(error: Mapping[str, Any]) -> set[str]:
+    codes = [error.get("code"), error.get("type")]
+    inner = error.get("innererror")
+    if isinstance(inner, Mapping):
+        codes.append(inner.get("code"))
+    return {_said(code).lower() for code in codes}
 
 
 def remedy(fault: Fault, endpoint: str, model: str, variable: str | None) -> str:

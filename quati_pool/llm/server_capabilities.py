@@ -30,8 +30,8 @@ _UNSUPPORTED = re.compile(
 
 
 @dataclass(frozen=True)
-class Dialect:
-    """The way to write the parameters of ``Options``; ``Client.prepare`` settles it."""
+class Capabilities:
+    """How a server takes the parameters of ``Options``; ``Client.prepare`` finds it out."""
 
     output: Output
     tokens: Literal["max_tokens", "max_completion_tokens"]
@@ -40,7 +40,7 @@ class Dialect:
     top_logprobs: int = 20
 
     @classmethod
-    def of(cls, model: str, options: Options) -> Dialect:
+    def of(cls, model: str, options: Options) -> Capabilities:
         """The first guess, by the model's name."""
         output: Output = "json_schema" if options.output == "auto" else options.output
         if options.thinks(model):
@@ -70,12 +70,12 @@ class Dialect:
         schema = {"name": request.schema_name, "strict": True, "schema": request.schema}
         return {"type": "json_schema", "json_schema": schema}
 
-    def looser(self) -> Dialect | None:
+    def looser(self) -> Capabilities | None:
         """The next less strict form of output, or None after text."""
         after = MODES.index(self.output) + 1
         return replace(self, output=MODES[after]) if after < len(MODES) else None
 
-    def after(self, fault: Fault) -> Dialect | None:
+    def after(self, fault: Fault) -> Capabilities | None:
         """What a refusal teaches, or None where it is not about the way of writing."""
         if fault.status in (404, 501):
             # Some servers have no route or handler for constrained output; a model that is not there stays fatal.
@@ -99,8 +99,8 @@ class Dialect:
             return replace(self, sampling=self.sampling - {refused})
         return None
 
-    def differs(self, other: Dialect) -> str:
-        """In words, what this dialect changed of another."""
+    def differs(self, other: Capabilities) -> str:
+        """What differs from the capabilities supposed before, in words."""
         if self.output != other.output:
             return f"does not do {other.output}: answers are asked for as {self.output}"
         if self.tokens != other.tokens:

@@ -16,7 +16,6 @@ from quati_pool.commands.export.collection import ExportedCollection, export
 from quati_pool.commands.export.qrels import export_qrels
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.labelers import Grading, people_definition, people_version
-from quati_pool.labels.main_labeler import grader
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
 from quati_pool.release.manifest import MANIFEST
@@ -203,7 +202,7 @@ def test_who_gave_a_labelers_grades(demo: Path) -> None:
     }  # fmt: skip
     with Store.open(None, demo.parent) as store:
         grading = Grading(load_config(demo), store)
-        assert {name: grader(grading.labeler(name)) for name in expected} == expected
+        assert {name: grading.labeler(name).grader for name in expected} == expected
 
 
 def test_a_judge_of_the_store_alone_is_known_by_its_definition(demo: Path) -> None:
@@ -218,4 +217,4 @@ def test_a_judge_of_the_store_alone_is_known_by_its_definition(demo: Path) -> No
     demo.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
     with Store.open(None, demo.parent) as store:
         grading = Grading(load_config(demo), store)
-        assert (grader(grading.labeler(pair)), grader(grading.labeler("old"))) == ("program", "llm")
+        assert (grading.labeler(pair).grader, grading.labeler("old").grader) == ("program", "llm")

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from quati_pool.commands import batch
+from quati_pool.commands.batch import batch
 from quati_pool.commands.export.qrels import export_qrels
-from quati_pool.commands.judge.judge import JudgeOptions, judge
+from quati_pool.commands.judge.chosen_judge import JudgeOptions
+from quati_pool.commands.judge.judge import judge
 from quati_pool.errors import ConfigError
 from quati_pool.llm.faults import FatalError
 from quati_pool.project.events import Listener

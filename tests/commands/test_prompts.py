@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from quati_pool.commands.judge.judge import JudgeOptions, judge
+from quati_pool.commands.judge.chosen_judge import JudgeOptions
+from quati_pool.commands.judge.judge import judge
 from quati_pool.commands.prompts import NewJudge, authors_judge, import_prompt, read_released
 from quati_pool.project.events import Listener
 from quati_pool.records import State

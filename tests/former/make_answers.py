@@ -20,7 +20,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from quati_pool.commands.judge.judge import JudgeOptions, judge
+from quati_pool.commands.judge.chosen_judge import JudgeOptions
+from quati_pool.commands.judge.judge import judge
 from quati_pool.files.pools import PoolPair
 from quati_pool.project.events import Listener
 from tests.commands.judged import pair, workspace

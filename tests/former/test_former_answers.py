@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from quati_pool.commands import batch
+from quati_pool.commands.batch import batch
 from quati_pool.commands.export.qrels import export_qrels
-from quati_pool.commands.judge.judge import JudgeOptions, JudgeReport, judge
+from quati_pool.commands.judge.chosen_judge import JudgeOptions
+from quati_pool.commands.judge.judge import JudgeReport, judge
 from quati_pool.commands.judge.plan import plan
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry

@@ -17,7 +17,7 @@ import pytest
 from quati_pool.commands.annotate.assigning.assign import assign
 from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.build import build
-from quati_pool.commands.judge.judge import DEFAULT
+from quati_pool.commands.judge.chosen_judge import DEFAULT
 from quati_pool.commands.judge.plan import plan
 from quati_pool.commands.prepare.pipeline_plan import phases, pipeline
 from quati_pool.commands.prepare.prepare import prepare

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from quati_pool.commands.export.qrels import export_qrels
-from quati_pool.commands.judge.judge import JudgeOptions, judge
+from quati_pool.commands.judge.chosen_judge import JudgeOptions
+from quati_pool.commands.judge.judge import judge
 from quati_pool.judging.prompts import load_prompt
 from quati_pool.project.events import Listener
 from quati_pool.records import State

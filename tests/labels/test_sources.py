@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from quati_pool.commands.agree import agree
-from quati_pool.commands.judge.judge import JudgeOptions, judge
+from quati_pool.commands.judge.chosen_judge import JudgeOptions
+from quati_pool.commands.judge.judge import judge
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import file_digest
 from quati_pool.labels.labelers import people_definition, people_version

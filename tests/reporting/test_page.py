@@ -15,7 +15,7 @@ from quati_pool.commands.agree import agree
 from quati_pool.commands.evaluate import Settings, evaluate
 from quati_pool.commands.report import read
 from quati_pool.errors import InputError
-from quati_pool.judging.llm import LlmParameters
+from quati_pool.judging.llm_parameters import LlmParameters
 from quati_pool.project.events import Listener
 from quati_pool.reporting.page import _compact, report
 from quati_pool.reporting.tables import agree as agree_tables

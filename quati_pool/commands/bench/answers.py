@@ -10,17 +10,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from quati_pool.commands.bench.journal import Entry, Journal, open_journal
-from quati_pool.commands.llm_runs import check_price, heard, prepare, run_through
+from quati_pool.commands.llm_runs import Ending, LlmSession, check_price, heard
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest
-from quati_pool.judging.llm import LlmParameters, client_for, model_identity, price_for
+from quati_pool.judging.llm_parameters import LlmParameters, client_for, model_identity, price_for
 from quati_pool.llm.answers import withheld
 from quati_pool.llm.budget import Budget
 from quati_pool.llm.budgeted_calls import Called, Caller, state_of
-from quati_pool.llm.client import Client, Counters, Event
+from quati_pool.llm.client import Client, Event
 from quati_pool.llm.options import Request
 from quati_pool.llm.prices import Price
 from quati_pool.llm.runner import Runner
@@ -36,8 +36,6 @@ REASK = 2
 """How often an unreadable answer is asked for again."""
 
 _UNREADABLE = (State.unparsed, State.truncated)
-
-Ending = Literal["budget", "interrupted"]
 
 # How many questions are turned into messages at a time.
 _CHUNK = 256
@@ -151,10 +149,10 @@ def ask(
         check_price(answerer.price, answerer.parameters.model)
     started = time.monotonic()
     with open_journal(journal, listener) as book:
-        asking = _AnswerRun(task_run, answerer, book, listener)
-        if asking.pending:
-            asking.ask(Budget(budget), stop or threading.Event())
-        answers = asking.finished()
+        run = _AnswerRun(task_run, answerer, book, listener)
+        if run.pending:
+            run.ask(Budget(budget), stop or threading.Event())
+        answers = run.finished()
     answers.seconds = time.monotonic() - started
     return answers
 
@@ -256,7 +254,6 @@ class _AnswerRun:
         self.journal = journal
         self.listener = listener
         self.answers = Answers()
-        self.counters = Counters()
         identity = digest(answerer.identity)
         self.keys: dict[str, str] = {}
         changed: dict[str, Entry] = {}
@@ -295,24 +292,19 @@ class _AnswerRun:
             answers.ended = "budget"
             return
 
+        session = LlmSession(answerer.name, price, budget, self.listener, self._say)
+
         @asynccontextmanager
         async def connect() -> AsyncIterator[_AnswerCaller]:
-            first = next(iter(self.pending))
-            async with client_for(answerer.parameters, self._heard) as client:
-                self.counters = client.counters
-                for cost in await prepare(client, self.task_run.request(first).form.schema(), price, budget):
-                    answers.count(cost, None)
-                self._say(f"{answerer.name}: asking {client.endpoint_name}, answers as {client.output}")
+            schema = self.task_run.request(next(iter(self.pending))).form.schema()
+            client = client_for(answerer.parameters, self._heard)
+            async with session.connected(client, schema, lambda cost: answers.count(cost, None)):
                 yield _AnswerCaller(client, price, budget, answerer)
 
         runner = Runner(self._tasks(), connect, self._write)
-        run_through(runner, stop, self.listener, self._progress)
+        answers.ended = session.run(runner, stop, lambda: self._progress(session.counters.retries))
         answers.spent, answers.needed = budget.spent, budget.needed
         answers.error = runner.error
-        if runner.interrupted:
-            answers.ended = "interrupted"
-        elif budget.exhausted:
-            answers.ended = "budget"
 
     def finished(self) -> Answers:
         """The answers to the task's questions, of this run and earlier ones."""
@@ -378,11 +370,11 @@ class _AnswerRun:
             self.answerer.said.add(line)
             self.listener.say(line)
 
-    def _progress(self) -> None:
+    def _progress(self, retries: int) -> None:
         answers = self.answers
         parts = [
             f"{self._failures:,} without an answer" if self._failures else "",
-            f"{self.counters.retries:,} retries" if self.counters.retries else "",
+            f"{retries:,} retries" if retries else "",
             f"{'≥ ' if answers.unknown else ''}US$ {answers.cost:.2f}",
         ]
         label = " ".join(filter(None, (self.answerer.name, *self.task_run.case)))

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from quati_pool.files.artifacts import digest
+from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.coverage import LabelCoverage
-from quati_pool.labels.labelers import Graded, Grading, Labeler, StoredLabeler, nobody
+from quati_pool.labels.labelers import Grading, nobody
 from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler, peers
 from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_graded, refuse_missing
 from quati_pool.labels.sources import NEVER_ASKED
@@ -123,7 +124,7 @@ def _exported(grading: Grading, grades: _Grades) -> ExportedLabeler:
     labeler, coverage = grades.labeler, grades.coverage
     left_out = {state.value: count for state, count in coverage.states.items() if state != "ok"}
     left_out[NEVER_ASKED] = coverage.unasked
-    stored = isinstance(labeler, StoredLabeler)
+    version = labeler.version if labeler.stored else None
     labelled = Labelled(
         labeler=labeler.name,
         kind=labeler.kind,  # type: ignore[arg-type]
@@ -131,16 +132,16 @@ def _exported(grading: Grading, grades: _Grades) -> ExportedLabeler:
         outside=len(grades.outside),
         version=labeler.version,
         left_out={name: count for name, count in left_out.items() if count},
-        definition=grading.store.definition(labeler.version) if stored and labeler.version else None,
-        labels=_labels(grading, labeler) if isinstance(labeler, StoredLabeler) else None,
+        definition=grading.store.definition(version) if version else None,
+        labels=_labels(grading, labeler.name, version) if version else None,
     )
     return ExportedLabeler(labelled, coverage)
 
 
-def _labels(grading: Grading, labeler: StoredLabeler) -> pa.Table:
+def _labels(grading: Grading, labeler: str, version: str) -> pa.Table:
     """All labels that count of a labeler's version, of the pool's pairs and others, with their reasons."""
     store, collection = grading.store, grading.config.name
-    table = store.table(collection, labeler.name, labeler.version)
-    reasons = store.rationales(collection, labeler.name, labeler.version)
+    table = store.table(collection, labeler, version)
+    reasons = store.rationales(collection, labeler, version)
     column = pa.array([reasons.get(seq) for seq in table["seq"].to_pylist()], pa.string())
     return table.append_column("rationale", column)

@@ -18,7 +18,8 @@ from quati_pool.files.label_files.writing import (
 )
 from quati_pool.files.lines import output
 from quati_pool.judging.base import Pair
-from quati_pool.labels.labelers import Graded, Grading, Labeler, StoredLabeler
+from quati_pool.labels.base import Graded, Labeler
+from quati_pool.labels.labelers import Grading
 from quati_pool.labels.qrels import nothing_graded
 from quati_pool.labels.rereading import thoughts_behind
 from quati_pool.project.config import load_config
@@ -89,10 +90,10 @@ def label_rows(grading: Grading, reader: Labeler) -> Iterator[LabelRow]:
     """A labeler's grades and its pairs that cannot be judged, in the pool's order; of a person with reasons, notes and
     times, of a judge with all answers."""
     for chunk in grading.pairs():
-        labels_behind = reader.behind(chunk) if isinstance(reader, StoredLabeler) else [{}] * len(chunk)
+        labels_behind = reader.behind(chunk)
         labels = [label for of_pair in labels_behind for label in of_pair.values()]
         reasons = rationales_of(grading.store, [label.seq for label in labels])
-        thoughts = thoughts_behind(grading.store, labels, reader.reading) if isinstance(reader, StoredLabeler) else {}
+        thoughts = thoughts_behind(grading.store, labels, reader.reading)
         for pair, graded, of_pair in zip(chunk, reader.graded(chunk), labels_behind, strict=True):
             if graded.status not in (State.ok, State.unsure):
                 continue

@@ -11,8 +11,9 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, write_file
 from quati_pool.files.problems import quoted
 from quati_pool.files.qrels import write_qrels
+from quati_pool.labels.base import Graded
 from quati_pool.labels.coverage import LabelCoverage
-from quati_pool.labels.labelers import FileLabeler, Graded, Grading, nobody
+from quati_pool.labels.labelers import Grading, nobody
 from quati_pool.labels.main_labeler import MainLabeler, candidate, main_labeler
 from quati_pool.labels.qrels import as_qrels, grades_outside_pool, nothing_graded, refuse_missing
 from quati_pool.project.config import PoolConfig, load_config
@@ -99,8 +100,8 @@ def _main(grading: Grading) -> MainLabeler:
         for labeler in labelers:
             counts[labeler.name] += sum(graded.relevance is not None for graded in labeler.graded(chunk))
     for labeler in labelers:
-        if isinstance(labeler, FileLabeler):
-            counts[labeler.name] = len(labeler.grades)
+        if labeler.file_grades:
+            counts[labeler.name] = len(labeler.file_grades)
     if not counts.total():
         raise nobody(grading.config)
     return main_labeler([candidate(labeler, counts[labeler.name]) for labeler in labelers])

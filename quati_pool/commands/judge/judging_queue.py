@@ -1,13 +1,13 @@
-"""Which pairs a judge has still to grade, and what its answers become in the store.
+"""Which pairs a judge has still to grade, and the labels that its answers become.
 
-Finished pairs are passed over; a passage that stands twice under one query is asked about once; and a
+Finished pairs are passed over; a passage that occurs twice under one query is asked about once; and a
 grade that this judge has given to the same texts before, in any collection of the store, is shared.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -18,17 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quati_pool.commands.judge.content_hashes import KEYS, NONE, grades, shown_blocks
+from quati_pool.commands.judge.stored_answers import attempt_of, label_extra
 from quati_pool.files.artifacts import digest
 from quati_pool.files.pools import PooledPair, pick_pool_rows
 from quati_pool.judging.base import Judge, Pair
-from quati_pool.judging.llm import Answer, LlmJudge, Task, Try
-from quati_pool.judging.verdict import Verdict
+from quati_pool.judging.prompted_model import Answer, Task
+from quati_pool.labels.base import Graded
+from quati_pool.labels.consensus import aggregate_samples
 from quati_pool.labels.coverage import LabelCoverage
-from quati_pool.labels.labelers import SHOWN_CHARACTERS, Graded, Grading, aggregate_samples, chunks
+from quati_pool.labels.labelers import SHOWN_CHARACTERS, Grading, chunks
 from quati_pool.labels.rereading import Key, details_after, read_tries
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import State
-from quati_pool.store.records import Attempt, CurrentLabel, Entry, Label, content_sha
+from quati_pool.store.records import CurrentLabel, Entry, Label, content_sha
 from quati_pool.store.rereading import stored_tries
 
 # Raised when the same pool and judge are shown otherwise.
@@ -38,9 +40,9 @@ Samples = dict[int, tuple[State, int | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
-    """A pair that is being asked about: as it is shown, the hash of that, at which character its passage
-    was cut (None where it is whole), and what is known of it."""
+class _Waiting:
+    """A pair that lacks a grade: as the judge is shown it, the hash of that, at which character its passage
+    was cut (None where it is whole), and the samples that are known and those that are missing."""
 
     pair: Pair
     content: str
@@ -65,12 +67,13 @@ class JudgingQueue:
         dry: bool = False,
         read_otherwise: Mapping[Key, tuple[State, int | None]] | None = None,
     ) -> None:
-        """With ``dry`` nothing is written; ``read_otherwise`` has what labels will say once they are read again."""
+        """With ``dry`` nothing is written; ``read_otherwise`` has state and grade of labels that will say something
+        else once they are read again."""
         self.grading = grading
         self.name = name
         self.judge = judge
         self.version = version
-        self.reading = judge.reading.version if isinstance(judge, LlmJudge) else None
+        self._model = judge.model
         self.samples = samples
         self._wanted = range(1, samples + 1)
         self.aggregate = aggregate
@@ -87,25 +90,27 @@ class JudgingQueue:
         self._closing = False
         self._dry = dry
         self._read_otherwise = read_otherwise or {}
-        self._open: dict[tuple[str, str], _Open] = {}
-        self._twins: dict[tuple[str, str], list[_Open]] = {}
+        self._open: dict[tuple[str, str], _Waiting] = {}
+        self._sharers: dict[tuple[str, str], list[_Waiting]] = {}
         self._lock = threading.RLock()
         self._batched = self._in_open_batches()
-        self._narratives = grading.narratives if self._shows_narratives() else {}
+        self._uses_narrative = self._model is not None and self._model.prompt.uses_narrative
+        self._narratives = grading.narratives if self._uses_narrative else {}
         workspace = Workspace(grading.config.folder)
         key = {
             "format": _SHOWN_FORMAT,
             "pool": workspace.input_digest(grading.pool),
             "narratives": digest(dict(self._narratives)),
-            "max_passage_tokens": judge.parameters.max_passage_tokens if isinstance(judge, LlmJudge) else None,
-            "fenced": isinstance(judge, LlmJudge) and judge.prompt.fenced,
+            "max_passage_tokens": self._model and self._model.parameters.max_passage_tokens,
+            "fenced": self._model is not None and self._model.prompt.fenced,
         }
         self.total, self._blocks = shown_blocks(workspace, grading.pool, key, self._content, say)
         rows = groupby(pick_pool_rows(grading.pool, self._unfinished()), lambda pair: pair.query_id)
         self._chunks = chunks((list(pairs) for _, pairs in rows), self._narratives)
 
     def pooled(self, keys: Collection[Key]) -> set[Key]:
-        """Those of some samples of pairs that are wanted of pairs as the pool has them now; instead of ``tasks``."""
+        """Those of ``keys`` whose pair the pool has, with the same texts, and whose sample is wanted. Reads the pool,
+        so that ``tasks`` cannot be called after it."""
         wanted = {key[:3] for key in keys}
         contents = pa.array({content for *_, content in wanted}, pa.string())
         found = set()
@@ -114,16 +119,13 @@ class JudgingQueue:
             found |= wanted.intersection(zip(*(some.column(name).to_pylist() for name in KEYS), strict=True))
         return {key for key in keys if key[:3] in found and key[3] in self._wanted}
 
-    def _shows_narratives(self) -> bool:
-        return isinstance(self.judge, LlmJudge) and self.judge.prompt.uses_narrative
-
     def _content(self, pair: PooledPair) -> str:
         shown, _ = self._shown(Pair(*pair, self._narratives.get(pair.query_id)))
         return content_sha(shown.query, shown.text, shown.narrative)
 
     def _shown(self, pair: Pair) -> tuple[Pair, int | None]:
         """The pair as the judge sees it, and how many characters of its passage, where it is cut."""
-        return self.judge.shown(pair) if isinstance(self.judge, LlmJudge) else (pair, None)
+        return self._model.shown(pair) if self._model else (pair, None)
 
     def _unfinished(self) -> Iterator[int]:
         """The lines of the pool whose pairs lack a grade; the others are counted on the way."""
@@ -141,9 +143,9 @@ class JudgingQueue:
                 if self.samples == 1:
                     self.coverage.add_ok(found[~lacking, 0])
                 else:
-                    for row, given in zip(finished.to_pylist(), found[~lacking].tolist(), strict=True):
-                        told = {sample: (State.ok, grade) for sample, grade in enumerate(given, 1)}
-                        self._add(row["query_id"], row["doc_id"], told)
+                    for row, of_samples in zip(finished.to_pylist(), found[~lacking].tolist(), strict=True):
+                        samples = {sample: (State.ok, grade) for sample, grade in enumerate(of_samples, 1)}
+                        self._add(row["query_id"], row["doc_id"], samples)
             lines = block.column("line").to_numpy()[lacking].tolist()
             if self._closing:
                 self._pass_over(block.filter(pa.array(lacking)), labels)
@@ -151,7 +153,7 @@ class JudgingQueue:
                 yield from lines
 
     def _pass_without_text(self, block: pa.RecordBatch, labels: pa.Table) -> pa.RecordBatch:
-        """The pairs that have a passage's text; the others get a label that says so, and are asked nowhere."""
+        """The pairs whose passage has a text; the others get a label that says so, and are never asked about."""
         without = block.filter(pc.invert(block.column("has_text"))).to_pylist()
         if not without:
             return block
@@ -170,7 +172,7 @@ class JudgingQueue:
         return block.filter(block.column("has_text"))
 
     def _correct(self, block: pa.RecordBatch, found: npt.NDArray[np.int64]) -> None:
-        """Puts what labels will say once they are read again into their grades."""
+        """Puts into ``found`` the grades that labels will have once they are read again."""
         if not self._read_otherwise:
             return
         for place, row in enumerate(block.to_pylist()):
@@ -181,7 +183,7 @@ class JudgingQueue:
                     found[place, sample - 1] = NONE if grade is None else grade
 
     def _pass_over(self, block: pa.RecordBatch, labels: pa.Table) -> None:
-        """Counts pairs that will not be asked about as they stand."""
+        """Counts pairs that this run will not ask about, with the grades they have."""
         known: dict[tuple[str, str, str], Samples] = {}
         for row in labels.select(["query_id", "doc_id", "content_sha", "sample", "status", "relevance"]).to_pylist():
             samples = known.setdefault((row["query_id"], row["doc_id"], row["content_sha"]), {})
@@ -217,7 +219,7 @@ class JudgingQueue:
             for item in self._open.values():
                 self._count(item)
             self._open.clear()
-            self._twins.clear()
+            self._sharers.clear()
 
     def _chunk(self, chunk: Sequence[Pair]) -> list[Task]:
         store, collection = self.grading.store, self.grading.config.name
@@ -236,33 +238,37 @@ class JudgingQueue:
                     self._count(item)
         if not wanting:
             return []
-        twins: dict[tuple[str, str, str], list[_Open]] = {}
-        for item in self._share(wanting) if self.judge.by_content else wanting:
-            apart = "" if self.judge.by_content else item.pair.doc_id
-            twins.setdefault((item.pair.query_id, item.content, apart), []).append(item)
-        tasks = []
+        groups = self._by_content(self._share(wanting) if self.judge.by_content else wanting)
         with self._lock:
-            for (query_id, content, _), items in twins.items():
-                # What one twin lacks all lack: a committed grade was shared above.
-                waiting = {s for s in items[0].missing if (query_id, content, s) in self._batched}
-                missing = tuple(sample for sample in items[0].missing if sample not in waiting)
-                self.in_batches += len(items) if waiting else 0
-                if not missing:
-                    for item in items:
-                        self._count(item)
-                    continue
-                tasks.append(Task(items[0].pair, missing))
-                if self._dry:
-                    self.shared += len(items) - 1
-                    for item in items:
-                        self._count(item)
-                    continue
-                for item in items:
-                    self._open[item.pair.query_id, item.pair.doc_id] = item
-                self._twins[items[0].pair.query_id, items[0].pair.doc_id] = items[1:]
-        return tasks
+            return [task for group in groups if (task := self._task(group)) is not None]
 
-    def _look(self, pair: Pair, rows: Sequence[CurrentLabel]) -> _Open:
+    def _by_content(self, items: Sequence[_Waiting]) -> Iterable[list[_Waiting]]:
+        """Items that one answer serves: those of a query with the same text, unless the judge looks at ids."""
+        groups: dict[tuple[str, str, str], list[_Waiting]] = {}
+        for item in items:
+            doc_id = "" if self.judge.by_content else item.pair.doc_id
+            groups.setdefault((item.pair.query_id, item.content, doc_id), []).append(item)
+        return groups.values()
+
+    def _task(self, group: list[_Waiting]) -> Task | None:
+        """What is to be asked for a group; None where open batches ask for all of it."""
+        first, *sharers = group
+        query_id = first.pair.query_id
+        # What one of a group lacks all lack: a committed grade was shared before.
+        missing = tuple(sample for sample in first.missing if (query_id, first.content, sample) not in self._batched)
+        if len(missing) < len(first.missing):
+            self.in_batches += len(group)
+        if missing and not self._dry:
+            for item in group:
+                self._open[query_id, item.pair.doc_id] = item
+            self._sharers[query_id, first.pair.doc_id] = sharers
+        else:
+            self.shared += len(sharers) if missing else 0
+            for item in group:
+                self._count(item)
+        return Task(first.pair, missing) if missing else None
+
+    def _look(self, pair: Pair, rows: Sequence[CurrentLabel]) -> _Waiting:
         """The pair as it is shown to the judge, and which samples of it are still missing."""
         shown, cut = self._shown(pair)
         content = content_sha(shown.query, shown.text, shown.narrative)
@@ -274,14 +280,14 @@ class JudgingQueue:
         missing = tuple([s for s in self._wanted if s not in samples or samples[s][0] is not State.ok])
         if missing and (shown.query, shown.text, shown.narrative) != (pair.query, pair.text[:cut], pair.narrative):
             self.with_tokens += self._graded_with_tokens(pair._replace(text=pair.text[:cut]), rows)
-        return _Open(shown, content, cut, samples, missing)
+        return _Waiting(shown, content, cut, samples, missing)
 
     def _graded_with_tokens(self, pair: Pair, rows: Sequence[CurrentLabel]) -> bool:
-        narrative = pair.narrative if self._shows_narratives() else None
+        narrative = pair.narrative if self._uses_narrative else None
         former = content_sha(pair.query, pair.text, narrative)
         return any(row.status is State.ok and row.content_sha == former for row in rows)
 
-    def _share(self, wanting: Sequence[_Open]) -> list[_Open]:
+    def _share(self, wanting: Sequence[_Waiting]) -> list[_Waiting]:
         """Takes the grades that the same texts have already; what remains to be asked is returned."""
         found = self._shareable(list({item.content for item in wanting}))
         entries, remaining = [], []
@@ -306,21 +312,22 @@ class JudgingQueue:
         """The grades of these texts by (content_sha, sample), as the judge reads answers now: those of another
         collection may have been read otherwise."""
         found = self.grading.store.shareable(self.version, contents)
-        if not isinstance(self.judge, LlmJudge):
+        if self._model is None:
             return found
-        otherwise = {key: label for key, label in found.items() if label.reading != self.reading}
+        reading = self._model.reading
+        otherwise = {key: label for key, label in found.items() if label.reading != reading.version}
         tries = stored_tries(self.grading.store, {label.origin for label in otherwise.values()})
         for key, label in otherwise.items():
-            verdict = read_tries(tries[label.origin], self.judge.reading) if label.origin in tries else None
+            verdict = read_tries(tries[label.origin], reading) if label.origin in tries else None
             if verdict is None or verdict.status is not State.ok:
                 del found[key]
             else:
                 found[key] = label._replace(relevance=verdict.relevance, extra=details_after(label, verdict))
         return found
 
-    def twins(self, task: Task) -> list[str]:
+    def sharers(self, task: Task) -> list[str]:
         """The doc_ids of the pairs that take over a task's grades."""
-        return [item.pair.doc_id for item in self._twins[task.pair.query_id, task.pair.doc_id]]
+        return [item.pair.doc_id for item in self._sharers[task.pair.query_id, task.pair.doc_id]]
 
     def shown(self, task: Task) -> tuple[str, int | None]:
         """The hash of what a task's labels are about, and how many characters of the passage that is,
@@ -329,16 +336,16 @@ class JudgingQueue:
         return item.content, item.cut
 
     def entries(self, task: Task, answers: Sequence[Answer], endpoint: str | None = None) -> list[Entry]:
-        """What a task's answers are in the store: labels with their attempts, shared with its twins."""
+        """What a task's answers are in the store: labels with their attempts, and the labels that share them."""
         item = self._open[task.pair.query_id, task.pair.doc_id]
-        twins = self._twins[task.pair.query_id, task.pair.doc_id]
+        others = self._sharers[task.pair.query_id, task.pair.doc_id]
         entries = []
         for answer in answers:
             verdict = answer.verdict
             said = (answer.sample, verdict.status, verdict.relevance, answer.details)
             label = self._label_of(item, *said, verdict.rationale or verdict.problem)
-            attempts = tuple(attempt_of(number, made, endpoint) for number, made in enumerate(answer.tries, 1))
-            sharers = tuple(self._label_of(twin, *said) for twin in twins)
+            attempts = tuple(attempt_of(number, attempt, endpoint) for number, attempt in enumerate(answer.tries, 1))
+            sharers = tuple(self._label_of(other, *said) for other in others)
             entries.append(Entry(label=label, attempts=attempts, sharers=sharers))
         return entries
 
@@ -346,17 +353,17 @@ class JudgingQueue:
         """Counts a task's pairs once its answers are committed."""
         with self._lock:
             key = (task.pair.query_id, task.pair.doc_id)
-            twins = self._twins.pop(key, [])
+            sharers = self._sharers.pop(key, [])
             self.asked += 1
-            self.shared += len(twins)
+            self.shared += len(sharers)
             self.truncated += self._open[key].cut is not None
-            for item in (self._open[key], *twins):
+            for item in (self._open[key], *sharers):
                 for answer in answers:
                     item.samples[answer.sample] = (answer.verdict.status, answer.verdict.relevance)
                 del self._open[item.pair.query_id, item.pair.doc_id]
                 self._count(item)
 
-    def _count(self, item: _Open) -> None:
+    def _count(self, item: _Waiting) -> None:
         with self._lock:
             self._add(item.pair.query_id, item.pair.doc_id, item.samples)
 
@@ -365,7 +372,7 @@ class JudgingQueue:
 
     def _label_of(
         self,
-        item: _Open,
+        item: _Waiting,
         sample: int,
         status: State,
         relevance: int | None,
@@ -382,7 +389,7 @@ class JudgingQueue:
             relevance=relevance,
             rationale=rationale,
             extra=label_extra(item.cut, details),
-            reading=self.reading,
+            reading=self._model and self._model.reading.version,
         )
 
     def _label(self, query_id: str, doc_id: str, content: str, **said: Any) -> Label:
@@ -396,42 +403,3 @@ class JudgingQueue:
             content_sha=content,
             **said,
         )
-
-
-def label_extra(cut: int | None, details: Mapping[str, Any]) -> dict[str, Any]:
-    """What a label records besides: how many characters of its passage were shown, where it was cut, and what came
-    with the grade."""
-    return dict(details) if cut is None else {SHOWN_CHARACTERS: cut, **details}
-
-
-def program_answer(verdict: Verdict) -> list[Answer]:
-    """A program's verdict as the answer to its one sample; it made no call."""
-    return [Answer(1, verdict, ())]
-
-
-def attempt_of(number: int, made: Try, endpoint: str | None) -> Attempt:
-    """A call and what came of it, as the store keeps it."""
-    completion, choice, usage, fault = made.completion, made.choice, made.usage, made.fault
-    # What a call with several choices took is told with its first.
-    source = completion if completion and choice is completion.choices[0] else fault
-    return Attempt(
-        number=number,
-        status=made.verdict.status,
-        answer=(choice.text if choice.text is not None else choice.refusal) if choice else None,
-        problem=made.verdict.problem,
-        finish_reason=choice.finish_reason if choice else None,
-        output=completion.output if completion else None,
-        model=completion.model if completion else None,
-        endpoint=endpoint,
-        response_id=completion.response_id if completion else None,
-        fingerprint=completion.fingerprint if completion else None,
-        input_tokens=usage.input if usage else None,
-        cached_tokens=usage.cached if usage else None,
-        output_tokens=usage.output if usage else None,
-        reasoning_tokens=usage.reasoning if usage else None,
-        cost=made.cost,
-        seconds=source.seconds if source else None,
-        retries=source.retries if source else 0,
-        extra={"notes": list(made.notes)} if made.notes else {},
-        thoughts=choice.thoughts if choice else None,
-    )

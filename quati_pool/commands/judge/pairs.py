@@ -18,17 +18,19 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from quati_pool.commands.judge import plan
-from quati_pool.commands.judge.judge import DEFAULT, JudgeOptions, JudgeReport, judge
+from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions
+from quati_pool.commands.judge.judge import JudgeReport, judge
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.measures import DEFAULTS
 from quati_pool.files.artifacts import clear_partials, file_digest, locked_output, write_file
 from quati_pool.files.lines import output
 from quati_pool.files.pools import read_pairs
 from quati_pool.files.yaml_file import checked_parameters
-from quati_pool.judging.llm import LlmParameters
+from quati_pool.judging.llm_parameters import LlmParameters
 from quati_pool.judging.prompts import load_prompt
+from quati_pool.labels.base import Graded
 from quati_pool.labels.failures import without_thoughts
-from quati_pool.labels.labelers import Graded, Grading, StoredLabeler, make_judge
+from quati_pool.labels.labelers import Grading, make_judge
 from quati_pool.llm.thoughts import ANY
 from quati_pool.project.config import JudgeConfig, LabelsConfig, PoolConfig, QueriesConfig, scale_of
 from quati_pool.project.events import Listener
@@ -189,20 +191,19 @@ def _write(partial: Path, given: PairsFile, grading: Grading, report: JudgeRepor
 
 
 def _results(grading: Grading, report: JudgeReport) -> Iterator[tuple[Graded, dict[str, Any]]]:
-    labeler = grading.labeler(report.judge)
-    assert isinstance(labeler, StoredLabeler)
-    signed = {"judge": labeler.name, "judge_version": labeler.version}
+    labeler, version = grading.labeler(report.judge), report.version
+    signed = {"judge": labeler.name, "judge_version": version}
     for pairs in grading.pairs():
         behind = labeler.behind(pairs)
         reasons = rationales_of(grading.store, [label.seq for labels in behind for label in labels.values()])
         found = labeler.graded(pairs)
         failing = [graded.query_id for graded in found if graded.status in FAILURES]
-        failures = failed_answers(grading.store, grading.config.name, labeler.name, labeler.version, failing)
+        failures = failed_answers(grading.store, grading.config.name, labeler.name, version, failing)
         marks = labeler.reading.thoughts if labeler.reading else ANY
         for graded, labels in zip(found, behind, strict=True):
             failed = failures.get((graded.query_id, graded.doc_id)) if graded.status in FAILURES else None
             failed = failed and without_thoughts(failed, marks)
-            details = _details(labels, reasons, failed, labeler.samples)
+            details = _details(labels, reasons, failed, report.pending.samples)
             agreeing = (label for label in labels.values() if label.relevance == graded.relevance)
             reason = next((reasons.get(label.seq) for label in agreeing), None) if failed is None else None
             result = {"relevance": graded.relevance, "status": graded.status, "rationale": reason}

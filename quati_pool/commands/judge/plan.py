@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from quati_pool.commands.judge.judge import DEFAULT, JudgeOptions, chosen_judge
-from quati_pool.judging.llm import LlmJudge
+from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen_judge
+from quati_pool.judging.llm_parameters import LlmParameters
+from quati_pool.judging.prompted_model import PromptedModel, Task
 from quati_pool.llm.answers import Usage
+from quati_pool.llm.prices import Price
 from quati_pool.llm.tokens import ESTIMATED, estimate
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
+from quati_pool.store.records import Usage as StoredUsage
 
 # What an answer with its reasoning takes, where this judge has not answered yet.
 _ASSUMED_OUTPUT = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JudgePlan:
     """``cost`` in US dollars is None where the price is unknown, ``seconds`` where nothing bounds the time.
 
@@ -44,59 +48,85 @@ def plan(config: Path | PoolConfig, name: str | None, listener: Listener, option
     with chosen_judge(config, name, options) as chosen:
         chosen = chosen.as_stored()
         reread = chosen.read_again(listener, write=False)
-        pending = chosen.pending(listener.say, dry=True, reread=reread)
-        llm = chosen.judge if isinstance(chosen.judge, LlmJudge) else None
-        to_ask = calls = entered = answers = 0
-        for tasks in pending.tasks():
-            for task in tasks:
-                if options.limit is not None and to_ask >= options.limit:
-                    break
+        queue = chosen.pending(listener.say, dry=True, reread=reread)
+        model, calls, to_ask = chosen.judge.model, _Calls(), 0
+        for tasks in queue.tasks():
+            # Tasks beyond the limit are read too, for the counts of the queue.
+            for task in tasks if options.limit is None else tasks[: options.limit - to_ask]:
                 to_ask += 1
-                if llm is None:
-                    continue
-                size = estimate(llm.request(task.pair, task.samples[0]).messages, llm.parameters.model).tokens
-                asked = 1 if llm.parameters.together else len(task.samples)
-                calls += asked
-                entered += size * asked
-                answers += len(task.samples)
+                if model is not None:
+                    calls.add(model, task)
         used = chosen.grading.store.usage(chosen.grading.config.name, chosen.name, chosen.version)
-    name, with_tokens = chosen.name, pending.with_tokens
-    pairs = pending.total
-    if llm is None:
-        return JudgePlan(
-            name, pairs, pending.without_text, 0, to_ask, pending.shared, pending.in_batches, 0, 0, 0, 0.0, None, ()
-        )
-    told = used.answers > 0 and used.output_tokens is not None
-    each = used.output_tokens / used.answers if told and used.output_tokens else _ASSUMED_OUTPUT
-    left = round(each * answers)
-    price = llm.price()
-    cost = None if price is None else price.cost(Usage(entered, 0, left, 0))
-    how = estimate("", llm.parameters.model).how
-    notes = (
-        *(
-            [f"{with_tokens:,} are asked again, as tokens of chat templates are neutralised in them now"]
-            if with_tokens
-            else []
-        ),
-        f"input tokens {how if how == ESTIMATED else 'counted as ' + how}",
-        f"output tokens by the mean of {used.answers:,} answers so far"
-        if told
-        else f"output tokens taken as {_ASSUMED_OUTPUT} an answer",
-        f"cost by the list prices of {price.as_of}, without the discount for cached tokens, and without answers that "
-        "are asked again"
-        if price
-        else f"the price of {llm.parameters.model} is unknown: name a file with it under prices:",
-    )
-    bounds = []
-    parameters = llm.parameters
-    if parameters.rpm:
-        bounds.append(60 * calls / parameters.rpm)
-    if parameters.tpm:
-        bounds.append(60 * (entered + left) / parameters.tpm)
-    if len(used.seconds):
-        bounds.append(calls * float(used.seconds.mean()) / parameters.concurrency)
-    seconds = max(bounds) if bounds and calls else None
+    output_tokens = round(_output_per_answer(used) * calls.answers)
+    price = None if model is None else model.price()
+    if model is None:
+        cost: float | None = 0.0
+    else:
+        cost = None if price is None else price.cost(Usage(calls.input_tokens, 0, output_tokens, 0))
     return JudgePlan(
-        name, pairs, pending.without_text, with_tokens, to_ask, pending.shared, pending.in_batches, calls, entered,
-        left, cost, seconds, notes,
-    )  # fmt: skip
+        judge=chosen.name,
+        pairs=queue.total,
+        no_text=queue.without_text,
+        with_template_tokens=0 if model is None else queue.with_tokens,
+        to_ask=to_ask,
+        shared=queue.shared,
+        in_batches=queue.in_batches,
+        calls=calls.count,
+        input_tokens=calls.input_tokens,
+        output_tokens=output_tokens,
+        cost=cost,
+        seconds=None if model is None else _seconds(model.parameters, calls, output_tokens, used),
+        notes=() if model is None else tuple(_notes(model, price, used, queue.with_tokens)),
+    )
+
+
+@dataclass
+class _Calls:
+    """The calls of a run and how many answers they ask for; ``input_tokens`` are estimated."""
+
+    count: int = 0
+    answers: int = 0
+    input_tokens: int = 0
+
+    def add(self, model: PromptedModel, task: Task) -> None:
+        size = estimate(model.request(task.pair, task.samples[0]).messages, model.name).tokens
+        calls = 1 if model.parameters.together else len(task.samples)
+        self.count += calls
+        self.answers += len(task.samples)
+        self.input_tokens += size * calls
+
+
+def _output_per_answer(used: StoredUsage) -> float:
+    """The mean output tokens of the answers so far."""
+    return used.output_tokens / used.answers if used.answers and used.output_tokens else _ASSUMED_OUTPUT
+
+
+def _seconds(parameters: LlmParameters, calls: _Calls, output_tokens: int, used: StoredUsage) -> float | None:
+    """How long the calls take at least, by the limits of the parameters and the mean latency so far."""
+    bounds = []
+    if parameters.rpm:
+        bounds.append(60 * calls.count / parameters.rpm)
+    if parameters.tpm:
+        bounds.append(60 * (calls.input_tokens + output_tokens) / parameters.tpm)
+    if len(used.seconds):
+        bounds.append(calls.count * float(used.seconds.mean()) / parameters.concurrency)
+    return max(bounds) if bounds and calls.count else None
+
+
+def _notes(model: PromptedModel, price: Price | None, used: StoredUsage, with_tokens: int) -> Iterator[str]:
+    """What the numbers rest on, in lines."""
+    if with_tokens:
+        yield f"{with_tokens:,} are asked again, as tokens of chat templates are neutralised in them now"
+    how = estimate("", model.name).how
+    yield f"input tokens {how if how == ESTIMATED else 'counted as ' + how}"
+    if used.answers and used.output_tokens is not None:
+        yield f"output tokens by the mean of {used.answers:,} answers so far"
+    else:
+        yield f"output tokens taken as {_ASSUMED_OUTPUT} an answer"
+    if price:
+        yield (
+            f"cost by the list prices of {price.as_of}, without the discount for cached tokens, and without answers "
+            "that are asked again"
+        )
+    else:
+        yield f"the price of {model.name} is unknown: name a file with it under prices:"

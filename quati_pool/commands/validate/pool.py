@@ -25,7 +25,6 @@ from quati_pool.files.runs import read_run_rows
 from quati_pool.files.validation import ValidationReport
 from quati_pool.files.yaml_file import Place, YamlFile
 from quati_pool.judging.base import Setting
-from quati_pool.judging.llm import LlmJudge
 from quati_pool.judging.prompts import load_prompt
 from quati_pool.project.cache_keys import CacheKeys, component_environment, component_name, used_corpora
 from quati_pool.project.config import CorpusConfig, FusionSystem, JudgeConfig, LabelFileConfig, PoolConfig, load_config
@@ -247,13 +246,13 @@ class _Checks:
                 self._tried(("judges", name), partial(self._judge, name, settings, setting))
 
     def _judge(self, name: str, settings: JudgeConfig, setting: Setting) -> None:
-        component = JUDGES.get(settings.judge)
-        component.require()
-        judge = component(settings.parameters, setting)
-        if isinstance(judge, LlmJudge):
-            judge.price()
+        judge = JUDGES.get(settings.judge)
+        judge.require()
+        made = judge(settings.parameters, setting)
+        if made.model is not None:
+            made.model.price()
             try:
-                judge.client()
+                made.model.client()
             except QuatiPoolError as error:
                 self.warnings.append(f"judges.{name}: {error}")
         self.checked["judges ready"] += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from quati_pool.commands.batch import BatchRow, Collected
+from quati_pool.commands.batch.batch import BatchRow, Collected
 from quati_pool.labels import failures
 from quati_pool.llm.faults import one_line
 from quati_pool.reporting.formats.tables import Column, Table

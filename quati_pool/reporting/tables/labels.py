@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from quati_pool.commands.labels import LabelsReport
+from quati_pool.labels.base import Graded
 from quati_pool.labels.failures import shown
-from quati_pool.labels.labelers import Graded
 from quati_pool.labels.qrels import outside
 from quati_pool.records import State
 from quati_pool.reporting.formats.tables import Cell, Column, Table

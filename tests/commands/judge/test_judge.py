@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 
 from quati_pool.commands.export.qrels import export_qrels
-from quati_pool.commands.judge.judge import DEFAULT, JudgeOptions, JudgeReport, judge
+from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions
+from quati_pool.commands.judge.judge import JudgeReport, judge
 from quati_pool.commands.judge.plan import plan
-from quati_pool.commands.labels import as_data as labels_data
 from quati_pool.commands.labels import labels
-from quati_pool.commands.labels import tables as labels_tables
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
-from quati_pool.judging.base import Pair, Parameters, Program
-from quati_pool.judging.llm import LlmJudge
+from quati_pool.judging.base import Judge, Pair, Parameters
+from quati_pool.judging.prompted_model import PromptedModel
 from quati_pool.judging.verdict import Verdict
 from quati_pool.labels.labelers import judge_version, make_judge
 from quati_pool.llm.client import Client
@@ -33,6 +32,8 @@ from quati_pool.records import State
 from quati_pool.registry import JUDGES as JUDGE_REGISTRY
 from quati_pool.reporting.formats.tables import to_text
 from quati_pool.reporting.tables.judge import as_data, tables
+from quati_pool.reporting.tables.labels import as_data as labels_data
+from quati_pool.reporting.tables.labels import tables as labels_tables
 from quati_pool.store.database import Store
 from tests.commands.judged import ID_PATTERN, many, pair, repool, rows, workspace
 from tests.llm.server import PATCHES, PROBE, STATES, TEXTS, ServerProcess, grade_of, state_of
@@ -327,11 +328,11 @@ def test_answers_that_came_before_the_end_are_kept(server: ServerProcess, tmp_pa
 def test_a_server_that_dies_on_the_way_ends_the_run_after_a_while(
     server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def impatient(self: LlmJudge, on_event: object = None) -> Client:
+    def impatient(self: PromptedModel, on_event: object = None) -> Client:
         retry = Retry(attempts=2, first=0.01, longest=0.02)
         return Client(self.endpoint, self.options, Limits(concurrency=4), retry)
 
-    monkeypatch.setattr(LlmJudge, "client", impatient)
+    monkeypatch.setattr(PromptedModel, "client", impatient)
     server.script(id_pattern=ID_PATTERN, default="500")
     config = workspace(tmp_path, many(1, 200), JUDGES)
     report = judge(config, None, Listener(), JudgeOptions(concurrency=4))
@@ -612,7 +613,7 @@ def test_each_grade_leads_to_prompt_model_and_raw_answer(server: ServerProcess, 
 
 
 def test_the_narrative_is_part_of_what_was_shown(server: ServerProcess, tmp_path: Path) -> None:
-    prompt = (Path(__file__).parents[2] / "prompts" / "quati-pt.yaml").read_text(encoding="utf-8")
+    prompt = (Path(__file__).parents[3] / "prompts" / "quati-pt.yaml").read_text(encoding="utf-8")
     shown = prompt.replace("Passagem:\n", "O que conta:\n  {narrative}\n\n  Passagem:\n", 1)
     own = shown.replace("id: quati-pt", "id: own", 1)
     (tmp_path / "prompts").mkdir()
@@ -684,7 +685,7 @@ def test_a_judge_that_left_pool_yaml_is_read_only_where_its_samples_are_plain(
 
 
 def test_a_narrative_that_came_later_makes_earlier_grades_history(server: ServerProcess, tmp_path: Path) -> None:
-    prompt = (Path(__file__).parents[2] / "prompts" / "quati-pt.yaml").read_text(encoding="utf-8")
+    prompt = (Path(__file__).parents[3] / "prompts" / "quati-pt.yaml").read_text(encoding="utf-8")
     shown = prompt.replace("Passagem:\n", "O que conta:\n  {narrative}\n\n  Passagem:\n", 1)
     (tmp_path / "own.yaml").write_text(shown.replace("id: quati-pt", "id: own", 1), encoding="utf-8")
     judges = {"own": {"model": "fake-1", "prompt": "own.yaml"}, **JUDGES}
@@ -738,7 +739,7 @@ def version_of(folder: Path, settings: dict[str, Any]) -> str:
     return judge_version(judging, make_judge(config, judging))
 
 
-class Plugin(Program):
+class Plugin(Judge):
     """A judge of somebody else's, which does what ``says`` tells."""
 
     summary = "for a test"

@@ -24,7 +24,7 @@ from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.kill
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CONCURRENCY = 32
 KILLS = 5
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from quati_pool.commands.judge.judge import JudgeOptions, JudgeReport, judge
+from quati_pool.commands.judge.chosen_judge import JudgeOptions
+from quati_pool.commands.judge.judge import JudgeReport, judge
 from quati_pool.commands.judge.pairs import PairsFile, judge_pairs, plan_pairs
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import unfinished
@@ -230,7 +231,7 @@ def test_of_a_failure_the_answer_is_kept_apart_from_its_thoughts_whatever_its_ch
 def test_further_numbers_of_a_prompt_are_details_and_its_file_is_relative_to_the_current_folder(
     server: ServerProcess,
 ) -> None:
-    prompt = (Path(__file__).parents[2] / "prompts" / "binary-pt.yaml").read_text(encoding="utf-8")
+    prompt = (Path(__file__).parents[3] / "prompts" / "binary-pt.yaml").read_text(encoding="utf-8")
     Path("mine").mkdir()
     Path("mine/own.yaml").write_text(prompt.replace("id: binary-pt", "id: own", 1), encoding="utf-8")
     write([row("q1", "d1"), {**row("q1", "d2"), "text": text_of("q1/d1")}])
@@ -245,7 +246,7 @@ def test_further_numbers_of_a_prompt_are_details_and_its_file_is_relative_to_the
 
 
 def test_the_narrative_of_a_line_is_shown_where_the_prompt_shows_it(server: ServerProcess) -> None:
-    prompt = (Path(__file__).parents[2] / "prompts" / "quati-pt.yaml").read_text(encoding="utf-8")
+    prompt = (Path(__file__).parents[3] / "prompts" / "quati-pt.yaml").read_text(encoding="utf-8")
     shown = prompt.replace("Passagem:\n", "O que conta:\n  {narrative}\n\n  Passagem:\n", 1)
     Path("own.yaml").write_text(shown.replace("id: quati-pt", "id: own", 1), encoding="utf-8")
     server.script(id_pattern=ID_PATTERN, keep_bodies=True)

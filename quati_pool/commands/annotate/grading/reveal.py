@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.judging.base import Pair
-from quati_pool.labels.labelers import Consensus, Labeler, StoredLabeler
+from quati_pool.labels.base import Labeler
+from quati_pool.labels.consensus import Consensus
+from quati_pool.labels.labelers import StoredLabeler
 from quati_pool.records import State
 from quati_pool.store.label_queries import rationales_of
 

@@ -15,7 +15,8 @@ from quati_pool.commands.annotate.pool_view import PoolView
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.judging.base import Pair
-from quati_pool.labels.labelers import Graded, Grading, Labeler, StoredLabeler, people_version
+from quati_pool.labels.base import Graded, Labeler
+from quati_pool.labels.labelers import Grading, StoredLabeler, people_version
 from quati_pool.project.config import PeopleConfig, PoolConfig
 from quati_pool.store.database import Store
 from quati_pool.store.label_queries import extent, labels_of_peoples_pairs, peoples_labels
@@ -76,7 +77,7 @@ class PeoplesPairs(Grading):
             earlier = PeoplesLabels(0, 0, {}, {})
         rows, counting = {**earlier.rows}, {**earlier.counting}
         for name, new in peoples_labels(self.store, self.config.name, self._version, earlier.last).items():
-            labeler = _Person(self, name, "assessor", self._version)
+            labeler = _Person(name, "assessor", self._version, self)
             theirs, counts = {**rows.get(name, {})}, {**counting.get(name, {})}
             for ids, some in _by_pair(new).items():
                 theirs[ids] = resolved([*theirs.get(ids, ()), *some], KEY)
@@ -98,7 +99,7 @@ class PeoplesPairs(Grading):
         found = super()._stored_labeler(name)
         if found is None:
             return None
-        return _Person(self, found.name, found.kind, found.version, fenced=found.fenced, reading=found.reading)
+        return _Person(found.name, found.kind, found.version, self, fenced=found.fenced, reading=found.reading)
 
     @cached_property
     def unlabelled(self) -> dict[Ids, Graded]:

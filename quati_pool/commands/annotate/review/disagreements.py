@@ -14,7 +14,8 @@ from quati_pool.commands.annotate.annotation_pair import Ids, label_sha
 from quati_pool.commands.annotate.review.annotated_pairs import Opinion, PeoplesPairs, peoples_pairs
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.judging.base import Pair
-from quati_pool.labels.labelers import Graded, Labeler, StoredLabeler
+from quati_pool.labels.base import Graded, Labeler
+from quati_pool.labels.labelers import StoredLabeler
 from quati_pool.labels.rereading import thoughts_behind
 from quati_pool.records import State
 from quati_pool.store.label_queries import last_seq, rationales_of
@@ -332,7 +333,7 @@ def _reasons(
 ) -> dict[Ids, tuple[tuple[str, ...], tuple[str, ...]]]:
     """Per pair, the reasons and the thoughts of the labels from which a judge's grade was computed, by sample; empty
     for consensuses and label files."""
-    if not isinstance(judge, StoredLabeler):
+    if not judge.stored:
         return {}
     behind = [[*labels.values()] for labels in judge.behind(asked)]
     labels = [label for some in behind for label in some]

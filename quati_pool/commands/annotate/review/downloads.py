@@ -17,7 +17,8 @@ from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.export.labels import label_rows
 from quati_pool.files.label_files.writing import WRITTEN_FORMATS, file_name, write_labels
 from quati_pool.files.qrels import write_qrels
-from quati_pool.labels.labelers import Grading, Labeler
+from quati_pool.labels.base import Labeler
+from quati_pool.labels.labelers import Grading
 from quati_pool.labels.qrels import as_qrels, nothing_graded
 from quati_pool.registry import nearest
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from quati_pool.llm.faults import of_status
 from quati_pool.llm.options import Options, Request, is_reasoning
-from quati_pool.llm.server_capabilities import Dialect
+from quati_pool.llm.server_capabilities import Capabilities
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_reasoning_models_are_told_by_their_names(model: str, reasoning: bool) -
 
 
 def body(model: str, options: Options) -> dict[str, Any]:
-    return Dialect.of(model, options).body(model, options)
+    return Capabilities.of(model, options).body(model, options)
 
 
 def test_the_body_of_an_ordinary_model() -> None:
@@ -70,7 +70,7 @@ def test_every_option_says_what_it_does() -> None:
 
 
 def test_no_form_is_asked_for_without_a_schema() -> None:
-    assert Dialect.of("m", Options()).response_format(Request([])) is None
+    assert Capabilities.of("m", Options()).response_format(Request([])) is None
 
 
 def refusal(message: str, status: int = 400, **more: Any) -> Any:
@@ -82,12 +82,12 @@ def of_fields(*loc: str) -> Any:
     return of_status(422, {}, {"detail": [{"loc": loc, "msg": "Extra inputs are not permitted"}]})
 
 
-ORDINARY = Dialect.of("m", Options())
-REASONING = Dialect.of("o1", Options())
+ORDINARY = Capabilities.of("m", Options())
+REASONING = Capabilities.of("o1", Options())
 
 
 @pytest.mark.parametrize(
-    ("dialect", "fault", "learnt"),
+    ("capabilities", "fault", "learnt"),
     [
         (
             ORDINARY,
@@ -134,15 +134,15 @@ REASONING = Dialect.of("o1", Options())
         (ORDINARY, refusal("The server had an error about response_format", status=500), None),
     ],
 )  # fmt: skip
-def test_what_a_refusal_teaches(dialect: Dialect, fault: Any, learnt: str | None) -> None:
-    found = dialect.after(fault)
-    assert (found and found.differs(dialect)) == learnt
+def test_what_a_refusal_teaches(capabilities: Capabilities, fault: Any, learnt: str | None) -> None:
+    found = capabilities.after(fault)
+    assert (found and found.differs(capabilities)) == learnt
 
 
 def test_forms_become_looser_until_text() -> None:
-    dialect: Dialect | None = ORDINARY
+    capabilities: Capabilities | None = ORDINARY
     found = []
-    while dialect is not None:
-        found.append(dialect.output)
-        dialect = dialect.looser()
+    while capabilities is not None:
+        found.append(capabilities.output)
+        capabilities = capabilities.looser()
     assert found == ["json_schema", "json_object", "text"]

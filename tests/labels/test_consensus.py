@@ -15,8 +15,8 @@ from quati_pool.commands.agree import AgreeReport, agree
 from quati_pool.commands.annotate.review.dashboard import Dashboard, dashboard
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.evaluate import Settings, evaluate
-from quati_pool.labels.derived import members
-from quati_pool.labels.labelers import Consensus, Grading
+from quati_pool.labels.consensus import Consensus
+from quati_pool.labels.labelers import Grading
 from quati_pool.labels.sources import LabelFiles
 from quati_pool.project.config import LabelFileConfig, load_config
 from quati_pool.project.events import Listener
@@ -116,8 +116,8 @@ def test_a_panel_of_panels_has_the_members_of_both(demo: Path) -> None:
     with Store.open(None, demo.parent) as store:
         grading = Grading(config, store)
         both, lexical = grading.labeler("both"), grading.labeler("lexical")
-        assert members(lexical) == frozenset()
-        assert members(Consensus("outer", [both, lexical], "mean")) == {"lexical", "sample-gold"}
+        assert lexical.derived_from == frozenset()
+        assert Consensus("outer", "consensus", None, [both, lexical], "mean").derived_from == {"lexical", "sample-gold"}
 
 
 def test_the_report_rests_on_the_independent_labelers(demo: Path) -> None:

@@ -1,0 +1,163 @@
+"""The judge of a workspace that a command runs, over its open store, as the command's options have it ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from quati_pool.commands.judge.judging_queue import JudgingQueue
+from quati_pool.errors import ConfigError
+from quati_pool.files.artifacts import digest
+from quati_pool.judging.base import Judge
+from quati_pool.labels import failures
+from quati_pool.labels.base import Graded
+from quati_pool.labels.labelers import Grading, judge_definition
+from quati_pool.labels.rereading import Rereading, read_again
+from quati_pool.llm.faults import FatalError
+from quati_pool.llm.secrets import filled, variables
+from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
+from quati_pool.project.events import Listener
+from quati_pool.store.database import Store
+from quati_pool.store.failed_answers import FailedAnswer, failed_answers
+from quati_pool.store.rereading import Owner
+from quati_pool.store.upgrade import judges_lock_name
+
+
+@dataclass(frozen=True)
+class JudgeOptions:
+    """What one run may change of a judge: only how it asks, never what its grades are."""
+
+    limit: int | None = None
+    budget: float | None = None
+    reask: int = 2
+    concurrency: int | None = None
+    rpm: int | None = None
+    tpm: int | None = None
+    max_passage_tokens: int | None = None
+    pool: Path | None = None
+    reread: bool = False
+    """Only read the stored answers by the rules of today, and ask nothing."""
+
+
+DEFAULT = JudgeOptions()
+
+
+def pick_judge(config: PoolConfig, name: str | None) -> str:
+    """The judge to run: the one named, or the only one there is."""
+    if name is not None:
+        return name
+    names = [name for name, settings in config.judges.items() if isinstance(settings, JudgeConfig)]
+    if len(names) != 1:
+        there = f"name one of {', '.join(names)}" if names else "add one, such as  lexical: {judge: lexical}"
+        raise ConfigError(f"{config.path}: judges: holds {len(names)} judges; {there}")
+    return names[0]
+
+
+@dataclass(frozen=True)
+class ChosenJudge:
+    """A judge of a workspace over its open store, with what its grades are decided by."""
+
+    grading: Grading
+    name: str
+    settings: JudgeConfig
+    judge: Judge
+    definition: Mapping[str, Any]
+    version: str
+
+    @contextmanager
+    def alone(self, say: Callable[[str], None]) -> Iterator[None]:
+        """One process at a time works for one judge; another waits here, and ``say`` tells for whom."""
+        store = self.grading.store
+        with store.lock(judges_lock_name(self.grading.config.name, self.name), say):
+            store.register(self.version, "judge", self.definition)
+            former = self._with_keys_written_out()
+            if former is not None:
+                store.rename_version(former, self.version)
+            yield
+
+    def as_stored(self) -> ChosenJudge:
+        """The judge under the version that its labels have until it next works."""
+        former = self._with_keys_written_out()
+        known = former is not None and self.grading.store.definition(former) is not None
+        return replace(self, version=former) if former is not None and known else self
+
+    def _with_keys_written_out(self) -> str | None:
+        """The version that the judge had when keys could be written into ``extra_body``; None where it has none that
+        a variable stands for."""
+        body = self.definition.get("extra_body")
+        if not variables(body):
+            return None
+        try:
+            return digest({**self.definition, "extra_body": filled(body, "extra_body")})
+        except FatalError:
+            return None
+
+    def read_again(self, listener: Listener, *, write: bool = True) -> Rereading | None:
+        """Reads the stored answers that were not read by the judge's rules of today, and says what became of them;
+        None where there were none, or where the judge asks no model."""
+        if self.judge.model is None:
+            return None
+        owner = Owner(self.grading.config.name, self.name)
+        reread = read_again(self.grading.store, owner, self.version, self.judge.model.reading, listener, write=write)
+        if not reread.total:
+            return None
+        if reread.doubtful:
+            pooled = self.pending(listener.say, dry=True).pooled(reread.doubtful)
+            reread.doubtful = {key: cost for key, cost in reread.doubtful.items() if key in pooled}
+        listener.say(reread.words(self.name))
+        return reread
+
+    def pending(
+        self, say: Callable[[str], None], *, dry: bool = False, reread: Rereading | None = None
+    ) -> JudgingQueue:
+        """What the judge has still to grade; with ``dry`` nothing is written, and labels say what they did in
+        ``reread``."""
+        return JudgingQueue(
+            self.grading,
+            self.name,
+            self.judge,
+            self.version,
+            self.settings.samples,
+            self.settings.aggregate,
+            say,
+            dry=dry,
+            read_otherwise=reread.changed if dry and reread else None,
+        )
+
+    def failed_answer(self, failed: Graded | None) -> FailedAnswer | None:
+        """What the judge answered last of a pair that it gave no grade."""
+        if failed is None:
+            return None
+        found = failed_answers(self.grading.store, self.grading.config.name, self.name, self.version, [failed.query_id])
+        answer = found.get((failed.query_id, failed.doc_id))
+        if answer is None or self.judge.model is None:
+            return answer
+        return failures.without_thoughts(answer, self.judge.model.reading.thoughts)
+
+
+@contextmanager
+def chosen_judge(config: Path | PoolConfig, name: str | None, options: JudgeOptions) -> Iterator[ChosenJudge]:
+    """The judge that is named, or the only one, as ``options`` have it ask; its store is open meanwhile.
+
+    Raises QuatiPoolError where there is none, or where it cannot work.
+    """
+    config = load_config(config) if isinstance(config, Path) else config
+    name = pick_judge(config, name)
+    with Store.open(config.labels.url, config.folder) as store:
+        grading = Grading(config, store, options.pool)
+        settings, judge = grading.judge(name)
+        judge = _adjusted(judge, options)
+        definition = judge_definition(settings, judge)
+        yield ChosenJudge(grading, name, settings, judge, definition, digest(definition))
+
+
+def _adjusted(judge: Judge, options: JudgeOptions) -> Judge:
+    """The judge with what the command line says of how it asks."""
+    names = ("concurrency", "rpm", "tpm", "max_passage_tokens")
+    changes = {name: value for name in names if (value := getattr(options, name)) is not None}
+    if not changes or judge.model is None:
+        return judge
+    return type(judge)(judge.parameters.model_copy(update=changes), judge.setting)

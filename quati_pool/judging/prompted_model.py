@@ -1,0 +1,210 @@
+"""A language model that is asked about pairs with a prompt: its requests, and what its answers say.
+
+An unreadable answer is asked for again with its cause, and what stays unreadable is a failure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quati_pool.judging.distribution import grade_distribution
+from quati_pool.judging.llm_parameters import LlmParameters, client_for, part_of, price_for
+from quati_pool.judging.pair import Pair, as_fenced
+from quati_pool.judging.prompts import Prompt
+from quati_pool.judging.verdict import Reading, Verdict, judge_choice
+from quati_pool.llm.answers import Choice, Completion, Usage
+from quati_pool.llm.budget import Budget
+from quati_pool.llm.budgeted_calls import Caller, cost_of, most_of, state_of
+from quati_pool.llm.client import Client, Event
+from quati_pool.llm.endpoint import Endpoint
+from quati_pool.llm.faults import CallError
+from quati_pool.llm.options import Options, Request
+from quati_pool.llm.prices import Price
+from quati_pool.llm.thoughts import marks_of, split
+from quati_pool.llm.tokens import truncate
+from quati_pool.records import State
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A pair to ask about, as it is shown, and the samples that are wanted of it."""
+
+    pair: Pair
+    samples: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One call's answer to one sample, or the call that gave none; ``notes`` are lines on what was strange in it."""
+
+    verdict: Verdict
+    choice: Choice | None
+    completion: Completion | None
+    fault: CallError | None
+    usage: Usage | None
+    cost: float | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A sample's verdict, that of its last try, and all its tries; ``details`` is what its label records with the
+    grade (see ``details_of``)."""
+
+    sample: int
+    verdict: Verdict
+    tries: tuple[Try, ...]
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class PromptedModel:
+    """A language model with the prompt that asks it about pairs, and the reading of its answers."""
+
+    def __init__(self, parameters: LlmParameters, prompt: Prompt, folder: Path) -> None:
+        """``folder`` is that of ``pool.yaml``, to which the file of prices is relative."""
+        self.parameters = parameters
+        self.prompt = prompt
+        self.reading: Reading = prompt.read_with(marks_of(parameters.thoughts))
+        self.endpoint: Endpoint = part_of(parameters, Endpoint)
+        self.options: Options = part_of(parameters, Options)
+        self._folder = folder
+
+    @property
+    def name(self) -> str:
+        return self.parameters.model
+
+    def shown(self, pair: Pair) -> tuple[Pair, int | None]:
+        """The pair as the model sees it, without its narrative where the prompt does not show it and without tokens
+        of chat templates where it fences texts; and how many characters of its passage that is, where it is cut to
+        ``max_passage_tokens``."""
+        limit, length = self.parameters.max_passage_tokens, len(pair.text)
+        # Sizes are estimated here even where tiktoken could count: the cut is the same on every machine.
+        if limit is not None:
+            pair = pair._replace(text=truncate(pair.text, limit))
+        cut = len(pair.text) if len(pair.text) < length else None
+        if pair.narrative is not None and not self.prompt.uses_narrative:
+            pair = pair._replace(narrative=None)
+        return as_fenced(pair) if self.prompt.fenced else pair, cut
+
+    def price(self, model: str | None = None) -> Price | None:
+        """What a token of ``model`` (by default this one) costs; None where that is not known."""
+        return price_for(self.parameters, self._folder, model)
+
+    def client(self, on_event: Callable[[Event], None] | None = None) -> Client:
+        return client_for(self.parameters, on_event)
+
+    def request(self, pair: Pair, sample: int, *, n: int = 1, note: list[dict[str, str]] | None = None) -> Request:
+        """The call that asks about a pair; ``note`` continues the conversation after a bad answer."""
+        messages = self.prompt.messages(pair.query, pair.text, pair.narrative)
+        seed = self.parameters.seed
+        return Request(
+            messages=[*messages, *note] if note else messages,
+            schema=self.prompt.schema(),
+            schema_name="verdict",
+            n=n,
+            seed=None if seed is None else seed + sample - 1,
+        )
+
+    def most_of(self, task: Task) -> list[Usage]:
+        """The most tokens that each call about a pair may take, without those that ask again."""
+        together = self.parameters.together
+        calls = 1 if together else len(task.samples)
+        request = self.request(task.pair, task.samples[0], n=len(task.samples) if together else 1)
+        return [most_of(request, self.options, self.parameters.model)] * calls
+
+
+class Asking(Caller):
+    """What all calls of one run share, the model and how often to ask again among them."""
+
+    def __init__(self, model: PromptedModel, client: Client, price: Price | None, budget: Budget, reask: int) -> None:
+        super().__init__(client, price, budget)
+        self.model = model
+        self.reask = reask
+
+    async def ask(self, task: Task) -> list[Answer]:
+        """One answer for every sample of the task; fewer where the run was stopped, its budget is spent or
+        ``error`` came between."""
+        first: dict[int, Try] = {}
+        if self.model.parameters.together and len(task.samples) > 1:
+            first = await self._together(task)
+        answers = []
+        for sample in task.samples:
+            answer = await self._sample(task.pair, sample, first.get(sample))
+            if answer is not None:
+                answers.append(answer)
+        return answers
+
+    async def _together(self, task: Task) -> dict[int, Try]:
+        request = self.model.request(task.pair, task.samples[0], n=len(task.samples))
+        tries = await self._call(request)
+        # A server that takes no n gives one choice; the other samples are asked one by one.
+        return dict(zip(task.samples, tries, strict=False))
+
+    async def _sample(self, pair: Pair, sample: int, first: Try | None) -> Answer | None:
+        tries = [first] if first else []
+        note = None
+        while not tries or (_readable_again(tries[-1]) and len(tries) <= self.reask):
+            if tries:
+                last = tries[-1]
+                said = split((last.choice and last.choice.text) or "", self.model.reading.thoughts).said
+                note = self.model.prompt.reask(said, last.verdict.problem or "")
+            found = await self._call(self.model.request(pair, sample, note=note))
+            if not found:
+                break
+            tries.append(found[0])
+        if not tries:
+            return None
+        last = tries[-1]
+        return Answer(sample, last.verdict, tuple(tries), details_of(last, self.model.reading))
+
+    async def _call(self, request: Request) -> list[Try]:
+        """One try a choice; none where the run was stopped, the budget is spent or no call can succeed."""
+        called = await self.call(request)
+        if called is None:
+            return []
+        if called.fault is not None:
+            return [failed_try(called.fault)]
+        assert called.completion is not None
+        return tries_of(called.completion, called.cost, self.model.reading, called.notes)
+
+
+def details_of(made: Try, reading: Reading) -> dict[str, Any]:
+    """What an answer says besides its grade, as JSON.
+
+    Where the server gave the probabilities of tokens: ``expected_grade``, the mean under them; ``distribution``, that
+    of each grade; ``off_scale``, what went to none. ``aspects``: the further numbers that the prompt asks for.
+    """
+    verdict, choice = made.verdict, made.choice
+    details: dict[str, Any] = {}
+    if choice is not None and choice.logprobs and verdict.span is not None:
+        found = grade_distribution(choice.logprobs, choice.text or "", verdict.span, sorted(reading.scale))
+        if found is not None:
+            details["expected_grade"] = found.expected
+            details["distribution"] = {str(grade): share for grade, share in found.shares.items()}
+            details["off_scale"] = found.off_scale
+    if verdict.aspects:
+        details["aspects"] = dict(verdict.aspects)
+    return details
+
+
+def tries_of(completion: Completion, cost: float | None, reading: Reading, notes: tuple[str, ...] = ()) -> list[Try]:
+    """One try per choice. Usage, cost and ``notes`` are those of the whole call, and booked to its first choice."""
+    tries = []
+    for place, choice in enumerate(completion.choices):
+        verdict = judge_choice(choice.text, choice.refusal, choice.finish_reason, reading, choice.error)
+        whole = (completion.usage, cost, (*notes, *completion.notes)) if place == 0 else (None, 0.0, ())
+        tries.append(Try(verdict, choice, completion, None, *whole[:2], (*whole[2], *choice.notes)))
+    return tries
+
+
+def failed_try(fault: CallError) -> Try:
+    """A call that gave no answer."""
+    return Try(Verdict(state_of(fault), problem=fault.words), None, None, fault, None, cost_of(fault))
+
+
+def _readable_again(last: Try) -> bool:
+    """Whether another answer may be readable: a refusal or a failed call is not asked again."""
+    return last.verdict.status in (State.unparsed, State.off_scale, State.truncated)

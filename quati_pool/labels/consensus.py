@@ -1,0 +1,100 @@
+"""One grade computed from several: of a judge's samples, of several labelers, or of the people who labelled a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from quati_pool.judging.aggregation import METHODS
+from quati_pool.judging.pair import Pair
+from quati_pool.labels.base import PRECEDENCE, Graded, Grader, Labeler
+from quati_pool.records import State
+
+# States that a person can give a pair in place of a grade; the closest to a grade first.
+_UNGRADED = (State.unsure, State.skipped, State.retracted)
+
+
+@dataclass(frozen=True)
+class Consensus(Labeler):
+    """One grade of several labelers'; a pair that one of them has no grade for has none here."""
+
+    members: Sequence[Labeler]
+    method: str
+
+    @property
+    def grader(self) -> Grader:
+        return max((member.grader for member in self.members), key=PRECEDENCE.__getitem__)
+
+    @property
+    def derived_from(self) -> frozenset[str]:
+        return _sources(self.members)
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        columns = [member.graded(pairs) for member in self.members]
+        return [self._graded(pair, row) for pair, row in zip(pairs, zip(*columns, strict=True), strict=True)]
+
+    def _graded(self, pair: Pair, row: Sequence[Graded]) -> Graded:
+        lacking = next((graded for graded in row if graded.status is not State.ok), None)
+        if lacking is not None:
+            return Graded(pair.query_id, pair.doc_id, lacking.status, None)
+        grades = tuple(graded.relevance for graded in row if graded.relevance is not None)
+        return _aggregated(pair, grades, self.method)
+
+
+@dataclass(frozen=True)
+class Panel(Labeler):
+    """One grade of each pair by the people who labelled it; the leads' decision, where there is one, comes first."""
+
+    members: Sequence[Labeler]
+    decisions: Labeler | None
+    method: str
+
+    @property
+    def grader(self) -> Grader:
+        return "people"
+
+    @property
+    def derived_from(self) -> frozenset[str]:
+        return _sources(self.members) | ({self.decisions.name} if self.decisions else set())
+
+    def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
+        columns = [member.graded(pairs) for member in self.members]
+        decided = self.decisions.graded(pairs) if self.decisions else [None] * len(pairs)
+        return [self._graded(pair, decided[at], [column[at] for column in columns]) for at, pair in enumerate(pairs)]
+
+    def _graded(self, pair: Pair, decision: Graded | None, row: Sequence[Graded]) -> Graded:
+        if decision is not None and decision.status in (State.ok, State.unsure):
+            return decision
+        grades = tuple(graded.relevance for graded in row if graded.relevance is not None)
+        if not grades:
+            states = {graded.status for graded in row}
+            closest = next((state for state in _UNGRADED if state in states), None)
+            return Graded(pair.query_id, pair.doc_id, closest, None)
+        return _aggregated(pair, grades, self.method)
+
+
+def _sources(members: Iterable[Labeler]) -> frozenset[str]:
+    """Whose grades enter those of the members; a member that graded independently stands for itself."""
+    return frozenset().union(*(member.derived_from or {member.name} for member in members))
+
+
+def _aggregated(pair: Pair, grades: tuple[int, ...], method: str) -> Graded:
+    relevance = METHODS[method](grades)
+    # Without a majority the members have graded, and agree on no grade.
+    status = State.unsure if relevance is None else State.ok
+    return Graded(pair.query_id, pair.doc_id, status, relevance, grades if len(grades) > 1 else ())
+
+
+def aggregate_samples(
+    query_id: str, doc_id: str, samples: Mapping[int, tuple[State, int | None]], wanted: int, method: str
+) -> Graded:
+    """What a judge says of a pair, from state and grade of its samples by number (from 1 to ``wanted``): a grade once
+    all have one, else the state of the first that has none."""
+    if wanted == 1:
+        return Graded(query_id, doc_id, *samples.get(1, (None, None)))
+    known = [samples[sample] for sample in range(1, wanted + 1) if sample in samples]
+    lacking = next((state for state, _ in known if state is not State.ok), None)
+    grades = tuple(grade for _, grade in known if grade is not None)
+    if lacking is not None or len(grades) < wanted:
+        return Graded(query_id, doc_id, lacking, None)
+    return Graded(query_id, doc_id, State.ok, METHODS[method](grades), grades)
