@@ -44,6 +44,12 @@ class Ratings:
         grades: Positions = self.grade[self.labelers.index(labeler)]
         return grades
 
+    def pair_ids(self, positions: Sequence[int]) -> list[tuple[str, str]]:
+        """query_id and doc_id of the pairs at these positions."""
+        at = np.array(positions, dtype=np.int64)
+        query_ids, doc_ids = self.queries.decode(self.query[at]), self.docs.decode(self.doc[at])
+        return list(zip(query_ids.to_pylist(), doc_ids.to_pylist(), strict=True))
+
     @property
     def independent(self) -> tuple[str, ...]:
         """The labelers whose grades are not computed from other labelers'."""

@@ -63,7 +63,8 @@ def agree(
     """
     from quati_pool.commands.agree import agree as step
     from quati_pool.reporting.figures.agree import write
-    from quati_pool.reporting.tables.agree import as_data, tables
+    from quati_pool.reporting.json_data.agree import as_data
+    from quati_pool.reporting.tables.agree import tables
 
     home = declared(context, config)
     files = label_files(labels, person, column, grade, queries, scale, home)

@@ -58,10 +58,11 @@ def list_people(
     Times are in UTC.
     """
     from quati_pool.commands.annotate.assessors import listed
-    from quati_pool.reporting.tables.assessors import as_data, table
+    from quati_pool.reporting.json_data.annotate import people_as_data
+    from quati_pool.reporting.tables.assessors import table
 
     people = listed(config, database)
-    show([table(people)], as_data(people), output_format)
+    show([table(people)], people_as_data(people), output_format)
 
 
 @assessors.command(epilog="Example: quati-pool assessors revoke ana")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -83,7 +82,8 @@ def assign(
         raise typer.BadParameter("says how deep a system's run is taken; add --system", param_hint="--depth")
     from quati_pool.commands.annotate.assigning.assign import assign as step
     from quati_pool.commands.annotate.assigning.options import AssignOptions
-    from quati_pool.reporting.tables.assign import as_data, tables
+    from quati_pool.reporting.json_data.annotate import as_data
+    from quati_pool.reporting.tables.assign import tables
 
     options = AssignOptions(
         everything=everything, random=random, stratified=stratified, queries=queries, by=_parts(by), judge=judge,
@@ -100,6 +100,7 @@ def assign(
 def _train(config: Path, path: Path, dry_run: bool, database: str | None, output_format: Format) -> None:
     from quati_pool.commands.annotate.assigning.training_file import add_training
     from quati_pool.reporting.formats.tables import Column, Table
+    from quati_pool.reporting.json_data.serializer import pick
 
     with ConsoleListener() as listener:
         made = add_training(config, path, dry_run=dry_run, database=database, listener=listener)
@@ -108,7 +109,7 @@ def _train(config: Path, path: Path, dry_run: bool, database: str | None, output
         typer.echo(note, err=True)
     columns = [Column("In the file"), Column("New or changed"), Column("In all")]
     note = "Nothing was written, for this is a dry run." if dry_run else ""
-    data = {"training": asdict(made) | {"dry_run": dry_run}}
+    data = {"training": {**pick(made, "pairs added total assigned"), "dry_run": dry_run}}
     show([Table("Training", columns, [[made.pairs, made.added, made.total]], note)], data, output_format)
 
 

@@ -33,14 +33,15 @@ def submit(
     """
     from quati_pool.commands.batch import batch as step
     from quati_pool.commands.judge.chosen_judge import JudgeOptions
-    from quati_pool.reporting.tables.batch import row_data, row_table
+    from quati_pool.reporting.json_data.judge import as_data
+    from quati_pool.reporting.tables.batch import row_table
 
     options = JudgeOptions(limit=limit, max_passage_tokens=max_passage_tokens, pool=pool)
     with ConsoleListener() as listener:
         made = [step.BatchRow(batch, None) for batch in step.submit(config, name, listener, options)]
     if not made:
         typer.echo("nothing to hand in: every pair has a grade or is in an open batch", err=True)
-    show([row_table(made)] if made else [], {"batches": row_data(made)}, output_format)
+    show([row_table(made)] if made else [], as_data({"batches": made}), output_format)
 
 
 @batch.command(epilog="Example: quati-pool batch status gpt-4o --format json")
@@ -49,11 +50,12 @@ def status(
 ) -> None:
     """Say which batches a judge has, and how far the provider is with the open ones."""
     from quati_pool.commands.batch import batch as step
-    from quati_pool.reporting.tables.batch import row_data, row_table
+    from quati_pool.reporting.json_data.judge import as_data
+    from quati_pool.reporting.tables.batch import row_table
 
     with ConsoleListener() as listener:
         rows = step.status(config, name, listener)
-    show([row_table(rows)], {"batches": row_data(rows)}, output_format)
+    show([row_table(rows)], as_data({"batches": rows}), output_format)
 
 
 @batch.command(epilog="Example: quati-pool batch abandon gpt-4o 3f2a91c0")
@@ -82,12 +84,13 @@ def collect(
     of all batches are stored, 1 while one is still under way.
     """
     from quati_pool.commands.batch import batch as step
-    from quati_pool.reporting.tables.batch import collected_data, collected_tables, summary
+    from quati_pool.reporting.json_data.judge import as_data
+    from quati_pool.reporting.tables.batch import collected_tables, summary
 
     with ConsoleListener() as listener:
         made = step.collect(config, name, listener)
     say_failures(made.judge, summary(made), made.example)
-    show(collected_tables(made), collected_data(made), output_format)
+    show(collected_tables(made), as_data(made), output_format)
     waiting = [row for row in made.rows if row.batch.status in ("prepared", "submitted")]
     if waiting:
         typer.echo(f"{len(waiting)} batches are still under way; run the same command later", err=True)

@@ -89,7 +89,9 @@ def bench(
         raise typer.BadParameter("name the folder with the released files", param_hint="--data")
     from quati_pool.commands.bench.bench import BenchOptions
     from quati_pool.commands.bench.bench import bench as step
-    from quati_pool.reporting.tables import bench
+    from quati_pool.reporting.figures.bench import write
+    from quati_pool.reporting.json_data.bench import as_data
+    from quati_pool.reporting.tables.bench import tables
 
     options = BenchOptions(
         folder=output or Path("bench") / name,
@@ -106,8 +108,8 @@ def bench(
     )
     with ConsoleListener() as listener:
         result = step(name, task, data, options, listener)
-        bench.write(result, options.folder, listener)
-    show(bench.tables(result), bench.as_data(result), output_format)
+        write(result, options.folder, listener)
+    show(tables(result), as_data(result), output_format)
     if result.interrupted:
         typer.echo(f"quati-pool: {result.error}", err=True)
         raise typer.Exit(130)
@@ -117,10 +119,11 @@ def bench(
 
 def _list(name: str | None, output_format: Format) -> None:
     from quati_pool.commands.bench.listing import benchmarks
-    from quati_pool.reporting.tables.benchmarks import as_data, tables
+    from quati_pool.reporting.json_data.serializer import serialize
+    from quati_pool.reporting.tables.benchmarks import tables
 
     found = benchmarks(name)
-    show(tables(found), as_data(found), output_format)
+    show(tables(found), serialize({"benchmarks": found}), output_format)
 
 
 def _named(given: list[str] | tuple[str, ...]) -> list[tuple[str, Path]]:

@@ -64,7 +64,8 @@ def build(
         _plan(config, only or (), output_format)
         return
     from quati_pool.commands import build as step
-    from quati_pool.reporting.tables.build import as_data, tables
+    from quati_pool.reporting.json_data.build import as_data
+    from quati_pool.reporting.tables.build import tables
 
     opener = _opener(engine, workers, address)
     with ConsoleListener() as listener:
@@ -91,7 +92,8 @@ def _opener(engine: EngineName | None, workers: int | None, address: str | None)
 
 def _plan(config: Path, only: Sequence[str], output_format: Format) -> None:
     from quati_pool.commands.plan.plan import plan
-    from quati_pool.reporting.tables.plan import as_data, tables
+    from quati_pool.reporting.json_data.plan import as_data
+    from quati_pool.reporting.tables.plan import tables
 
     found = plan(config, only=only)
     show(tables(found), as_data(found), output_format)

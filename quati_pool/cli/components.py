@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import typer
 
 from quati_pool.cli.console import show
@@ -18,6 +16,7 @@ def retrievers(output_format: FormatOption = Format.table) -> None:
     """List the retrievers, rerankers, fusions and judges there are, with their parameters."""
     from quati_pool.commands.components import components
     from quati_pool.reporting.formats.tables import Column, Table
+    from quati_pool.reporting.json_data.serializer import serialize
 
     found = components()
     systems = Table(
@@ -33,4 +32,4 @@ def retrievers(output_format: FormatOption = Format.table) -> None:
         "a fusion fuse, method and depth, a two-stage system first and rerank: {with, depth, …}; a judge takes "
         "samples and aggregate.",
     )
-    show([systems, parameters], {"components": [dataclasses.asdict(item) for item in found]}, output_format)
+    show([systems, parameters], serialize({"components": found}), output_format)

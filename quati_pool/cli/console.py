@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from quati_pool.cli.options import Format
-from quati_pool.reporting.formats.tables import FORMATS, Table, csv_file, latex_file, to_json
+from quati_pool.files.strict_json import readable_json
+from quati_pool.reporting.formats.tables import FORMATS, Table, csv_file, latex_file
 from quati_pool.reporting.reporter import Reporter
 
 if TYPE_CHECKING:
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 
 def show(tables: Sequence[Table], data: Any, output_format: Format) -> None:
-    """Prints tables, or the data they were made from, to stdout, where it is open."""
+    """Prints tables, or their data as JSON, to stdout, where it is open."""
     if sys.stdout is None:
         return
     if output_format is Format.json:
-        sys.stdout.write(to_json(data))
+        sys.stdout.write(readable_json(data))
     elif output_format is Format.latex:
         sys.stdout.write(latex_file(tables))
     elif output_format is Format.csv:

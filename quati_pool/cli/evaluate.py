@@ -111,7 +111,8 @@ def evaluate(
     from quati_pool.commands.evaluate import Settings
     from quati_pool.commands.evaluate import evaluate as step
     from quati_pool.reporting.figures.evaluate import write
-    from quati_pool.reporting.tables.evaluate import SHOWN_COMPARISONS, as_data, tables
+    from quati_pool.reporting.json_data.evaluate import as_data
+    from quati_pool.reporting.tables.evaluate import SHOWN_COMPARISONS, tables
 
     home = declared(context, config)
     averaged, texts = _queries(queries or ())

@@ -51,7 +51,8 @@ def import_labels(
     """
     from quati_pool.commands.annotate.assigning.import_labels import import_labels as step
     from quati_pool.project.config import load_config
-    from quati_pool.reporting.tables.import_labels import as_data, table
+    from quati_pool.reporting.json_data.annotate import imported_as_data
+    from quati_pool.reporting.tables.import_labels import table
 
     given = label_files(files, None, column, grade, queries, None, load_config(config), hint="NAME=FILE")
     with ConsoleListener() as listener:
@@ -71,4 +72,4 @@ def import_labels(
                 "their labels say so",
                 err=True,
             )
-    show([table(made)], as_data(made), output_format)
+    show([table(made)], imported_as_data(made), output_format)

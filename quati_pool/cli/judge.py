@@ -116,13 +116,15 @@ def judge(
     options = JudgeOptions(limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, pool, reread)
     if dry_run:
         from quati_pool.commands.judge import plan
+        from quati_pool.reporting.json_data.judge import as_data
         from quati_pool.reporting.tables import judge_plan
 
         with ConsoleListener() as listener:
             made = plan.plan(config, name, listener, options) if given is None else plan_pairs(given, listener, options)
-        show([judge_plan.table(made)], judge_plan.as_data(made), output_format)
+        show([judge_plan.table(made)], as_data(made), output_format)
         return
-    from quati_pool.reporting.tables.judge import as_data, summary, tables
+    from quati_pool.reporting.json_data.judge import as_data
+    from quati_pool.reporting.tables.judge import summary, tables
 
     with ConsoleListener() as listener:
         report = step.judge(config, name, listener, options) if given is None else judge_pairs(given, listener, options)

@@ -30,7 +30,8 @@ def labels(
     under others is kept and listed as earlier versions.
     """
     from quati_pool.commands.labels import labels as step
-    from quati_pool.reporting.tables.labels import as_data, tables
+    from quati_pool.reporting.json_data.labels import as_data
+    from quati_pool.reporting.tables.labels import tables
 
     report = step(config, names, pool, missing=missing)
     for name, problem in report.problems.items():

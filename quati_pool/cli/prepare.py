@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Annotated
 
@@ -50,18 +49,21 @@ def prepare(
         return
     from quati_pool.commands.prepare.prepare import prepare as step
     from quati_pool.processes.opening import open_engine
-    from quati_pool.reporting.tables import prepare
+    from quati_pool.reporting.figures.prepare import write
+    from quati_pool.reporting.json_data.prepare import as_data
+    from quati_pool.reporting.tables.prepare import tables
 
     check_address(engine, address)
     with ConsoleListener() as listener:
         result = step(config, lambda: open_engine(engine.value, workers, address), listener)
-        prepare.write(result, listener)
-    show(prepare.tables(result), prepare.as_data(result), output_format)
+        write(result, listener)
+    show(tables(result), as_data(result), output_format)
 
 
 def _list(output_format: Format) -> None:
     from quati_pool.commands.components import preparation_steps
     from quati_pool.reporting.formats.tables import Column, Table
+    from quati_pool.reporting.json_data.serializer import serialize
 
     found = preparation_steps()
     names = Table(
@@ -74,4 +76,4 @@ def _list(output_format: Format) -> None:
         [Column("Step"), Column("Parameter"), Column("Default"), Column("Meaning")],
         [[item.name, p.name, p.default, p.description] for item in found for p in item.parameters],
     )
-    show([names, parameters], {"steps": [dataclasses.asdict(item) for item in found]}, output_format)
+    show([names, parameters], serialize({"steps": found}), output_format)

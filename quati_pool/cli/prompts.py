@@ -42,6 +42,7 @@ def prompts(
                 raise typer.BadParameter(f"put options after {context.invoked_subcommand}", context)
         return
     from quati_pool.commands.prompts import list_prompts
+    from quati_pool.reporting.json_data.prompts import as_data
 
     found = list_prompts(config.parent)
     table = Table(
@@ -50,7 +51,7 @@ def prompts(
         [_row(item) for item in found],
         "A judge takes one by prompt: ID, or by the path of a YAML file.",
     )
-    show([table], {"prompts": [_data(item) for item in found]}, output_format)
+    show([table], as_data(found), output_format)
 
 
 def _row(item: PromptListing) -> list[str]:
@@ -59,24 +60,6 @@ def _row(item: PromptListing) -> list[str]:
         return [item.id, "?", "?", item.problem or "", source]
     grades = ", ".join(map(str, sorted(item.prompt.scale)))
     return [item.id, item.prompt.language, grades, item.prompt.summary, source]
-
-
-def _data(item: PromptListing) -> dict[str, object]:
-    prompt = item.prompt
-    if prompt is None:
-        return {"id": item.id, "file": str(item.path), "problem": item.problem}
-    return {
-        "id": item.id,
-        "version": prompt.version,
-        "language": prompt.language,
-        "summary": prompt.summary,
-        "scale": {str(grade): prompt.scale[grade] for grade in sorted(prompt.scale)},
-        "examples": len(prompt.examples),
-        "fenced": prompt.fenced,
-        "sha": prompt.sha,
-        "file": str(item.path),
-        "problem": None,
-    }
 
 
 def show_messages(

@@ -28,7 +28,8 @@ def list_questions(
     output_format: FormatOption = Format.table,
 ) -> None:
     """List all questions with their state, author and query_id, and count them by theme, scope and type."""
-    from quati_pool.reporting.tables.questions import as_data, report, tables
+    from quati_pool.reporting.json_data.annotate import as_data
+    from quati_pool.reporting.tables.questions import report, tables
 
     found = report(config, database)
     show(tables(found), as_data(found), output_format)

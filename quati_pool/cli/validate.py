@@ -54,6 +54,7 @@ def validate(
     nothing is built, downloaded or written. Warnings do not fail a file.
     """
     from quati_pool.commands.validate.validate import validate as step
+    from quati_pool.reporting.json_data.validate import as_data
 
     options: dict[str, Any] = {
         "limit": limit,
@@ -71,7 +72,7 @@ def validate(
             print(f"{report.path}: {report.more_errors:,} more errors; raise --limit to see them", file=sys.stderr)
         for warning in report.warnings:
             print(f"{report.path}: warning: {warning}", file=sys.stderr)
-    show([_table(reports)], {"files": [_data(report) for report in reports]}, output_format)
+    show([_table(reports)], as_data(reports), output_format)
     if not all(report.ok for report in reports):
         raise typer.Exit(1)
 
@@ -101,16 +102,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.1f}" if isinstance(value, float) else str(value)
-
-
-def _data(report: ValidationReport) -> dict[str, Any]:
-    return {
-        "file": str(report.path),
-        "kind": report.kind,
-        "ok": report.ok,
-        "errors": [str(error) for error in report.errors],
-        "error_count": report.faults,
-        "more_errors": report.more_errors,
-        "warnings": report.warnings,
-        "summary": report.summary,
-    }

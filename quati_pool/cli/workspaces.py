@@ -50,7 +50,8 @@ def demo(
 ) -> None:
     """Build the bundled sample collection, offline: systems, pool, a judge's grades, agreement, leaderboard."""
     from quati_pool.commands.demo import demo as step
-    from quati_pool.reporting.tables.demo import as_data, tables
+    from quati_pool.reporting.json_data.demo import as_data
+    from quati_pool.reporting.tables.demo import tables
 
     with ConsoleListener() as listener:
         made = step(folder, listener)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from quati_pool.llm.thoughts import ANY, Marks, apart
 from quati_pool.records import FAILURES, State
@@ -47,23 +46,9 @@ def shown(failed: FailedAnswer) -> str:
     """What a model said, for a terminal: quoted, on one line, with what cannot be seen escaped, and shortened."""
     if not failed.answer and failed.thoughts:
         return "no answer, only thoughts"
-    return "no answer" if failed.answer is None else _quoted(failed.answer)
+    return "no answer" if failed.answer is None else shortened(failed.answer)
 
 
-def _quoted(text: str) -> str:
+def shortened(text: str) -> str:
+    """The start of a text, quoted."""
     return repr(text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "...")
-
-
-def as_data(failed: FailedAnswer | None) -> dict[str, Any] | None:
-    """``answer`` and ``thoughts`` are quoted and shortened."""
-    if failed is None:
-        return None
-    return {
-        "query_id": failed.query_id,
-        "doc_id": failed.doc_id,
-        "state": failed.status.value,
-        "problem": failed.problem,
-        "answer": None if failed.answer is None else _quoted(failed.answer),
-        "thoughts": None if failed.thoughts is None else _quoted(failed.thoughts),
-        "notes": list(failed.notes),
-    }

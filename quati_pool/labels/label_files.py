@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quati_pool.agreement.pool_join import UnmatchedRow, join_to_pool, lacks_ids
 from quati_pool.errors import InputError
 from quati_pool.files.artifacts import unfinished
 from quati_pool.files.label_files import LabelFile, read_label_file
-from quati_pool.files.label_files.label_file import KEYS
 from quati_pool.files.pools import read_pool_rows
 from quati_pool.project.config import LabelFileConfig, PoolConfig
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import GRADES
 
 # Characters of a text in the list of rows that are joined to no pair.
-_SHOWN = 100
 
 
 def read_label_source(name: str, folder: Path, settings: LabelFileConfig, scale: Mapping[int, str] | None) -> LabelFile:
@@ -91,19 +89,3 @@ def need_pool(files: Iterable[LabelFile], queries: Mapping[str, str]) -> bool:
         return 0 < len(having) < len(files) and all(getattr(file, text) is None for file in having)
 
     return (apart("query_id", "query") and not queries) or apart("doc_id", "text")
-
-
-def unmatched_data(rows: Iterable[UnmatchedRow]) -> list[dict[str, Any]]:
-    """Rows that are joined to no pair, for JSON; of texts the first hundred characters."""
-    return [
-        {
-            "labeler": row.labeler,
-            "file": str(row.path),
-            "line": row.line,
-            **{key: value[:_SHOWN] for key in KEYS if (value := getattr(row, key))},
-            "relevance": row.relevance,
-            "reason": row.reason,
-            "candidates": [list(pair) for pair in row.candidates],
-        }
-        for row in rows
-    ]

@@ -54,17 +54,6 @@ class Rereading:
     def unknown_cost(self) -> int:
         return sum(cost is None for cost in self.doubtful.values())
 
-    def as_data(self) -> dict[str, Any]:
-        return {
-            "answers": self.total,
-            "as_before": self.as_before,
-            "in_doubt": self.in_doubt,
-            "graded": self.graded,
-            "another_grade": self.another_grade,
-            "to_ask": self.to_ask,
-            "cost": None if self.unknown_cost else self.cost,
-        }
-
     def words(self, judge: str) -> str:
         """One line; what asking again takes is given by what the answers in doubt took."""
         parts = [

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.files.lines import output
+from quati_pool.files.strict_json import readable_json
 
 # One encoder for all rows: json.dumps would create one for each.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -62,14 +63,4 @@ class Output:
         self.wrote(name)
 
     def json(self, name: str, value: Any) -> None:
-        self.text(name, json_text(value))
-
-
-def json_text(value: Any) -> str:
-    """Indented JSON; in ASCII where it holds half a surrogate pair, which UTF-8 cannot hold."""
-    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = json.dumps(value, indent=1, allow_nan=False)
-    return text + "\n"
+        self.text(name, readable_json(value))

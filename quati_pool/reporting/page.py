@@ -27,6 +27,7 @@ from quati_pool.project.events import Listener
 from quati_pool.reporting.figures import agree as agree_figures
 from quati_pool.reporting.figures import evaluate as evaluate_figures
 from quati_pool.reporting.figures import plots
+from quati_pool.reporting.figures.build import overlap_picture
 from quati_pool.reporting.figures.pictures import Picture
 from quati_pool.reporting.formats.document import Block, Details, Document, Figure, Paragraph, Section
 from quati_pool.reporting.formats.html import page
@@ -40,7 +41,7 @@ from quati_pool.reporting.tables import labels as labels_tables
 from quati_pool.reporting.tables import run_facts as run_facts_tables
 from quati_pool.text.secrets import masked
 
-# Of the report alone: what build, agree and evaluate draw lies beside it and changes at other times.
+# The report's own: what build, agree and evaluate draw is next to this folder and changes at other times.
 _FIGURES = "figures"
 _AVERAGED = {
     "judged": "all judged queries, a query that a run lacks counting 0",
@@ -58,7 +59,7 @@ def report(
     output: Path | None = None,
 ) -> Path:
     """Writes ``report.html``, ``report.md`` and their figures into ``output``, or into the workspace's
-    reports; gives the page's path.
+    reports; returns the path of the HTML page.
 
     Raises QuatiPoolError where the pool was not built.
     """
@@ -71,14 +72,14 @@ def report(
         "report.md": markdown(document),
         **{figure.file: figure.content for section in document.sections for figure in _figures(section.blocks)},
     }
-    made_with = {
+    settings_used = {
         "draws": state.settings.draws,
         "seed": state.seed,
         **({} if state.settings.queries == "judged" else {"queries": state.settings.queries}),
         "state": state.seq,
         "labelers": state.gathered.versions,
     }
-    save(state.config, folder, content, made_with, listener, "report")
+    save(state.config, folder, content, settings_used, listener, "report")
     return folder / "report.html"
 
 
@@ -108,20 +109,20 @@ def _document(state: State) -> Document:
 
 
 def _pool_pictures(state: State) -> list[Picture]:
-    made = []
+    pictures = []
     found = state.pool.diversity
     if found.systems:
         caption = "Overlap: share of the row's pairs that the column returned too."
         names = ", ".join(share.name for share in found.systems)
-        made.append(Picture("overlap", build_tables.overlap_picture(state.pool), caption, f"{caption} Of {names}."))
+        pictures.append(Picture("overlap", overlap_picture(state.pool), caption, f"{caption} Of {names}."))
     sizes = state.pool.pool_growth
     if len(sizes):
         depths = list(range(1, len(sizes) + 1))
         title = "How the pool would grow with its depth"
         drawing = plots.lines({"pairs": (depths, sizes.tolist())}, "depth", "pairs", title)
-        told = f"{title}: {int(sizes[0]):,} pairs at depth 1, {int(sizes[-1]):,} at depth {len(sizes):,}."
-        made.append(Picture("growth", drawing, told, told))
-    return made
+        caption = f"{title}: {int(sizes[0]):,} pairs at depth 1, {int(sizes[-1]):,} at depth {len(sizes):,}."
+        pictures.append(Picture("growth", drawing, caption, caption))
+    return pictures
 
 
 def _pool(state: State) -> list[Block]:
@@ -141,9 +142,9 @@ def _agreement(state: State) -> list[Block]:
     if state.agreement is None:
         return [Paragraph(state.missing["agreement"])]
     pictures: list[Block] = [picture.figure(_FIGURES) for picture in agree_figures.pictures(state.agreement)]
-    told = agree_figures.not_drawn(state.agreement)
-    if told:
-        pictures.append(Paragraph(f"{told}."))
+    not_drawn = agree_figures.not_drawn(state.agreement)
+    if not_drawn:
+        pictures.append(Paragraph(f"{not_drawn}."))
     details = agree_tables.detail_tables(state.agreement, queries=None)
     return [*agree_tables.main_tables(state.agreement), *pictures, Details("Where labelers disagree", details)]
 

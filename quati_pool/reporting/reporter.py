@@ -14,7 +14,7 @@ class Reporter(Listener):
         from quati_pool.commands.evaluate import Evaluation
 
         if isinstance(result, BuildResult):
-            from quati_pool.reporting.tables import build
+            from quati_pool.reporting.figures import build
 
             build.write(result, self)
         elif isinstance(result, AgreeReport):

@@ -33,7 +33,7 @@ def save(
     provenance = {"collection": config.name, "config": file_digest(config.path)} if config else {}
     # Another workspace, or none, may write into the same folder.
     folder.mkdir(parents=True, exist_ok=True)
-    made = []
+    written = []
     with locked_output(folder / "reports", listener.say, str(folder)):
         for name, content in files.items():
             data = content.encode() if isinstance(content, str) else content
@@ -41,9 +41,9 @@ def save(
             clear_partials(folder / name)
             if stale(folder / name, key) is not None:
                 write_file(folder / name, key, provenance, _filler(data))
-                made.append(name)
-    shown = ", ".join(made[:4]) + (f" and {len(made) - 4} more" if len(made) > 4 else "")
-    listener.say(f"{what}: wrote {shown} to {folder}" if made else f"{what}: {folder} is up to date")
+                written.append(name)
+    shown = ", ".join(written[:4]) + (f" and {len(written) - 4} more" if len(written) > 4 else "")
+    listener.say(f"{what}: wrote {shown} to {folder}" if written else f"{what}: {folder} is up to date")
 
 
 def _filler(data: bytes) -> Callable[[Path], dict[str, Any]]:

@@ -322,7 +322,7 @@ def test_duplicates_and_pairs_of_one_labeler_alone_are_listed(here: Path, cli: C
     assert data["pairs"][0]["n"] == 2
     out = cli("agree", *TWO).out
     assert "Pairs that one labeler alone graded" in out
-    assert "Pairs that stand twice in a file" in out
+    assert "Pairs that occur twice in a file" in out
 
 
 # ---- what is undefined

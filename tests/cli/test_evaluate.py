@@ -632,7 +632,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (tmp_path / "pool.yaml").write_text(POOL_YAML, encoding="utf-8")
     pairs = sorted(pooled_pairs())
     write_qrels(tmp_path / "gold.qrels", by_pair({pair: place % 4 for place, pair in enumerate(pairs[:-3])}))
-    with mock.patch("quati_pool.reporting.tables.build.heat_map", return_value=Sketch()):
+    with mock.patch("quati_pool.reporting.figures.build.heat_map", return_value=Sketch()):
         build(tmp_path / "pool.yaml", Listener())
     judge(tmp_path / "pool.yaml", "gold", Listener())
     return tmp_path

@@ -256,7 +256,7 @@ def test_a_run_that_joined_a_workspace_keeps_what_its_file_said(tiny: Path, cli:
     # build ranks by scores and writes its own ranks, so that the workspace's copy contradicts nothing.
     ranked_run(tiny / "theirs.run", "theirs", "q1 d3 1 1.5, q1 d1 2 2.5, q2 d2 1 1")
     write_qrels(tiny / "gold.qrels", {"q1": {"d1": 2, "d3": 0}, "q2": {"d2": 1}})
-    with mock.patch("quati_pool.reporting.tables.build.heat_map", return_value=Sketch()):
+    with mock.patch("quati_pool.reporting.figures.build.heat_map", return_value=Sketch()):
         assert cli("build").status == 0
     runs = runs_of(data_of(cli, "--qrels", "gold.qrels", "-c", "pool.yaml")["qrels"][0])
     assert runs["theirs"]["rank_contradictions"] == {"queries": 1, "rows": 1}

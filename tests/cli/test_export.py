@@ -82,7 +82,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "queries.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked), encoding="utf-8")
     write_gold(folder, GRADES)
     configure(folder)
-    with mock.patch("quati_pool.reporting.tables.build.heat_map", return_value=Sketch()):
+    with mock.patch("quati_pool.reporting.figures.build.heat_map", return_value=Sketch()):
         build(folder / "pool.yaml", Listener())
     for name in ("lexical", "gold"):
         judge(folder / "pool.yaml", name, Listener())
@@ -356,7 +356,7 @@ def test_the_samples_published_qrels_give_the_figures_of_the_workspace(
     """Most of the sample's own grades are of pairs that no system pooled."""
     shutil.copytree(ROOT / "data" / "sample", tmp_path / "sample")
     monkeypatch.chdir(tmp_path / "sample")
-    with mock.patch("quati_pool.reporting.tables.build.heat_map", return_value=Sketch()):
+    with mock.patch("quati_pool.reporting.figures.build.heat_map", return_value=Sketch()):
         build(Path("pool.yaml"), Listener())
     assert any("are of pairs outside the pool" in line for line in said(export("bundle", "-o", "bun")))
 

@@ -19,8 +19,9 @@ from quati_pool.labels.labelers import Grading, people_definition, people_versio
 from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
 from quati_pool.release.manifest import MANIFEST
+from quati_pool.reporting.json_data.evaluate import as_data
 from quati_pool.reporting.page import report
-from quati_pool.reporting.tables.evaluate import as_data, board_tables
+from quati_pool.reporting.tables.evaluate import board_tables
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry, content_sha
 from tests.cli.conftest import Cli

@@ -59,7 +59,7 @@ def test_the_funnel_is_printed_in_every_format(workspace: Path, cli: Cli, monkey
     assert [corpus["passages"] for corpus in data["corpora"]] == [steps["write"]["rows_out"], 9]
     assert json.loads((workspace / "reports" / "prepare-small.json").read_text(encoding="utf-8")) == data
     # Drawn once is enough.
-    monkeypatch.setattr("quati_pool.reporting.tables.prepare.write", lambda *_: None)
+    monkeypatch.setattr("quati_pool.reporting.figures.prepare.write", lambda *_: None)
     for how in ("table", "markdown", "latex"):
         again = cli("prepare", "--format", how)
         assert again.status == 0
@@ -130,7 +130,7 @@ def test_what_cannot_be_meant_is_refused(
 
 @pytest.mark.parametrize("corpus", ["all/*.jsonl.gz", "nine/*.parquet"])
 def test_build_reads_what_was_written(workspace: Path, cli: Cli, corpus: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quati_pool.reporting.tables.prepare.write", lambda *_: None)
+    monkeypatch.setattr("quati_pool.reporting.figures.prepare.write", lambda *_: None)
     prepared = json.loads(cli("prepare", "--format", "json").out)
     passages = prepared["corpora"][corpus.startswith("nine")]["passages"]
     Path("queries.tsv").write_text("1\tgoverno do estado\n2\tponte sobre o rio\n3\tpesca e mercado de peixes\n")

@@ -41,7 +41,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Retrieved]
     collection = task.collection(shared("pira/validation.csv").parent, CASE)
     systems = SystemsFile.read(folder / "pool.yaml")
     path = write_workspace(folder / "ws", Source("pira", benchmark), collection, systems, 0, Listener())
-    with mock.patch("quati_pool.reporting.tables.build.heat_map", sketch):
+    with mock.patch("quati_pool.reporting.figures.build.heat_map", sketch):
         return path.parent, retrieve(path, collection, task, CASE, Listener())
 
 
@@ -86,7 +86,7 @@ def test_bench_to_a_workspace_then_build_and_evaluate_end_with_six_systems_and_m
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     # Figures take as long as the rest.
-    monkeypatch.setattr("quati_pool.reporting.tables.build.heat_map", sketch)
+    monkeypatch.setattr("quati_pool.reporting.figures.build.heat_map", sketch)
 
     def stdout_of(*arguments: object) -> str:
         monkeypatch.setattr(sys, "argv", ["quati-pool", *map(str, arguments)])

@@ -26,7 +26,7 @@ import sklearn.utils.extmath  # noqa: F401
 
 from quati_pool.cli.main import main
 from quati_pool.files import artifacts
-from quati_pool.reporting.tables import build as build_tables
+from quati_pool.reporting.figures import build as build_figures
 from quati_pool.retrieval import lsa, run_file  # noqa: F401
 from quati_pool.retrieval.bm25s import Bm25s  # noqa: F401
 from tests.commands.small_collection import sketch
@@ -94,7 +94,7 @@ def child(command: dict[str, Any], out: int, err: int, report: int) -> None:
     os.dup2(err, 2)
     if "limit" in command:
         resource.setrlimit(resource.RLIMIT_FSIZE, (command["limit"], command["limit"]))
-    build_tables.heat_map = sketch
+    build_figures.heat_map = sketch
     Writing(Path(command["folder"]), command.get("at"), command.get("deed", "kill"), report).watch()
     sys.argv = ["quati-pool", *command["arguments"]]
     try:

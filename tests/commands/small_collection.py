@@ -145,7 +145,7 @@ def _short(what: str) -> str:
 def built(path: Path, **options: Any) -> tuple[BuildResult | None, Heard]:
     """Builds in this process. Figures are sketched: drawing them takes longer than all the rest."""
     heard = Heard()
-    with mock.patch("quati_pool.reporting.tables.build.heat_map", sketch):
+    with mock.patch("quati_pool.reporting.figures.build.heat_map", sketch):
         return build(path, heard, **options), heard
 
 

@@ -15,7 +15,8 @@ from quati_pool.labels.labelers import people_version
 from quati_pool.labels.sources import LabelFiles
 from quati_pool.project.config import LabelFileConfig, load_config
 from quati_pool.records import State
-from quati_pool.reporting.tables.agree import as_data, tables
+from quati_pool.reporting.json_data.agree import as_data
+from quati_pool.reporting.tables.agree import tables
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry, Kind, Label, Phase, content_sha
 from tests.cli.conftest import Cli, cli

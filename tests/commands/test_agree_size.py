@@ -24,7 +24,7 @@ from pathlib import Path
 import pyarrow as pa
 from quati_pool.project.config import LabelFileConfig
 from quati_pool.commands.agree import agree
-from quati_pool.reporting.tables.agree import as_data
+from quati_pool.reporting.json_data.agree import as_data
 from quati_pool.labels.sources import LabelFiles
 files = {name: LabelFileConfig(path=path) for name, path in zip("ab", sys.argv[1:])}
 tracemalloc.start()

@@ -19,7 +19,7 @@ from quati_pool import __version__
 from quati_pool.errors import QuatiPoolError
 from quati_pool.project.config import load_config
 from quati_pool.project.inputs import load_queries
-from quati_pool.reporting.tables.build import as_data
+from quati_pool.reporting.json_data.build import as_data
 from tests.commands.small_collection import (
     POOL_DEPTH,
     QUERIES,

@@ -20,9 +20,10 @@ from quati_pool.labels.labelers import Grading
 from quati_pool.labels.sources import LabelFiles
 from quati_pool.project.config import LabelFileConfig, load_config
 from quati_pool.project.events import Listener
+from quati_pool.reporting.json_data.agree import as_data
+from quati_pool.reporting.json_data.evaluate import as_data as evaluation_data
 from quati_pool.reporting.page import report
-from quati_pool.reporting.tables.agree import as_data, as_rows, tables
-from quati_pool.reporting.tables.evaluate import as_data as evaluation_data
+from quati_pool.reporting.tables.agree import as_rows, tables
 from quati_pool.reporting.tables.evaluate import ranking_tables
 from quati_pool.store.database import Store
 from quati_pool.store.records import ADJUDICATED

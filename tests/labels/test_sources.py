@@ -18,7 +18,7 @@ from quati_pool.labels.sources import Gathered, LabelFiles, gather, workspace_fo
 from quati_pool.project.config import LabelFileConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.records import Qrels
-from quati_pool.reporting.tables.agree import as_data
+from quati_pool.reporting.json_data.agree import as_data
 from quati_pool.store.database import Store
 from quati_pool.store.records import Entry, content_sha
 from tests.cli.conftest import Cli, cli

@@ -8,12 +8,14 @@ import numpy as np
 
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.commands.agree import AgreeReport
+from quati_pool.files.strict_json import readable_json
 from quati_pool.project.events import Listener
 from quati_pool.reporting.figures import plots
 from quati_pool.reporting.figures.pictures import Picture, files, stem
-from quati_pool.reporting.formats.tables import csv_file, latex_file, to_json, to_markdown
+from quati_pool.reporting.formats.tables import csv_file, latex_file, to_markdown
+from quati_pool.reporting.json_data.agree import as_data
 from quati_pool.reporting.saved_files import report_folder, save
-from quati_pool.reporting.tables.agree import as_data, as_rows, tables
+from quati_pool.reporting.tables.agree import as_rows, tables
 
 MOST_CONFUSIONS = 15
 """Twenty labelers are 190 pairs, and drawing them would take longer than all the rest."""
@@ -41,12 +43,12 @@ def pictures(report: AgreeReport) -> list[Picture]:
     """A heat map for each confusion matrix that is ``drawn``, and for each judge the scatter of Figure 2 of the
     Quati paper, where people can be compared."""
     grades = [str(grade) for grade in report.ratings.scale]
-    made = []
+    pictures = []
     for pair in drawn(report):
         drawing = plots.confusion_matrix(pair.confusion, pair.a, pair.b, grades, f"{pair.a} and {pair.b}")
         caption = f"Grades of {pair.a} (rows) and {pair.b} (columns): {pair.n:,} pairs."
         counts = "; ".join(" ".join(map(str, row)) for row in pair.confusion.tolist())
-        made.append(Picture(stem("confusion", pair.a, pair.b), drawing, caption, f"{caption} {counts}."))
+        pictures.append(Picture(stem("confusion", pair.a, pair.b), drawing, caption, f"{caption} {counts}."))
     found = report.query_layout
     shown = np.isfinite(found.human_mean)
     for column, judge in enumerate(found.judges):
@@ -56,8 +58,10 @@ def pictures(report: AgreeReport) -> list[Picture]:
             x, y = "mean κ of people with each other", f"mean κ of {judge} with people"
             drawing = plots.scatter(found.human_mean, theirs, found.query_ids, x, y, f"κ by query: people and {judge}")
             caption = f"Each query by the {x} and the {y}; the cross is mean ± standard deviation."
-            made.append(Picture(stem("kappa-by-query", judge), drawing, caption, f"{caption} {both.sum():,} queries."))
-    return made
+            pictures.append(
+                Picture(stem("kappa-by-query", judge), drawing, caption, f"{caption} {both.sum():,} queries.")
+            )
+    return pictures
 
 
 def write(report: AgreeReport, output: Path | None, listener: Listener) -> None:
@@ -67,15 +71,15 @@ def write(report: AgreeReport, output: Path | None, listener: Listener) -> None:
     folder = report_folder(config, output)
     if folder is None:
         return
-    told = not_drawn(report)
-    if told:
-        listener.say(f"agreement: {told}")
+    left_out = not_drawn(report)
+    if left_out:
+        listener.say(f"agreement: {left_out}")
     found = tables(report, queries=None)
     content: dict[str, str | bytes] = {
         "agreement.md": "# Agreement\n\n" + "\n".join(map(to_markdown, found)),
         "agreement.tex": latex_file(found),
         "agreement.csv": as_rows(report),
-        "agreement.json": to_json(as_data(report)),
+        "agreement.json": readable_json(as_data(report)),
         "agreement-tables.csv": csv_file(found),
         **files(pictures(report)),
     }

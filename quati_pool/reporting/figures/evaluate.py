@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from quati_pool.commands.evaluate import Evaluation
+from quati_pool.files.strict_json import readable_json
 from quati_pool.project.events import Listener
 from quati_pool.reporting.figures import plots
 from quati_pool.reporting.figures.pictures import Picture, files, stem
-from quati_pool.reporting.formats.tables import csv_file, latex_file, to_json, to_markdown
+from quati_pool.reporting.formats.tables import csv_file, latex_file, to_markdown
+from quati_pool.reporting.json_data.evaluate import as_data
 from quati_pool.reporting.saved_files import report_folder, save
-from quati_pool.reporting.tables.evaluate import as_data, as_rows, by_query, tables
+from quati_pool.reporting.tables.evaluate import as_rows, by_query, tables
 
 
 def pictures(evaluation: Evaluation) -> list[Picture]:
     """Each leaderboard with its intervals, and each change of ranks between two qrels."""
     first = evaluation.measures[0]
-    made = []
+    pictures = []
     for condition in evaluation.conditions:
         rows = condition.board.rows
         found = [row.measures[first] for row in rows]
@@ -29,8 +31,8 @@ def pictures(evaluation: Evaluation) -> list[Picture]:
             first,
         )
         caption = f"{first} under {condition.name}, means with 95 % intervals over queries."
-        told = ", ".join(f"{row.run_tag} {mean.mean:.4f}" for row, mean in zip(rows, found, strict=True))
-        made.append(Picture(stem("leaderboard", condition.name), drawing, caption, f"{caption} {told}."))
+        in_words = ", ".join(f"{row.run_tag} {mean.mean:.4f}" for row, mean in zip(rows, found, strict=True))
+        pictures.append(Picture(stem("leaderboard", condition.name), drawing, caption, f"{caption} {in_words}."))
     for a, b, compared in evaluation.compared:
         if not compared.systems:
             continue
@@ -43,9 +45,9 @@ def pictures(evaluation: Evaluation) -> list[Picture]:
             f"Ranks by {first}",
         )
         caption = f"Ranks of the systems by {first} under {a.name} and under {b.name}."
-        told = ", ".join(f"{system.run_tag} {system.rank_a} and {system.rank_b}" for system in compared.systems)
-        made.append(Picture(stem("ranks", a.name, b.name), drawing, caption, f"{caption} {told}."))
-    return made
+        in_words = ", ".join(f"{system.run_tag} {system.rank_a} and {system.rank_b}" for system in compared.systems)
+        pictures.append(Picture(stem("ranks", a.name, b.name), drawing, caption, f"{caption} {in_words}."))
+    return pictures
 
 
 def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> None:
@@ -58,7 +60,7 @@ def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> No
     content: dict[str, str | bytes] = {
         "evaluation.md": "# Evaluation\n\n" + "\n".join(map(to_markdown, found)),
         "evaluation.tex": latex_file(found),
-        "evaluation.json": to_json(as_data(evaluation)),
+        "evaluation.json": readable_json(as_data(evaluation)),
         "evaluation.csv": as_rows(evaluation),
         "evaluation-tables.csv": csv_file(found),
         "evaluation-by-query.csv": by_query(evaluation),

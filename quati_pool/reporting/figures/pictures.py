@@ -31,11 +31,11 @@ class Picture:
 
 def files(pictures: Iterable[Picture]) -> dict[str, bytes]:
     """Each picture as SVG and as PNG, by file name."""
-    made = {}
+    contents = {}
     for picture in pictures:
         for suffix, content in picture.drawing.render_all().items():
-            made[f"{picture.stem}.{suffix}"] = content
-    return made
+            contents[f"{picture.stem}.{suffix}"] = content
+    return contents
 
 
 def stem(*parts: str) -> str:

@@ -22,7 +22,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure's bytes; ``file`` is where it lies, relative to the Markdown file, and ``alt`` says in words
+    """A figure's bytes; ``file`` is its path relative to the Markdown file, and ``alt`` says in words
     what it shows."""
 
     content: bytes

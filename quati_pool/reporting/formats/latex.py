@@ -77,7 +77,7 @@ _SIGNS = (
     | {sign: f"$^{{{digit}}}$" for sign, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True)}
     | {sign: f"$_{{{digit}}}$" for sign, digit in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
 )
-# The letters that UTF-8 input declares for T1 fonts, beside ASCII.
+# The letters other than ASCII that UTF-8 input declares for T1 fonts.
 _LETTERS = {c for c in map(chr, range(0xC0, 0x17F)) if c not in "×÷ĦħĸĿŀŉŦŧ"} | set("ȘșȚț")
 
 

@@ -1,4 +1,4 @@
-"""A document as one Markdown file, for GitHub and the like; figures lie beside it."""
+"""A document as one Markdown file, for GitHub and the like; figures are files next to it."""
 
 from __future__ import annotations
 

@@ -1,13 +1,11 @@
-"""Tables as text, Markdown, LaTeX, CSV and JSON from one description."""
+"""Tables as text, Markdown, LaTeX and CSV from one description."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from quati_pool.reporting.formats import latex
 from quati_pool.text.characters import one_line
@@ -148,11 +146,6 @@ def csv_file(tables: Sequence[Table]) -> str:
     if len(tables) == 1:
         return to_csv(tables[0])
     return "\n".join(f"# {one_line(table.title)}\n{to_csv(table)}" for table in tables)
-
-
-def to_json(value: Any) -> str:
-    """JSON of a result's data; a NaN is an error, as JSON has none."""
-    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 FORMATS: dict[str, Callable[[Table], str]] = {

@@ -1,11 +1,10 @@
-"""The tables of ``agree``, and the same as data and as one row a coefficient."""
+"""The tables of ``agree``, and its coefficients as CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from quati_pool.agreement.layout import Layout
 from quati_pool.agreement.overall import basis
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.commands.agree import AgreeReport
-from quati_pool.labels.label_files import unmatched_data
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.text.pluralize import counted
 
@@ -54,102 +52,26 @@ def tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: b
 
 def main_tables(report: AgreeReport, *, whole: bool = False) -> list[Table]:
     """Who graded, how far they agree two by two and together, and the paper's Tables 3 to 5."""
-    made = [_labelers(report), _pairs(report, whole)]
+    tables = [_labelers(report), _pairs(report, whole)]
     if report.draws:
-        made.append(_intervals(report, whole))
-    made.append(_together(report))
+        tables.append(_intervals(report, whole))
+    tables.append(_together(report))
     if any(not pair.shared_members and {pair.a, pair.b} & report.ratings.people for pair in report.pairs):
-        made += [_layout(report, name, found) for name, found in report.layouts.items()]
-    return made
+        tables += [_layout(report, name, found) for name, found in report.layouts.items()]
+    return tables
 
 
 def detail_tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: bool = False) -> list[Table]:
     """Confusion matrices, and where labelers disagree: by threshold, query and grade; pairs to look at."""
     pairs = _shown(report, whole)
-    made = [_binarized(report, pairs), *(confusion_table(report, pair) for pair in pairs if pair.n)]
+    tables = [_binarized(report, pairs), *(confusion_table(report, pair) for pair in pairs if pair.n)]
     if len(report.ratings.people) > 1 or (report.ratings.people and report.query_layout.judges):
-        made.append(_by_query(report, None if whole else queries))
-    return [*made, *_hardest(report, whole), _by_grade(report, pairs), *_listed(report, whole)]
-
-
-def as_data(report: AgreeReport) -> dict[str, Any]:
-    """The JSON object of ``agree``; what is undefined is null, with its reason under ``undefined``."""
-    gathered, found = report.gathered, report.overall
-    files = _files(report)
-    return {
-        "labelers": list(report.ratings.labelers),
-        "people": gathered.people,
-        "scale": {str(grade): name for grade, name in sorted(gathered.scale.items())},
-        "matched_by": gathered.matched_by,
-        "draws": report.draws,
-        "seed": report.seed,
-        "revealed": gathered.revealed,
-        "sources": [
-            {
-                "labeler": source.name,
-                "kind": source.kind,
-                "version": source.version,
-                "file": files[source.name],
-                "graded": len(source.qrels),
-                "without_grade": dict(source.lacking),
-                "revealed": source.revealed,
-                "derived": bool(source.members),
-                "members": sorted(source.members),
-                "unmatched": _ids(report, report.unmatched[source.name]),
-            }
-            for source in gathered.sources
-        ],
-        "pairs": [_pair_data(pair) for pair in report.pairs],
-        "overall": {
-            **found.values,
-            "labelers": list(found.labelers),
-            "left_out": list(found.left_out),
-            "intervals": _ends(found),
-            "undefined_draws": _undefined_draws(found),
-            "n": found.n,
-            "graded": found.graded,
-            "undefined": found.undefined,
-        },
-        "layouts": {name: _layout_data(value) for name, value in report.layouts.items()},
-        "queries": [
-            {
-                "query_id": query.query_id,
-                "query": gathered.queries.get(query.query_id),
-                "pairs": [
-                    {"a": pair.a, "b": pair.b, "n": pair.n, **pair.values, "undefined": pair.undefined}
-                    for pair in query.pairs
-                ],
-            }
-            for query in report.queries
-        ],
-        "kappa_by_query": _query_data(report),
-        "hardest_queries": [
-            {
-                "among": hard.judge or hard.among,
-                "queries": [
-                    {"query_id": q.query_id, "n": q.n, "agreement": q.agreement, "mean_distance": q.distance}
-                    for q in hard.queries
-                ],
-            }
-            for hard in report.hardest
-        ],
-        "duplicates": [
-            {
-                "labeler": twice.labeler,
-                "file": files[twice.labeler],
-                "lines": [twice.first_line, twice.line],
-                "query_id": twice.query_id,
-                "doc_id": twice.doc_id,
-            }
-            for twice in gathered.duplicates
-        ],
-        "unmatched": unmatched_data(gathered.unmatched),
-        "problems": dict(gathered.problems),
-    }
+        tables.append(_by_query(report, None if whole else queries))
+    return [*tables, *_hardest(report, whole), _by_grade(report, pairs), *_listed(report, whole)]
 
 
 def as_rows(report: AgreeReport) -> str:
-    """CSV with one row a coefficient: of each pair of labelers, plain and binarised, and of all together."""
+    """CSV with one row per coefficient: of each pair of labelers, plain and binarised, and of all together."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["a", "b", "relevant_from", "coefficient", "value", "low", "high", "pairs", "shared_members"])
@@ -174,120 +96,9 @@ def _cell(value: float | None) -> float | str:
     return "" if value is None else value
 
 
-def _pair_data(pair: PairAgreement) -> dict[str, Any]:
-    return {
-        "a": pair.a,
-        "b": pair.b,
-        "n": pair.n,
-        "queries": pair.queries,
-        "shared_members": list(pair.shared_members),
-        **pair.values,
-        "confusion": pair.confusion.tolist(),
-        "intervals": _ends(pair),
-        "undefined_draws": _undefined_draws(pair),
-        "undefined": pair.undefined,
-        "binarized": {
-            str(grade): {**found.values, "intervals": _ends(found), "undefined": found.undefined}
-            for grade, found in pair.binarized.items()
-        },
-    }
-
-
-def _ends(found: Estimates) -> dict[str, list[float | None] | None]:
-    return {name: None if ends.low is None else [ends.low, ends.high] for name, ends in found.intervals.items()}
-
-
-def _undefined_draws(found: Estimates) -> dict[str, int]:
-    """How many resamples were left out of an interval, as the coefficient is undefined in them."""
-    return {name: ends.undefined for name, ends in found.intervals.items() if ends.undefined}
-
-
-def _layout_data(found: Layout) -> dict[str, Any]:
-    return {
-        "people": list(found.people),
-        "rows": [
-            {
-                "labeler": labeler,
-                "values": _numbers(found.value[row]),
-                "mean": _number(found.mean[row]),
-                "std": _number(found.std[row]),
-                "undefined_values": int(found.undefined[row]),
-                "difference": _number(found.difference[row]),
-                "undefined": _why_no_mean(found, row),
-            }
-            for row, labeler in enumerate(found.labelers)
-        ],
-        "mean_human": _number(found.human_mean),
-        "std_human": _number(found.human_std),
-        "undefined": {} if len(found.people) > 1 else {"mean_human": "fewer than two people"},
-    }
-
-
-def _why_no_mean(found: Layout, row: int) -> dict[str, str]:
-    """Why the nulls of a row are null."""
-    labeler, told = found.labelers[row], {}
-    if np.isnan(found.mean[row]):
-        others = [person for person in found.people if person != labeler]
-        told["mean"] = "undefined with every person" if others else "there is no other person"
-    if labeler in found.people:
-        told["difference"] = "a person is part of the mean"
-    elif np.isnan(found.difference[row]):
-        told["difference"] = told.get("mean", "the people have no mean of their own")
-    return told
-
-
-def _query_data(report: AgreeReport) -> dict[str, Any]:
-    found = report.query_layout
-    return {
-        "queries": [
-            {
-                "query_id": query_id,
-                "human": _spread(found.human_mean[row], found.human_std[row], found.human_undefined[row]),
-                "judges": {
-                    judge: _spread(found.judge_mean[row, i], found.judge_std[row, i], found.judge_undefined[row, i])
-                    for i, judge in enumerate(found.judges)
-                },
-            }
-            for row, query_id in enumerate(found.query_ids)
-        ],
-        "overall": {
-            name: {"mean": _number(mean), "std": _number(std), "undefined_queries": int(undefined)}
-            for name, mean, std, undefined in zip(
-                ("human", *found.judges), found.overall_mean, found.overall_std, found.overall_undefined, strict=True
-            )
-        },
-    }
-
-
-def _spread(mean: float, std: float, undefined: int) -> dict[str, Any]:
-    """A mean within a query, and how many pairs of labelers have no value there that could enter it."""
-    data: dict[str, Any] = {"mean": _number(mean), "std": _number(std), "undefined_pairs": int(undefined)}
-    if np.isnan(mean):
-        data["undefined"] = {"mean": "κ is undefined between all of them" if undefined else "no two of them to compare"}
-    return data
-
-
-def _number(value: float | np.floating[Any]) -> float | None:
-    return None if np.isnan(value) else float(value)
-
-
-def _numbers(values: Sequence[Any] | np.ndarray[Any, Any]) -> list[float | None]:
-    return [_number(value) for value in values]
-
-
-def _ids(report: AgreeReport, places: Sequence[int]) -> list[list[str]]:
-    """query_id and doc_id of the pairs at these positions."""
-    ratings, at = report.ratings, np.array(places, dtype=np.int64)
-    query_ids, doc_ids = ratings.queries.decode(ratings.query[at]), ratings.docs.decode(ratings.doc[at])
-    return [[*pair] for pair in zip(query_ids.to_pylist(), doc_ids.to_pylist(), strict=True)]
-
-
 def _files(report: AgreeReport) -> dict[str, str | None]:
     """Each labeler's file as it was named: from where a command is run changes none of its bytes."""
     return {source.name: None if source.origin is None else str(source.origin) for source in report.gathered.sources}
-
-
-# ---- tables
 
 
 def _labelers(report: AgreeReport) -> Table:
@@ -307,8 +118,10 @@ def _labelers(report: AgreeReport) -> Table:
             states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
             notes.append(f"{source.name} without a grade: {states}.")
     if gathered.revealed:
-        told = ", ".join(f"{source.name} {source.revealed:,}" for source in gathered.sources if source.revealed)
-        notes.append(f"Second labels, given in sight of a judge's grade, count where there are any: {told or 'none'}.")
+        revealed = ", ".join(f"{source.name} {source.revealed:,}" for source in gathered.sources if source.revealed)
+        notes.append(
+            f"Second labels, given in sight of a judge's grade, count where there are any: {revealed or 'none'}."
+        )
     return Table("Labelers", [*columns, Column("Graded by no other"), Column("Mean grade", 4)], rows, " ".join(notes))
 
 
@@ -370,8 +183,8 @@ def _reasons(what: str, found: Estimates) -> str:
     for name, reason in found.undefined.items():
         if not name.startswith("intervals."):
             by_reason.setdefault(reason, []).append(HEADINGS.get(name) or _TOGETHER.get(name, name))
-    told = [f"{', '.join(names)} undefined ({reason})" for reason, names in by_reason.items()]
-    return f"{what}: {'; '.join(told)}." if told else ""
+    reasons = [f"{', '.join(names)} undefined ({reason})" for reason, names in by_reason.items()]
+    return f"{what}: {'; '.join(reasons)}." if reasons else ""
 
 
 def _binarized(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
@@ -445,7 +258,7 @@ def _by_query(report: AgreeReport, limit: int | None) -> Table:
         [_query(report, found.query_ids[row]), *(float(part[row]) for _, *parts in groups for part in parts)]
         for row in order[:limit]
     ]
-    # The people's column stands first in the means over queries, where it is shown or not.
+    # In the means over queries the people's come first, whether they are shown or not.
     first = 1 + len(found.judges) - len(groups)
     ends = zip(found.overall_mean[first:], found.overall_std[first:], strict=True)
     rows.append(["Mean over queries", *(float(end) for pair in ends for end in pair)])
@@ -480,7 +293,7 @@ def _cut(text: str, longest: int = _LONGEST_QUERY) -> str:
 
 
 def _hardest(report: AgreeReport, whole: bool) -> list[Table]:
-    made = []
+    tables = []
     columns = [Column("Query"), Column("Comparisons"), Column("Same grade", 4), Column("Mean distance", 4)]
     apart = [hard for hard in report.hardest if hard.among != "labelers"]
     # Two judges alone are both as far from the other.
@@ -494,8 +307,8 @@ def _hardest(report: AgreeReport, whole: bool) -> list[Table]:
         note = "By the mean distance of two grades of a pair."
         if len(hard.queries) > len(rows):
             note += f" The first {len(rows):,} of {len(hard.queries):,} queries; --format json shows all."
-        made.append(Table(f"Queries hardest for {whom}", columns, rows, note))
-    return made
+        tables.append(Table(f"Queries hardest for {whom}", columns, rows, note))
+    return tables
 
 
 def _by_grade(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
@@ -517,23 +330,23 @@ def _by_grade(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
 
 
 def _listed(report: AgreeReport, whole: bool) -> list[Table]:
-    """Pairs that need a look: graded by one labeler alone, or standing twice in a file."""
-    made = []
+    """Pairs that need a look: graded by one labeler alone, or occurring twice in a file."""
+    tables = []
     rows: list[list[Cell]] = []
     for name, places in report.unmatched.items():
         shown = places if whole else places[:_EXAMPLES]
-        rows += [[name, *map(_cut, pair)] for pair in _ids(report, shown)]
+        rows += [[name, *map(_cut, pair)] for pair in report.ratings.pair_ids(shown)]
         if len(places) > len(shown):
             rows.append([name, f"and {len(places) - len(shown):,} more", ""])
     if rows:
         columns = [Column("Labeler"), Column("query_id"), Column("doc_id")]
-        made.append(Table("Pairs that one labeler alone graded", columns, rows, "All of them are in the JSON."))
+        tables.append(Table("Pairs that one labeler alone graded", columns, rows, "All of them are in the JSON."))
     lost = report.gathered.unmatched
     if lost:
         columns = [Column("Labeler"), Column("Line"), Column("Why")]
         rows = [[one.labeler, str(one.line), one.reason] for one in lost[: None if whole else _HARDEST]]
         note = f"Their texts are those of no pair of the pool, or of several. {len(lost):,} in all, listed in the JSON."
-        made.append(Table("Rows that name no pair", columns, rows, note))
+        tables.append(Table("Rows that name no pair", columns, rows, note))
     twice, files = report.gathered.duplicates, _files(report)
     if twice:
         columns = [Column("Labeler"), Column("File"), Column("Lines"), Column("query_id"), Column("doc_id")]
@@ -542,5 +355,5 @@ def _listed(report: AgreeReport, whole: bool) -> list[Table]:
             for one in twice[: None if whole else _HARDEST]
         ]
         note = f"Of each the first was taken; the grades are equal. {len(twice):,} in all, listed in the JSON."
-        made.append(Table("Pairs that stand twice in a file", columns, rows, note))
-    return made
+        tables.append(Table("Pairs that occur twice in a file", columns, rows, note))
+    return tables

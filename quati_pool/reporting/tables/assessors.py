@@ -1,9 +1,8 @@
-"""The table of ``assessors list``, and the same as data."""
+"""The table of ``assessors list``."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from quati_pool.commands.annotate.assessors import ListedAssessor
 from quati_pool.reporting.formats.tables import Cell, Column, Table
@@ -22,27 +21,7 @@ def table(people: list[ListedAssessor]) -> Table:
         ]
         for one in people
     ]
-    return Table("People", columns, rows, "" if people else "Nobody is there yet.")
-
-
-def as_data(people: list[ListedAssessor]) -> dict[str, Any]:
-    def when(time: datetime | None) -> str | None:
-        return None if time is None else time.isoformat(timespec="seconds")
-
-    return {
-        "people": [
-            {
-                "name": one.name,
-                "role": one.role,
-                "since": when(one.since),
-                "last_seen": when(one.last_seen),
-                "labels": one.labels,
-                "revoked": when(one.revoked),
-                "code": not one.never_had and one.revoked is None,
-            }
-            for one in people
-        ]
-    }
+    return Table("People", columns, rows, "" if people else "There is nobody yet.")
 
 
 def _told(time: datetime | None) -> str:

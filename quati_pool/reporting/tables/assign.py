@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from quati_pool.commands.annotate.assigning.assign import AssignReport
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
@@ -27,35 +25,11 @@ def tables(report: AssignReport, whole: bool = False) -> list[Table]:
         [[one.name, one.pairs, one.selected, one.inclusion] for one in shown],
         f"{more:,} more strata are in the JSON and CSV." if more else "",
     )
-    made = [chosen, strata]
+    tables = [chosen, strata]
     if report.people:
         rows: list[list[Cell]] = [[_who(name), count] for name, count in report.people.items()]
-        made.append(Table("Who grades them", [Column("For"), Column("Pairs")], rows))
-    return made
-
-
-def as_data(report: AssignReport) -> dict[str, Any]:
-    return {
-        "design": report.design_id if report.known is None else report.known,
-        "new": report.design_id is not None,
-        "dry_run": report.dry_run,
-        "method": report.method,
-        "seed": report.seed,
-        "frame": {"sha256": report.frame_sha, "pairs": report.frame_pairs},
-        "pairs": len(report.sample),
-        "added_pairs": report.added_pairs,
-        "overlap": report.overlap,
-        "load": report.load,
-        "slots": len(report.sample) * report.overlap,
-        "added_slots": report.added_slots,
-        "strata": [
-            {"stratum": one.name, "N": one.pairs, "n": one.selected, "inclusion": one.inclusion}
-            for one in report.strata
-        ],
-        "people": [{"name": name, "slots": count} for name, count in report.people.items() if name is not None],
-        "open_slots": report.people.get(None, 0),
-        "notes": list(report.notes),
-    }
+        tables.append(Table("Who grades them", [Column("For"), Column("Pairs")], rows))
+    return tables
 
 
 def _told(report: AssignReport) -> str:
@@ -71,4 +45,4 @@ def _told(report: AssignReport) -> str:
 
 
 def _who(name: str | None) -> str:
-    return "whoever comes" if name is None else name
+    return "anyone" if name is None else name

@@ -1,4 +1,4 @@
-"""What ``bench`` prints and saves: its tables, the same as data, and the files under ``reports/``."""
+"""The tables of ``bench``, and its measures as CSV."""
 
 from __future__ import annotations
 
@@ -11,14 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.base import Case, Row
-from quati_pool.reporting.figures.bench import RANDOM, in_words, pictures
-from quati_pool.reporting.figures.pictures import files
-from quati_pool.reporting.formats.document import Document, Figure, Paragraph, Section
-from quati_pool.reporting.formats.markdown import markdown
-from quati_pool.reporting.formats.tables import Cell, Column, Table, csv_file, latex_file, to_json
-from quati_pool.reporting.saved_files import report_folder, save
+from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 if TYPE_CHECKING:
     from quati_pool.commands.bench.bench import BenchResult
@@ -30,6 +24,8 @@ WIDTH = 120
 CURVE_POINTS = (1, 5, 10, 20, 50, 100)
 """The k at which a printed table gives the curves; JSON holds every k."""
 
+RANDOM = "random order"
+
 _SHARES = re.compile(r"success|nDCG|^share|overlap|\b(?:AP|RR|Judged)\b")
 _PERCENT = re.compile(r"F1|\bEM\b|accuracy|precision|recall|chance|\bP@")
 _NAMED = 4
@@ -39,44 +35,17 @@ _GAP = 2
 def tables(result: BenchResult, measures: int | None = MOST_MEASURES, width: int | None = WIDTH) -> list[Table]:
     """One table for all rows that have the same measures, in the order of the rows, with the first ``measures``
     (None: all); a table wider than ``width`` characters (None: any) goes on in a further one. Then what is
-    known of rows beside measures, what unanswered questions leave open, the curves at some k, and the notes."""
-    made = _tables(result, measures, width)
+    known of rows besides measures, what unanswered questions leave open, the curves at some k, and the notes."""
+    tables = result_tables(result, measures, width)
     if result.workspaces:
-        made.append(_workspaces(result.workspaces))
+        tables.append(_workspaces(result.workspaces))
     if result.notes:
-        made.append(Table("Notes", [Column("What to know about these figures")], [[note] for note in result.notes]))
-    return made
-
-
-def as_data(result: BenchResult) -> dict[str, Any]:
-    """The JSON object of ``bench``; an undefined measure is null, with its reason under ``undefined``."""
-    return {
-        "benchmark": result.benchmark.name,
-        "task": result.task.name,
-        "title": result.benchmark.title,
-        "license": result.benchmark.license,
-        "citation": result.benchmark.citation,
-        "source": result.benchmark.source,
-        "seed": result.options.seed,
-        "inputs": dict(result.inputs),
-        "models": dict(result.models),
-        "rows": [_row(row) for row in result.rows],
-        "notes": list(result.notes),
-        "curves": [
-            {
-                **_case(curve.case),
-                "k": list(range(1, len(curve.random) + 1)),
-                "random": list(map(float, curve.random)),
-                "systems": {name: list(map(float, values)) for name, values in curve.systems.items()},
-            }
-            for curve in result.curves
-        ],
-        "workspaces": list(map(str, result.workspaces)),
-    }
+        tables.append(Table("Notes", [Column("What to know about these figures")], [[note] for note in result.notes]))
+    return tables
 
 
 def as_rows(result: BenchResult) -> str:
-    """CSV with one row a measure of each system and case, with its bounds and, where it is undefined, why."""
+    """CSV with one row per measure of each system and case, with its bounds and, where it is undefined, why."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     about = ["benchmark", "task", "system", "language", "split", "setting", "n", "unanswered"]
@@ -91,62 +60,30 @@ def as_rows(result: BenchResult) -> str:
     return out.getvalue()
 
 
-def write(result: BenchResult, folder: Path, listener: Listener) -> None:
-    """Writes ``<task>.md``, ``.tex``, ``.csv``, ``.json``, ``<task>-tables.csv``, the pictures and what further
-    files the questions have into ``folder/reports``; what is there with the same content stays. Nothing where
-    there is no row, as with a collection that was only written."""
-    if not result.rows:
-        return
-    reports = report_folder(None, folder / "reports")
-    assert reports is not None
-    task, drawn = result.task.name, pictures(result)
-    images = files(drawn)
-    figures = [Figure(images[f"{one.stem}.svg"], "svg", one.caption, one.alt, f"{one.stem}.svg") for one in drawn]
-    content: dict[str, str | bytes] = {
-        f"{task}.md": markdown(_document(result, figures)),
-        f"{task}.tex": latex_file(_tables(result, MOST_MEASURES, WIDTH)),
-        f"{task}.csv": as_rows(result),
-        f"{task}.json": to_json(as_data(result)),
-        f"{task}-tables.csv": csv_file(tables(result, None, None)),
-        **images,
-    }
-    settings = {"seed": result.options.seed, "inputs": result.inputs, "models": result.models}
-    save(None, reports, {**result.files, **content}, settings, listener, f"bench {task}")
-
-
-def _document(result: BenchResult, figures: Sequence[Figure]) -> Document:
-    benchmark = result.benchmark
-    sections = [Section("results", "Results", [*_tables(result, MOST_MEASURES, WIDTH), *figures])]
-    if result.notes:
-        sections.append(Section("notes", "Notes", [Paragraph(_sentence(note)) for note in result.notes]))
-    source = [f"License: {benchmark.license}", f"Cite: {benchmark.citation}", f"Released at {benchmark.source}"]
-    sections.append(Section("source", "Source", list(map(Paragraph, source))))
-    return Document(f"{benchmark.title}: {result.task.name}", result.task.summary, sections)
-
-
-def _tables(result: BenchResult, measures: int | None, width: int | None) -> list[Table]:
+def result_tables(result: BenchResult, measures: int | None = MOST_MEASURES, width: int | None = WIDTH) -> list[Table]:
+    """The tables of ``tables`` that have measures, bounds or curves."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in result.rows:
         groups.setdefault((*row.measures, "", *_scalars(row)), []).append(row)
-    made: list[Table] = []
+    tables: list[Table] = []
     for rows in groups.values():
         title = f"{result.benchmark.title}: {result.task.name}"
-        if made:
+        if tables:
             systems = dict.fromkeys(row.system for row in rows)
             title += f", {_listed(systems if len(systems) == 1 else rows[0].measures)}"
-        made += _measured(title, rows, measures, width)
-    made += _nested(result.rows)
+        tables += _measured(title, rows, measures, width)
+    tables += _nested(result.rows)
     bounded = [row for row in result.rows if row.bounds]
     if bounded:
-        made += _bounds(bounded, measures, width)
+        tables += _bounds(bounded, measures, width)
     if result.curves:
-        made.append(_curves(result))
-    return made
+        tables.append(_curves(result))
+    return tables
 
 
 @dataclass(frozen=True)
 class _Content:
-    """One column: an empty string stands where a row has nothing to say."""
+    """One column: an empty string where a row has nothing to say."""
 
     column: Column
     cells: Sequence[Cell]
@@ -175,8 +112,8 @@ def _measured(title: str, rows: Sequence[Row], limit: int | None, width: int | N
         notes.append("n are the questions that were answered, and the measures are over these.")
     if len(shown) < len(names):
         notes.append(f"The first {len(shown)} of {len(names)} measures; CSV and JSON hold all.")
-    notes += [f"– {_listed(who)}: {_sentence(why)}" for why, who in _undefined(rows, [*shown, *extra]).items()]
-    notes += [f"{_listed(who)}: {_sentence(note)}" for note, who in _told(rows).items()]
+    notes += [f"– {_listed(who)}: {sentence(why)}" for why, who in _undefined(rows, [*shown, *extra]).items()]
+    notes += [f"{_listed(who)}: {sentence(note)}" for note, who in _told(rows).items()]
     return _pages(title, rows, content, " ".join(filter(None, notes)), width)
 
 
@@ -192,7 +129,7 @@ def _pages(title: str, rows: Sequence[Row], content: Sequence[_Content], note: s
             pages.append([*about, one])
         else:
             pages[-1].append(one)
-    made = []
+    tables = []
     for number, page in enumerate(pages):
         about_width = len(_about(rows, whole=number == 0))
         lines = [list(line) for line in zip(*(one.cells for one in page), strict=True)]
@@ -200,13 +137,13 @@ def _pages(title: str, rows: Sequence[Row], content: Sequence[_Content], note: s
         kept = [line for line in lines if number == 0 or any(cell != "" for cell in line[about_width:])]
         name = f"{title}, continued" if number else title
         last = number == len(pages) - 1
-        made.append(Table(name, [one.column for one in page], kept, note if last else ""))
-    return made
+        tables.append(Table(name, [one.column for one in page], kept, note if last else ""))
+    return tables
 
 
 def _nested(rows: Sequence[Row]) -> list[Table]:
     """A table for each further key that holds names with their values, such as verdicts by expectation."""
-    made: list[Table] = []
+    tables: list[Table] = []
     keys = dict.fromkeys(key for row in rows for key, value in row.extra.items() if isinstance(value, Mapping))
     for key in keys:
         having = [row for row in rows if isinstance(row.extra.get(key), Mapping)]
@@ -216,8 +153,8 @@ def _nested(rows: Sequence[Row]) -> list[Table]:
             for name in names
         ]
         if content:
-            made += _pages(_words(key), having, content, "", None)
-    return made
+            tables += _pages(_words(key), having, content, "", None)
+    return tables
 
 
 def _flat(rows: Sequence[Row], key: str, name: str) -> list[Cell]:
@@ -265,23 +202,6 @@ def _about(rows: Sequence[Row], whole: bool) -> list[_Content]:
     }
     kept = {heading: cells for heading, cells in columns.items() if len(set(cells)) > 1 or (whole and any(cells))}
     return [_Content(Column(name), cells) for name, cells in {"System": [row.system for row in rows], **kept}.items()]
-
-
-def _row(row: Row) -> dict[str, Any]:
-    data: dict[str, Any] = {"system": row.system, **_case(row.case), "n": row.n, "measures": dict(row.measures)}
-    if row.undefined:
-        data["undefined"] = dict(row.undefined)
-    if row.unanswered:
-        data["unanswered"] = row.unanswered
-    if row.bounds:
-        data["bounds"] = {name: {"low": low, "high": high} for name, (low, high) in row.bounds.items()}
-    if row.notes:
-        data["notes"] = list(row.notes)
-    return data | {name: value for name, value in row.extra.items() if name not in data}
-
-
-def _case(case: Case) -> dict[str, Any]:
-    return {"language": case.language, "split": case.split, "setting": case.setting or None}
 
 
 def _scalars(row: Row) -> list[str]:
@@ -343,11 +263,11 @@ def _undefined(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[str]
         for name in names:
             if values[name] is None and (name in row.measures or name in row.undefined):
                 found.setdefault((row.undefined.get(name, "no reason was given"), name), []).append(row)
-    told: dict[str, list[str]] = {}
+    whose: dict[str, list[str]] = {}
     for (why, name), about in found.items():
         of = [name] if len(about) == len(rows) > 1 else [f"{name} of {who}" for who in _whom(about, rows)]
-        told.setdefault(why, []).extend(of)
-    return told
+        whose.setdefault(why, []).extend(of)
+    return whose
 
 
 def _told(rows: Sequence[Row]) -> dict[str, list[str]]:
@@ -374,5 +294,10 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
 
 
-def _sentence(text: str) -> str:
+def sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def in_words(case: Case) -> str:
+    """Such as ``pt, validation, over-en``."""
+    return ", ".join(filter(None, (case.language, case.split, case.setting)))

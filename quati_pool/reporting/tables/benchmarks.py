@@ -1,10 +1,8 @@
-"""The tables of ``bench list``, and the same as data."""
+"""The tables of ``bench list``."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 from quati_pool.commands.bench.listing import BenchmarkListing
 from quati_pool.reporting.formats.tables import Column, Table
@@ -12,7 +10,7 @@ from quati_pool.reporting.formats.tables import Column, Table
 
 def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
     """What the benchmarks are, their tasks with their settings, and where the files come from; no table is empty."""
-    made = [
+    tables = [
         Table(
             "Benchmarks",
             [Column("Name"), Column("Title"), Column("What it is")],
@@ -46,9 +44,4 @@ def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
             ],
         ),
     ]
-    return [table for table in made if table.rows]
-
-
-def as_data(found: Sequence[BenchmarkListing]) -> dict[str, Any]:
-    """The JSON object of ``bench list``."""
-    return {"benchmarks": [dataclasses.asdict(one) for one in found]}
+    return [table for table in tables if table.rows]

@@ -1,23 +1,19 @@
-"""The tables of ``evaluate``, and the same as data."""
+"""The tables of ``evaluate``, and its means as CSV."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from quati_pool.commands.evaluate import Condition, Evaluation, PoolQuality, mean_bounds
-from quati_pool.evaluation.leaderboard import Conditions, Mean
-from quati_pool.evaluation.qrels_comparison import Correlation, RankingComparison, Swap
-from quati_pool.evaluation.reusability import CUTOFFS, LeaveOut, Unjudged
+from quati_pool.evaluation.leaderboard import Conditions
+from quati_pool.evaluation.qrels_comparison import Correlation
+from quati_pool.evaluation.reusability import CUTOFFS, LeaveOut
 from quati_pool.evaluation.significance import Comparison
 from quati_pool.files.queries import CLUSTER_ID
-from quati_pool.labels.label_files import unmatched_data
-from quati_pool.labels.sources import shared_members
-from quati_pool.pooling.diversity import GradeShares
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.reporting.tables import robust as robust_tables
 from quati_pool.reporting.tables import run_facts as run_facts_tables
@@ -25,10 +21,8 @@ from quati_pool.reporting.tables.build import grade_table
 from quati_pool.stats.bootstrap import Interval
 from quati_pool.text.pluralize import counted
 
-_COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
+COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
 TESTS = {"t": "paired t", "wilcoxon": "Wilcoxon", "randomisation": "randomisation"}
-_NO_DRAWS = "no resamples were drawn"
-_ONE_QUERY = "an interval over queries needs two of them"
 # Comparisons that a printed table shows; files hold all.
 SHOWN_COMPARISONS = 30
 
@@ -36,22 +30,22 @@ SHOWN_COMPARISONS = 30
 def tables(evaluation: Evaluation, comparisons: int | None = SHOWN_COMPARISONS) -> list[Table]:
     """All tables; those of pairs of systems hold at most ``comparisons`` rows. With None they hold all, and a
     table says what each run is like."""
-    made = []
+    tables = []
     for condition in evaluation.conditions:
-        made += [*board_tables(evaluation, condition), *comparison_tables(evaluation, condition, comparisons)]
-        made += [run_facts_tables.table(condition)] if comparisons is None else []
-    made += ranking_tables(evaluation)
+        tables += [*board_tables(evaluation, condition), *comparison_tables(evaluation, condition, comparisons)]
+        tables += [run_facts_tables.table(condition)] if comparisons is None else []
+    tables += ranking_tables(evaluation)
     for condition in evaluation.conditions:
-        made += quality_tables(evaluation, condition)
-    return made
+        tables += quality_tables(evaluation, condition)
+    return tables
 
 
 def board_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
     """A condition's leaderboard, its intervals, its robustness where asked for, and what is unjudged in it."""
-    made = [_board(evaluation, condition)]
+    tables = [_board(evaluation, condition)]
     if evaluation.settings.draws:
-        made.append(_intervals(evaluation, condition))
-    return [*made, *robust_tables.tables(evaluation, condition), _holes(evaluation, condition)]
+        tables.append(_intervals(evaluation, condition))
+    return [*tables, *robust_tables.tables(evaluation, condition), _holes(evaluation, condition)]
 
 
 def comparison_tables(evaluation: Evaluation, condition: Condition, limit: int | None) -> list[Table]:
@@ -62,8 +56,8 @@ def comparison_tables(evaluation: Evaluation, condition: Condition, limit: int |
 
 def ranking_tables(evaluation: Evaluation) -> list[Table]:
     """How the conditions differ in what they say of the systems; nothing with a single condition."""
-    made = [] if evaluation.systems is None else [_systems(evaluation, evaluation.systems)]
-    return [*made, _rank_correlation(evaluation), *_swaps(evaluation)] if evaluation.compared else made
+    tables = [] if evaluation.systems is None else [_systems(evaluation, evaluation.systems)]
+    return [*tables, _rank_correlation(evaluation), *_swaps(evaluation)] if evaluation.compared else tables
 
 
 def quality_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
@@ -72,38 +66,8 @@ def quality_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
     return _quality(evaluation, condition, quality) if isinstance(quality, PoolQuality) else []
 
 
-def as_data(evaluation: Evaluation, per_query: bool = False) -> dict[str, Any]:
-    """The JSON object of ``evaluate``; ``per_query`` adds every run's value on every judged query."""
-    gathered = evaluation.gathered
-    return {
-        "measures": list(evaluation.measures),
-        "test": evaluation.settings.test,
-        "alpha": evaluation.settings.alpha,
-        "baseline": evaluation.settings.baseline,
-        "queries": evaluation.settings.queries,
-        "draws": evaluation.settings.draws,
-        "seed": evaluation.seed,
-        **_main(evaluation),
-        "qrels": [_condition(evaluation, condition, per_query) for condition in evaluation.conditions],
-        "rank_correlation": [_ranking(a, b, found) for a, b, found in evaluation.rankings],
-        "duplicates": [
-            {
-                "labeler": twice.labeler,
-                "file": str(twice.path),
-                "lines": [twice.first_line, twice.line],
-                "query_id": twice.query_id,
-                "doc_id": twice.doc_id,
-            }
-            for twice in gathered.duplicates
-        ],
-        "unmatched": unmatched_data(gathered.unmatched),
-        "problems": dict(gathered.problems),
-        "warnings": evaluation.warnings,
-    }
-
-
 def as_rows(evaluation: Evaluation) -> str:
-    """CSV with one row a mean: of each condition, run and measure, with its interval and bounds."""
+    """CSV with one row per mean: of each condition, run and measure, with its interval and bounds."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     columns = ["condition", "qrels", "rank", "run_tag", "measure", "mean", "low", "high", "lowest", "highest"]
@@ -141,221 +105,6 @@ def by_query(evaluation: Evaluation) -> str:
     return out.getvalue()
 
 
-def _main(evaluation: Evaluation) -> dict[str, Any]:
-    main = evaluation.main
-    if main is None:
-        return {"main_labeler": None, "undefined": {"main_labeler": "the labelers were named"}}
-    return {"main_labeler": main.name, **({"undefined": {"main_labeler": main.said}} if main.name is None else {})}
-
-
-def _condition(evaluation: Evaluation, condition: Condition, per_query: bool) -> dict[str, Any]:
-    scores, board, source = condition.scores, condition.board, condition.source
-    holes = {one.run_tag: one for one in condition.holes}
-    place = {run_tag: at for at, run_tag in enumerate(scores.run_tags)}
-    return {
-        "name": condition.name,
-        "labeler": source.name,
-        "version": source.version,
-        "file": str(source.origin) if source.origin else None,
-        "runs_from": condition.run_set.name or None,
-        "absent_runs": dict(condition.run_set.absent),
-        "pairs": len(source.qrels),
-        "pool": None if condition.covers is None else {"graded": condition.covers[0], "pairs": condition.covers[1]},
-        "without_grade": dict(source.lacking),
-        "queries": board.queries,
-        "queries_without_relevant": board.without_relevant,
-        **run_facts_tables.of_condition(condition),
-        "runs": [
-            {
-                "run_tag": row.run_tag,
-                "sha256": condition.run_set.digests.get(row.run_tag),
-                "rank": row.rank,
-                "group": list(condition.letters[row.run_tag]),
-                "measures": {name: _mean(mean, evaluation.settings.draws) for name, mean in row.measures.items()},
-                "missing_queries": condition.judged_queries - condition.returned[row.run_tag],
-                "unjudged_queries": row.unjudged_queries,
-                "queries": row.queries,
-                **run_facts_tables.of_run(condition, row.run_tag),
-                "bounds": {
-                    name: {"low": ends[0], "high": ends[1]}
-                    for name in evaluation.measures
-                    if (ends := mean_bounds(condition, name, row.run_tag)) is not None
-                },
-                "unjudged": {str(cutoff): _unjudged(one) for cutoff, one in holes[row.run_tag].cutoffs.items()},
-                **(
-                    {
-                        "per_query": {
-                            name: dict(
-                                zip(scores.query_ids, scores.values[place[row.run_tag], at].tolist(), strict=True)
-                            )
-                            for at, name in enumerate(scores.measures)
-                        }
-                    }
-                    if per_query
-                    else {}
-                ),
-            }
-            for row in board.rows
-        ],
-        "comparisons": {
-            evaluation.measures[0]: [_comparison(one) for one in condition.comparisons],
-        },
-        "against_baseline": {name: [_comparison(one) for one in found] for name, found in condition.against.items()},
-        **_further(evaluation, condition),
-    }
-
-
-def _further(evaluation: Evaluation, condition: Condition) -> dict[str, Any]:
-    quality = _pool_quality(condition.quality)
-    if evaluation.clusters is None:
-        return quality
-    robust = robust_tables.as_data(condition)
-    undefined = {**quality.pop("undefined", {}), **robust.pop("undefined", {})}
-    return {**quality, **robust, **({"undefined": undefined} if undefined else {})}
-
-
-def _mean(found: Mean, draws: int) -> dict[str, Any]:
-    data: dict[str, Any] = {"mean": found.mean, "low": found.interval.low, "high": found.interval.high}
-    if found.interval.low is None:
-        data["undefined"] = dict.fromkeys(("low", "high"), _ONE_QUERY if draws else _NO_DRAWS)
-    return data
-
-
-def _pool_quality(found: PoolQuality | str) -> dict[str, Any]:
-    if isinstance(found, str):
-        return {"leave_out": None, "grades": None, "undefined": dict.fromkeys(("leave_out", "grades"), found)}
-    leave_out: dict[str, Any] = {
-        "systems": _left_out(found.systems),
-        "families": None if found.families is None else _left_out(found.families),
-    }
-    if found.families is None:
-        leave_out["undefined"] = {"families": "no two runs are of one family"}
-    return {"leave_out": leave_out, "grades": _grades(found.grades)}
-
-
-def _grades(found: GradeShares) -> dict[str, Any]:
-    rows = []
-    for share in (*found.grades, found.relevant):
-        row = {"grade": share.name, "pairs": share.pairs, "unique": share.unique, "unique_share": share.unique_share}
-        if share.unique_share is None:
-            row["undefined"] = {"unique_share": "no pair has such a grade"}
-        rows.append(row)
-    return {"rows": rows, "ungraded": found.ungraded}
-
-
-def _unjudged(found: Unjudged) -> dict[str, Any]:
-    data: dict[str, Any] = {"returned": found.returned, "unjudged": found.unjudged, "share": found.share}
-    if found.share is None:
-        data["undefined"] = {"share": "the run returned nothing"}
-    return data
-
-
-def _comparison(one: Comparison) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "a": one.a,
-        "b": one.b,
-        "difference": one.difference,
-        "p": one.p,
-        "p_holm": one.p_holm,
-        "significant": one.significant,
-    }
-    undefined = {name: one.undefined for name in ("difference", "p") if data[name] is None}
-    return {**data, "undefined": undefined} if undefined else data
-
-
-def _left_out(found: LeaveOut) -> dict[str, Any]:
-    return {
-        "queries": found.queries,
-        "judged_pairs": found.judged_pairs,
-        "runs": [
-            {
-                "run_tag": one.run_tag,
-                "left_out": one.left_out,
-                "pool_depth": one.depth,
-                "unique_pairs": one.unique_pairs,
-                "unique_relevant": one.unique_relevant,
-                "emptied_queries": one.emptied_queries,
-                "measures": {
-                    name: {
-                        "before": change.before,
-                        "after": change.after,
-                        "difference": change.difference,
-                        "rank_before": change.rank_before,
-                        "rank_after": change.rank_after,
-                    }
-                    for name, change in one.measures.items()
-                },
-            }
-            for one in found.systems
-        ],
-        "measures": {
-            name: {
-                "tau": one.tau,
-                "mean_change": one.mean_change,
-                "max_change": one.max_change,
-                **({"undefined": {"tau": one.undefined}} if one.undefined else {}),
-            }
-            for name, one in found.measures.items()
-        },
-    }
-
-
-def _ranking(a: Condition, b: Condition, found: RankingComparison) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "a": a.name,
-        "b": b.name,
-        "measure": found.measure,
-        "queries": {"a": found.queries_a, "b": found.queries_b, "common": found.common},
-        "top": found.top,
-        "rbo_p": found.rbo_p,
-        "shared_members": list(shared_members(a.source, b.source)),
-        "max_rank_change": found.max_rank_change,
-        "mean_rank_change": found.mean_rank_change,
-        "pairs_of_systems": found.pairs,
-        "tied_pairs": found.tied,
-        "intervals": {},
-        "undefined": {},
-    }
-    for name in _COEFFICIENTS:
-        one: Correlation = getattr(found, name)
-        data[name] = one.value
-        data["intervals"][name] = None if one.interval.low is None else [one.interval.low, one.interval.high]
-        if one.undefined:
-            data["undefined"][name] = one.undefined
-        if one.interval.low is None:
-            data["undefined"][f"intervals.{name}"] = one.undefined or _no_interval(one.interval)
-    if found.max_rank_change is None:
-        data["undefined"] |= dict.fromkeys(("max_rank_change", "mean_rank_change"), found.tau.undefined)
-    data["swaps"] = [
-        {
-            "better": swap.better,
-            "worse": swap.worse,
-            "difference_a": swap.difference_a,
-            "difference_b": swap.difference_b,
-            "p_a": swap.p_a,
-            "p_b": swap.p_b,
-            "significant_a": swap.significant_a,
-            "significant_b": swap.significant_b,
-            **_untested(swap),
-        }
-        for swap in found.swaps
-    ]
-    return data
-
-
-def _no_interval(found: Interval) -> str:
-    return "undefined in more than half of the resamples" if found.undefined else _NO_DRAWS
-
-
-def _untested(swap: Swap) -> dict[str, Any]:
-    reasons = {"p_a": swap.undefined_a, "p_b": swap.undefined_b}
-    told = {name: reason for name, reason in reasons.items() if reason}
-    return {"undefined": told} if told else {}
-
-
-# ---- tables
-
-
 def _board(evaluation: Evaluation, condition: Condition) -> Table:
     board, source = condition.board, condition.source
     rows: list[list[Cell]] = [
@@ -374,9 +123,9 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
         f"Systems that share a group cannot be told apart by {evaluation.measures[0]} "
         f"({TESTS[evaluation.settings.test]} test, Holm, alpha {evaluation.settings.alpha:g}).",
     ]
-    told = ", ".join(f"{row.run_tag} {row.unjudged_queries:,}" for row in board.rows if row.unjudged_queries)
-    if told:
-        notes.append(f"Queries of a run that are not judged count nowhere: {told}.")
+    unjudged = ", ".join(f"{row.run_tag} {row.unjudged_queries:,}" for row in board.rows if row.unjudged_queries)
+    if unjudged:
+        notes.append(f"Queries of a run that are not judged count nowhere: {unjudged}.")
     notes += run_facts_tables.notes(evaluation, condition)
     if source.ungraded:
         states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
@@ -488,19 +237,19 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
     rows: list[list[Cell]] = []
     for a, b, found in compared:
         cells: list[Cell] = []
-        for name in _COEFFICIENTS:
+        for name in COEFFICIENTS:
             one: Correlation = getattr(found, name)
             cells += [one.value, _ends(one.interval)]
         significant = sum(swap.significant_a or swap.significant_b for swap in found.swaps)
-        told = [found.common, found.max_rank_change, len(found.swaps), significant]
-        rows.append([a.name, b.name, *cells, *told])
+        counts = [found.common, found.max_rank_change, len(found.swaps), significant]
+        rows.append([a.name, b.name, *cells, *counts])
     top = compared[0][2].top
     columns = [Column("Qrels"), Column("and")]
-    for heading in _COEFFICIENTS.values():
+    for heading in COEFFICIENTS.values():
         columns += [Column(heading.format(top=top), 4), Column("95 % interval", 4)]
     columns += [Column("Common queries"), Column("Largest rank change"), Column("Swaps")]
     columns.append(Column("Significant under either"))
-    reasons = {getattr(found, name).undefined for _, _, found in compared for name in _COEFFICIENTS} - {None}
+    reasons = {getattr(found, name).undefined for _, _, found in compared for name in COEFFICIENTS} - {None}
     note = (
         f"Of the systems' order by {evaluation.measures[0]} over the queries that both judge"
         f"{run_facts_tables.which(evaluation)}; the first is the "
@@ -509,7 +258,7 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
     )
     if max(len(found.systems) for _, _, found in compared) <= top:
         note += f" There are no more than {top} systems: the top are all of them."
-    lost = max(getattr(found, name).interval.undefined for _, _, found in compared for name in _COEFFICIENTS)
+    lost = max(getattr(found, name).interval.undefined for _, _, found in compared for name in COEFFICIENTS)
     if lost:
         note += f" Resamples in which a coefficient is undefined are left out, up to {lost:,} of them."
     if reasons:
@@ -521,7 +270,7 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
 
 
 def _swaps(evaluation: Evaluation) -> list[Table]:
-    made = []
+    tables = []
     for a, b, found in evaluation.compared:
         if not found.swaps:
             continue
@@ -538,7 +287,7 @@ def _swaps(evaluation: Evaluation) -> list[Table]:
             f"both judge{run_facts_tables.which(evaluation)}; {TESTS[found.test]} test"
             f"{run_facts_tables.tested(evaluation)}, Holm over all {found.pairs:,} pairs of systems."
         )
-        made.append(
+        tables.append(
             Table(
                 f"Systems that swap between {a.name} and {b.name}",
                 [*columns, Column("Significant under either")],
@@ -546,17 +295,17 @@ def _swaps(evaluation: Evaluation) -> list[Table]:
                 note,
             )
         )
-    return made
+    return tables
 
 
 def _quality(evaluation: Evaluation, condition: Condition, quality: PoolQuality) -> list[Table]:
-    made = [_leave_out(evaluation, condition, quality.systems, "system")]
+    tables = [_leave_out(evaluation, condition, quality.systems, "system")]
     if quality.families is not None:
-        made.append(_leave_out(evaluation, condition, quality.families, "family"))
-    made.append(
+        tables.append(_leave_out(evaluation, condition, quality.families, "family"))
+    tables.append(
         grade_table(quality.grades, f"Pairs that only one system returned, by relevance to {condition.source.name}")
     )
-    return made
+    return tables
 
 
 def _leave_out(evaluation: Evaluation, condition: Condition, found: LeaveOut, what: str) -> Table:

@@ -1,11 +1,9 @@
-"""The tables of ``judge`` and ``labels``, and the same as data."""
+"""The tables of ``judge``, most of which ``labels`` has too."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +15,8 @@ from quati_pool.llm.faults import one_line
 from quati_pool.records import State
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
+TOKENS = ("input", "cached", "output", "reasoning")
+"""Kinds of tokens that calls are counted in."""
 _UNKNOWN = "unknown"
 # Names of models below a table.
 _MODELS = 5
@@ -31,14 +31,14 @@ def summary(report: JudgeReport) -> str | None:
 def tables(report: JudgeReport) -> list[Table]:
     """Grades and states over the pool, then what the calls of this run took, if there were any."""
     coverage = report.pending.coverage
-    made = [grade_table({report.judge: coverage}, report.config.grades), state_table({report.judge: coverage})]
+    tables = [grade_table({report.judge: coverage}, report.config.grades), state_table({report.judge: coverage})]
     if report.calls is not None and report.calls.attempts:
         calls = report.calls
         row = call_row(
             report.judge,
             calls.attempts,
             calls.retries,
-            [calls.tokens[kind] for kind in ("input", "cached", "output", "reasoning")],
+            [calls.tokens[kind] for kind in TOKENS],
             calls.cost,
             calls.unknown,
             np.frombuffer(calls.seconds),
@@ -48,8 +48,8 @@ def tables(report: JudgeReport) -> list[Table]:
         if len(names) > _MODELS:
             models += f" and {len(names) - _MODELS:,} others"
         outputs = ", ".join(calls.outputs)
-        made.append(call_table([row], f"This run alone, by {models or 'no model'}, as {outputs or 'nothing'}."))
-    return made
+        tables.append(call_table([row], f"This run alone, by {models or 'no model'}, as {outputs or 'nothing'}."))
+    return tables
 
 
 def grade_table(coverages: Mapping[str, LabelCoverage], grades: Mapping[int, str]) -> Table:
@@ -94,75 +94,24 @@ def call_row(
 ) -> list[Cell]:
     """A labeler's attempts: counts, tokens (input, cached, output, reasoning), cost in US dollars, latency."""
     price: Cell = cost if not unknown else (f"≥ {cost:.4f} ({unknown:,} {_UNKNOWN})" if cost else _UNKNOWN)
-    return [name, attempts, retries, *tokens, price, *latency_data(seconds).values()]
+    return [name, attempts, retries, *tokens, price, *latency(seconds).values()]
 
 
 def call_table(rows: Sequence[Sequence[Cell]], note: str) -> Table:
     headings = ("Labeler", "Attempts", "Retries", "Tokens in", "of it cached", "Tokens out", "of it reasoning")
-    latency = (Column(f"p{q} s", 2) for q in (50, 90, 99))
-    return Table("Attempts", [*map(Column, headings), Column("US$", 4), *latency], rows, note)
-
-
-def as_data(report: JudgeReport) -> dict[str, Any]:
-    """The report as JSON; a cost that is not wholly known is null."""
-    pending, calls = report.pending, report.calls
-    data: dict[str, Any] = {
-        "judge": report.judge,
-        "summary": summary(report),
-        "example_failure": failures.as_data(report.example),
-        "version": report.version,
-        **coverage_data(pending.coverage),
-        "asked": pending.asked,
-        "shared": pending.shared,
-        "truncated_passages": pending.truncated,
-        "in_batches": pending.in_batches,
-        "with_template_tokens": pending.with_tokens,
-        "reread": report.reread and report.reread.as_data(),
-        "cost": 0.0,
-        "seconds": round(report.seconds, 3),
-        "ended": report.ended,
-        **({"output": str(report.written)} if report.written else {}),
-    }
-    if calls is not None:
-        data["cost"] = None if calls.unknown else calls.cost
-        data["calls"] = {
-            "attempts": calls.attempts,
-            "retries": calls.retries,
-            "tokens": {kind: calls.tokens[kind] for kind in ("input", "cached", "output", "reasoning")},
-            "known_cost": calls.cost,
-            "attempts_of_unknown_cost": calls.unknown,
-            "latency": latency_data(np.frombuffer(calls.seconds)),
-            "models": models_shown(calls.models),
-            "output": dict(calls.outputs),
-        }
-        if report.money is not None:
-            data["budget"] = asdict(report.money)
-        if calls.unknown:
-            data["undefined"] = {"cost": f"the cost of {calls.unknown} attempts is unknown"}
-    return data
+    percentiles = (Column(f"p{q} s", 2) for q in (50, 90, 99))
+    return Table("Attempts", [*map(Column, headings), Column("US$", 4), *percentiles], rows, note)
 
 
 def models_shown(models: Mapping[str, int]) -> dict[str, int]:
-    """Calls by the model that servers say answered them, its name fit to be printed."""
+    """Calls by the model that servers say answered them, as printable text."""
     shown: Counter[str] = Counter()
     for model, calls in models.items():
         shown[one_line(model, most=80)] += calls
     return dict(shown)
 
 
-def coverage_data(coverage: LabelCoverage) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "pairs": coverage.pairs,
-        "states": {state.value: coverage.states[state] for state in State if coverage.states[state]},
-        "unasked": coverage.unasked,
-        "grades": {str(grade): count for grade, count in sorted(coverage.grades.items())},
-    }
-    if coverage.unanimous is not None:
-        data["samples"] = {"unanimous": coverage.unanimous, "mean_range": coverage.mean_range}
-    return data
-
-
-def latency_data(seconds: npt.NDArray[np.float64]) -> dict[str, float | None]:
-    """Seconds that so many percent of the calls stayed below."""
+def latency(seconds: npt.NDArray[np.float64]) -> dict[str, float | None]:
+    """The seconds that 50, 90 and 99 percent of the calls stayed below; None where there was no call."""
     values = np.percentile(seconds, [50, 90, 99]).tolist() if len(seconds) else [None] * 3
     return dict(zip(("p50", "p90", "p99"), values, strict=True))

@@ -1,4 +1,4 @@
-"""A build plan as tables, and as data."""
+"""The tables of ``build --plan``."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def _systems(plan: Plan) -> Table:
     ]
     rows = [_row(system) for system in plan.systems]
     rows += [_sums("All of it", plan.total), _sums("Still to do", plan.left)]
-    told = ", ".join(f"{compute} {peak / 1e12:g}" for compute, peak in GPU_PEAK.items())
+    peaks = ", ".join(f"{compute} {peak / 1e12:g}" for compute, peak in GPU_PEAK.items())
     notes = [
         "Disk is what is kept, memory the most at a time besides the interpreter; time here follows from a short "
         f"calibration (a model reaches {CPU_SHARE:.0%} of a matrix product's speed) and from {plan.measured:,} stages "
-        f"that were timed here; {_MEASURED}; GPU time is of one {GPU} at {GPU_SHARE:.0%} of its peak ({told} TFLOP/s)",
+        f"that were timed here; {_MEASURED}; GPU time is of one {GPU} at {GPU_SHARE:.0%} of its peak ({peaks} TFLOP/s)",
         "the sums hold the corpus stores and the pool too",
         "a dash is not known or not needed",
     ]
@@ -138,110 +138,3 @@ def _shown(value: Any, how: Any) -> str | None:
 def dollars(cost: float) -> str:
     """US dollars, to the cent where there are few."""
     return f"${cost:,.0f}" if cost >= 100 else f"${cost:,.2f}" if cost >= 0.01 or not cost else "< $0.01"
-
-
-def as_data(plan: Plan) -> dict[str, Any]:
-    """The JSON object of ``build --plan``: bytes, seconds, hours, US dollars; what is not known is null, with
-    its reason under ``undefined``."""
-    undefined: dict[str, str] = {}
-    systems = []
-    for system in plan.systems:
-        data = _data(system)
-        systems.append(data)
-        if system.estimate is None:
-            undefined[f"systems.{system.run_tag}"] = system.problem or "not known"
-            continue
-        for name, reason in _REASONS.items():
-            if data[name] is None:
-                undefined[f"systems.{system.run_tag}.{name}"] = reason
-    for size in plan.corpora:
-        if size.passages is None:
-            undefined[f"corpora.{size.name}"] = size.source
-    if plan.queries is None:
-        undefined["queries"] = plan.queries_from
-    if plan.pool is None:
-        some = len(plan.systems) < len(plan.config.systems)
-        undefined["pool"] = "only some systems are planned" if some else "the size of corpus or queries is not known"
-    return {
-        "collection": plan.config.name,
-        "queries": plan.queries,
-        "corpora": [
-            {
-                "name": size.name,
-                "passages": size.passages,
-                "characters": size.characters,
-                "exact": size.exact,
-                "source": size.source,
-                **_store_data(store),
-            }
-            for size, store in zip(plan.corpora, plan.stores, strict=True)
-        ],
-        "pool": _store_data(plan.pool),
-        "stages_measured": plan.measured,
-        "systems": systems,
-        "total": _total(plan.total),
-        "left": _total(plan.left),
-        "undefined": undefined,
-    }
-
-
-_UNSAID = "its component does not say, or the sizes of its model are not known here"
-_NO_MODEL = "no model of its own, or one whose size is not known"
-_REASONS = {
-    "disk": _UNSAID,
-    "memory": _UNSAID,
-    "device_memory": _NO_MODEL,
-    "flops": _NO_MODEL,
-    "tokens": "no server is asked",
-    "seconds": "nothing tells how fast it is: no model whose size is known works here",
-    "gpu_hours": _NO_MODEL,
-    "cost": "no server is paid, or the price is not known",
-}
-
-
-def _data(system: PlannedSystem) -> dict[str, Any]:
-    estimate = system.estimate
-    told = {
-        name: None if estimate is None else getattr(estimate, name)
-        for name in ("encode", "disk", "memory", "device_memory", "flops", "tokens", "cost")
-    }
-    return {
-        "run_tag": system.run_tag,
-        "what": system.what,
-        "corpus": system.corpus,
-        **told,
-        **_ends(system.seconds),
-        "gpu_hours": system.gpu_hours,
-        "there": list(system.there),
-        "left": system.left,
-        "shares": system.shares,
-        "arithmetic": [] if estimate is None else list(estimate.arithmetic),
-        "notes": [] if estimate is None else list(estimate.notes),
-        "problem": system.problem,
-    }
-
-
-def _store_data(store: PlannedStore | None) -> dict[str, Any]:
-    return {
-        "disk": None if store is None else store.disk,
-        "memory": None if store is None else store.memory,
-        **_ends(None if store is None else store.seconds),
-    }
-
-
-def _ends(seconds: Seconds | None) -> dict[str, float | None]:
-    """A time, at least and at most."""
-    low, middle, high = (None, None, None) if seconds is None else seconds
-    return {"seconds": middle, "seconds_low": low, "seconds_high": high}
-
-
-def _total(total: Total) -> dict[str, Any]:
-    return {
-        "encode": total.encode,
-        "disk": total.disk,
-        "memory": total.memory,
-        **_ends(total.seconds),
-        "gpu_hours": total.gpu_hours,
-        "cost": total.cost,
-        "unknown": list(total.unknown),
-    }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from quati_pool.commands.annotate.questions.rules import taxonomy
 from quati_pool.commands.annotate.questions.writing import TaxonomyCoverage, state_of, taxonomy_coverage
@@ -50,29 +49,6 @@ def tables(found: QuestionsReport) -> list[Table]:
         note += f"; {found.covered.outside} questions are of none of them"
     columns = [Column("theme"), Column("scope"), *map(Column, found.types)]
     return [listed, Table("Coverage", columns, [(*key, *cells) for key, cells in counts.items()], note)]
-
-
-def as_data(found: QuestionsReport) -> dict[str, Any]:
-    """The same for JSON."""
-    return {
-        "questions": [
-            {
-                "question_id": one.question_id,
-                "state": state_of(one),
-                "query_id": one.last.query_id,
-                "author": one.author,
-                "query": one.last.query,
-                "narrative": one.last.narrative,
-                "theme": one.last.theme,
-                "scope": one.last.scope,
-                "type": one.last.type,
-                "doc_id": one.last.doc_id,
-            }
-            for one in found.questions
-        ],
-        "coverage": [cell._asdict() for cell in found.covered.cells],
-        "outside": found.covered.outside,
-    }
 
 
 def _place(question: Question) -> tuple[str, str, str]:

@@ -1,21 +1,17 @@
-"""What ``evaluate --robust`` adds: tables, data and columns of its CSV files."""
+"""What ``evaluate --robust`` adds: tables, and columns of its CSV files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from quati_pool.commands.evaluate import Condition, Evaluation
-from quati_pool.evaluation.robust import Estimate, Robust, Robustness, RobustRow
+from quati_pool.evaluation.robust import Robust, Robustness
 from quati_pool.project.query_clusters import Clusters
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.stats.bootstrap import Interval
 from quati_pool.text.pluralize import counted
 
 COLUMNS = [f"{figure}{end}" for figure in ("cluster_minimum", "drop") for end in ("", "_low", "_high")]
-_SINGLE = "no cluster has two judged queries"
-_ONE = "one cluster only"
-_NO_DRAWS = "no resamples were drawn"
 
 
 def tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
@@ -24,31 +20,10 @@ def tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
     found = condition.robust
     if evaluation.clusters is None or not isinstance(found, Robust):
         return []
-    made = [_first(evaluation, condition, found, evaluation.clusters)]
+    tables = [_first(evaluation, condition, found, evaluation.clusters)]
     if 0 < found.single < found.clusters:
-        made.append(_of_several(evaluation, condition, found))
-    return [*made, _all(condition, found)]
-
-
-def as_data(condition: Condition) -> dict[str, Any]:
-    """``robust`` as a further key of a condition, and why where it is undefined."""
-    found = condition.robust
-    if not isinstance(found, Robust):
-        return {"robust": None, "undefined": {"robust": found}}
-    undefined = {name: tau for name, tau in found.tau.items() if isinstance(tau, str)}
-    several = found.clusters - found.single
-    return {
-        "robust": {
-            "clusters": found.clusters,
-            "single_query_clusters": found.single,
-            "queries": found.queries,
-            "queries_without_cluster": found.without_cluster,
-            "queries_not_in_file": found.unknown,
-            "tau": {name: None if name in undefined else tau for name, tau in found.tau.items()},
-            **({"undefined": {f"tau.{name}": reason for name, reason in undefined.items()}} if undefined else {}),
-            "runs": [_run(row, found.clusters, several) for row in found.rows],
-        }
-    }
+        tables.append(_of_several(evaluation, condition, found))
+    return [*tables, _all(condition, found)]
 
 
 def values(condition: Condition) -> Mapping[tuple[str, str], list[float | None]]:
@@ -60,31 +35,6 @@ def values(condition: Condition) -> Mapping[tuple[str, str], list[float | None]]
         for row in condition.robust.rows
         for name, got in row.measures.items()
     }
-
-
-def _run(row: RobustRow, clusters: int, several: int) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "run_tag": row.run_tag,
-        "rank": row.rank,
-        "rank_by_mean": row.rank_by_mean,
-        "measures": {name: _robustness(got, clusters) for name, got in row.measures.items()},
-        "clusters_of_several": None,
-    }
-    if not several:
-        return {**data, "undefined": {"clusters_of_several": _SINGLE}}
-    data["clusters_of_several"] = {name: _robustness(got, several) for name, got in row.of_several.items()}
-    return data
-
-
-def _robustness(found: Robustness, clusters: int) -> dict[str, Any]:
-    return {name: _estimate(one, clusters) for name, one in found._asdict().items()}
-
-
-def _estimate(found: Estimate, clusters: int) -> dict[str, Any]:
-    data: dict[str, Any] = {"value": found.value, "low": found.interval.low, "high": found.interval.high}
-    if found.interval.low is None:
-        data["undefined"] = dict.fromkeys(("low", "high"), _ONE if clusters < 2 else _NO_DRAWS)
-    return data
 
 
 def _first(evaluation: Evaluation, condition: Condition, found: Robust, clusters: Clusters) -> Table:
@@ -146,8 +96,8 @@ def _all(condition: Condition, found: Robust) -> Table:
     columns = [Column("System")]
     for name in found.measures:
         columns += [Column(name, 4), Column("Drop", 4)]
-    told = ", ".join(f"{name} {_tau(tau)}" for name, tau in found.tau.items())
-    note = f"Kendall τ of the systems' order by mean and by cluster minimum: {told}."
+    taus = ", ".join(f"{name} {_tau(tau)}" for name, tau in found.tau.items())
+    note = f"Kendall τ of the systems' order by mean and by cluster minimum: {taus}."
     return Table(f"Cluster minima under {condition.name}", columns, rows, note)
 
 

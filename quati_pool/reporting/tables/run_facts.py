@@ -16,8 +16,6 @@ COLUMNS = ["queries_returned", "documents_per_query", "tied_share", "rank_contra
 # A printed note names runs from this share on; files give the share of all.
 _MANY_TIES = 0.01
 _NAMED = 4
-_NO_ROWS = "the run holds no rows"
-_UNKNOWN = "the run was not read from a file"
 
 
 def heading(evaluation: Evaluation, condition: Condition) -> str:
@@ -87,41 +85,6 @@ def table(condition: Condition) -> Table:
         "as float32, with another of their query; they are ordered by doc_id, descending. Scores decide, not ranks."
     )
     return Table(f"The runs under {condition.name}", columns, rows, note)
-
-
-def of_run(condition: Condition, run_tag: str) -> dict[str, Any]:
-    """The same of one run, as data."""
-    facts, found = condition.run_set.facts[run_tag], condition.run_set.contradictions.get(run_tag)
-    undefined = {"tied_share": _NO_ROWS} if facts.tied_share is None else {}
-    undefined |= {"rank_contradictions": _UNKNOWN} if found is None else {}
-    truncated = [name for one in condition.truncated if run_tag in one.run_tags for name in one.measures]
-    return {
-        "queries_returned": condition.returned[run_tag],
-        "rows": facts.rows,
-        "documents_per_query": facts.longest,
-        "tied_rows": facts.tied,
-        "tied_share": facts.tied_share,
-        "rank_contradictions": None if found is None else {"queries": found.queries, "rows": found.rows},
-        "truncated_measures": truncated,
-        **({"undefined": undefined} if undefined else {}),
-    }
-
-
-def of_condition(condition: Condition) -> dict[str, Any]:
-    """What holds for several runs, as data."""
-    truncated = [
-        {
-            "run_tags": list(one.run_tags),
-            "documents_per_query": one.depth,
-            "measures": list(one.measures),
-            "incomplete": [
-                {"measure": short.measure, "queries": short.queries, "most_relevant": short.most}
-                for short in one.incomplete
-            ],
-        }
-        for one in condition.truncated
-    ]
-    return {"judged_queries": condition.judged_queries, "truncated": truncated}
 
 
 def values(condition: Condition, run_tag: str) -> list[Any]:

@@ -14,7 +14,7 @@ from quati_pool.errors import ConfigError
 from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.base import Case
 from quati_pool.registry import BENCHMARKS
-from quati_pool.reporting.tables.bench import write
+from quati_pool.reporting.figures.bench import write
 from tests.commands.bench.small_benchmark import CASES
 
 

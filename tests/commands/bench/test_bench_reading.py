@@ -16,7 +16,7 @@ from tests.qa_benchmarks.pira_rows import row, write_split
 
 
 def run(data: Path, folder: Path, **options) -> BenchResult:
-    with mock.patch("quati_pool.reporting.tables.build.heat_map", sketch):
+    with mock.patch("quati_pool.reporting.figures.build.heat_map", sketch):
         return bench("pira", "oqa", data, BenchOptions(folder=folder, languages=["en"], **options), Listener())
 
 

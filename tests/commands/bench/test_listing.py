@@ -11,7 +11,8 @@ from quati_pool.commands.bench import listing
 from quati_pool.errors import ConfigError
 from quati_pool.registry import BENCHMARKS, Registry
 from quati_pool.reporting.formats.tables import to_text
-from quati_pool.reporting.tables.benchmarks import as_data, tables
+from quati_pool.reporting.json_data.serializer import serialize
+from quati_pool.reporting.tables.benchmarks import tables
 from tests.plugin_package import write_dist_info
 from tests.shared_data import shared
 
@@ -61,7 +62,7 @@ def test_a_broken_plug_in_is_listed_with_its_error_beside_the_others(elsewhere: 
     )
     text = "\n".join(map(to_text, tables(list(found.values()))))
     assert "No module named 'not_there'" in text
-    assert json.loads(json.dumps(as_data(list(found.values()))))["benchmarks"][3]["problem"]
+    assert json.loads(json.dumps(serialize(list(found.values()))))[3]["problem"]
 
 
 def test_one_benchmark_alone(elsewhere: Registry) -> None:

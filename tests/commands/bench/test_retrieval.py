@@ -86,7 +86,7 @@ def made(folder: Path, collection: Collection, settings: str, over: Sequence[str
     systems = SystemsFile.read(folder / "pool.yaml")
     heard = Heard()
     path = write_workspace(folder / "ws", Source("small", Small), collection, systems, 0, heard)
-    with mock.patch("quati_pool.reporting.tables.build.heat_map", sketch):
+    with mock.patch("quati_pool.reporting.figures.build.heat_map", sketch):
         return Made(path.parent, retrieve(path, collection, TASK, CASE, heard, over), heard)
 
 
@@ -232,7 +232,7 @@ def test_readers_get_those_of_the_systems_named_from_runs_that_are_there(whole: 
 
 
 def test_nobody_reads_unless_asked_to(whole: Made) -> None:
-    with mock.patch("quati_pool.reporting.tables.build.heat_map", sketch):
+    with mock.patch("quati_pool.reporting.figures.build.heat_map", sketch):
         assert retrieve(whole.folder / "pool.yaml", COLLECTION, TASK, CASE, Heard()).passages == {}
 
 

@@ -31,8 +31,9 @@ from quati_pool.project.events import Listener
 from quati_pool.records import State
 from quati_pool.registry import JUDGES as JUDGE_REGISTRY
 from quati_pool.reporting.formats.tables import to_text
-from quati_pool.reporting.tables.judge import as_data, tables
-from quati_pool.reporting.tables.labels import as_data as labels_data
+from quati_pool.reporting.json_data.judge import as_data
+from quati_pool.reporting.json_data.labels import as_data as labels_data
+from quati_pool.reporting.tables.judge import tables
 from quati_pool.reporting.tables.labels import tables as labels_tables
 from quati_pool.store.database import Store
 from tests.commands.judged import ID_PATTERN, many, pair, repool, rows, workspace

@@ -25,7 +25,8 @@ from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import corpus_key
 from quati_pool.project.workspace import Workspace
-from quati_pool.reporting.tables.plan import as_data, tables
+from quati_pool.reporting.json_data.plan import as_data
+from quati_pool.reporting.tables.plan import tables
 from quati_pool.retrieval.bm25s import Bm25s
 from quati_pool.retrieval.planning import Estimate
 from quati_pool.retrieval.shards import Shards

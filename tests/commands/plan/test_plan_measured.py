@@ -15,7 +15,8 @@ from quati_pool.files.artifacts import sidecar
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
-from quati_pool.reporting.tables.plan import as_data, tables
+from quati_pool.reporting.json_data.plan import as_data
+from quati_pool.reporting.tables.plan import tables
 from quati_pool.retrieval.bi_encoder.dense import Dense, DenseParameters
 from quati_pool.retrieval.planning import Workload
 from tests.benchmarks import bench_plan

@@ -20,6 +20,8 @@ from quati_pool.preparation.steps.duplicates import Duplicates
 from quati_pool.processes.base import Engine
 from quati_pool.processes.opening import open_engine
 from quati_pool.project.events import Listener
+from quati_pool.reporting.figures.prepare import write
+from quati_pool.reporting.json_data.prepare import as_data
 from quati_pool.reporting.tables import prepare as prepare_tables
 from tests.commands.prepare.planted import Planted, make_pile, write_pile
 from tests.serial_engine import SerialEngine
@@ -51,7 +53,7 @@ def outcome(folder: Path) -> dict[str, str]:
 
 def run(config: Path, engine: Engine | None = None) -> Funnel:
     result = prepare(config, lambda: engine or SerialEngine(), Listener())
-    prepare_tables.write(result, Listener())
+    write(result, Listener())
     return result
 
 
@@ -186,7 +188,7 @@ def test_a_finished_preparation_is_not_done_again(serial: tuple[Path, Funnel], t
     engine = SerialEngine()
     second = run(config, engine)
     assert {type(task).__name__ for task in engine.ran} == {"WriteTask"}
-    assert prepare_tables.as_data(first) == prepare_tables.as_data(second)
+    assert as_data(first) == as_data(second)
     assert outcome(tmp_path) == before
 
 
@@ -282,7 +284,7 @@ def test_where_nothing_is_left_the_steps_after_it_go_on(tmp_path: Path) -> None:
     assert dropped(result) == {"url": {"no URL": 3}}
     assert [(each.files, each.rows) for each in result.written] == [(1, 0), (1, 0)]
     assert gzip.decompress((tmp_path / "less" / "00000.jsonl.gz").read_bytes()) == b""
-    assert prepare_tables.as_data(result)["steps"][-1]["characters_out"] == 0
+    assert as_data(result)["steps"][-1]["characters_out"] == 0
 
 
 def test_all_rows_of_a_repeated_page_go_whatever_the_shards(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import re
 import numpy as np
 import pytest
 
-from quati_pool.reporting.formats.tables import FORMATS, Column, Table, to_csv, to_json, to_latex, to_markdown, to_text
+from quati_pool.files.strict_json import readable_json
+from quati_pool.reporting.formats.tables import FORMATS, Column, Table, to_csv, to_latex, to_markdown, to_text
 
 HOSTILE = ["a|b", "<img src=x>", "x_y$", "100% & more", "back\\slash", "[1]*2*", "~^#{}`", "&lt;", "two\nlines"]
 
@@ -183,11 +184,11 @@ def test_a_row_of_another_length_is_refused() -> None:
 
 
 def test_json() -> None:
-    text = to_json({"system": "é", "share": None})
+    text = readable_json({"system": "é", "share": None})
     assert json.loads(text) == {"system": "é", "share": None}
     assert "é" in text
     with pytest.raises(ValueError, match="not JSON compliant"):
-        to_json({"share": math.nan})
+        readable_json({"share": math.nan})
 
 
 def test_no_text_commands_the_terminal() -> None:

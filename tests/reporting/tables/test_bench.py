@@ -15,9 +15,10 @@ from quati_pool.commands.bench.bench import BenchOptions, BenchResult
 from quati_pool.commands.bench.retrieval import Curve
 from quati_pool.project.events import Listener
 from quati_pool.qa_benchmarks.base import Case, Row
-from quati_pool.reporting.figures.bench import pictures
+from quati_pool.reporting.figures.bench import pictures, write
 from quati_pool.reporting.formats.tables import Table, to_text
-from quati_pool.reporting.tables.bench import MOST_MEASURES, WIDTH, as_data, as_rows, tables, write
+from quati_pool.reporting.json_data.bench import as_data
+from quati_pool.reporting.tables.bench import MOST_MEASURES, WIDTH, as_rows, tables
 from tests.commands.bench.small_benchmark import Small
 
 EN, PT = Case("validation", "en"), Case("validation", "pt")

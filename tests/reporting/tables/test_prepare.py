@@ -12,6 +12,8 @@ from quati_pool.commands.prepare.pipeline_plan import pipeline
 from quati_pool.commands.prepare.prepare import Funnel, Written
 from quati_pool.commands.prepare.step_counts import StepCount
 from quati_pool.preparation.config import load_prepare_config
+from quati_pool.reporting.figures.prepare import picture
+from quati_pool.reporting.json_data.prepare import as_data
 from quati_pool.reporting.tables import prepare
 
 CONFIG = """\
@@ -57,16 +59,16 @@ def test_tables_hold_each_step_and_each_reason_that_dropped_something(tmp_path: 
 
 
 def test_data_names_every_reason_and_of_many_files_only_their_number(tmp_path: Path) -> None:
-    data = prepare.as_data(funnel(tmp_path))
+    data = as_data(funnel(tmp_path))
     assert data["steps"][1]["dropped"]["top-level domain"] == 1
     assert set(data["steps"][1]["dropped"]) == set(funnel(tmp_path).links[1].step.reasons)
     assert (data["notes"], data["input_files"], data["inputs"]) == (["a note"], 1, {"0.jsonl": "ab"})
-    many = prepare.as_data(funnel(tmp_path, inputs=1001))
+    many = as_data(funnel(tmp_path, inputs=1001))
     assert (many["input_files"], many["inputs"]) == (1001, {})
 
 
 def test_the_picture_says_what_rows_are_after_each_step(tmp_path: Path) -> None:
-    svg = ET.parse(io.BytesIO(prepare.picture(funnel(tmp_path)).render("svg")))
+    svg = ET.parse(io.BytesIO(picture(funnel(tmp_path)).render("svg")))
     shown = [element.text for element in svg.iter("{http://www.w3.org/2000/svg}text")]
     assert {"3 pages", "2 pages", "0 passages", "thousands of characters"} <= set(shown)
 

@@ -105,7 +105,7 @@ class Drawing:
             self.draw(canvas)
             use_fonts(canvas)
             if self.constrained:
-                # Laid out here, each format would be laid out anew, from where the one before left it.
+                # Laid out here, each format would be laid out again, starting from the layout of the one before.
                 canvas.draw_without_rendering()
                 canvas.set_layout_engine("none")
             yield canvas

@@ -25,7 +25,7 @@ def funnel(
     x_label: str,
 ) -> Drawing:
     """A bar a step, the first at the top: what is left after it in blue, what it dropped in orange behind;
-    ``shown`` stands at its right."""
+    ``shown`` is written to its right."""
     if not len(names) == len(left) == len(dropped) == len(shown):
         raise ValueError(f"{len(names)} steps need as many numbers left and dropped, and texts")
     ticks = labels(names)

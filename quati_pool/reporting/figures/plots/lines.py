@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = Sequence[float] | Sequence[float | None] | npt.NDArray[Any]
 Series: TypeAlias = Mapping[str, tuple[Numbers, Numbers]]
 
-# Told apart by colour-blind readers too (the Okabe–Ito colours, darkened for white), and by their strokes.
+# Colour-blind readers can distinguish them too (the Okabe–Ito colours, darkened for white), as do their strokes.
 _COLORS = ("#234f86", "#b5541f", "#2f7d5b", "#8a4f7d", "#9a7a12", "#4a4d55")
 _STROKES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _FEW_POINTS = 25

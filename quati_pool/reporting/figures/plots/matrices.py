@@ -94,8 +94,8 @@ def confusion_matrix(
             _number(axes, position, apart, counts[:, position].sum(), QUIET)
         _number(axes, apart, apart, counts.sum(), QUIET)
         start, end = (room.left + room.side + 0.25) / room.width, (room.bottom + 0.15 * room.side) / height
-        beside = canvas.add_axes((start, end, 0.15 / room.width, 0.7 * room.side / height))
-        bar = canvas.colorbar(image, cax=beside, label="share of the row")
+        bar_axes = canvas.add_axes((start, end, 0.15 / room.width, 0.7 * room.side / height))
+        bar = canvas.colorbar(image, cax=bar_axes, label="share of the row")
         bar.outline.set_visible(False)
 
     return Drawing((room.width, height), counts.size, draw, STYLE, constrained=False)

@@ -1,4 +1,4 @@
-"""Names short enough to stand beside a mark."""
+"""Names short enough to be written next to a mark."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def intervals(names: Sequence[str], means: Numbers, lows: Numbers, highs: Number
     """A leaderboard: each system's mean as a dot on its interval, the best at the top.
 
     Systems of equal mean stay in the order given. An undefined end is left off; a system with an
-    undefined mean stands last, with a dash.
+    undefined mean comes last, with a dash.
     """
     values, low, high = _array(means), _array(lows), _array(highs)
     if not len(names) == len(values) == len(low) == len(high):

@@ -37,8 +37,8 @@ def scatter(
     Args:
         x, y: the values, shape (queries,). A query with a NaN on either side is left out, and the number
             of such queries given.
-        names: of the queries, best short ones such as ids; up to three that lie far from the diagonal, with
-            room beside them, are named.
+        names: of the queries, best short ones such as ids; up to three that are far from the diagonal, with
+            room next to them, are named.
     """
     if not len(x) == len(y) == len(names):
         raise ValueError(f"{len(x)} x values, {len(y)} y values and {len(names)} names; each point needs one of each")
@@ -70,7 +70,7 @@ def scatter(
 
 
 def _bounds(points: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """One range for both axes: from 0 to 1, wider where values lie beyond."""
+    """One range for both axes: from 0 to 1, wider where values are outside."""
     low, high = min(0.0, points.min(initial=0.0)), max(1.0, points.max(initial=0.0))
     margin = 0.03 * (high - low)
     return low - margin, high + margin

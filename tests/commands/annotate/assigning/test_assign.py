@@ -27,7 +27,8 @@ from quati_pool.project.config import load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Ids, Run
-from quati_pool.reporting.tables.assign import as_data, tables
+from quati_pool.reporting.json_data.annotate import as_data
+from quati_pool.reporting.tables.assign import tables
 from quati_pool.store.listing import slots
 from quati_pool.store.records import Slot
 from tests.commands.annotate.people_at_work import answer, collection, pairs, token

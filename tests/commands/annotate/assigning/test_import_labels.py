@@ -29,7 +29,8 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.labels.sources import LabelFiles
 from quati_pool.project.config import LabelFileConfig
 from quati_pool.records import State
-from quati_pool.reporting.tables.import_labels import as_data, table
+from quati_pool.reporting.json_data.annotate import imported_as_data as as_data
+from quati_pool.reporting.tables.import_labels import table
 from quati_pool.store.assignments import Assignments
 from quati_pool.store.designs import Designs
 from quati_pool.store.errors import StoreError
