@@ -12,9 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from quati_pool.store import upgrade
 from tests.machine_parts import PARTS, REQUIRED, all_lacking, lacking, not_checked
+from tests.new_databases import copied, migrated
 
 NEEDS = (*PARTS, "slow")
+MIGRATING = Path(__file__).with_name("store")
 
 settings.register_profile("quati-pool", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("quati-pool")
@@ -47,6 +50,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     for part in PARTS:
         if item.get_closest_marker(part) and (reason := lacking(part)):
             not_checked(reason)
+    upgrade._upgrade = migrated if item.path.is_relative_to(MIGRATING) else copied
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from quati_pool.cli.options import Format
-from quati_pool.files.strict_json import readable_json
+from quati_pool.files.readable_json import readable_json
 from quati_pool.reporting.formats.tables import FORMATS, Table, csv_file, latex_file
 from quati_pool.reporting.reporter import Reporter
 

@@ -1,10 +1,8 @@
-"""JSON as files of data are read and written. An object that gives one name twice is refused, as Python would keep
-the last value and forget the first."""
+"""A JSON decoder that refuses an object with a name twice, of which Python would keep only the last value."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from quati_pool.files.problems import RowError, quoted
 
@@ -25,16 +23,3 @@ decode = _DECODER.decode
 
 decode_at = _DECODER.raw_decode
 """The value that begins at a place of a text, and where it ends; raises the same."""
-
-
-def readable_json(value: Any) -> str:
-    """JSON to read by eye, over several lines; in ASCII where it holds half a surrogate pair, which UTF-8 cannot hold.
-
-    Raises ValueError for a NaN or an infinite number.
-    """
-    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        text = json.dumps(value, indent=1, allow_nan=False)
-    return text + "\n"

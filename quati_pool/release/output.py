@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.files.lines import output
-from quati_pool.files.strict_json import readable_json
+from quati_pool.files.readable_json import readable_json
 
 # One encoder for all rows: json.dumps would create one for each.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode

@@ -168,7 +168,7 @@ def test_with_settings_and_a_name_adds_the_judge(workspace: Path) -> None:
     assert sorted(path.name for path in pool.parent.iterdir()) == ["pool.yaml", "prompts"]
     config = load_config(pool)
     made = JUDGES.get("llm")(config.judges["theirs"].parameters, Setting(folder=pool.parent, grades=config.grades))
-    assert made.prompt.messages("q", "p") == their_messages("q", "p")
+    assert made.model.prompt.messages("q", "p") == their_messages("q", "p")
 
 
 def test_the_prompt_of_the_judge_is_found_wherever_it_was_written(workspace: Path) -> None:

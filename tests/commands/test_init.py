@@ -30,7 +30,7 @@ def test_pages_come_with_a_preparation_of_them(tmp_path: Path) -> None:
         "pile/pages/sample.jsonl",
         "pile/prepare.yaml",
     ]
-    source = load_prepare_config(prepare).made()[0]
+    source = load_prepare_config(prepare).built_steps()[0]
     assert [part.path for shard in source.shards() for part in shard.parts] == ["pages/sample.jsonl"]
 
 

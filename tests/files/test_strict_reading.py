@@ -134,7 +134,7 @@ def test_validate_knows_a_list_of_objects_as_the_label_file_that_evaluate_reads(
 
 TWICE = (
     '{"text": "t", "doc_id": "d", "query": "q", "query_id": "q", "relevance": 1, "text": "t"}\n',
-    "an object holds 'text' twice; expected each name once: take one out",
+    "an object holds 'text' twice; expected each name once: remove one",
 )
 READERS: dict[str, Callable[[Path], object]] = {
     "queries": read_queries,

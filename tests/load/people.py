@@ -59,8 +59,8 @@ class Stored(NamedTuple):
 
 
 @dataclasses.dataclass
-class PeoplesLabels:
-    """What people were given and what they were told, in the order of it."""
+class Acknowledged:
+    """The assignments that people were given and the labels that were acknowledged to them, in order."""
 
     given: dict[int, set[str]] = dataclasses.field(default_factory=lambda: defaultdict(set))
     stored: list[Stored] = dataclasses.field(default_factory=list)
@@ -215,7 +215,7 @@ class AtWork:
         """How many labels they were told of so far."""
         return sum(line.startswith('["stored"') for line in list(self._lines))
 
-    def end(self, told: PeoplesLabels) -> None:
+    def end(self, told: Acknowledged) -> None:
         """Lets them finish, and adds what they were told."""
         assert self._process.stdin is not None
         assert self._process.stderr is not None

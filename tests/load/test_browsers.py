@@ -20,7 +20,7 @@ from quati_pool.store.schema import HEAD, REVISION_TABLE, labels
 from tests.browser.served import code_for, question, served, sign_in, visitor
 from tests.commands.annotate.people_at_work import assigned, collection, pairs
 from tests.commands.judged import repool
-from tests.load.people import Told, at_work, workspace
+from tests.load.people import Acknowledged, at_work, workspace
 from tests.store.make_revision import FOLDER
 
 pytestmark = pytest.mark.browser
@@ -91,7 +91,7 @@ def test_two_browsers_and_eighteen_others_lose_nothing_when_the_server_is_killed
 ) -> None:
     config = workspace(tmp_path / "small", made_url, OTHERS, queries=40, docs=30)
     chance = random.Random(5)
-    told = Told()
+    told = Acknowledged()
     with (
         served(config, made_url) as app,
         visitor(browser) as (_, first),

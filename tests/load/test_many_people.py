@@ -15,7 +15,7 @@ import pytest
 from quati_pool.commands.annotate.session import AnnotationSession
 from tests.load.crash import Crashing
 from tests.load.cut import Cutting
-from tests.load.people import Told, all_at_once, at_work, workspace
+from tests.load.people import Acknowledged, all_at_once, at_work, workspace
 from tests.store.cluster import Cluster
 
 pytestmark = pytest.mark.kill
@@ -26,7 +26,7 @@ PEOPLE = [f"person{number:02}" for number in range(20)]
 def test_twenty_people_in_four_processes_store_two_thousand_labels(tmp_path: Path, made_url: str) -> None:
     # Half as many pairs again as they grade: what they hold in the end is given to nobody else.
     config = workspace(tmp_path, made_url, PEOPLE, queries=50, docs=30)
-    told = Told()
+    told = Acknowledged()
     with at_work(config, made_url, [PEOPLE[group::4] for group in range(4)], wanted=100) as processes:
         for process in processes:
             process.end(told)
@@ -39,7 +39,7 @@ def test_twenty_people_in_four_processes_store_two_thousand_labels(tmp_path: Pat
     assert max(graded.values()) == 2
 
 
-class _Heard(Told):
+class _Heard(Acknowledged):
     """What people of this process are told."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ def test_a_database_that_crashes_twice_under_twenty_people_loses_nothing(tmp_pat
     try:
         url = own.url(own.create())
         config = workspace(tmp_path, url, PEOPLE, queries=20, docs=30)
-        told = Told()
+        told = Acknowledged()
         with at_work(config, url, [PEOPLE[group::2] for group in range(2)]) as processes:
             for crash in (1, 2):
                 while min(process.stored() for process in processes) < 25 * crash:

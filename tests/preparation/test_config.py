@@ -137,7 +137,7 @@ class OddOnes(Filter):
     summary = "a step from elsewhere"
     class Parameters(Parameters):
         of: int = Field(2, description="a number")
-    def judge(self, batch):
+    def apply(self, batch):
         return DropReasons(np.zeros(len(batch), dtype=np.int16))
 
 class NoStep:
@@ -179,7 +179,7 @@ def test_a_step_from_elsewhere_stands_among_ours_and_a_broken_one_names_itself(t
         "odd-ons": "there is no step 'odd-ons'; did you mean 'odd-ones'?",
         "broken": "the preparation 'broken' of odd-steps 3.1 cannot be loaded (AttributeError: module 'odd_steps' has "
         "no attribute 'Missing'); mend or uninstall that package",
-        "no-step": "no-step is no step; its package must make it one of Source, Filter, Cutter, Comparison, Sink",
+        "no-step": "no-step is no step; its package must make it one of Source, Filter, Cutter, GlobalFilter, Sink",
     }.items():
         with pytest.raises(InputError) as caught:
             load(tmp_path, steps(READ, f"- {name}", WRITE))

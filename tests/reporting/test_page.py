@@ -17,9 +17,9 @@ from quati_pool.commands.report import read
 from quati_pool.errors import InputError
 from quati_pool.judging.llm_parameters import LlmParameters
 from quati_pool.project.events import Listener
+from quati_pool.reporting.json_data import agree as agree_data
+from quati_pool.reporting.json_data import evaluate as evaluate_data
 from quati_pool.reporting.page import _compact, report
-from quati_pool.reporting.tables import agree as agree_tables
-from quati_pool.reporting.tables import evaluate as evaluate_tables
 from quati_pool.store.database import Store
 from tests.commands import judged
 
@@ -56,8 +56,8 @@ def test_every_figure_of_the_markdown_lies_beside_it(made: Path) -> None:
 
 def test_the_numbers_are_those_of_agree_and_evaluate(made: Path) -> None:
     markdown = (made / "reports" / "report.md").read_text(encoding="utf-8")
-    agreed = agree_tables.as_data(agree(made / "pool.yaml", draws=50))
-    evaluated = evaluate_tables.as_data(evaluate(made / "pool.yaml", settings=FEW))
+    agreed = agree_data.as_data(agree(made / "pool.yaml", draws=50))
+    evaluated = evaluate_data.as_data(evaluate(made / "pool.yaml", settings=FEW))
     assert f"{agreed['pairs'][0]['kappa']:.4f}" in markdown
     assert f"{agreed['overall']['alpha_ordinal']:.4f}" in markdown
     for condition in evaluated["qrels"]:
@@ -79,7 +79,7 @@ def test_the_report_says_what_its_means_go_over_and_what_the_runs_are_like(made:
     common = Settings(draws=10, queries="common")
     report(made / "pool.yaml", Listener(), common, output=tmp_path / "common")
     markdown = (tmp_path / "common" / "report.md").read_text(encoding="utf-8").replace("\\", "")
-    evaluated = evaluate_tables.as_data(evaluate(made / "pool.yaml", settings=common))
+    evaluated = evaluate_data.as_data(evaluate(made / "pool.yaml", settings=common))
     for condition in evaluated["qrels"]:
         heading = f"over the {condition['queries']} queries that all runs return"
         assert f"Leaderboard under {condition['name']}, {condition['pairs']:,} graded pairs, {heading}" in markdown

@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,6 +18,7 @@ from filelock import FileLock
 from quati_pool.files.artifacts import digest
 from quati_pool.store.database import Store
 from quati_pool.store.designs import Designs
+from tests.patience import PATIENCE
 from tests.store.cluster import Cluster
 from tests.store.make_revision import FOLDER
 from tests.store.processes import ROOT, line, start
@@ -156,12 +158,16 @@ def test_a_judge_that_is_at_work_by_the_commit_before_is_awaited(tmp_path: Path,
     at_work.acquire()
     with start(script, f"sqlite:///{tmp_path}/labels.db") as other:
         try:
+            said, end = "", time.monotonic() + PATIENCE
+            while "one.gpt: waiting for" not in said:
+                assert time.monotonic() < end, said
+                time.sleep(0.05)
+                said += capfd.readouterr().err
             with pytest.raises(subprocess.TimeoutExpired):
-                other.wait(3)
+                other.wait(0.5)
             with closing(sqlite3.connect(tmp_path / "labels.db")) as connection:
                 assert connection.execute("SELECT version_num FROM quati_pool_revision").fetchall() == [("0003",)]
         finally:
             at_work.release()
         assert line(other) == "open"
     assert other.returncode == 0
-    assert "one.gpt: waiting for" in capfd.readouterr().err

@@ -5,16 +5,19 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
 
 from quati_pool.errors import MissingExtraError
+from quati_pool.store import upgrade
 from quati_pool.store.database import Store
 from quati_pool.store.database_url import parse_database_url
 from quati_pool.store.errors import StoreError
 from quati_pool.store.schema import HEAD, REVISION_TABLE
+from tests.new_databases import copied, migrated
 from tests.patience import PATIENCE
 from tests.store.cluster import PASSWORD, Cluster
 from tests.store.processes import ROOT, go, line, start
@@ -41,6 +44,16 @@ def test_a_database_is_made_and_opened_again(url: str) -> None:
         store.append([entry()])
     with Store.open(url, Path()) as store:
         assert len(store.current("pira", "gpt", "v1", ["q1"])) == 1
+
+
+def test_new_databases_of_the_other_tests_are_as_migrated_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    for name, make in (("migrated", migrated), ("first", copied), ("second", copied)):
+        monkeypatch.setattr(upgrade, "_upgrade", make)
+        Store.open(f"sqlite:///{name}.db", tmp_path).close()
+        with closing(sqlite3.connect(tmp_path / f"{name}.db")) as connection:
+            made.append(list(connection.iterdump()))
+    assert made[0] == made[1] == made[2]
 
 
 def test_a_relative_database_lies_in_the_given_folder(tmp_path: Path) -> None:
@@ -70,7 +83,9 @@ def test_a_database_that_lost_its_journal_mode_gets_it_back(tmp_path: Path) -> N
 def test_an_up_to_date_database_is_opened_without_alembic(made_url: str) -> None:
     script = f"""
 import sys
+from contextlib import closing
 from pathlib import Path
+from quati_pool.store import upgrade
 from quati_pool.store.database import Store
 Store.open({made_url!r}, Path()).close()
 print(sorted(name for name in ("alembic", "mako", "openai", "pandas") if name in sys.modules))

@@ -19,7 +19,9 @@ from quati_pool.project.resumable_folders import locate_resumable
 from quati_pool.project.run_builder import run_is_current
 from quati_pool.project.workspace import Workspace
 from quati_pool.retrieval.base import Component, ComponentEnvironment, Retriever
-from quati_pool.retrieval.encoders.models import ModelMissingError, ModelParameters, locate
+from quati_pool.retrieval.models.errors import ModelMissingError
+from quati_pool.retrieval.models.location import locate
+from quati_pool.retrieval.models.parameters import ModelParameters
 from quati_pool.retrieval.shards import Shards
 
 

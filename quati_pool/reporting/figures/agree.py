@@ -8,7 +8,7 @@ import numpy as np
 
 from quati_pool.agreement.pairwise import PairAgreement
 from quati_pool.commands.agree import AgreeReport
-from quati_pool.files.strict_json import readable_json
+from quati_pool.files.readable_json import readable_json
 from quati_pool.project.events import Listener
 from quati_pool.reporting.figures import plots
 from quati_pool.reporting.figures.pictures import Picture, files, stem

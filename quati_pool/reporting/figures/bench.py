@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quati_pool.files.strict_json import readable_json
+from quati_pool.files.readable_json import readable_json
 from quati_pool.project.events import Listener
 from quati_pool.reporting.figures import plots
 from quati_pool.reporting.figures.pictures import Picture, files, stem

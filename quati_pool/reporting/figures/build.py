@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.commands.build import BuildResult, provenance
-from quati_pool.files.strict_json import readable_json
+from quati_pool.files.readable_json import readable_json
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from quati_pool.commands.evaluate import Evaluation
-from quati_pool.files.strict_json import readable_json
+from quati_pool.files.readable_json import readable_json
 from quati_pool.project.events import Listener
 from quati_pool.reporting.figures import plots
 from quati_pool.reporting.figures.pictures import Picture, files, stem

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from quati_pool.commands.prepare.prepare import Funnel
 from quati_pool.files.artifacts import locked, stale, write_file
-from quati_pool.files.strict_json import readable_json
+from quati_pool.files.readable_json import readable_json
 from quati_pool.project.events import Listener
 from quati_pool.project.workspace import Workspace
 from quati_pool.reporting.figures.plots import Drawing, funnel

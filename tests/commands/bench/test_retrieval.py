@@ -183,7 +183,7 @@ def test_texts_stand_where_their_best_passage_stands(whole: Made) -> None:
             assert measures[f"text success@{k}"] == pytest.approx(success(ranked, graded_texts(), k)), run_tag
         theirs = mean(by_query(ranked, graded_texts(), "ndcg_cut_10"))
         assert measures["text nDCG@10"] == pytest.approx(theirs), run_tag
-    assert "texts stand in the order of their best passages among a run's first 30" in whole.found.notes
+    assert "texts rank in the order of their best passages among a run's first 30" in whole.found.notes
 
 
 def test_the_worst_query_of_each_cluster(whole: Made) -> None:

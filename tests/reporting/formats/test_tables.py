@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pytest
 
-from quati_pool.files.strict_json import readable_json
+from quati_pool.files.readable_json import readable_json
 from quati_pool.reporting.formats.tables import FORMATS, Column, Table, to_csv, to_latex, to_markdown, to_text
 
 HOSTILE = ["a|b", "<img src=x>", "x_y$", "100% & more", "back\\slash", "[1]*2*", "~^#{}`", "&lt;", "two\nlines"]

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.files.strict_json import readable_json
+from quati_pool.files.readable_json import readable_json
 from quati_pool.records import State
 from quati_pool.reporting.json_data.serializer import Undefined, Views, fields, known, pick, serialize
 

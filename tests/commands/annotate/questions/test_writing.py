@@ -297,7 +297,7 @@ def test_the_coverage_table_has_every_combination_and_counts_proposed_and_accept
         ]  # fmt: skip
     changed = {**own, "theme": ["céu"]}
     with AnnotationSession.open(workspace(tmp_path / "small", annotation={"taxonomy": changed})) as session:
-        assert questions.covered(session.config, session.questions.current()).outside == 2
+        assert questions.taxonomy_coverage(session.config, session.questions.current()).outside == 2
 
 
 def test_passages_come_in_a_sequence_of_each_persons_own_without_a_pool(alone: AnnotationSession) -> None:
