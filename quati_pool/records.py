@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from quati_pool.errors import ScoreError
+from quati_pool.ties import in_order, tied
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,17 +220,7 @@ class Run:
         score = np.asarray(score).astype(np.float32) + np.float32(0.0)
         if len(score) and not np.isfinite(score).all():
             raise ScoreError(f"{run_tag}: a score is NaN or infinite as float32; mend the system that gave it")
-        if not _sorted(query, score):
-            order = np.lexsort((-score, query))
-            query, doc, score = query[order], doc[order], score[order]
-        if depth is not None:
-            kept = _reaching(query, score, depth)
-            query, doc, score = query[kept], doc[kept], score[kept]
-        tied = np.flatnonzero(_tied(query, score))
-        if len(tied):
-            order = np.lexsort((-docs.lexicographic_rank(doc[tied]), -score[tied], query[tied]))
-            doc[tied] = doc[tied][order]
-        rank = _position(query) + 1
+        query, doc, score, rank = in_order(query, doc, score, docs.lexicographic_rank, depth)
         run = cls(run_tag, queries, docs, query, doc, rank, score)
         return run if depth is None else run.head(depth)
 
@@ -258,7 +249,7 @@ class Run:
     @property
     def tied(self) -> npt.NDArray[np.bool_]:
         """Which rows share their score with another row of their query, shape (n,)."""
-        return _tied(self.query, self.score)
+        return tied(self.query, self.score)
 
     def to_frame(self) -> pd.DataFrame:
         """The run as query_id, doc_id, rank, score."""
@@ -295,36 +286,6 @@ class Run:
     def pair(self) -> Int:
         """Each row's (query, doc) as one number, shape (n,)."""
         return self.query * len(self.docs) + self.doc
-
-
-def _position(query: Int) -> Int:
-    """Position from 0 of each row within its query; ``query`` is sorted."""
-    if len(query) == 0:
-        return np.empty(0, dtype=np.int64)
-    starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]])
-    lengths = np.diff(np.r_[starts, len(query)])
-    return np.arange(len(query)) - np.repeat(starts, lengths)
-
-
-def _reaching(query: Int, score: Float, depth: int) -> npt.NDArray[np.bool_]:
-    """Rows whose score is at least that at ``depth`` of their query: a tie at the cut-off is not split."""
-    if len(query) == 0:
-        return np.empty(0, dtype=bool)
-    starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]])
-    lengths = np.diff(np.r_[starts, len(query)])
-    last = starts + np.minimum(lengths, depth) - 1
-    kept: npt.NDArray[np.bool_] = score >= np.repeat(score[last], lengths)
-    return kept
-
-
-def _sorted(query: Int, score: Float) -> bool:
-    same = query[1:] == query[:-1]
-    return bool(np.all((query[1:] > query[:-1]) | (same & (score[1:] <= score[:-1]))))
-
-
-def _tied(query: Int, score: Float) -> npt.NDArray[np.bool_]:
-    same = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
-    return np.r_[same, False] | np.r_[False, same] if len(query) else np.empty(0, dtype=bool)
 
 
 def _codes(old: Ids, codes: Int, new: Ids) -> Int:

@@ -24,14 +24,14 @@ from quati_pool.files.queries import read_queries
 from quati_pool.files.runs import read_run_rows
 from quati_pool.files.validation import ValidationReport
 from quati_pool.files.yaml_file import Place, YamlFile
-from quati_pool.judging.base import Setting
 from quati_pool.judging.prompts import load_prompt
+from quati_pool.labels.labelers import make_judge
 from quati_pool.project.cache_keys import CacheKeys, component_environment, component_name, used_corpora
 from quati_pool.project.config import CorpusConfig, FusionSystem, JudgeConfig, LabelFileConfig, PoolConfig, load_config
 from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra
 from quati_pool.project.run_builder import run_is_current
 from quati_pool.records import Ids, Query
-from quati_pool.registry import JUDGES, nearest
+from quati_pool.registry import nearest
 from quati_pool.retrieval.base import Component
 from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 from quati_pool.retrieval.run_file import RunFileParameters
@@ -240,19 +240,16 @@ class _Checks:
 
     def judges(self) -> None:
         """Checks packages, prompts and files of the judges; a missing key is a warning, as only ``judge`` needs it."""
-        setting = Setting(self.config.folder, self.config.grades)
         for name, settings in self.config.judges.items():
             if isinstance(settings, JudgeConfig):
-                self._tried(("judges", name), partial(self._judge, name, settings, setting))
+                self._tried(("judges", name), partial(self._judge, name, settings))
 
-    def _judge(self, name: str, settings: JudgeConfig, setting: Setting) -> None:
-        judge = JUDGES.get(settings.judge)
-        judge.require()
-        made = judge(settings.parameters, setting)
-        if made.model is not None:
-            made.model.price()
+    def _judge(self, name: str, settings: JudgeConfig) -> None:
+        judge = make_judge(self.config, settings)
+        if judge.model is not None:
+            judge.model.price()
             try:
-                made.model.client()
+                judge.model.client()
             except QuatiPoolError as error:
                 self.warnings.append(f"judges.{name}: {error}")
         self.checked["judges ready"] += 1
