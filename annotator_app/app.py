@@ -7,7 +7,7 @@ from importlib import import_module
 
 import streamlit as st
 
-from annotator_app import context, guard, html, theme, words
+from annotator_app import context, error_notices, html, theme, words
 from quati_pool.commands.annotate.access import set_preference
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 
@@ -19,7 +19,7 @@ def main() -> None:
     """Draws the page that the address asks for; those of another role are not there."""
     st.set_page_config(page_title=context.say("app.title"), layout="wide")
     theme.apply()
-    with guard.guarded():
+    with error_notices.guarded():
         person = context.enter()
         chosen = st.navigation(
             [
@@ -42,7 +42,7 @@ def pages_of(person: Person, session: AnnotationSession) -> list[str]:
 def _page(name: str) -> Callable[[], None]:
     def draw() -> None:
         # Only what is looked at is imported: the dashboard brings the statistics with it.
-        with guard.guarded():
+        with error_notices.guarded():
             import_module(f"annotator_app.pages.{name}").page()
 
     return draw
@@ -64,7 +64,7 @@ def _corner() -> None:
 
 
 def _speak() -> None:
-    with guard.guarded():
+    with error_notices.guarded():
         chosen = st.session_state["language"]
         if chosen is not None:
             set_preference(context.session(), context.token(), "language", chosen)

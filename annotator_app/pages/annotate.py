@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 from markupsafe import Markup
 
-from annotator_app import context, guard, html
+from annotator_app import context, error_notices, html
 from annotator_app.grading import Grading
 from quati_pool.annotation.highlight import highlights
 from quati_pool.commands.annotate.access import set_preference
@@ -28,7 +28,7 @@ def page() -> None:
 
 @st.fragment
 def _session() -> None:
-    with guard.guarded():
+    with error_notices.guarded():
         grading = _grading()
         grading.draw()
         left, right = st.columns([0.68, 0.32], gap="large")
@@ -104,7 +104,7 @@ def _notice(grading: Grading) -> None:
         _pending(grading)
     elif grading.notice is not None:
         notice = grading.notice
-        guard.notice(notice.text or _say(notice.key), notice.kind)
+        error_notices.notice(notice.text or _say(notice.key), notice.kind)
 
 
 def _pair(grading: Grading) -> None:

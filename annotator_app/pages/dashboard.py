@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import streamlit as st
 from markupsafe import Markup
 
-from annotator_app import context, guard, html, theme
+from annotator_app import context, error_notices, html, theme
 from annotator_app.downloads import address
 from quati_pool.agreement.estimates import Estimates
 from quati_pool.agreement.pairwise import PairAgreement
@@ -32,7 +32,7 @@ def page() -> None:
 
 @st.fragment(run_every=_AGAIN)
 def _board() -> None:
-    with guard.guarded():
+    with error_notices.guarded():
         asked = bool(st.session_state.pop("dashboard.anew", False))
         latest = dashboard(context.session(), context.token(), refresh=asked)
         if latest.dashboard is None and latest.problem is None:
@@ -64,7 +64,7 @@ def _state(latest: Latest) -> None:
         )
         st.button(_say("anew"), key="dashboard.anew", disabled=latest.running)
     if latest.problem is not None:
-        guard.notice(_say("failed", problem=latest.problem))
+        error_notices.notice(_say("failed", problem=latest.problem))
 
 
 def _draw(board: Dashboard) -> None:

@@ -9,7 +9,7 @@ from uuid import uuid4
 import streamlit as st
 from markupsafe import Markup
 
-from annotator_app import context, guard, html, theme, words
+from annotator_app import context, error_notices, html, theme, words
 from quati_pool.commands.annotate.questions import writing as questions
 from quati_pool.commands.annotate.questions.passages import NoPassagesError
 from quati_pool.commands.annotate.questions.rules import (
@@ -35,11 +35,11 @@ _STATES = ("proposed", "sent_back", "accepted", "withdrawn")
 def page() -> None:
     html.draw(html.fill("<style>{css}</style>", css=Markup(theme.asset("questions.css"))))
     write, decide, covered = st.tabs([_say("write"), _say("list"), _say("coverage")])
-    with write, st.container(key="question-form"), guard.guarded():
+    with write, st.container(key="question-form"), error_notices.guarded():
         _writing()
-    with decide, st.container(key="question-list"), guard.guarded():
+    with decide, st.container(key="question-list"), error_notices.guarded():
         _list()
-    with covered, guard.guarded():
+    with covered, error_notices.guarded():
         _coverage()
 
 
@@ -82,7 +82,7 @@ def _sample() -> str | None:
         another = st.button(_say("another"), key="q.another", icon=":material/refresh:")
         found = questions.sampled_passage(*_asked(), another=another)
     except NoPassagesError as error:
-        guard.notice(_say("no_passages"))
+        error_notices.notice(_say("no_passages"))
         html.draw(html.fill('<p class="quiet">{error}</p>', error=str(error)))
         return None
     html.draw(html.passage(found.text, kind="sampled"))
@@ -372,4 +372,4 @@ def _refusal(error: QuestionError) -> str:
 def _told(where: str) -> None:
     kind, text = st.session_state.pop(f"q.told.{where}", ("", ""))
     if text:
-        guard.notice(text, kind)
+        error_notices.notice(text, kind)

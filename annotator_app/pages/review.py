@@ -8,7 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 from markupsafe import Markup
 
-from annotator_app import context, guard, html, theme
+from annotator_app import context, error_notices, html, theme
 from annotator_app.labels_table import LabelRow, grade_name, labels_table
 from quati_pool.annotation.codes import new_token
 from quati_pool.annotation.unicode_display import visible
@@ -32,7 +32,7 @@ def page() -> None:
 
 @st.fragment
 def _review() -> None:
-    with guard.guarded():
+    with error_notices.guarded():
         wanted = _filter()
         found = disagreements.disagreements(context.session(), context.token(), wanted, st.session_state.get(_START, 0))
         _choices(found, wanted)
@@ -112,11 +112,11 @@ def _told(found: Review) -> None:
     """How much there is, and what came of the last press."""
     said = st.session_state.pop(_SAID, None)
     if said is not None:
-        guard.notice(*said)
+        error_notices.notice(*said)
     counts = _say("counts", count=found.total, undecided=found.undecided)
     html.draw(html.fill('<p class="quiet">{counts}</p>', counts=counts if found.total else _say("nothing")))
     for name, problem in found.problems.items():
-        guard.notice(_say("left_out", name=name, problem=problem))
+        error_notices.notice(_say("left_out", name=name, problem=problem))
     if found.history:
         html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("history", count=found.history)))
 

@@ -19,7 +19,6 @@ from quati_pool.cli import (
     batch,
     bench,
     build,
-    components,
     evaluate,
     export,
     import_labels,
@@ -61,7 +60,7 @@ def _options(
 
 for group in (
     workspaces, prepare, build, judge, batch, labels, assessors, assign, annotate, import_labels, questions, agree,
-    evaluate, report, export, bench, prompts, validate, components,
+    evaluate, report, export, bench, prompts, validate, retrievers,
 ):  # fmt: skip
     group.register(app)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from quati_pool.agreement.disagreement import Hardness, hardest_queries
-from quati_pool.agreement.layout import Layout, QueryLayout, layout, matrix, query_layout
 from quati_pool.agreement.overall import Overall, overall
 from quati_pool.agreement.pairwise import PairAgreement, QueryAgreement, pairwise, per_query
+from quati_pool.agreement.paper_tables import Layout, QueryLayout, layout, matrix, query_layout
 from quati_pool.agreement.pool_join import UnmatchedRow
 from quati_pool.agreement.ratings import Ratings
 from quati_pool.errors import InputError, QuatiPoolError

@@ -16,9 +16,9 @@ from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artifacts import put_file
 from quati_pool.files.yaml_entry import with_entry
 from quati_pool.files.yaml_file import YamlFile
+from quati_pool.judging.imported_prompts import Released
 from quati_pool.judging.prompts import Prompt, load_prompt, prompt_files, read_prompt
 from quati_pool.judging.quati_files import CONFIG, EXAMPLES, INITIAL_PROMPT, find_quati_files, read_quati_files
-from quati_pool.judging.released import Released
 from quati_pool.judging.umbrela_files import UMBRELA_FILES, find_umbrela_file, read_umbrela_file
 from quati_pool.project.config import load_config
 from quati_pool.text.prompt_parts import Message

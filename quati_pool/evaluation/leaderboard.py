@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Scores
+from quati_pool.evaluation.system_ranks import ranks, rounded
 from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities, summable
 from quati_pool.stats.ratio import ratio
 

@@ -9,9 +9,9 @@ from itertools import combinations
 import numpy as np
 
 from quati_pool.errors import ConfigError, QuatiPoolError
-from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Scores, Values
 from quati_pool.evaluation.significance import Comparison, compare
+from quati_pool.evaluation.system_ranks import ranks, rounded
 from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities, summable
 from quati_pool.stats.rank_correlation import kendall_tau, ranking_overlap, tau_ap, top_tau
 from quati_pool.stats.ratio import ratio

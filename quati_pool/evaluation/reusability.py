@@ -17,8 +17,8 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.evaluation.incremental_measures import Recount, recountable
 from quati_pool.evaluation.judged_runs import JudgedRows, JudgedRuns, Judgements
 from quati_pool.evaluation.measures import DEFAULTS, deepest, resolve
-from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Values, score
+from quati_pool.evaluation.system_ranks import ranks, rounded
 from quati_pool.records import Ids, Qrels, Run
 from quati_pool.stats.rank_correlation import kendall_tau
 

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.evaluation.leaderboard import order
-from quati_pool.evaluation.ranks import ranks, rounded
 from quati_pool.evaluation.scores import Scores
+from quati_pool.evaluation.system_ranks import ranks, rounded
 from quati_pool.stats.bootstrap import DRAWS, Interval, interval, multiplicities, summable
 from quati_pool.stats.clusters import cluster_minima, cluster_sizes
 from quati_pool.stats.rank_correlation import kendall_tau

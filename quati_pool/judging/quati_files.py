@@ -18,7 +18,7 @@ from string import Formatter
 from typing import Any
 
 from quati_pool.errors import InputError, QuatiPoolError
-from quati_pool.judging.released import Released, Settings, read_text
+from quati_pool.judging.imported_prompts import Released, Settings, read_text
 from quati_pool.records import GRADES
 from quati_pool.text.templates import braces_doubled
 

@@ -19,7 +19,7 @@ from quati_pool.files.formats import TableFormat
 from quati_pool.files.problems import RowError
 from quati_pool.files.tables import Field, read_table
 from quati_pool.files.yaml_file import YamlFile
-from quati_pool.judging.released import Released, Settings, read_text
+from quati_pool.judging.imported_prompts import Released, Settings, read_text
 from quati_pool.records import GRADES
 from quati_pool.text.templates import Template, braces_doubled
 

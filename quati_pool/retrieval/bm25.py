@@ -17,7 +17,7 @@ from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.records import Query
 from quati_pool.retrieval import base
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package
-from quati_pool.retrieval.memory import expected_terms
+from quati_pool.retrieval.memory_limits import expected_terms
 from quati_pool.retrieval.planning import LIBRARIES, START, Estimate, Part, Workload, human_bytes
 from quati_pool.text.analysis import analyzer
 

@@ -12,9 +12,9 @@ from pydantic import Field
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Query
 from quati_pool.retrieval import base
-from quati_pool.retrieval.memory import estimated_terms, expected_terms, require_memory
+from quati_pool.retrieval.memory_limits import estimated_terms, expected_terms, require_memory
 from quati_pool.retrieval.planning import LIBRARIES, Estimate, Part, Workload, human_bytes
-from quati_pool.retrieval.ranking import best
+from quati_pool.retrieval.top_scores import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
 # On disk: a float32 score and an int32 passage of a posting; a term's text and number in JSON, and where its postings

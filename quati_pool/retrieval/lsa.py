@@ -21,9 +21,9 @@ from pydantic import Field
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Int, Query, Run
 from quati_pool.retrieval import base
-from quati_pool.retrieval.memory import estimated_terms, expected_terms, require_memory
+from quati_pool.retrieval.memory_limits import estimated_terms, expected_terms, require_memory
 from quati_pool.retrieval.planning import LIBRARIES, Estimate, Part, Workload, core_flops, human_bytes
-from quati_pool.retrieval.ranking import best
+from quati_pool.retrieval.top_scores import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
 Matrix = npt.NDArray[np.float32]

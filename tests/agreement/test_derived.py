@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from quati_pool.agreement.disagreement import hardest_queries
-from quati_pool.agreement.layout import query_layout
 from quati_pool.agreement.overall import basis, overall
 from quati_pool.agreement.pairwise import pairwise
+from quati_pool.agreement.paper_tables import query_layout
 from quati_pool.agreement.ratings import Ratings
 from tests.agreement.rated import columns, qrels, random_ratings
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from small_stores import contents, indexed, search, store
 
 from quati_pool.errors import QuatiPoolError
-from quati_pool.retrieval import memory
+from quati_pool.retrieval import memory_limits
 from quati_pool.retrieval.base import ComponentEnvironment
 from quati_pool.retrieval.bm25s import Bm25s, Bm25sParameters
 
@@ -145,7 +145,7 @@ def test_the_index_key_names_what_changes_the_index() -> None:
 
 def test_too_little_memory_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = store(tmp_path / "store", TEXTS)
-    monkeypatch.setattr(memory, "free_bytes", lambda: 100)
+    monkeypatch.setattr(memory_limits, "free_bytes", lambda: 100)
     retriever = Bm25s(Bm25sParameters())
     with pytest.raises(QuatiPoolError) as caught:
         indexed(retriever, corpus, tmp_path / "index2")
@@ -157,13 +157,13 @@ def test_too_little_memory_is_refused_before_the_work(tmp_path: Path, monkeypatc
 
 
 def test_free_memory_is_at_most_what_the_container_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
-    unlimited = memory.free_bytes()
+    monkeypatch.setattr(memory_limits, "_CGROUP", tmp_path)
+    unlimited = memory_limits.free_bytes()
     assert unlimited > 1 << 20
     (tmp_path / "memory.max").write_text("1500000\n")
     (tmp_path / "memory.current").write_text("500000\n")
     # What files the container has cached can be given back.
     (tmp_path / "memory.stat").write_text("anon 300000\ninactive_file 200000\n")
-    assert memory.free_bytes() == 1_200_000
+    assert memory_limits.free_bytes() == 1_200_000
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory.free_bytes() > 1 << 20
+    assert memory_limits.free_bytes() > 1 << 20

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from quati_pool.errors import QuatiPoolError
 from quati_pool.records import Ids, Query, Run
 from quati_pool.retrieval import lsa as module
-from quati_pool.retrieval import memory
+from quati_pool.retrieval import memory_limits
 from quati_pool.retrieval.base import ComponentEnvironment, Context
 from quati_pool.retrieval.lsa import Lsa, LsaParameters, LsaReranker
 
@@ -214,7 +214,7 @@ def test_the_reranker_scores_as_the_retriever(tmp_path: Path, monkeypatch: pytes
 
 def test_too_little_memory_names_bm25(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = store(tmp_path / "store", TEXTS)
-    monkeypatch.setattr(memory, "free_bytes", lambda: 3 * 2**10)
+    monkeypatch.setattr(memory_limits, "free_bytes", lambda: 3 * 2**10)
     with pytest.raises(
         QuatiPoolError, match=r"^lsa would need .* 10 passages, .*; use the retriever bm25, whose index lies on disk$"
     ):

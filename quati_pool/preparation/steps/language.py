@@ -13,7 +13,8 @@ from quati_pool.files.yaml_file import Model
 from quati_pool.preparation.base import KEPT, ComponentEnvironment, DropReasons, Filter
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
-from quati_pool.preparation.identification import (
+from quati_pool.preparation.language_codes import known_code, main_code
+from quati_pool.preparation.language_identification import (
     PACKAGE,
     IdentifiedLanguage,
     identified,
@@ -21,7 +22,6 @@ from quati_pool.preparation.identification import (
     is_installed,
     versions,
 )
-from quati_pool.preparation.language_codes import known_code, main_code
 
 _LANGUAGE, _UNCERTAIN, _NONE, _DECLARED = range(1, 5)
 

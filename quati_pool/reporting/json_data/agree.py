@@ -8,9 +8,9 @@ import numpy as np
 
 from quati_pool.agreement.disagreement import Hardness, QueryDisagreement
 from quati_pool.agreement.estimates import Estimates
-from quati_pool.agreement.layout import Layout, QueryLayout
 from quati_pool.agreement.overall import Overall
 from quati_pool.agreement.pairwise import PairAgreement, QueryPair
+from quati_pool.agreement.paper_tables import Layout, QueryLayout
 from quati_pool.commands.agree import AgreeReport
 from quati_pool.labels.sources import LabelSource
 from quati_pool.reporting.json_data.serializer import Views, fields, known, pick, serialize

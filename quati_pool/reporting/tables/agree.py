@@ -11,9 +11,9 @@ import numpy as np
 from quati_pool.agreement.coefficients import COEFFICIENTS
 from quati_pool.agreement.disagreement import by_grade
 from quati_pool.agreement.estimates import Estimates
-from quati_pool.agreement.layout import Layout
 from quati_pool.agreement.overall import basis
 from quati_pool.agreement.pairwise import PairAgreement
+from quati_pool.agreement.paper_tables import Layout
 from quati_pool.commands.agree import AgreeReport
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.text.pluralize import counted

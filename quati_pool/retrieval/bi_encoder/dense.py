@@ -19,7 +19,7 @@ from quati_pool.records import Int, Query, Run
 from quati_pool.retrieval import base
 from quati_pool.retrieval.bi_encoder.dense_parameters import EncodingParameters, e5_prompts, settings_of
 from quati_pool.retrieval.bi_encoder.dense_plan import estimate_dense
-from quati_pool.retrieval.encoders.encoded import CorpusEncoding
+from quati_pool.retrieval.encoders.corpus_encoding import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded, Encoder, Matrix, require_finite
 from quati_pool.retrieval.encoders.model_inputs import limit_tokens
 from quati_pool.retrieval.models.kind import kind_of

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.records import Query, Run
 from quati_pool.retrieval import base, planning
-from quati_pool.retrieval.encoders.encoded import CorpusEncoding
+from quati_pool.retrieval.encoders.corpus_encoding import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded
 from quati_pool.retrieval.encoders.model_inputs import limit_tokens
 from quati_pool.retrieval.late_interaction import maxsim, token_index

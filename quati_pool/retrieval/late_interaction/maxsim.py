@@ -14,7 +14,7 @@ import numpy as np
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.late_interaction.token_vectors import TokenVectors
-from quati_pool.retrieval.ranking import best
+from quati_pool.retrieval.top_scores import best
 from quati_pool.retrieval.vector_index.vector_search import Matrix
 
 _COLUMNS = 4096  # query tokens that are compared at a time

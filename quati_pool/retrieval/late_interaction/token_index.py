@@ -23,7 +23,7 @@ from quati_pool.files.artifacts import sync
 from quati_pool.records import Int
 from quati_pool.retrieval import base
 from quati_pool.retrieval.late_interaction.token_vectors import TokenVectors
-from quati_pool.retrieval.ranking import best
+from quati_pool.retrieval.top_scores import best
 from quati_pool.retrieval.vector_index.faiss_library import faiss_version, load_faiss
 from quati_pool.retrieval.vector_index.vector_search import Matrix
 

@@ -14,9 +14,9 @@ import numpy.typing as npt
 from quati_pool.records import Int
 from quati_pool.retrieval.base import Hits, Progress, no_hits
 from quati_pool.retrieval.lucene import Lucene
-from quati_pool.retrieval.ranking import best
 from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse.impacts import Terms, Vectors, Weights, dots
+from quati_pool.retrieval.top_scores import best
 
 _BLOCK = 65_536  # passages, whose numbers in a block then take two bytes
 _BLOCK_POSTINGS = 8_000_000

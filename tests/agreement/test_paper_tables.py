@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.agreement.layout import Layout, layout, matrix, query_layout
 from quati_pool.agreement.pairwise import pairwise, per_query
+from quati_pool.agreement.paper_tables import Layout, layout, matrix, query_layout
 from quati_pool.agreement.ratings import Ratings
 from tests.agreement.rated import annotations, columns, random_ratings
 

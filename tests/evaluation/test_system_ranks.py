@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from quati_pool.evaluation.ranks import ranks, rounded
+from quati_pool.evaluation.system_ranks import ranks, rounded
 
 
 def test_ties_share_the_best_of_their_ranks() -> None:
