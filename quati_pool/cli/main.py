@@ -28,6 +28,7 @@ from quati_pool.cli import (
     prompts,
     questions,
     report,
+    retrievers,
     validate,
     workspaces,
 )
