@@ -33,7 +33,7 @@ SOONEST = 0.3
 
 @dataclass(frozen=True)
 class Notice:
-    """What just happened: the ``key`` of a message, or else the ``text`` of one; ``kind`` as ``guard.notice``."""
+    """What just happened: the ``key`` of a message, or else its ``text``; ``kind`` as in ``error_notices.notice``."""
 
     key: str = ""
     text: str = ""

@@ -39,8 +39,8 @@ def here(tmp_path: Path) -> Iterator[Here]:
 def page(name: str, token: str, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The page alone, as whoever holds the token gets it: not even the navigation asks for a role."""
     monkeypatch.setattr(context, "token", lambda: token)
-    script = f"from annotator_app import context, guard\nfrom annotator_app.pages import {name}\n"
-    script += f"with guard.guarded():\n    context.enter()\n    {name}.page()\n"
+    script = f"from annotator_app import context, error_notices\nfrom annotator_app.pages import {name}\n"
+    script += f"with error_notices.guarded():\n    context.enter()\n    {name}.page()\n"
     return AppTest.from_string(script, default_timeout=PATIENCE).run()
 
 

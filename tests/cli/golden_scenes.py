@@ -45,13 +45,13 @@ class Call(NamedTuple):
 class Scene:
     """``make`` writes what the current folder holds; calls that are functions change it in between. ``saved``: patterns
     of the JSON files that are kept too; a sidecar only where a pattern says so. ``varying``: keys whose values differ
-    from one run or processor to the next. ``needs``: packages without which the scene is skipped."""
+    from one run or processor to the next. ``marks``: what it needs, as the test's markers."""
 
     make: Callable[[ExitStack], None]
     calls: Sequence[Call | Callable[[], None]]
     saved: Sequence[str] = ()
     varying: frozenset[str] = frozenset()
-    needs: Sequence[str] = ()
+    marks: Sequence[str] = ()
 
 
 def write(path: str, text: str) -> None:
@@ -133,7 +133,11 @@ BUILD = Scene(
     varying=PACKED,
 )
 
-PAPER = Scene(lambda _: None, [Call(None, "init quati --paper"), Call("plan", "build --plan -c quati/pool.yaml")])
+PAPER = Scene(
+    lambda _: None,
+    [Call(None, "init quati --paper"), Call("plan", "build --plan -c quati/pool.yaml")],
+    marks=["neural", "java"],  # what is not installed is said
+)
 
 # ---- files without a workspace
 
@@ -461,7 +465,6 @@ PREPARE = Scene(
         Call("validate", "validate prepare.yaml pages.jsonl"),
     ],
     saved=["reports/*.json"],
-    needs=["idna", "regex"],
 )
 
 # ---- bench
@@ -529,7 +532,9 @@ VALIDATE = Scene(
     ],
 )
 
-LISTINGS = Scene(lambda _: None, [Call("retrievers", "retrievers")], varying=frozenset({"problem"}))
+LISTINGS = Scene(
+    lambda _: None, [Call("retrievers", "retrievers")], varying=frozenset({"problem"}), marks=["neural", "java"]
+)
 
 SCENES = {
     "build": BUILD,

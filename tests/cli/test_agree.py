@@ -595,6 +595,7 @@ def test_an_output_that_cannot_be_written_is_one_line(here: Path, cli: Cli) -> N
     (here / "locked").chmod(0o700)
 
 
+@pytest.mark.slow
 def test_two_processes_write_one_folder_whole(here: Path, cli: Cli) -> None:
     command = [sys.executable, "-m", "quati_pool", "agree", *TWO, "-o", "out", "--draws", "50"]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -715,6 +716,7 @@ def test_hostile_names_make_files_inside_the_folder(hostile: tuple[str, ...], he
 # ---- many queries
 
 
+@pytest.mark.slow
 def test_of_ten_thousand_queries_the_table_shows_some_and_the_files_all(here: Path, cli: Cli) -> None:
     generator = np.random.default_rng(0)
     for name in ("a", "b"):

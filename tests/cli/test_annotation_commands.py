@@ -271,6 +271,7 @@ def test_a_port_in_use_is_one_line(workspace: Path, cli: Cli) -> None:
         assert str(port) in refused(cli("annotate", "--port", port))
 
 
+@pytest.mark.slow
 def test_it_says_where_it_serves_and_ctrl_c_ends_it_with_0(workspace: Path, cli: Cli) -> None:
     add(cli, "ana")
     command = [sys.executable, "-m", "quati_pool", "annotate", "--port", "0"]

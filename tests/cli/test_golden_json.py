@@ -15,11 +15,11 @@ from tests.cli.golden_scenes import SCENES
 from tests.cli.make_golden import GOLDEN, Members, capture, golden, parsed, steady
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[getattr(pytest.mark, mark) for mark in SCENES[name].marks]) for name in SCENES]
+)
 def test_the_json_is_that_of_golden(name: str, tmp_path: Path) -> None:
     scene = SCENES[name]
-    for package in scene.needs:
-        pytest.importorskip(package)
     found = capture(scene, tmp_path)
     there = {path.relative_to(GOLDEN / name) for path in (GOLDEN / name).rglob("*.json")}
     assert {golden(name, call).relative_to(GOLDEN / name) for call in found} == there

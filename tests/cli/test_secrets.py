@@ -60,6 +60,7 @@ def found(text: bytes) -> list[str]:
     return [name for name, key in KEYS.items() for form in (key, quote(key), key[:14]) if form.encode() in text]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("sketched")
 def test_no_key_is_in_any_file_or_line_of_a_full_run(here: Path, cli: Cli, server: ServerProcess) -> None:
     printed = [cli("build"), cli("judge", "lexical")]

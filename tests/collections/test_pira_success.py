@@ -82,6 +82,7 @@ def test_a_random_order_is_the_papers_line(searched: tuple[Path, Retrieved]) -> 
     assert curve(searched[1]).random.tolist() == pytest.approx([k / 181 for k in range(1, 101)])
 
 
+@pytest.mark.slow
 def test_bench_to_a_workspace_then_build_and_evaluate_end_with_six_systems_and_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

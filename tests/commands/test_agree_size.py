@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from quati_pool.agreement.matching import match
 from quati_pool.files.label_files import read_label_file
@@ -40,6 +41,7 @@ def write(path: Path, order: np.ndarray, grade: np.ndarray) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_two_large_files_are_compared_as_columns(tmp_path: Path) -> None:
     generator = np.random.default_rng(0)
     grades = generator.integers(0, 4, (2, ROWS))

@@ -40,6 +40,7 @@ positions = st.lists(st.none() | st.integers(0, 3), max_size=7)
 scales = st.sampled_from([[0, 1, 2, 3], [0, 1], [0, 1, 3], [0, 3], [1, 2, 3], [-1, 0, 2], [0, 1, 2], [2], [0]])
 
 
+@pytest.mark.slow
 @settings(max_examples=600, deadline=None)
 @given(positions, others, st.integers(1, 6), scales)
 def test_bounds_are_those_of_all_assignments(

@@ -62,6 +62,7 @@ def shares_a_query(scored: Rows, grades: Grades) -> bool:
     return not scored or not {query for query, _ in scored}.isdisjoint(query for query, _ in grades)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.lists(rows(scores), min_size=1, max_size=3), some_grades(), st.booleans())
 def test_values_are_pytrec_evals_on_the_original_scores(many: list[Rows], grades: Grades, cut: bool) -> None:

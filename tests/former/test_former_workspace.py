@@ -83,6 +83,7 @@ def test_all_its_labels_are_counted(workspace: Path, known: dict[str, Any], cli:
     assert {name for name in was if was[name] != is_now[name]} == judges
 
 
+@pytest.mark.slow
 def test_its_labelers_agree_as_they_did(workspace: Path, known: dict[str, Any], cli: Cli) -> None:
     done = cli("agree", "-c", workspace / "pool.yaml", "--format", "json")
     now = {(pair["a"], pair["b"]): (pair["n"], pair["kappa"]) for pair in json.loads(done.out)["pairs"]}

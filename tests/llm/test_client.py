@@ -254,6 +254,7 @@ def test_a_server_that_hangs_is_a_time_out(server: ServerProcess) -> None:
     assert (error.kind, error.words, error.retries) == ("timeout", "no answer within 0.2 s", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("written", "offset", "asked"),
     [("seconds", 0, 0.3), ("ms", 0, 0.3), ("date", 0, 2), ("date", 86_400 * 400, 2), ("date", -86_400 * 400, 2)],

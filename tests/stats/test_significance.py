@@ -67,6 +67,7 @@ def test_exact_randomisation_goes_through_all_flips(row: np.ndarray) -> None:
     assert randomisation(row[None])[0].p == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_sampled_randomisation_is_near_the_exact_one() -> None:
     differences = normal(8, 16, 0.08)
     expected = [
@@ -132,6 +133,7 @@ def test_no_comparisons(name: str) -> None:
     assert TESTS[name](np.empty((0, 5)), 0) == []
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_holm_equals_statsmodels(p: list[float]) -> None:
     assert holm(p) == pytest.approx(multipletests(p, method="holm")[1].tolist())

@@ -72,6 +72,7 @@ def work(slots: Assignments, name: str, count: int) -> None:
         left -= 1
 
 
+@pytest.mark.slow
 def test_twenty_people_give_eight_hundred_labels_at_once(store: Store) -> None:
     """Two thousand are in tests/load, through the steps."""
     # More than they do: the very last slots could be of pairs that the last person had.

@@ -343,6 +343,7 @@ def test_a_server_that_dies_on_the_way_ends_the_run_after_a_while(
     assert 9 <= states["failed"] < 100
 
 
+@pytest.mark.slow
 def test_a_server_that_is_down_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

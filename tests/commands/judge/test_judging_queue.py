@@ -6,6 +6,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,6 +64,7 @@ def empty_database() -> bytes:
         return (Path(name) / "labels.db").read_bytes()
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(histories(), st.integers(1, 3), st.integers(1, 3))
 def test_passing_over_finished_pairs_changes_no_count(

@@ -169,6 +169,7 @@ def test_what_was_kept_in_a_duplicates_place_is_recorded(serial: tuple[Path, Fun
         assert at(folder, line["kept_place"]) == line["kept"].removesuffix("_0")
 
 
+@pytest.mark.slow
 def test_the_cut_in_shards_changes_nothing(
     serial: tuple[Path, Funnel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
