@@ -287,7 +287,7 @@ JUDGE = Scene(
         Call("dry-run-within-limits", "judge limited --dry-run --limit 3"),
         Call("judge-limit", "judge fake --reask 0 --limit 2"),
         Call("labels-at-first", "labels fake"),
-        Call("judge-budget", "judge fake --reask 0 --budget 0.002", 1),
+        Call("judge-budget", "judge fake --reask 0 --budget 0.002 --concurrency 1", 1),
         Call("judge", "judge fake --reask 0"),
         Call("judge-again", "judge fake --reask 0 --budget 1"),
         Call("judge-reread", "judge fake --reread"),
