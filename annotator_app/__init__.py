@@ -1,1 +1,2 @@
-"""The annotator app: people grade pairs in a browser; leads review and see progress. It draws, and calls steps."""
+"""The annotator app: people grade pairs in a browser; leads review and see progress. It only draws pages and calls the
+functions in ``quati_pool.commands.annotate``."""

@@ -1,4 +1,4 @@
-"""The app's frame: who is here, the pages of their role, language and sign-out."""
+"""The app's frame: the person, the pages of their role, language and sign-out."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from quati_pool.commands.annotate.access import set_preference
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 
 PAGES = {"assessor": ("annotate", "guidelines", "questions"), "lead": ("review", "dashboard")}
-"""The pages by the role that sees them, which are named as their modules are; a lead sees all."""
+"""The pages by the role that sees them, named like their modules; a lead sees all."""
 
 
 def main() -> None:
-    """Draws the page that the address asks for; those of another role are not there."""
+    """Draws the page at the requested address; pages of another role do not exist."""
     st.set_page_config(page_title=context.say("app.title"), layout="wide")
     theme.apply()
     with error_notices.guarded():
@@ -34,14 +34,14 @@ def main() -> None:
 
 
 def pages_of(person: Person, session: AnnotationSession) -> list[str]:
-    """The pages that a person sees, in the order of the menu. The steps behind them check the role again."""
+    """The pages that a person sees, in the order of the menu. The commands behind them check the role again."""
     names = [*PAGES["assessor"], *(PAGES["lead"] if person.role == "lead" else ())]
     return [name for name in names if name != "guidelines" or session.config.annotation.guidelines is not None]
 
 
 def _page(name: str) -> Callable[[], None]:
     def draw() -> None:
-        # Only what is looked at is imported: the dashboard brings the statistics with it.
+        # A page is imported only when it is viewed, because the dashboard imports the statistics.
         with error_notices.guarded():
             import_module(f"annotator_app.pages.{name}").page()
 
@@ -49,7 +49,7 @@ def _page(name: str) -> Callable[[], None]:
 
 
 def _corner() -> None:
-    """The person's name, which opens their language and the way out."""
+    """The menu under the person's name: language and sign-out."""
     person = context.person()
     with st.popover(html.label(person.name)):
         st.segmented_control(

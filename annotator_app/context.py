@@ -1,7 +1,7 @@
-"""What every page needs to know: the annotation session of this process, the person and their language.
+"""The context of every page: the annotation session of this process, the person and their language.
 
-A page says ``from annotator_app import context`` and calls ``context.say("review.title")``; it passes
-``context.session()`` and ``context.token()`` to the steps, which check the sign-in and the role.
+A page uses ``from annotator_app import context`` and calls ``context.say("review.title")``; it passes
+``context.session()`` and ``context.token()`` to the commands, which check the sign-in and the role.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from annotator_app import words
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 
 COOKIE = "quati_pool_session"
-"""The name of the cookie that holds a sign-in's token; no script can read it."""
+"""The name of the cookie with the token of a sign-in; scripts cannot read it."""
 
 _PERSON = "person"
 _session: AnnotationSession | None = None
 
 
 def use(session: AnnotationSession | None) -> None:
-    """Sets the annotation session of this process; the server does so before it serves, and None as it ends."""
+    """Sets the annotation session of this process; the server sets it before serving, and to None when it ends."""
     global _session
     _session = session
 
@@ -32,14 +32,14 @@ def session() -> AnnotationSession:
 
 
 def token() -> str:
-    """The sign-in's token as the browser's handshake brought it; '' where it brought none."""
+    """The sign-in's token from the browser's handshake; '' if there was none."""
     return st.context.cookies.get(COOKIE) or ""
 
 
 def enter() -> Person:
-    """The person who is signed in, asked of the database; every full run of the script begins with it.
+    """The person who is signed in, read from the database; every full run of the script starts with this call.
 
-    Raises SignedOutError where there is none that is valid now.
+    Raises SignedOutError if there is no valid sign-in.
     """
     st.session_state.pop(_PERSON, None)
     found = session().person(token())
@@ -48,7 +48,7 @@ def enter() -> Person:
 
 
 def person() -> Person:
-    """The person who is signed in, as ``enter`` found it. For drawing only: steps ask again."""
+    """The person who is signed in, as found by ``enter``. For drawing only: the commands check again."""
     found = st.session_state[_PERSON]
     assert isinstance(found, Person)
     return found
@@ -62,11 +62,11 @@ def language() -> str:
 
 
 def say(key: str, **values: object) -> str:
-    """The message ``key`` in this person's language, with ``{name}`` filled from ``values``; a message of
-    two forms (``one``, ``other``) is chosen by ``count``. Plain text: it goes through ``html`` like any other."""
+    """The message ``key`` in this person's language, with ``{name}`` filled from ``values``; for a message with two
+    forms (``one``, ``other``), ``count`` chooses the form. Plain text: use ``html`` to put it on the page."""
     return words.message(language(), key, **values)
 
 
 def number(value: float | None, digits: int = 0) -> str:
-    """A number as this language writes it; "–" for one that is not defined."""
+    """A number in this person's language; "–" if it is not defined."""
     return words.number(language(), value, digits)

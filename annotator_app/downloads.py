@@ -1,4 +1,4 @@
-"""The route by which a lead takes grades and labels out; the step behind it checks sign-in and role."""
+"""The route for a lead's downloads of grades and labels; the commands behind it check sign-in and role."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def routes(session: AnnotationSession) -> list[Route]:
-    """The routes /download/KIND?labeler=NAME and /download/questions?format=tsv: the file; 401 without a
-    sign-in, 403 for anybody but a lead."""
+    """The routes /download/KIND?labeler=NAME and /download/questions?format=tsv. They return the file, 401 without
+    a sign-in, 403 for anybody but a lead."""
 
     async def download(request: Request) -> Response:
-        # It brings the readers and writers of all formats with it, which only a lead needs.
+        # Imported here because it imports the readers and writers of all formats, which only a lead needs.
         from quati_pool.commands.annotate.questions.writing import questions_file
         from quati_pool.commands.annotate.review.downloads import Download, exported
 
@@ -52,5 +52,5 @@ def routes(session: AnnotationSession) -> list[Route]:
 
 
 def address(kind: str, labeler: str) -> str:
-    """Where a lead's browser finds a file."""
+    """The address of a download."""
     return f"/download/{quote(kind, safe='')}?labeler={quote(labeler, safe='')}"

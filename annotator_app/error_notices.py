@@ -1,4 +1,4 @@
-"""What the steps refuse, and what the database cannot do, said in words in place of the page."""
+"""Messages shown in place of the page when a command refuses a request or the database is unreachable."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import StoreError
 
 AGAIN = 3.0
-"""Seconds until a page whose database is out of reach tries again."""
+"""Seconds until a page whose database is unreachable tries again."""
 
 _WAITED = "waited"
 _LOGGER = logging.getLogger("annotator_app")
@@ -22,8 +22,8 @@ _LOGGER = logging.getLogger("annotator_app")
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Turns an error of a step into a sentence. For the body of a page, and of each fragment in it: a
-    fragment reruns alone."""
+    """Turns an error of a command into a message. For the body of a page and of each fragment in it, because a
+    fragment reruns on its own."""
     try:
         yield
     except SignedOutError:
@@ -37,12 +37,12 @@ def guarded() -> Iterator[None]:
 
 
 def notice(text: str, kind: str = "warning") -> None:
-    """A sentence in a box of its own, announced by screen readers; ``kind`` is warning, good or info."""
+    """A message in a separate box, announced by screen readers; ``kind`` is warning, good or info."""
     html.draw(html.fill('<p class="notice {kind}" role="status">{text}</p>', kind=kind, text=text))
 
 
 def signed_out() -> None:
-    """Says that the sign-in has ended, with the way back in."""
+    """Says that the sign-in has ended, with a link to the sign-in page."""
     html.draw(
         html.fill(
             '<div class="card signed-out"><p role="alert">{said}</p>'
@@ -54,9 +54,9 @@ def signed_out() -> None:
 
 
 def unreachable(error: StoreError) -> None:
-    """Says that the database is out of reach, and runs the page again every few seconds until it is there."""
+    """Says that the database is unreachable, and reruns the page every few seconds until it is reachable."""
     notice(context.say("app.unreachable"))
-    # Only for the server's log: where the database is, is nobody else's business.
+    # Only in the server's log: users should not see where the database is.
     _LOGGER.warning("%s", error)
     st.session_state[_WAITED] = False
     _again()

@@ -1,4 +1,4 @@
-"""Middleware for every request: pages and files only for people who are signed in, and headers that close the rest."""
+"""Middleware for every request: serves pages and files only to people who are signed in, and sets security headers."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from quati_pool.store.errors import StoreError
 _OPEN = {"/sign-in", "/sign-out", "/favicon.png", ICON, SCRIPT, "/_stcore/health", "/_stcore/host-config"}
 _STATIC = "/static/"
 _FILES = "/download/"
-# What Streamlit serves besides pages and this app has no use for: uploads, media, components, metrics, an
-# interface for programs, a sign-in of its own.
+# Streamlit endpoints that this app does not use: uploads, media, components, metrics, an API, and Streamlit's
+# own sign-in.
 _UNUSED = ("/_stcore/", "/media/", "/component/", "/auth/", "/oauth2callback")
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not no-referrer: with it a browser hides from us where a form was sent from.
+    # Not no-referrer: browsers would then hide where a form was sent from.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -37,10 +37,10 @@ _HEADERS = {
 
 
 class Gate:
-    """Middleware. A page asked for without a sign-in leads to /sign-in; anything else but the sign-in page,
-    the health check and Streamlit's own files is refused, and so is the web socket, which no page of another
-    site, nor of another port of this machine, may open for the person whose cookie comes with it. What happens
-    to a sign-in after that is seen by the script, which asks for it in every run."""
+    """ASGI middleware that checks sign-ins. Without a sign-in, a page request is redirected to /sign-in and everything
+    else is refused, except the sign-in page, the health check and Streamlit's own files. The web socket also requires
+    that it is opened by a page of this server: not by another site or another port of this machine, which could use
+    the person's cookie. Later changes to a sign-in are noticed by the script, which checks it in every run."""
 
     def __init__(self, app: ASGIApp, session: AnnotationSession) -> None:
         self._app = app
@@ -74,11 +74,11 @@ class Gate:
         await (answer or self._app)(scope, receive, sealed)
 
     async def _answer(self, request: Request) -> Response | None:
-        """The answer where the request goes no further."""
-        # Not that of ``request.url``, which the Host header has a part in.
+        """The response if the request is answered here; None if it is passed on to the app."""
+        # Not the path of ``request.url``, which the Host header can influence.
         path = request.scope["path"]
         if "/_stcore/" in path[1:]:
-            # Streamlit's page tries these to learn how deep it lies; a page of ours here would mislead it.
+            # Streamlit's page requests these to find its base path; a page in response would mislead it.
             return PlainTextResponse("not here", 404)
         if path in _OPEN or path.startswith(_STATIC):
             return None
@@ -100,13 +100,13 @@ class Gate:
         except SignedOutError:
             return False
         except StoreError:
-            # A page without its database holds nothing yet, and says itself what is wrong.
+            # A page without its database has no content yet, and reports the problem itself.
             return page
         return True
 
 
 def _document() -> tuple[str, str]:
-    """Streamlit's page with our script in it, and the policy it is sent under: nothing from elsewhere."""
+    """Streamlit's page with our script added, and its Content-Security-Policy, which blocks all other sites."""
     import streamlit
 
     text = Path(streamlit.__file__).with_name("static").joinpath("index.html").read_text(encoding="utf-8")

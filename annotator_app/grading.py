@@ -1,7 +1,7 @@
-"""What happens at the annotate page, without its drawing: the pair at hand, the answer on its way, and what follows.
+"""The logic of the annotate page, without drawing: the current pair, the answer being stored, and what follows.
 
-A press belongs to the question that it was made at (``nonce``, new each time a pair is asked about), so that
-a second one, meant for the pair before or made before anybody could see the new one, grades nothing.
+A button press belongs to the question for which the button was drawn (``nonce``, new each time a pair is shown), so
+that a second press, meant for the previous pair or made before the new one was visible, has no effect.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from quati_pool.errors import QuatiPoolError
 from quati_pool.store.errors import ConflictError, StoreError
 
 Stage = Literal["begin", "ask", "reasons", "pending", "practice", "reveal", "end"]
-"""begin: nothing fetched yet. ask: the grade is asked for; reasons: why it cannot be judged. pending: an
-answer is not stored yet. practice: what a practice pair should have got. reveal: the judge's grade, a second
-answer is open. end: there is nothing to grade now."""
+"""begin: no pair fetched yet. ask: asks for the grade. reasons: asks why the pair cannot be judged. pending: an answer
+is not stored yet. practice: shows the right grade of a practice pair. reveal: shows the judge's grade and offers a
+second answer. end: there is nothing to grade now."""
 
 SOONEST = 0.3
-"""Seconds: nobody has read anything yet, so a press this soon was meant for the pair before."""
+"""Seconds in which nobody can have read anything; an earlier press was meant for the previous pair."""
 
 
 @dataclass(frozen=True)
 class Notice:
-    """What just happened: the ``key`` of a message, or else its ``text``; ``kind`` as in ``error_notices.notice``."""
+    """A message about what just happened: its ``key`` or else its ``text``; ``kind`` is that of
+    ``error_notices.notice``."""
 
     key: str = ""
     text: str = ""
@@ -51,10 +52,10 @@ class Grading:
         self.stage: Stage = "begin"
         self.item: Item | None = None
         self.answer: Answer | None = None
-        """What was chosen, from the press until it is stored."""
+        """The chosen answer, from the press until it is stored."""
         self.outcome: submission.Outcome | None = None
         self.last: Answer | None = None
-        """What was stored last on this page."""
+        """The answer that was stored last on this page."""
         self.notice: Notice | None = None
         self.nonce = ""
         self.note = ""
@@ -68,9 +69,9 @@ class Grading:
         self._progress: next_item.Progress | None = None
 
     def draw(self) -> None:
-        """Before each drawing: a sign of life, and the next pair where none is at hand.
+        """To be called before each drawing: records activity, and fetches the next pair if there is none.
 
-        Raises SignedOutError if the last press met it, and what fetching a pair raises.
+        Raises SignedOutError if the last press did, and the errors of fetching a pair.
         """
         if self._failed is not None:
             failed, self._failed = self._failed, None
@@ -80,31 +81,31 @@ class Grading:
         self._clock.mark(self._now())
 
     def progress(self) -> next_item.Progress | None:
-        """How much is done; what was last known where the database is out of reach, None where nothing was."""
+        """The person's progress; the last known one if the database is unreachable, None if there is none."""
         if self.stage != "pending":
             with contextlib.suppress(StoreError):
                 self._progress = next_item.progress(self._session, self.token)
         return self._progress
 
     def grade(self, nonce: str, relevance: int) -> None:
-        """A grade was pressed: a person's own, or the second one after the reveal."""
+        """Handles a pressed grade: the first one, or the second one after the reveal."""
         if self.stage == "reveal":
             self._press(nonce, "reveal", lambda: self._send("ok", relevance, second=True))
         else:
             self._press(nonce, "ask", lambda: self._send("ok", relevance))
 
     def later(self, nonce: str) -> None:
-        """The pair is put off."""
+        """Postpones the pair."""
         self._press(nonce, "ask", lambda: self._send("skipped"))
 
     def cannot(self, nonce: str) -> None:
-        """Asks why the pair cannot be judged, or no longer does."""
+        """Switches between asking for the grade and asking why the pair cannot be judged."""
         if nonce == self.nonce and self.stage in ("ask", "reasons"):
             self.stage = "reasons" if self.stage == "ask" else "ask"
             self.notice = None
 
     def because(self, nonce: str, reason: str) -> None:
-        """The pair cannot be judged, for one of ``answer.REASONS``."""
+        """Answers that the pair cannot be judged, for one of ``answer.REASONS``."""
         if reason == "other" and not self.note.strip():
             self.noting = True
             self.notice = Notice("note_needed")
@@ -112,19 +113,19 @@ class Grading:
         self._press(nonce, "reasons", lambda: self._send("unsure", reason=reason))
 
     def go_on(self, nonce: str) -> None:
-        """From an explanation, a reveal or the end to the next pair."""
+        """Goes on to the next pair, from an explanation, a reveal or the end."""
         if nonce == self.nonce and self.stage in ("practice", "reveal", "end"):
             self.notice = None
             self.stage = "begin"
 
     def undo(self, nonce: str) -> None:
-        """Takes the last answer back and brings its pair again."""
+        """Retracts the last answer and shows its pair again."""
         if nonce == self.nonce and self.stage != "pending":
             self.notice = None
             self._caught(lambda: self._take_back(nonce))
 
     def retry(self) -> bool:
-        """Sends the answer that is not stored yet once more, as the same one; whether it is settled now."""
+        """Sends the pending answer once more, with the same nonce; returns whether it is settled now."""
         if self.stage == "pending":
             self._caught(self._submit)
             if self.stage != "pending" and self.notice is None and self._failed is None:
@@ -141,7 +142,8 @@ class Grading:
         self._caught(act)
 
     def _caught(self, act: Callable[[], None]) -> None:
-        """A press is answered before the page is drawn: what it raises would be nobody's."""
+        """Runs ``act`` and turns its errors into notices: a press is handled before the page is drawn, where nothing
+        would catch them."""
         try:
             act()
         except ConflictError as error:
@@ -150,7 +152,7 @@ class Grading:
         except StoreError:
             self.notice = Notice("try_again", kind="warning")
         except SignedOutError as error:
-            # Nothing of a pair may stay on the page.
+            # No part of the pair may stay on the page.
             self.item, self.stage, self._failed = None, "begin", error
         except QuatiPoolError as error:
             self.notice = Notice(text=str(error), kind="warning")
@@ -212,7 +214,7 @@ class Grading:
         self._ask()
 
     def _ask(self) -> None:
-        """A new question: presses made at the one before no longer count."""
+        """Starts a new question; presses for the previous one no longer count."""
         self.nonce = secrets.token_hex(16)
         self.note, self.noting = "", False
         self._shown = self._now()

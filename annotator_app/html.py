@@ -1,9 +1,8 @@
-"""The one place that makes HTML, and Markdown, of texts that others wrote: everything in them is escaped.
+"""The only module that turns untrusted texts into HTML or Markdown; everything in them is escaped.
 
-Pages fill a template of their own with ``fill`` and put it on the page with ``draw``. A text of others is
-``text`` (a query, a name, a note: in a line) or ``passage`` (a block, with its line ends), in which characters
-that hide or turn text are shown as marks. Into a widget's label, which reads Markdown, it goes through
-``label``.
+Pages fill a template with ``fill`` and put it on the page with ``draw``. An untrusted text is inserted with ``text``
+(inline: a query, a name, a note) or ``passage`` (a block that keeps its line ends), which show invisible and
+direction-changing characters as marks. For a widget's label, which is Markdown, use ``label``.
 """
 
 from __future__ import annotations
@@ -17,39 +16,39 @@ from markupsafe import Markup, escape
 from quati_pool.annotation.highlight import Span
 from quati_pool.annotation.unicode_display import visible
 
-# All of ASCII's punctuation: Markdown's own, Streamlit's :icons: and [colours], and LaTeX's dollars.
+# All ASCII punctuation: Markdown syntax, Streamlit's :icons: and [colours], and LaTeX's dollar signs.
 _SPECIAL = re.compile(r"([!-/:-@\[-`{-~])")
 
 
 def fill(template: str, **values: object) -> Markup:
-    """``template``, a literal of ours, with ``{name}`` filled; each value that is no Markup is escaped."""
+    """``template``, which must be a literal, with ``{name}`` filled in; values other than Markup are escaped."""
     return Markup(template).format(**{name: _safe(value) for name, value in values.items()})
 
 
 def join(parts: Sequence[Markup], between: str = "") -> Markup:
-    """The parts one after another."""
+    """The parts, concatenated with ``between`` as separator."""
     return Markup(between).join(parts)
 
 
 def draw(markup: Markup) -> None:
-    """Puts it on the page."""
+    """Puts markup on the page."""
     assert isinstance(markup, Markup)
     if markup:
         st.html(markup)
 
 
 def text(raw: str) -> Markup:
-    """A short text of others, in a line of ours: its direction is its own and reaches no further."""
+    """A short untrusted text, inline; its writing direction does not affect the text around it."""
     return fill('<bdi class="theirs">{raw}</bdi>', raw=marked(raw))
 
 
 def passage(raw: str, spans: Sequence[Span] = (), kind: str = "passage") -> Markup:
-    """A text of others as a block, line ends kept; ``spans`` of it (in order, apart) stand out."""
+    """An untrusted text as a block that keeps line ends; ``spans`` (in order, not overlapping) are highlighted."""
     return fill('<div class="{kind} theirs" dir="auto">{raw}</div>', kind=kind, raw=marked(raw, spans))
 
 
 def marked(raw: str, spans: Sequence[Span] = ()) -> Markup:
-    """``raw`` escaped, each hidden character as a visible mark such as ⟨U+202E⟩, ``spans`` in <mark>."""
+    """``raw`` escaped, with each hidden character as a visible mark such as ⟨U+202E⟩ and ``spans`` in <mark>."""
     parts: list[Markup] = []
     at = 0
     coming = list(reversed(spans))
@@ -71,7 +70,7 @@ def marked(raw: str, spans: Sequence[Span] = ()) -> Markup:
 
 
 def label(raw: str) -> str:
-    """``raw`` for a widget's label: on one line, every character that Markdown reads written out."""
+    """``raw`` for a widget's label: on one line, with every Markdown character escaped."""
     shown = "".join(part.shown for part in visible(raw))
     return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", " ".join(shown.split()))
 

@@ -1,4 +1,4 @@
-"""Labels of one pair in a table: who, which grade, and what they say to it."""
+"""A table with the labels of one pair: labeler, grade and notes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from quati_pool.records import State
 
 
 class LabelRow(NamedTuple):
-    """Who, as what (person, judge, consensus, file), the grade in words, active seconds, what a person noted,
-    and a judge's reasons and thoughts, which are folded away."""
+    """A row of the table: the labeler's name and kind (person, judge, consensus, file), the grade in words, active
+    seconds, a person's notes, and a judge's reasons and thoughts, which are collapsed."""
 
     name: str
     kind: str
@@ -25,12 +25,12 @@ class LabelRow(NamedTuple):
 
 
 def labels_table(rows: list[LabelRow]) -> Markup:
-    """The table; all in it is of others and escaped."""
+    """The table; all its texts are untrusted and escaped."""
     return html.fill('<table class="labels"><tbody>{rows}</tbody></table>', rows=html.join([_row(row) for row in rows]))
 
 
 def grade_name(grade: int | None, status: State | None) -> str:
-    """A grade with its name; without a grade what the label says instead."""
+    """A grade with its name; without a grade, the state of the label."""
     if grade is None:
         known = {None, State.unsure, State.skipped, State.retracted}
         return context.say(f"review.state.{status or State.unsure}" if status in known else "review.state.failed")

@@ -1,4 +1,4 @@
-"""Serves the app: Streamlit on our own routes, behind a gate, over one opened workspace."""
+"""Serves the app: Streamlit with additional routes, behind the ``Gate``, for one opened workspace."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def serve(
     database: str | None = None,
     ready: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Serves the workspace until it is stopped; ``ready`` is called with the address once it answers.
+    """Serves the workspace until stopped; calls ``ready`` with the address once it answers.
 
-    ``port`` 0 takes a free one. Raises MissingExtraError without streamlit, QuatiPoolError where the port
-    is taken, and what opening the workspace raises. Who may be served is the caller's to check first.
+    ``port`` 0 chooses a free one. Raises MissingExtraError without streamlit, QuatiPoolError if the port is taken,
+    and the errors of opening the workspace. The caller must first check whether the host may be served.
     """
     try:
         import streamlit  # noqa: F401
@@ -64,7 +64,7 @@ def serve(
 
 
 def application(session: AnnotationSession) -> Any:
-    """The ASGI app over ``session``, which the caller has given to ``context.use``."""
+    """The ASGI app for ``session``, which the caller must have passed to ``context.use``."""
     from starlette.middleware import Middleware
     from streamlit.web.bootstrap import load_config_options
     from streamlit.web.server.starlette import App
@@ -96,7 +96,7 @@ def _run(session: AnnotationSession, listening: socket.socket, ready: Callable[[
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """A socket that listens there."""
+    """A socket that listens on a host and port."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

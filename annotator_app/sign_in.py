@@ -1,4 +1,4 @@
-"""Sign-in and sign-out as plain pages: the code is in a request's body, the token in a cookie that no script reads."""
+"""Sign-in and sign-out as plain pages: the code is in the request body, the token in a cookie hidden from scripts."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _AT_ONCE = 2
 
 
 def routes(session: AnnotationSession) -> list[Route]:
-    """The routes /sign-in and /sign-out over ``session``. No code and no token is ever in an address."""
-    # Checking a code takes a tenth of a second of a processor: a flood of them waits for itself alone.
+    """The routes /sign-in and /sign-out for ``session``. Codes and tokens are never part of an address."""
+    # Checking a code takes a tenth of a second of CPU time; with the limit, a flood of checks delays only itself.
     checking = CapacityLimiter(_AT_ONCE)
 
     async def form(request: Request) -> Response:
@@ -88,7 +88,7 @@ def routes(session: AnnotationSession) -> list[Route]:
 def same_origin(request: HTTPConnection) -> bool:
     """Whether a request that changes something, or opens the web socket, came from a page of this server.
 
-    A client that is no browser sends neither header, and has no cookies that another site could use."""
+    A client other than a browser sends neither header, and has no cookies that another site could use."""
     origin = request.headers.get("origin")
     if origin is not None:
         return urlsplit(origin).netloc == request.headers.get("host")
@@ -96,8 +96,8 @@ def same_origin(request: HTTPConnection) -> bool:
 
 
 async def _end(session: AnnotationSession, request: Request) -> bool:
-    """Ends the sign-in that the browser had, if any, so that none is left in a browser that another person uses.
-    False where the database cannot be reached."""
+    """Ends the browser's previous sign-in, if any, so that none is left in a browser that another person uses.
+    False if the database cannot be reached."""
     try:
         await run_in_threadpool(access.sign_out, session, request.cookies.get(COOKIE))
     except StoreError:

@@ -1,4 +1,4 @@
-"""How the app looks: its style sheet, and Streamlit's own settings of colours for light and dark."""
+"""The app's appearance: its style sheet, and Streamlit's colour settings for light and dark mode."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 SCRIPT = "/app/keys.js"
-"""Where our one script is served, which the page loads besides Streamlit's."""
+"""The address of our script, which the page loads in addition to Streamlit's."""
 
 ICON = "/app/icon.svg"
-"""Where the pages' icon is served."""
+"""The address of the pages' icon."""
 
 SETTINGS = {
     "theme.light.primaryColor": "#234f86",
@@ -32,7 +32,7 @@ SETTINGS = {
 
 @cache
 def asset(name: str) -> str:
-    """The text of a file of ``assets/``."""
+    """The text of a file in ``assets/``."""
     return files("annotator_app").joinpath("assets", name).read_text(encoding="utf-8")
 
 
@@ -42,7 +42,7 @@ def apply() -> None:
 
 
 def routes() -> list[Route]:
-    """Serves the script and the icon."""
+    """The routes of the script and the icon."""
 
     async def script(_: Request) -> Response:
         return Response(asset("keys.js"), media_type="text/javascript")

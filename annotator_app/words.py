@@ -1,4 +1,4 @@
-"""The interface's messages, one YAML file a language, and how numbers are written in it."""
+"""The interface's messages, one YAML file per language, and number formatting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.resources import files
 import yaml
 
 LANGUAGES = {"pt": "Português", "en": "English", "es": "Español"}
-"""The interface's languages by ISO 639-1 code, each by its own name."""
+"""The interface's languages: ISO 639-1 codes and native names."""
 
 _MARKS = {"pt": (".", ","), "en": (",", "."), "es": ("\N{NO-BREAK SPACE}", ",")}
 _WEIGHTED = re.compile(r"\s*([A-Za-z]{1,8})[-A-Za-z0-9]*\s*(?:;\s*q=([0-9.]{1,5}))?\s*")
@@ -18,8 +18,8 @@ _WEIGHTED = re.compile(r"\s*([A-Za-z]{1,8})[-A-Za-z0-9]*\s*(?:;\s*q=([0-9.]{1,5}
 
 @cache
 def messages(language: str) -> dict[str, str]:
-    """All messages of a language by dotted key, such as ``annotate.undo``; the two forms of a counted one
-    end in ``.one`` and ``.other``."""
+    """All messages of a language by dotted key, such as ``annotate.undo``; the keys of the two forms of a message
+    with a count end in ``.one`` and ``.other``."""
     text = files("annotator_app").joinpath("messages", f"{language}.yaml").read_text(encoding="utf-8")
     return dict(_flat("", yaml.safe_load(text)))
 
@@ -34,7 +34,7 @@ def message(language: str, key: str, **values: object) -> str:
 
 
 def number(language: str, value: float | None, digits: int = 0) -> str:
-    """A number with its language's marks, to ``digits`` decimals; "–" for None."""
+    """A number with its language's separators, to ``digits`` decimals; "–" for None."""
     if value is None:
         return "–"
     thousands, decimal = _MARKS[language]
@@ -42,7 +42,7 @@ def number(language: str, value: float | None, digits: int = 0) -> str:
 
 
 def best(wanted: Iterable[str]) -> str:
-    """The first of ``wanted`` (tags such as pt-BR, best first) that the interface speaks; else English."""
+    """The first of ``wanted`` (tags such as pt-BR, best first) that the interface supports; else English."""
     for tag in wanted:
         code = tag.split("-")[0].strip().lower()
         if code in LANGUAGES:
@@ -51,7 +51,7 @@ def best(wanted: Iterable[str]) -> str:
 
 
 def accepted(header: str) -> list[str]:
-    """The language codes of an Accept-Language header, best first; what cannot be read is left out."""
+    """The language codes of an Accept-Language header, best first; invalid parts are left out."""
     found: list[tuple[float, int, str]] = []
     for part in header[:500].split(","):
         match = _WEIGHTED.fullmatch(part)

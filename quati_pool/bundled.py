@@ -1,4 +1,4 @@
-"""The location of the data and prompts that come with the package, in a checkout or an install."""
+"""Locates the data and prompts that come with the package, in a checkout or an installed copy."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def bundled(name: str) -> Path:
-    """The folder or file ``name`` (such as ``data/sample``) that comes with quati-pool.
+    """The path of the bundled folder or file ``name``, such as ``data/sample``.
 
-    A wheel holds these under ``quati_pool/bundled``; in a checkout, which an editable install points
-    to, they are next to the package.
+    In a wheel these are under ``quati_pool/bundled``; in a checkout (or an editable install, which points to one) they
+    are next to the package.
     """
     package = Path(__file__).parent
     installed = package / "bundled" / name

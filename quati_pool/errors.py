@@ -1,4 +1,4 @@
-"""Errors a user can act on: one line that says what is wrong and ends with what to do next."""
+"""Errors that a user can act on. Each message is one line that says what is wrong and ends with what to do next."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from os import PathLike
 
 
 class QuatiPoolError(Exception):
-    """Something the user can mend. The command line prints the message alone and exits with 1."""
+    """An error that the user can fix. The command line prints only its message and exits with status 1."""
 
 
 class InputError(QuatiPoolError):
     """A file that does not follow its format.
 
     The message reads ``path:line: what is wrong; what was expected``. ``line`` counts from 1 and is
-    None where the fault has no line (an empty file, a missing column).
+    None where the problem belongs to no single line (an empty file, a missing column).
     """
 
     def __init__(self, path: str | PathLike[str], line: int | None, message: str) -> None:
@@ -26,7 +26,7 @@ class InputError(QuatiPoolError):
 
 
 class FaultsError(QuatiPoolError):
-    """Several faults that were found together; the message has one line per fault."""
+    """Several errors found together; the message has one line per error."""
 
     def __init__(self, errors: Sequence[QuatiPoolError]) -> None:
         self.errors = list(errors)
@@ -38,7 +38,7 @@ class ConfigError(QuatiPoolError):
 
 
 class ScoreError(QuatiPoolError, ValueError):
-    """Scores or pairs that cannot be ranked, from a component or a caller."""
+    """Scores or pairs, from a component or a caller, that cannot be ranked."""
 
 
 class MissingExtraError(QuatiPoolError):

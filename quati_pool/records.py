@@ -1,7 +1,7 @@
 """The data types that all stages share: ids, queries, runs and qrels.
 
-Ids are strings in files and interfaces and integer codes inside: a run is columns of numbers over two vocabularies
-(``Ids``), so that ranking, fusion, pooling and counting are array operations.
+Ids are strings in files and interfaces, and integer codes internally. A run consists of numeric columns over two
+vocabularies (``Ids``), so that ranking, fusion, pooling and counting are array operations.
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ _BAD_ID = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200b\u2060\ufeff\ud800-\udfff]")
 
 
 GRADES = {0: "Irrelevant", 1: "Relevant", 2: "Highly relevant", 3: "Perfectly relevant"}
-"""The default scale, of TREC-DL 2021 (arXiv 2404.06976, section 3.3): only 2 and 3 answer the query."""
+"""The default scale, from TREC-DL 2021 (arXiv 2404.06976, section 3.3): only passages of grade 2 or 3 answer the
+query."""
 
 MAX_GRADE = 1_000_000
-"""The largest absolute value of a grade: evaluation libraries keep grades in 32 bits, and tables as long as the highest
-grade."""
+"""The largest absolute value of a grade: evaluation libraries store grades in 32 bits, and allocate tables as long as
+the highest grade."""
 
 
 def id_problem(value: str) -> str | None:
-    """Why ``value`` cannot be a query_id or doc_id, or None where it can."""
+    """The reason why ``value`` cannot be a query_id or doc_id, or None if it can."""
     if not value:
         return "is empty"
     found = _BAD_ID.search(value)
@@ -55,32 +56,32 @@ def id_problem(value: str) -> str | None:
     return f"holds the character U+{ord(character):04X}, which no id may hold"
 
 
-# pa.array and Array.to_numpy import pandas where it is installed, which takes half a second and 40 MB. These two
-# functions do not.
+# pa.array and Array.to_numpy import pandas if it is installed, which takes half a second and 40 MB; the next two
+# functions avoid that.
 
 
 def arrow_array(codes: npt.NDArray[Any]) -> pa.Array:
-    """Whole numbers as an Arrow array of int64, shape (n,), without a copy of an int64 array."""
+    """Integers as an Arrow array of int64, shape (n,); a contiguous int64 array is not copied."""
     codes = np.ascontiguousarray(codes, dtype=np.int64)
     return pa.Array.from_buffers(pa.int64(), len(codes), [None, pa.py_buffer(codes)])
 
 
 def numbers(array: pa.Array) -> npt.NDArray[Any]:
-    """The numbers of an Arrow array without nulls, shape (n,), read-only and without a copy."""
+    """The values of an Arrow array without nulls as a read-only view, shape (n,)."""
     values: npt.NDArray[Any] = np.from_dlpack(array)
     return values
 
 
 def release_memory() -> None:
-    """Returns freed memory to the system, which Arrow's and the C library's allocators would keep."""
+    """Returns freed memory to the operating system; Arrow's and the C library's allocators would otherwise keep it."""
     pa.default_memory_pool().release_unused()
     pa.system_memory_pool().release_unused()
 
 
 class Ids:
-    """A vocabulary of distinct ids: code (position) to id and back.
+    """A vocabulary of distinct ids, which maps codes (positions) to ids and back.
 
-    Holds an Arrow string array, so that ids cost their bytes and no Python objects.
+    The ids are kept in an Arrow string array, without a Python object per id.
     """
 
     def __init__(self, values: pa.ChunkedArray | pa.Array | Sequence[str]) -> None:
@@ -102,15 +103,15 @@ class Ids:
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
     def encode(self, ids: pa.Array | Sequence[str]) -> Int:
-        """The codes of ``ids``, shape (n,); -1 where an id is unknown."""
+        """The codes of ``ids``, shape (n,), with -1 for unknown ids."""
         ids = ids.cast(ID) if isinstance(ids, (pa.ChunkedArray, pa.Array)) else pa.array(ids, type=ID)
         found = pc.fill_null(pc.index_in(ids, value_set=self._values), -1)
         codes: Int = _combined(found).to_numpy(zero_copy_only=False).astype(np.int64)
         return codes
 
     def lexicographic_rank(self, codes: npt.NDArray[Any]) -> Int:
-        """For each code its place in the byte order of the ids among ``codes``, as trec_eval's
-        strcmp compares them; equal codes get equal places."""
+        """The rank of each code's id among the ids of ``codes``, counted from 0, shape (n,). Ids are ordered by their
+        bytes, as trec_eval's strcmp does; equal codes get equal ranks."""
         distinct, inverse = np.unique(codes, return_inverse=True)
         order = numbers(pc.sort_indices(self.decode(distinct)))
         place = np.empty(len(distinct), dtype=np.int64)
@@ -127,7 +128,7 @@ def _combined(values: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def code_ids(columns: Sequence[pa.Array | pa.ChunkedArray]) -> tuple[Ids, list[Int]]:
-    """One vocabulary for several columns of ids, in order of first appearance, and their codes."""
+    """One vocabulary for several columns of ids, in order of first appearance, and the codes of each column."""
     arrays = [pa.chunked_array([c]) if isinstance(c, pa.Array) else c for c in columns]
     chunks = [chunk for array in arrays for chunk in array.cast(ID).chunks]
     whole = pa.chunked_array(chunks, type=ID)
@@ -140,9 +141,11 @@ def code_ids(columns: Sequence[pa.Array | pa.ChunkedArray]) -> tuple[Ids, list[I
 
 
 class State(StrEnum):
-    """The outcome of one pair for one labeler. Only ``ok`` has a grade; a failure has none and stays pending;
-    ``skipped`` is a person's "later", ``unsure`` a person's final "cannot judge"; a pair of ``no_text`` has no passage
-    to show, was not asked and blocks nothing."""
+    """The outcome of one pair for one labeler.
+
+    Only ``ok`` has a grade. A failure has none, and its pair stays pending. ``skipped`` is an annotator's "later",
+    ``unsure`` an annotator's final "cannot judge". ``no_text`` means that there was no passage to show: the labeler was
+    not asked, and nothing waits for the pair."""
 
     ok = "ok"
     unparsed = "unparsed"
@@ -161,8 +164,8 @@ FAILURES = frozenset({State.unparsed, State.off_scale, State.refused, State.trun
 
 @dataclass(frozen=True)
 class Query:
-    """A question of the collection; ``narrative`` says what an assessor should accept as an answer,
-    ``cluster_id`` names its group of related questions."""
+    """A query of the collection. ``narrative`` says what an assessor should accept as an answer; ``cluster_id`` names
+    the group of related queries that it belongs to."""
 
     query_id: str
     query: str
@@ -174,8 +177,8 @@ class Query:
 class Run:
     """One system's ranked output, sorted by query code, then rank.
 
-    ``query`` and ``doc`` are codes into ``queries`` and ``docs``; ``rank`` counts from 1 within a
-    query; ``score`` is float32, as trec_eval compares it. All columns have shape (n,).
+    ``query`` and ``doc`` are codes into ``queries`` and ``docs``; ``rank`` counts from 1 within a query; ``score`` is
+    float32, the precision at which trec_eval compares scores. All columns have shape (n,).
     """
 
     run_tag: str
@@ -191,7 +194,7 @@ class Run:
 
     @classmethod
     def empty(cls, run_tag: str, queries: Ids | None = None, docs: Ids | None = None) -> Run:
-        """A run without rows, over these vocabularies or empty ones."""
+        """A run without rows, over the given vocabularies or empty ones."""
         none = np.empty(0, dtype=np.int64)
         nothing = Ids([])
         return cls.ranked(
@@ -209,10 +212,12 @@ class Run:
         score: npt.NDArray[Any],
         depth: int | None = None,
     ) -> Run:
-        """Ranks hits by score descending, then doc_id descending, as trec_eval does, to ``depth``.
+        """Ranks hits by descending score, then descending doc_id, as trec_eval does, and cuts the ranking at ``depth``.
 
-        Scores are cast to float32 first: pytrec_eval and trec_eval up to 9.0.8 compare them so, and
-        two scores that differ only beyond float32 are a tie there.
+        Scores are first cast to float32. pytrec_eval and trec_eval up to 9.0.8 compare them at that precision, so that
+        two scores that differ only beyond it are tied there.
+
+        Raises ScoreError for a score that is not finite as float32.
         """
         query = np.asarray(query, dtype=np.int64)
         doc = np.array(doc, dtype=np.int64)
@@ -226,10 +231,10 @@ class Run:
 
     @classmethod
     def from_frames(cls, frames: Mapping[str, pd.DataFrame]) -> list[Run]:
-        """Runs over one vocabulary from frames with the columns query_id, doc_id and score, by run tag;
-        a rank column is ignored.
+        """Runs that share their vocabularies, from a mapping of run tags to frames with the columns query_id, doc_id
+        and score; a rank column is ignored.
 
-        Raises ScoreError on a duplicate (query_id, doc_id) or a score that is not finite.
+        Raises ScoreError for a duplicate (query_id, doc_id) or a score that is not finite.
         """
         queries, query_codes = code_ids([_strings(frame["query_id"]) for frame in frames.values()])
         docs, doc_codes = code_ids([_strings(frame["doc_id"]) for frame in frames.values()])
@@ -243,16 +248,16 @@ class Run:
 
     @classmethod
     def from_frame(cls, run_tag: str, frame: pd.DataFrame) -> Run:
-        """One run from a frame, as ``from_frames``."""
+        """One run from one frame; see ``from_frames``."""
         return cls.from_frames({run_tag: frame})[0]
 
     @property
     def tied(self) -> npt.NDArray[np.bool_]:
-        """Which rows share their score with another row of their query, shape (n,)."""
+        """Whether each row has the same score as another row of its query, shape (n,)."""
         return tied(self.query, self.score)
 
     def to_frame(self) -> pd.DataFrame:
-        """The run as query_id, doc_id, rank, score."""
+        """The run as a frame with the columns query_id, doc_id, rank and score."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -265,7 +270,7 @@ class Run:
         )
 
     def head(self, depth: int) -> Run:
-        """The first ``depth`` documents of every query."""
+        """The run cut at rank ``depth`` for every query."""
         return self._rows(self.rank <= depth)
 
     def _rows(self, kept: npt.NDArray[Any]) -> Run:
@@ -277,14 +282,14 @@ class Run:
         return Run(self.run_tag, queries, docs, query[order], doc[order], self.rank[order], self.score[order])
 
     def over(self, queries: Ids, docs: Ids) -> Run:
-        """The same ranking over other vocabularies, which must hold all its ids."""
+        """The same ranking over other vocabularies, which must contain all of its ids."""
         query = self.query if queries is self.queries else _codes(self.queries, self.query, queries)
         doc = self.doc if docs is self.docs else _codes(self.docs, self.doc, docs)
         return self._recoded(queries, docs, query, doc)
 
     @cached_property
     def pair(self) -> Int:
-        """Each row's (query, doc) as one number, shape (n,)."""
+        """The (query, doc) pair of each row encoded as one integer, shape (n,)."""
         return self.query * len(self.docs) + self.doc
 
 
@@ -294,10 +299,9 @@ def _codes(old: Ids, codes: Int, new: Ids) -> Int:
 
 
 def align(runs: Sequence[Run]) -> list[Run]:
-    """The same runs over one query and one document vocabulary.
+    """The same runs over one shared query vocabulary and one shared document vocabulary.
 
-    A vocabulary that all runs share already (the queries of a collection, the passages of a corpus)
-    stays as it is.
+    A vocabulary that all runs already share (the queries of a collection, the passages of a corpus) is kept.
     """
     queries, query_codes = _merge([(run.queries, run.query) for run in runs])
     docs, doc_codes = _merge([(run.docs, run.doc) for run in runs])
@@ -308,7 +312,7 @@ def align(runs: Sequence[Run]) -> list[Run]:
 
 
 def _merge(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, list[Int]]:
-    """Recodes columns of codes over different vocabularies into one, of the ids that occur."""
+    """Recodes columns of codes over different vocabularies into one vocabulary of the ids that occur."""
     first = columns[0][0]
     if all(vocabulary is first for vocabulary, _ in columns):
         return first, [codes for _, codes in columns]
@@ -321,7 +325,7 @@ def _merge(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, list[Int]]:
 
 @dataclass(frozen=True, eq=False)
 class Qrels:
-    """Relevance grades of query-document pairs; an absent pair is unjudged, never 0."""
+    """Relevance grades of query-document pairs. A pair that is absent is unjudged, which is not the same as grade 0."""
 
     queries: Ids
     docs: Ids

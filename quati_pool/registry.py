@@ -1,8 +1,8 @@
-"""The components of each kind by name: built-in ones and, by entry point, those of plug-ins.
+"""The components of each kind by name: the built-in ones, and those that plug-ins add through entry points.
 
 A registry holds import paths, not classes, so that listing names imports nothing. A plug-in adds a component
-through the entry-point group ``quati_pool.<kind>``; one that cannot be loaded raises an error with its name when it
-is used, and does not affect the others.
+through the entry-point group ``quati_pool.<kind>``. A plug-in that cannot be loaded does not affect the others: only
+using it raises an error, which names it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from quati_pool.errors import ConfigError
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """``did you mean 'x'?`` where a known word is similar, else the list of all known words."""
+    """``did you mean 'x'?`` if a known word is similar, else a list of all known words, to end an error message."""
     known = sorted(known)
     plain = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), plain, n=1, cutoff=0.6)
@@ -27,12 +27,12 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"there are: {', '.join(known)}" if known else "there are none"
 
 
-# The kinds whose components had a ``version`` in keys of release 0.1.0.
+# The kinds whose components had a ``version`` attribute, used in cache keys, in release 0.1.0.
 _VERSIONED = ("retrievers", "rerankers", "fusions", "preparations")
 
 
 class Registry:
-    """Components of one kind: name to ``module:attribute``."""
+    """The components of one kind; built-in ones are given as a mapping from name to ``module:attribute``."""
 
     def __init__(self, kind: str, builtin: Mapping[str, str]) -> None:
         self.kind = kind
@@ -43,18 +43,21 @@ class Registry:
         return {point.name: point for point in entry_points(group=f"quati_pool.{self.kind}")}
 
     def names(self) -> list[str]:
-        """All names, built-in ones first; a plug-in cannot take the name of a built-in component."""
+        """All names, built-in ones first. A plug-in cannot take the name of a built-in component."""
         return [*self._builtin, *(name for name in self._plugins if name not in self._builtin)]
 
     def identity(self, name: str) -> str:
-        """The component's identity in every version and cache key, such as ``judge/llm@1``: its id and revision and,
-        for a plug-in, the package with its version, so that two components never share an artifact. The location
-        of its code is no part of it, as code moves."""
+        """The component's identity in version strings and cache keys, such as ``judge/llm@1``.
+
+        It consists of the id, the revision and, for a plug-in, the name and version of its package, so that two
+        components never share an artifact. The module is not part of it, because code may move."""
         return self._with_package(name, f"{self._id(name)}@{self._revision(name)}")
 
     def index_identity(self, name: str) -> str:
-        """The identity of the component's index: ``index/lsa@1`` for all components that share it. A retriever's own
-        index is named by the retriever alone, others' by their kind too, as a package may have both of one name."""
+        """The identity of the component's index; components that share an index declare the same one (``index/lsa@1``).
+
+        For a component with an index of its own, a retriever contributes only its name; other kinds also contribute
+        the kind, since a package may have, say, a retriever and a reranker of the same name."""
         component = self.get(name)
         shared = self._declared(name, component, "index_identity")
         called = self._id(name)
@@ -69,7 +72,7 @@ class Registry:
         return int(getattr(self.get(name), "revision", 1))
 
     def _declared(self, name: str, component: Any, attribute: str) -> str | None:
-        # A value that a plug-in inherits from a built-in component is not its own.
+        # A plug-in that subclasses a built-in component must not take over its id or index.
         found = getattr(component, attribute, None) if name in self._builtin else vars(component).get(attribute)
         return None if found is None else str(found)
 
@@ -78,9 +81,9 @@ class Registry:
         return f"{identity} ({package.name} {package.version})" if package else identity
 
     def get(self, name: str) -> Any:
-        """The component of this name.
+        """Imports and returns the component of this name.
 
-        Raises ConfigError where there is none, or where a plug-in cannot be loaded.
+        Raises ConfigError if there is none, or if it is a plug-in that cannot be loaded.
         """
         if name in self._builtin:
             module, _, attribute = self._builtin[name].partition(":")
@@ -94,7 +97,7 @@ class Registry:
                 raise TypeError("what it calls version is called revision now")
             if not isinstance(getattr(component, "revision", 1), int):
                 raise TypeError("its revision is no int")
-            # Without these the configuration and the listing would fail for all components.
+            # A component without these would break the configuration and the listing for all components.
             _ = component.Parameters.model_fields, component.summary
         except (Exception, SystemExit) as error:
             source = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"

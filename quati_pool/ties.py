@@ -1,5 +1,6 @@
-"""The order of a query's documents, as trec_eval has it: by score, descending; documents of equal score by doc_id,
-descending. Arrays have one row per hit, shape (n,)."""
+"""The order of a query's documents in trec_eval: by descending score and, for equal scores, by descending doc_id.
+
+Arrays have one element per hit, shape (n,)."""
 
 from __future__ import annotations
 
@@ -16,10 +17,11 @@ Float = npt.NDArray[np.float32]
 def in_order(
     query: Int, doc: Int, score: Float, id_rank: Callable[[Int], Int], depth: int | None = None
 ) -> tuple[Int, Int, Float, Int]:
-    """Hits sorted by query, score and doc_id, and the rank of each in its query, from 1.
+    """The queries, documents and scores of hits, sorted by query, score and doc_id, and the rank of each hit in its
+    query, counted from 1.
 
-    ``id_rank`` gives the places of doc codes in the byte order of their ids, and is asked only about ties. With
-    ``depth``, hits that score lower than the one of this rank are left out; ties at the cut-off are kept.
+    ``id_rank`` returns the ranks of document codes in the byte order of their ids; it is called only for tied hits.
+    With ``depth``, hits that score lower than the hit at this rank are dropped, and ties at the cut-off are kept.
     """
     if not _is_sorted(query, score):
         order = np.lexsort((-score, query))
@@ -37,7 +39,7 @@ def in_order(
 
 
 def tied(query: Int, score: Float) -> npt.NDArray[np.bool_]:
-    """Which hits have the same score as another hit of their query; hits are sorted by query, then score."""
+    """Whether each hit has the same score as another hit of its query; hits must be sorted by query, then score."""
     same = (query[1:] == query[:-1]) & (score[1:] == score[:-1])
     return np.r_[same, False] | np.r_[False, same] if len(query) else np.empty(0, dtype=bool)
 
@@ -48,7 +50,7 @@ def _is_sorted(query: Int, score: Float) -> bool:
 
 
 def _reaching(query: Int, score: Float, depth: int) -> npt.NDArray[np.bool_]:
-    """Which hits score at least as high as the one at ``depth`` of their query."""
+    """Whether each hit scores at least as high as the hit at rank ``depth`` of its query."""
     starts, lengths = _groups(query)
     last = starts + np.minimum(lengths, depth) - 1
     kept: npt.NDArray[np.bool_] = score >= np.repeat(score[last], lengths)
@@ -56,6 +58,6 @@ def _reaching(query: Int, score: Float, depth: int) -> npt.NDArray[np.bool_]:
 
 
 def _groups(query: npt.NDArray[Any]) -> tuple[Int, Int]:
-    """Where the hits of each query begin, and how many there are; ``query`` is sorted."""
+    """The first row and the number of rows of each query, shape (queries,) each; ``query`` is sorted."""
     starts = np.flatnonzero(np.r_[True, query[1:] != query[:-1]]) if len(query) else np.empty(0, dtype=np.int64)
     return starts, np.diff(np.r_[starts, len(query)])

@@ -1,8 +1,8 @@
-// What Streamlit's page cannot do by itself: a key that is held down counts once, the note's field takes
-// the focus when it is asked for, a new passage begins at its top, and a page whose connection was refused
-// because its session has ended leads to the sign-in page.
+// Additions to Streamlit's page: a key that is held down counts once, the note's field gets the focus when it is
+// opened, a new passage is scrolled to its top, and a page whose connection was refused because its sign-in has
+// ended redirects to the sign-in page.
 "use strict";
-// Streamlit's page need not try how deep it lies: the app is at the top.
+// Streamlit's page need not search for its base path: the app is at the root.
 window.__streamlit = { BACKEND_BASE_URL: window.location.origin + "/" };
 (() => {
   const writing = (target) =>

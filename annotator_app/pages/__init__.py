@@ -1,1 +1,1 @@
-"""The app's pages: one module each, whose ``page()`` draws it for the person of this run."""
+"""The app's pages, one module each; ``page()`` draws it for the person who is signed in."""

@@ -1,4 +1,4 @@
-"""Where people grade: a query, one passage of it, and the scale. A press reruns this page's fragment alone."""
+"""The page where people grade: a query, one passage, and the scale. A button press reruns only this page's fragment."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _session() -> None:
 
 
 def _grading() -> Grading:
-    """This tab's work; that of another sign-in starts over."""
+    """The grading state of this browser tab; a different sign-in starts over."""
     found = st.session_state.get(_STATE)
     if not isinstance(found, Grading) or found.token != context.token():
         found = Grading(context.session(), context.token(), bool(context.person().settings.get("highlight")))
@@ -123,7 +123,7 @@ def _pair(grading: Grading) -> None:
             '<section class="pair" data-item="{nonce}"{spoken}><h1 class="query">{query}</h1>'
             "{narrative}{similar}{text}</section>",
             nonce=grading.nonce,
-            # Ours may be another language: a screen reader reads each as it is.
+            # The interface may be in another language: screen readers need to know each.
             spoken=html.fill(' lang="{language}"', language=session.prompt.language) if session.prompt else Markup(""),
             query=html.text(item.query),
             narrative=narrative,
@@ -175,7 +175,7 @@ def _reveal(grading: Grading) -> None:
 
 
 def _scale(kind: str) -> Markup:
-    """The grades' meanings, with the examples open (wide) or folded away (narrow)."""
+    """The meanings of the grades, with the examples expanded (wide) or collapsed (narrow)."""
     meanings = html.join([_meaning(meaning, kind == "wide") for meaning in context.session().scale])
     if kind == "wide":
         return html.fill(
@@ -283,7 +283,7 @@ def _button(
     *arguments: Any,
     kind: Any = "secondary",
 ) -> None:
-    """A button of the pair at hand: pressed once the next one is there, it does nothing."""
+    """A button for the current pair; it has no effect once the next pair is shown."""
     nonce = grading.nonce
 
     def press() -> None:
@@ -320,7 +320,7 @@ def _toggle_highlight(grading: Grading, nonce: str) -> None:
     try:
         set_preference(context.session(), grading.token, "highlight", grading.highlight)
     except StoreError:
-        # It holds for this page all the same.
+        # The setting still applies on this page.
         return
 
 
@@ -342,7 +342,7 @@ def _pending(grading: Grading) -> None:
 
 @st.fragment(run_every=_RETRY)
 def _retrying() -> None:
-    """Runs by itself until the answer is stored; the first time it is only being drawn."""
+    """Retries every few seconds until the answer is stored; the first run only draws the page."""
     if st.session_state.get("pending_drawn") and _grading().retry():
         st.rerun()
     st.session_state["pending_drawn"] = True

@@ -1,4 +1,4 @@
-"""How far everybody is and how well they agree, as it was computed last: drawing waits for no computation."""
+"""The dashboard page: everybody's progress and agreement as last computed; drawing does not wait for a computation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from quati_pool.commands.annotate.review import downloads
 from quati_pool.commands.annotate.review.dashboard import Agreement, Dashboard, Latest, dashboard
 
 _AGAIN = 5.0
-# Long enough for a first dashboard of a usual pool, so that the page does not come empty.
+# Long enough for the first dashboard of a typical pool, so that the page is not empty.
 _PATIENCE = 2.0
 _COEFFICIENTS = ("kappa", "kappa_quadratic", "agreement", "difference")
 _TOGETHER = ("alpha_ordinal", "alpha_nominal", "alpha_interval", "gwet_ac2", "fleiss_kappa")
@@ -47,7 +47,7 @@ def _say(key: str, **values: object) -> str:
 
 
 def _state(latest: Latest) -> None:
-    """When it was computed, what is under way, and what failed."""
+    """Draws when the dashboard was computed, whether a new one is being computed, and what failed."""
     with st.container(horizontal=True, vertical_alignment="center", key="made"):
         board = latest.dashboard
         if board is not None:
@@ -188,7 +188,7 @@ def _bar(done: int, total: int) -> Markup:
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Markup | str]], words: int, note: str) -> None:
-    """A table whose first ``words`` columns hold words, the others numbers."""
+    """A table whose first ``words`` columns contain words, the others numbers."""
     kinds = ["word" if place < words else "number" for place in range(len(columns))]
     head = [
         html.fill('<th scope="col" class="{kind}">{text}</th>', kind=kind, text=_say(f"column.{name}"))

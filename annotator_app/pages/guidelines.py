@@ -1,4 +1,4 @@
-"""The guidelines that the lead wrote, and what the grades mean."""
+"""The page with the collection's guidelines."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ def page() -> None:
     if guidelines is None:
         return
     with st.container(key="guidelines"):
-        # Markdown without HTML in it; the page's policy keeps its pictures from elsewhere away.
+        # HTML in the Markdown is not rendered, and the page's policy blocks images from other sites.
         st.markdown(guidelines.text)

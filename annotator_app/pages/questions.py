@@ -1,4 +1,4 @@
-"""Where people write questions for the collection, and decide on each other's."""
+"""The page where people write questions for the collection and decide on each other's questions."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _propose(form: str, draft: Draft, doc_id: str | None, confirmed: bool) -> st
 
 
 def _sample() -> str | None:
-    """The doc_id of the passage that is shown; None where there is none to show."""
+    """Shows a passage and returns its doc_id; None if there is none to show."""
     try:
         another = st.button(_say("another"), key="q.another", icon=":material/refresh:")
         found = questions.sampled_passage(*_asked(), another=another)
@@ -90,8 +90,8 @@ def _sample() -> str | None:
 
 
 def _fields(form: str, old: QuestionEvent | None) -> tuple[Draft, list[Similar]]:
-    """The fields of a question, filled from an old one, with what resembles it beneath its text."""
-    # First, so that what appears beneath the text moves none of them away from a pointer.
+    """The fields of a question, filled from ``old``, with similar questions shown beneath its text."""
+    # First, so that they do not move away from the pointer when similar questions appear beneath the text.
     chosen = []
     for column, (axis, values) in zip(st.columns(len(AXES)), taxonomy(context.session().config).items(), strict=True):
         before = getattr(old, axis) if old else None
@@ -128,12 +128,12 @@ def _fields(form: str, old: QuestionEvent | None) -> tuple[Draft, list[Similar]]
 
 
 def _confirm(form: str, alike: Sequence[Similar]) -> bool:
-    """Whether the author wants a question that is there already."""
+    """Whether the author confirms a question that already exists."""
     return any(one.exact for one in alike) and st.checkbox(_say("confirm"), key=f"{form}.confirm")
 
 
 def _alike(found: Sequence[Similar]) -> Markup:
-    """What resembles a question, the nearest first."""
+    """A list of similar questions, the most similar first."""
     if not found:
         return Markup("")
     rows = [
@@ -240,7 +240,7 @@ def _event(event: QuestionEvent) -> Markup:
 
 
 def _decision(one: ListedQuestion, key: str) -> None:
-    """The buttons for what a person may do with a question, and what an undecided one resembles."""
+    """The buttons for a person's actions on a question, and for an undecided one the similar questions."""
     question_id, _, last = one.question
     acts: list[tuple[str, str, Callable[[], str]]] = []
     if one.state == "proposed":
@@ -338,7 +338,7 @@ def _cell(cell: questions.CoverageCell) -> Markup:
 
 
 def _value(value: str) -> str:
-    """A value of the taxonomy in the person's language where it is one of ours."""
+    """A value of the taxonomy, translated to the person's language if it is one of the default taxonomy."""
     key = f"questions.value.{value.replace(' ', '_')}"
     return context.say(key) if key in words.messages(context.language()) else value
 
@@ -348,13 +348,13 @@ def _shown(value: str) -> Markup:
 
 
 def _nonce(form: str) -> str:
-    """The same for one form however often it is sent."""
+    """The nonce of a form, the same each time the form is sent."""
     nonces = st.session_state.setdefault("q.nonces", {})
     return str(nonces.setdefault(form, uuid4().hex))
 
 
 def _attempt(where: str, act: Callable[[], str]) -> None:
-    """Does what a button asks for; what came of it is said above the list or the form, after a rerun."""
+    """Runs a button's action; its outcome is shown above the list or the form after a rerun."""
     try:
         st.session_state[f"q.told.{where}"] = ("good", act())
     except QuestionError as error:

@@ -1,4 +1,4 @@
-"""Where a lead sees what people disagree on, query by query, and decides."""
+"""The page where a lead sees people's disagreements, query by query, and decides."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _say(key: str, **values: object) -> str:
 
 
 def _filter() -> Filter:
-    """What the widgets said when the script last ran; they are drawn after what they can choose is known."""
+    """The filter from the widgets' values in the last run; they are drawn later, when their options are known."""
     state = st.session_state
     gap = state.get("review.gap")
     return Filter(
@@ -69,7 +69,7 @@ def _filter() -> Filter:
 def _choices(found: Review, wanted: Filter) -> None:
     queries = {one.query_id: one for one in found.queries}
     if wanted.query_id is not None and wanted.query_id not in queries:
-        # The chosen query has nothing more under this filter: it stays chosen until another one is.
+        # The chosen query has no more pairs under this filter; it stays chosen until another one is chosen.
         queries = {wanted.query_id: disagreements.QueryCount(wanted.query_id, "", 0, 0, 0), **queries}
 
     def named(query_id: str) -> str:
@@ -109,7 +109,7 @@ def _from_the_start() -> None:
 
 
 def _told(found: Review) -> None:
-    """How much there is, and what came of the last press."""
+    """Draws the number of pairs, and the outcome of the last button press."""
     said = st.session_state.pop(_SAID, None)
     if said is not None:
         error_notices.notice(*said)
@@ -221,7 +221,7 @@ def _decision(row: DisputedPair, key: str) -> None:
 
 
 def _training(row: DisputedPair, key: str) -> None:
-    """Marks the pair as one to practise on, or takes it from there."""
+    """The form that marks the pair as a training pair, or the button that drops it."""
     known = row.training
     if known is not None:
         html.draw(html.fill("<p>{text}</p>{why}", text=_say("practice_is", grade=grade_name(known.relevance, None)),
@@ -230,7 +230,7 @@ def _training(row: DisputedPair, key: str) -> None:
         return
     grades = [meaning.grade for meaning in context.session().scale]
     usual = row.decision.relevance if row.decision and row.decision.relevance is not None else None
-    # A form: a choice that reran the page would close what is open.
+    # A form, because a choice would otherwise rerun the page and close the popover.
     with st.form(f"practice-{key}", border=False):
         st.selectbox(
             _say("practice_grade"), grades, index=None if usual is None else grades.index(usual), key=f"known-{key}",
@@ -284,11 +284,11 @@ def _drop(training_id: int) -> None:
 
 
 def _tried(step: Callable[[], object]) -> bool:
-    """Whether a step was taken; where not, why not is said above the pairs."""
+    """Whether a command succeeded; if not, the reason is shown above the pairs."""
     try:
         step()
     except (SignedOutError, ForbiddenError):
-        # The page says so itself as it is drawn next.
+        # The page reports this itself when it is drawn next.
         return False
     except ConflictError as error:
         said = _say(f"conflict_{error.reason}") if error.reason in ("changed", "gone") else str(error)
@@ -303,13 +303,13 @@ def _tried(step: Callable[[], object]) -> bool:
 
 
 def _nonce(what: str, last: int | None) -> str:
-    """One nonce for each press on a pair as it is shown: a press that is sent twice is written once."""
+    """One nonce per button press on a pair in its current state, so that a press that is sent twice is written once."""
     nonces = st.session_state.setdefault(_NONCES, {})
     found: str = nonces.setdefault((what, last), new_token())
     return found
 
 
 def _plain(text: str) -> str:
-    """A text of others for a widget's options, which read no Markdown: on one line, with what hides shown."""
+    """An untrusted text for a widget's options, which are not Markdown: on one line, with hidden characters shown."""
     shown = " ".join("".join(part.shown for part in visible(text)).split())
     return shown if len(shown) <= _LONGEST_OPTION else shown[: _LONGEST_OPTION - 1] + "…"

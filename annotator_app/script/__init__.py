@@ -1,1 +1,1 @@
-"""The folder of the script that Streamlit runs: it goes onto sys.path, so nothing else lies here."""
+"""The folder of the script that Streamlit runs; Streamlit adds it to sys.path, so it contains nothing else."""

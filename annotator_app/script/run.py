@@ -1,4 +1,4 @@
-"""What Streamlit runs for each visitor and each change."""
+"""The script that Streamlit runs for each visitor and each change."""
 
 from annotator_app.app import main
 

@@ -1,8 +1,8 @@
-"""Coefficients of agreement of two labelers, computed from many confusion tables at a time.
+"""Coefficients of agreement between two labelers, computed from many confusion tables at once.
 
-Tables have shape (…, grades, grades), rows the first labeler's grades, columns the second's, counts or
-weights; the result has shape (…). NaN is undefined: any coefficient without a common pair, kappa where both
-labelers gave one and the same grade to all pairs, a correlation where either gave one grade to all pairs.
+Tables have shape (…, grades, grades) and hold counts or weights: rows are the first labeler's grades, columns the
+second's. The result has shape (…). NaN means undefined: any coefficient if there is no common pair, kappa if both
+labelers gave the same single grade to all pairs, a correlation if either labeler gave one grade to all pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from quati_pool.stats.ratio import ratio
 
 
 class _Tables(NamedTuple):
-    """Tables with their sums, which several coefficients need; ``varied``: both labelers used two or more grades."""
+    """Confusion tables with the sums that several coefficients need.
+
+    ``varied`` is true where both labelers used two or more grades.
+    """
 
     cells: Values
     rows: Values
@@ -30,8 +33,10 @@ class _Tables(NamedTuple):
 
 
 def _kappa(tables: _Tables, disagreement: Values) -> Values:
-    """1 - observed / expected disagreement, by weights of shape (grades, grades) with a zero diagonal
-    (Cohen, Psychological Bulletin 70(4), 1968)."""
+    """Weighted kappa, 1 - observed / expected disagreement (Cohen, Psychological Bulletin 70(4), 1968).
+
+    ``disagreement`` holds the weights, shape (grades, grades), with a zero diagonal.
+    """
     observed = (tables.cells * disagreement).sum(axis=(-2, -1)) * tables.n
     expected = (tables.rows[..., :, None] * tables.columns[..., None, :] * disagreement).sum(axis=(-2, -1))
     # All pairs are in one cell, whose two grades are the same.
@@ -51,19 +56,19 @@ def kappa(tables: _Tables) -> Values:
 
 
 def kappa_linear(tables: _Tables) -> Values:
-    """Kappa with disagreement weighted by the distance of the grades' positions in the scale."""
+    """Kappa with disagreement weighted by the distance between the grades' positions in the scale."""
     return _kappa(tables, _distance(tables))
 
 
 def kappa_quadratic(tables: _Tables) -> Values:
-    """Kappa with disagreement weighted by the squared distance of the positions."""
+    """Kappa with disagreement weighted by the squared distance between the positions."""
     return _kappa(tables, _distance(tables) ** 2)
 
 
 def spearman(tables: _Tables) -> Values:
-    """Pearson's correlation of the midranks."""
+    """Spearman's rho: Pearson's correlation of the midranks."""
 
-    # Twice the midrank less its mean, n + 1: whole numbers whose mean is 0.
+    # Twice the midrank minus its mean, n + 1: integers with mean 0.
     def ranks(margins: Values) -> Values:
         return 2 * margins.cumsum(axis=-1) - margins - tables.n[..., None]
 
@@ -74,7 +79,7 @@ def spearman(tables: _Tables) -> Values:
 
 
 def pearson(tables: _Tables) -> Values:
-    """The correlation of the grades as numbers."""
+    """Pearson's correlation of the grades as numbers."""
     grades, n = tables.grades, tables.n
     products = (tables.cells * grades[:, None] * grades).sum(axis=(-2, -1))
     sum_x, sum_y = (tables.rows * grades).sum(axis=-1), (tables.columns * grades).sum(axis=-1)
@@ -87,7 +92,7 @@ def kendall(tables: _Tables) -> Values:
     """Kendall's tau-b (Biometrika 33(3), 1945)."""
     place = np.arange(tables.cells.shape[-1])
     direction = np.sign(place[:, None] - place).astype(np.float64)
-    # All three sums count every two pairs twice, and each pair with itself as a tie.
+    # All three sums count every combination of two pairs twice, and each pair with itself as a tie.
     agreeing = (tables.cells * (direction @ tables.cells @ direction.T)).sum(axis=(-2, -1))
     untied_x = tables.n**2 - (tables.rows**2).sum(axis=-1)
     untied_y = tables.n**2 - (tables.columns**2).sum(axis=-1)
@@ -95,12 +100,12 @@ def kendall(tables: _Tables) -> Values:
 
 
 def agreement(tables: _Tables) -> Values:
-    """The share of pairs to which both gave the same grade, from 0 to 1."""
+    """The share of pairs to which both labelers gave the same grade, from 0 to 1."""
     return ratio(np.trace(tables.cells, axis1=-2, axis2=-1), tables.n, tables.n > 0)
 
 
 def difference(tables: _Tables) -> Values:
-    """The first labeler's mean grade less the second's: above 0 where the first is more lenient."""
+    """The first labeler's mean grade minus the second's: above 0 if the first is more lenient."""
     return ratio(((tables.rows - tables.columns) * tables.grades).sum(axis=-1), tables.n, tables.n > 0)
 
 
@@ -121,7 +126,8 @@ def coefficients(
 ) -> dict[str, Values]:
     """The named coefficients of confusion tables, shape (…, grades, grades); each has shape (…).
 
-    ``scale`` holds the grades' values, ascending, shape (grades,); an unused grade changes no value.
+    ``scale`` holds the grades' values, ascending, shape (grades,). A grade that nobody gave does not change the
+    result.
     """
     cells = np.asarray(tables, dtype=np.float64)
     rows, columns = cells.sum(axis=-1), cells.sum(axis=-2)
@@ -133,7 +139,7 @@ def coefficients(
 def why_undefined(table: Int, grades: Sequence[str], a: str, b: str) -> str:
     """Why a coefficient is NaN for ``table``, shape (grades, grades).
 
-    ``grades`` are words for the table's rows and columns, such as "the grade 0"; ``a`` and ``b`` are the
+    ``grades`` names the table's rows and columns for the message, such as "the grade 0"; ``a`` and ``b`` are the
     labelers' names.
     """
     n = int(table.sum())
@@ -152,5 +158,5 @@ def why_undefined(table: Int, grades: Sequence[str], a: str, b: str) -> str:
 
 
 def _correlation(covariance: Values, x: Values, y: Values, varied: npt.NDArray[np.bool_]) -> Values:
-    # Rounding can carry a perfect correlation past 1.
+    # Rounding errors can push a perfect correlation past 1.
     return np.clip(ratio(covariance, np.sqrt(x * y), varied), -1, 1)

@@ -1,4 +1,4 @@
-"""Confusion counts of two labelers per query, whose sums the coefficients of two labelers are computed from."""
+"""Confusion counts of two labelers per query; pairwise coefficients are computed from their sums over queries."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from quati_pool.records import Int
 
 
 def confusion_by_query(ratings: Ratings, a: str, b: str) -> Int:
-    """How often ``a`` gave one grade and ``b`` another to the pairs that both graded.
+    """Confusion tables of ``a`` and ``b``, one per query, over the pairs that both graded.
 
-    Shape (queries, grades, grades) in the order of ``ratings.queries`` and of the scale, rows ``a``'s
-    grades, columns ``b``'s; a query without a common pair has zeros alone.
+    Shape (queries, grades, grades), in the order of ``ratings.queries`` and of the scale: rows are ``a``'s
+    grades, columns ``b``'s. A query without a common pair has only zeros.
     """
     grades = len(ratings.scale)
     of_a, of_b = ratings.of(a), ratings.of(b)
@@ -27,8 +27,10 @@ def confusion_by_query(ratings: Ratings, a: str, b: str) -> Int:
 
 
 def binarize(tables: npt.NDArray[Any], scale: Sequence[int], threshold: int) -> npt.NDArray[Any]:
-    """Confusion tables of shape (…, grades, grades) as (…, 2, 2): a grade of ``threshold`` or more is
-    relevant, the second row and column."""
+    """Reduces confusion tables of shape (…, grades, grades) to (…, 2, 2).
+
+    Grades of ``threshold`` or more count as relevant and form the second row and column.
+    """
     relevant = np.asarray(scale) >= threshold
     sides = np.stack([~relevant, relevant]).astype(tables.dtype)
     binary: npt.NDArray[Any] = sides @ tables @ sides.T

@@ -1,4 +1,4 @@
-"""Where labelers disagree: the hardest queries, and the grades that they confuse most.
+"""Where labelers disagree: the hardest queries, and the grades that are confused most often.
 
 A comparison is one pair graded by two labelers; a pair that three people graded gives three comparisons.
 """
@@ -23,8 +23,11 @@ Among = Literal["labelers", "people", "judge"]
 
 @dataclass(frozen=True)
 class QueryDisagreement:
-    """One query's ``n`` comparisons: the share of equal grades, and the mean absolute difference of the
-    two grades."""
+    """Disagreement over the ``n`` comparisons of one query.
+
+    ``agreement`` is the share of comparisons with equal grades, ``distance`` the mean absolute difference between
+    the two grades.
+    """
 
     query_id: str
     n: int
@@ -34,12 +37,12 @@ class QueryDisagreement:
 
 @dataclass(frozen=True)
 class Hardness:
-    """Queries by how much labelers disagree in them, hardest first: the largest mean distance, then the
-    least agreement, then by query_id.
+    """Queries sorted by how much labelers disagree on them, hardest first: by descending mean distance, then
+    ascending agreement, then query_id.
 
     ``among`` says whose grades are compared: those of all independent ``labelers``, of all ``people``, or of one
-    ``judge`` with each person (with each other independent judge where there are no people). A panel is never
-    compared with its own members. A query without a comparison is left out.
+    ``judge`` with each person (with each other independent judge if there are no people). A panel is never
+    compared with its own members. Queries without a comparison are left out.
     """
 
     among: Among
@@ -48,8 +51,8 @@ class Hardness:
 
 
 def hardest_queries(ratings: Ratings) -> list[Hardness]:
-    """The queries hardest for all labelers, for people (where there are two), and for each judge (where
-    there is another labeler to compare with)."""
+    """The hardest queries for all labelers, for people (if there are two) and for each judge (if there is
+    another labeler to compare with)."""
     people = [labeler for labeler in ratings.labelers if labeler in ratings.people]
     judges = [labeler for labeler in ratings.labelers if labeler not in ratings.people]
     others = people or [labeler for labeler in judges if labeler in ratings.independent]
@@ -71,7 +74,7 @@ def hardest_queries(ratings: Ratings) -> list[Hardness]:
     found = []
     for among, judge, pairs in groups:
         if pairs:
-            # Neither figure depends on whose grades are the rows.
+            # Agreement and distance are symmetric, so either order of the two labelers will do.
             ordered = [(a, b) if place[a] < place[b] else (b, a) for a, b in pairs]
             comparisons = np.sum([tables[pair] for pair in ordered], axis=0)
             found.append(Hardness(among, judge, _hardest_first(ratings, comparisons)))
@@ -93,11 +96,12 @@ def _hardest_first(ratings: Ratings, comparisons: Int) -> tuple[QueryDisagreemen
 
 @dataclass(frozen=True, eq=False)
 class GradeDisagreement:
-    """Two labelers grade by grade, each of shape (grades,); NaN where a grade was not given.
+    """Agreement of two labelers ``a`` and ``b`` grade by grade; arrays have shape (grades,), NaN where a grade was
+    not given.
 
-    ``specific``: of the grades that were this one, the share that the other labeler matched
+    ``specific``: the share of the labels with this grade that the other labeler matched
     (2 n_gg / (row + column); Cicchetti and Feinstein, Journal of Clinical Epidemiology 43(6), 1990).
-    ``mean_b``: b's mean grade where a gave this one; ``mean_a``: a's mean grade where b did.
+    ``mean_b``: b's mean grade on the pairs to which a gave this grade; ``mean_a``: the same with a and b exchanged.
     """
 
     scale: tuple[int, ...]
@@ -107,7 +111,7 @@ class GradeDisagreement:
 
 
 def by_grade(confusion: Int, scale: Sequence[int]) -> GradeDisagreement:
-    """Splits a confusion table, shape (grades, grades), by grade."""
+    """Breaks a confusion table, shape (grades, grades), down by grade; rows are a's grades, columns b's."""
     rows, columns = confusion.sum(axis=1), confusion.sum(axis=0)
     grades = np.asarray(scale, dtype=np.float64)
     return GradeDisagreement(

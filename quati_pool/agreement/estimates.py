@@ -1,4 +1,4 @@
-"""Coefficients with their intervals over queries, and why any of them is undefined."""
+"""Coefficients with their confidence intervals over queries, and the reasons for undefined ones."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from quati_pool.stats.bootstrap import Interval, Values, interval, multiplicitie
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Estimates:
-    """Coefficients by name.
+    """Coefficients with their intervals, by name.
 
-    ``values``: None where undefined. ``intervals``: 95 % intervals over queries, none with draws=0; both
-    ends are None where an interval is undefined. ``undefined`` has the reason under the coefficient's
-    name, or under ``intervals.<name>`` where the coefficient is defined and its interval is not.
+    ``values``: None where undefined. ``intervals``: 95 % intervals over queries, empty with draws=0; both
+    ends are None where an interval is undefined. ``undefined`` gives the reason under the coefficient's
+    name, or under ``intervals.<name>`` if the coefficient is defined but its interval is not.
     """
 
     values: dict[str, float | None]
@@ -26,10 +26,11 @@ class Estimates:
 
 
 def resample(sums: Sequence[Int], draws: int, seed: int) -> list[Values]:
-    """Bootstrap resamples of sums over queries, shape (queries, …) each, as sums of shape (draws, …).
+    """Bootstrap resamples over queries: for each array of per-query counts, shape (queries, …), the totals of every
+    resample, shape (draws, …).
 
-    Sums over the same number of queries use the same draws. Fewer than two queries give no draws: shape (0, …).
-    All sums are of whole numbers, so that they are exact in any order.
+    Arrays with the same number of queries use the same draws. Fewer than two queries give no draws: shape (0, …).
+    The counts are integers, so the totals are exact in any order of summation.
     """
     drawn = [np.empty((draws if len(one) > 1 else 0, *one.shape[1:])) for one in sums]
     for queries in {len(one) for one in sums if len(one) > 1}:
@@ -49,8 +50,11 @@ def estimate(
     draws: int,
     queries: Mapping[str, int],
 ) -> Estimates:
-    """Combines values, shape (), with the intervals of their draws, shape (draws,) or (0,); ``why`` returns the reason
-    of an undefined value by name; ``queries`` counts, by name, the queries that were resampled."""
+    """Combines values, shape (), with the intervals of their draws, shape (draws,) or (0,).
+
+    ``why`` maps the name of an undefined value to the reason; ``queries`` counts, by name, the queries that were
+    resampled.
+    """
     intervals = {name: interval(drawn[name]) for name in values} if draws else {}
     undefined = {name: why(name) for name, value in values.items() if np.isnan(value)}
     for name, found in intervals.items():

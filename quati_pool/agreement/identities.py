@@ -1,4 +1,4 @@
-"""The ids of queries and passages in label files, where some files have only texts."""
+"""Finds the ids of queries and passages in label files when some files have only texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from quati_pool.records import ID, numbers
 
 
 class Words(NamedTuple):
-    """The words of messages for an id and a text, and the advice where texts have no ids."""
+    """How messages name an id and a text, and what they advise if texts have no ids."""
 
     id: str
     text: str
@@ -31,7 +31,7 @@ DOC = Words("doc_id", "passage text", "add a doc_id column")
 
 @dataclass(frozen=True, eq=False)
 class IdsAndTexts:
-    """The queries or the passages of a labeler's rows: ids, texts or both, one per row."""
+    """The queries or the passages in the rows of one labeler's file: ids, texts or both, one per row."""
 
     path: Path
     lines: Sequence[int]
@@ -44,14 +44,13 @@ class IdsAndTexts:
 
 
 def identify(words: Words, columns: Mapping[str, IdsAndTexts], known: Mapping[str, str]) -> tuple[bool, list[pa.Array]]:
-    """Whether there are ids, and each column's ids, shape (rows,), which are its texts where there are none;
-    ``known`` maps ids to texts.
+    """Whether there are ids, and the ids of each column, shape (rows,); if there are none, the texts serve as ids.
 
-    A column without ids takes those of equal texts (exactly equal, or else after ``folded``) from ``known`` and from
-    columns that have both. Where there are no ids at all, the text is the id; texts of different columns that
-    are equal after ``folded`` share one id, unless one column holds both of them.
+    ``known`` maps ids to texts. A column without ids takes the ids of equal texts (exactly equal, or else equal after
+    ``folded``) from ``known`` and from columns that have both. If there are no ids at all, the text is the id; texts
+    of different columns that are equal after ``folded`` share one id, unless one column holds both of them.
 
-    Raises InputError for a text without an id or with several, QuatiPoolError where nothing gives texts ids.
+    Raises InputError for a text with no id or several ids, QuatiPoolError if nothing links texts to ids.
     """
     lacking = [name for name, column in columns.items() if column.ids is None]
     if not lacking:
@@ -112,7 +111,7 @@ def _texts_as_ids(columns: Sequence[IdsAndTexts]) -> list[pa.Array]:
     distinguished: set[str] = set()
     for texts in distinct:
         forms: set[str] = set()
-        # Texts that all columns share need no folding, which takes time on a million passages.
+        # Texts that all columns share need no folding, which is slow for a million passages.
         for text in sorted(texts - everywhere):
             form = folded(text)
             if form in forms:
@@ -130,7 +129,7 @@ def _texts_as_ids(columns: Sequence[IdsAndTexts]) -> list[pa.Array]:
 
 
 class _TextIds:
-    """Looks up the ids of a text."""
+    """Index from texts to their ids."""
 
     def __init__(self) -> None:
         self._exact: dict[str, tuple[str, ...]] = {}
@@ -157,7 +156,7 @@ class _TextIds:
 
 
 def folded(text: str) -> str:
-    """A text for comparison: without byte-order marks (U+FEFF), case-folded, in Unicode's form NFC, each run of white
-    space one blank and none at the ends. Compatibility forms stay different: x² is not x2."""
+    """Normalizes a text for comparison: removes byte-order marks (U+FEFF), folds case, applies Unicode NFC, and reduces
+    white space to single blanks, with none at the ends. Compatibility forms stay different: x² is not x2."""
     folded_case = unicodedata.normalize("NFC", text).replace("\ufeff", "").casefold()
     return " ".join(unicodedata.normalize("NFC", folded_case).split())

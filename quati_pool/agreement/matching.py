@@ -1,4 +1,4 @@
-"""Matches the label files of several labelers: the grades of the same pairs, and the rows that repeat one."""
+"""Matches the label files of several labelers: finds the grades of the same pairs, and duplicate rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Codes = npt.NDArray[np.int32]
 
 
 class Duplicate(NamedTuple):
-    """A row that was left out, as it repeats the pair and the grade of the labeler's row in ``first_line``."""
+    """A row that was left out because it repeats the pair and the grade of the labeler's row in ``first_line``."""
 
     labeler: str
     path: Path
@@ -38,9 +38,9 @@ class Duplicate(NamedTuple):
 class Matched:
     """The grades of several labelers, over one vocabulary of queries and one of passages.
 
-    ``qrels`` hold every graded pair once, by query_id, then doc_id, in byte order, whatever the order of rows.
-    ``query_names`` maps query_ids to texts, where known. ``ungraded`` counts a labeler's pairs without a grade.
-    ``matched_by`` and ``passages_by`` say whether queries and passages were matched by id or by text.
+    ``qrels`` hold every graded pair once, sorted by query_id, then doc_id, in byte order, regardless of the order of
+    rows. ``query_names`` maps query_ids to texts, where known. ``ungraded`` counts the pairs without a grade, by
+    labeler. ``matched_by`` and ``passages_by`` say whether queries and passages were matched by id or by text.
     """
 
     qrels: dict[str, Qrels]
@@ -52,13 +52,13 @@ class Matched:
 
 
 def match(files: Mapping[str, LabelFile], queries: Mapping[str, str] | None = None) -> Matched:
-    """Matches labelers' files on query_id and doc_id; ``queries`` maps query_ids to texts.
+    """Matches the labelers' files on query_id and doc_id; ``queries`` maps query_ids to texts.
 
-    A file that has texts in place of ids takes the ids of equal texts from ``queries`` and from files that
-    have both (``identities.identify``); where there are no ids at all, the text is the id.
+    A file that has texts instead of ids takes the ids of equal texts from ``queries`` and from files that
+    have both (``identities.identify``); if there are no ids at all, the text is the id.
 
-    Raises InputError for a text that has no id or several, and for a pair that one labeler graded in two
-    ways; QuatiPoolError where some files have only ids, others only texts, and nothing joins them.
+    Raises InputError for a text that has no id or several, and for a pair to which one labeler gave two different
+    grades; QuatiPoolError if some files have only ids, others only texts, and nothing links them.
     """
     query_sides = {name: IdsAndTexts(file.path, file.lines, file.query_id, file.query) for name, file in files.items()}
     doc_sides = {name: IdsAndTexts(file.path, file.lines, file.doc_id, file.text) for name, file in files.items()}
@@ -84,7 +84,7 @@ def match(files: Mapping[str, LabelFile], queries: Mapping[str, str] | None = No
 
 
 class _LabelerRows:
-    """A labeler's rows, of which the first of each graded pair counts."""
+    """One labeler's rows; of the rows of a graded pair, the first counts."""
 
     def __init__(self, name: str, file: LabelFile, query: _Column, doc: _Column, key_names: tuple[str, str]) -> None:
         self._name, self._file, self._query, self._doc, self._key_names = name, file, query, doc, key_names
@@ -96,7 +96,8 @@ class _LabelerRows:
         self._ungraded = _distinct_beyond(pair[~graded], pair[self._kept]) if not graded.all() else 0
 
     def _grouped(self, pair: Int, graded: npt.NDArray[np.bool_]) -> tuple[Int, Int, Int]:
-        """The first row of each graded pair, by pair; the rows that repeat one, by line; and the rows they repeat."""
+        """The first row of each graded pair, sorted by pair; duplicate rows, sorted by line; and the row that each
+        duplicate repeats."""
         order = np.argsort(pair, kind="stable")
         order = order if graded.all() else order[graded[order]]
         by_pair = pair[order]
@@ -111,7 +112,7 @@ class _LabelerRows:
         return rows[~again], rows[again][by_line], first[again][by_line]
 
     def result(self) -> tuple[Qrels, list[Duplicate], int]:
-        """The graded pairs, the rows that repeat one, and the number of pairs without a grade."""
+        """The graded pairs, the duplicate rows, and the number of pairs without a grade."""
         kept = self._kept
         query, doc = self._query.of(kept), self._doc.of(kept)
         qrels = Qrels(self._query.ids, self._doc.ids, query, doc, self._relevance[kept])
@@ -144,7 +145,7 @@ class _LabelerRows:
 
 
 def _grades(file: LabelFile) -> tuple[npt.NDArray[np.bool_], Int]:
-    """Which rows have a grade, and their grades, 0 without one; both shape (rows,)."""
+    """Which rows have a grade, and the grades, 0 where there is none; both of shape (rows,)."""
     given = np.array(file.relevance, dtype=object)
     graded = given != None  # noqa: E711
     relevance = np.zeros(len(given), dtype=np.int64)
@@ -153,7 +154,7 @@ def _grades(file: LabelFile) -> tuple[npt.NDArray[np.bool_], Int]:
 
 
 def _distinct_beyond(some: Int, known: Int) -> int:
-    """The number of distinct values of ``some`` that are not among ``known``, which are ascending."""
+    """The number of distinct values of ``some`` that are not in ``known``, which must be ascending."""
     if not len(some):
         return 0
     some = np.sort(some)
@@ -165,8 +166,10 @@ def _distinct_beyond(some: Int, known: Int) -> int:
 
 
 class _Column(NamedTuple):
-    """A column's codes over a vocabulary that all columns share, shape (rows,); ``order`` holds the place of
-    each code in the byte order of the ids, shape (ids,)."""
+    """A column as ``codes``, shape (rows,), over a vocabulary that all columns share.
+
+    ``order``, shape (ids,), holds the position of each code in the byte order of the ids.
+    """
 
     ids: Ids
     order: Codes
@@ -174,7 +177,7 @@ class _Column(NamedTuple):
 
     @property
     def place(self) -> Codes:
-        """Each row's place in the byte order of the ids."""
+        """Each row's position in the byte order of the ids."""
         return self.order[self.codes]
 
     def of(self, rows: Int) -> Int:
@@ -182,7 +185,7 @@ class _Column(NamedTuple):
 
 
 def _coded(columns: Sequence[pa.Array]) -> list[_Column]:
-    """The columns as codes over one common vocabulary; a column may be coded over a dictionary already."""
+    """The columns as codes over one common vocabulary; a column may already be dictionary-encoded."""
     coded = [dictionary_coded(column) for column in columns]
     if coded and all(column.dictionary.equals(coded[0].dictionary) for column in coded):
         ids, codes = Ids(coded[0].dictionary), [numbers(column.indices) for column in coded]
@@ -195,13 +198,13 @@ def _coded(columns: Sequence[pa.Array]) -> list[_Column]:
 
 
 def _names(known: Mapping[str, str], columns: Sequence[tuple[pa.Array, LabelFile]]) -> dict[str, str]:
-    """The text of every query_id that has one: the known one, or else the first file's."""
+    """The text of every query_id that has one: from ``known``, or else from the first file with a text for it."""
     names: dict[str, str] = {}
     for query_ids, file in columns:
         distinct = dictionary_coded(query_ids).dictionary.to_pylist()
         names.update((query_id, known[query_id]) for query_id in distinct if query_id in known)
         if file.query is not None and not names.keys() >= set(distinct):
-            # A file may have two texts of a query: the order of its rows must not decide.
+            # A file may have two texts for a query; the order of its rows must not decide which is taken.
             for query_id, text in sorted(set(zip(query_ids.to_pylist(), file.query, strict=True))):
                 if text:
                     names.setdefault(query_id, text)

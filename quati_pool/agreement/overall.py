@@ -1,7 +1,7 @@
 """Agreement of all labelers together: Krippendorff's alpha, Fleiss' kappa, Gwet's AC1 and AC2.
 
-All are computed from how often two grades occur together in a pair (ordered, both ways), summed over a query's
-pairs, separately for each number of labelers that graded the pair.
+All are computed from counts of how often two grades occur together in a pair (ordered, so each combination counts
+both ways), summed over a query's pairs, separately by the number of labelers that graded the pair.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quati_pool.stats.bootstrap import DRAWS, Values
 from quati_pool.stats.ratio import ratio
 from quati_pool.text.pluralize import listed
 
-# The number of pairs that are counted at a time.
+# The number of pairs counted at a time.
 _BLOCK = 1 << 17
 
 AC2_WEIGHTS = "quadratic, by position in the scale"
@@ -29,10 +29,11 @@ AC2_WEIGHTS = "quadratic, by position in the scale"
 class Overall(Estimates):
     """Coefficients of all independent ``labelers`` together.
 
-    Derived labelers are ``left_out``, as their agreement with their own members is no evidence. ``n`` counts, by
-    name, the pairs that a coefficient measures (for Fleiss' kappa those that all labelers graded, otherwise those
-    that two or more did), ``queries`` the queries resampled for it. ``graded`` counts all graded pairs; those of
-    a single labeler count only in the grade shares of AC1 and AC2. ``ac2_weights`` names AC2's weights.
+    Derived labelers are ``left_out`` because their agreement with their own members is not evidence. ``n`` counts, by
+    name, the pairs over which a coefficient is computed (for Fleiss' kappa those that all labelers graded, otherwise
+    those that two or more graded), and ``queries`` the queries resampled for it. ``graded`` counts all graded pairs;
+    those graded by a single labeler count only in the grade shares of AC1 and AC2. ``ac2_weights`` names AC2's
+    weights.
     """
 
     n: dict[str, int]
@@ -45,9 +46,12 @@ class Overall(Estimates):
 
 @dataclass(frozen=True, eq=False)
 class _GradeCounts:
-    """Sums over pairs. ``together``, shape (…, labelers - 1, grades, grades): how often two grades occur together
-    in the pairs graded by 2, 3, … all labelers; ``single``, shape (…, grades): the grades of pairs that one
-    labeler graded; ``grades``: the scale's values."""
+    """Counts of grades, summed over pairs.
+
+    ``together``, shape (…, labelers - 1, grades, grades): how often two grades occur together in pairs graded by
+    2, 3, … all labelers. ``single``, shape (…, grades): the grades of pairs that only one labeler graded.
+    ``grades``: the scale's values.
+    """
 
     together: Values
     single: Values
@@ -65,14 +69,17 @@ class _GradeCounts:
 
     @property
     def pairs(self) -> Values:
-        """The pairs graded by 2, 3, … all labelers, shape (…, labelers - 1)."""
+        """The number of pairs graded by 2, 3, … all labelers, shape (…, labelers - 1)."""
         pairs: Values = self.given.sum(axis=-1) / self.raters
         return pairs
 
 
 def _alpha(sums: _GradeCounts, distance: Callable[[Values, Values], Values]) -> Values:
-    """Krippendorff's alpha (Content Analysis, 4th ed., 2018, chapter 12); ``distance`` computes squared distances,
-    shape (…, grades, grades), from the grades and the number of times each occurs."""
+    """Krippendorff's alpha (Content Analysis, 4th ed., 2018, chapter 12).
+
+    ``distance`` computes squared distances, shape (…, grades, grades), from the grades and the number of times each
+    occurs.
+    """
     coincidences = (sums.together / (sums.raters[:, None, None] - 1)).sum(axis=-3)
     margin = sums.given.sum(axis=-2)
     squared = distance(sums.grades, margin)
@@ -86,7 +93,8 @@ def _nominal(grades: Values, margin: Values) -> Values:
 
 
 def _ordinal(grades: Values, margin: Values) -> Values:
-    """The squared number of grades given between two grades, those two themselves counted by half."""
+    """Squared distances: the number of labels between two grades of the scale, with the labels of those two grades
+    themselves counted half, squared."""
     middle = margin.cumsum(axis=-1) - margin / 2
     squared: Values = (middle[..., :, None] - middle[..., None, :]) ** 2
     return squared
@@ -110,11 +118,14 @@ def _fleiss(sums: _GradeCounts) -> Values:
 
 
 def _gwet(sums: _GradeCounts, weights: Values) -> Values:
-    """Gwet's AC2 with agreement weights of shape (grades, grades); AC1 with the identity (Gwet, Handbook
-    of Inter-Rater Reliability, 4th ed., 2014, for missing grades). All grades of the scale count."""
+    """Gwet's AC2 with agreement weights of shape (grades, grades); with the identity matrix, AC1.
+
+    This is the form for missing grades (Gwet, Handbook of Inter-Rater Reliability, 4th ed., 2014). All grades of the
+    scale count, including those never given.
+    """
     grades = len(sums.grades)
     raters = sums.raters
-    # A pair counts as one, however many labelers graded it.
+    # Each pair has the same weight, regardless of how many labelers graded it.
     agreeing = ((sums.together * weights).sum(axis=(-2, -1)) / (raters * (raters - 1))).sum(axis=-1)
     pairs = sums.pairs.sum(axis=-1)
     observed = ratio(agreeing, pairs, pairs > 0)
@@ -144,8 +155,8 @@ _GWET: dict[str, Callable[[_GradeCounts], Values]] = {
 
 
 def overall(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> Overall:
-    """All coefficients of all independent labelers, with intervals over the queries that count in each; draws=0 leaves
-    intervals out."""
+    """All coefficients over all independent labelers, with intervals over the queries that each coefficient uses;
+    draws=0 leaves out the intervals."""
     left_out = tuple(name for name in ratings.labelers if name in ratings.members)
     if left_out:
         ratings = ratings.only(ratings.independent)
@@ -181,8 +192,8 @@ def overall(ratings: Ratings, draws: int = DRAWS, seed: int = 0) -> Overall:
 
 
 def _by_query(ratings: Ratings) -> tuple[Int, Int]:
-    """``_GradeCounts``' sums for each query, shapes (queries, labelers - 1, grades, grades) and (queries,
-    grades)."""
+    """``together`` and ``single`` of ``_GradeCounts`` per query, of shapes (queries, labelers - 1, grades, grades) and
+    (queries, grades)."""
     queries, grades, labelers = len(ratings.queries), len(ratings.scale), len(ratings.labelers)
     met = np.zeros((queries, max(labelers - 1, 0), grades, grades), dtype=np.int64)
     single = np.zeros((queries, grades), dtype=np.int64)
@@ -192,7 +203,7 @@ def _by_query(ratings: Ratings) -> tuple[Int, Int]:
 
 
 def _add(met: Int, single: Int, query: Int, grade: Positions) -> None:
-    """Adds a block of pairs to the sums."""
+    """Adds a block of pairs to the sums ``met`` and ``single``, in place."""
     queries, many_raters, grades, _ = met.shape
     given = np.stack([(grade == position).sum(axis=0) for position in range(grades)])
     raters = given.sum(axis=0)
@@ -203,7 +214,7 @@ def _add(met: Int, single: Int, query: Int, grade: Positions) -> None:
     for i in range(grades):
         for j in range(i, grades):
             times = few[i] * (few[j] - 1 if i == j else few[j])
-            # Sums of whole numbers below 2**53: exact.
+            # The float sums are exact: integers below 2**53.
             sums = np.bincount(cell, weights=times, minlength=cells).astype(np.int64).reshape(met.shape[:2])
             met[..., i, j] += sums
             if i != j:
@@ -214,7 +225,7 @@ def _add(met: Int, single: Int, query: Int, grade: Positions) -> None:
 
 
 def basis(labelers: Sequence[str], left_out: Sequence[str]) -> str:
-    """The labelers that coefficients are over, for a message: "over lexical and local; the panel both is left out"."""
+    """Which labelers the coefficients cover, for messages: "over lexical and local; the panel both is left out"."""
     over = f"over {listed(labelers)}" if labelers else "over nobody"
     if not left_out:
         return over

@@ -1,4 +1,4 @@
-"""Agreement of every two labelers: over all queries, with intervals, and per query."""
+"""Agreement between each pair of labelers: over all queries, with intervals, and per query."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from quati_pool.stats.bootstrap import DRAWS, Values
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairAgreement(Estimates):
-    """Two labelers over the ``n`` pairs that both graded, in ``queries`` queries. Where they have
-    ``shared_members``, as a panel and its member have, they agree by construction.
+    """Agreement of two labelers over the ``n`` pairs that both graded, in ``queries`` queries. If they have
+    ``shared_members``, as a panel and one of its members do, they agree by construction.
 
-    ``confusion``, shape (grades, grades): rows are ``a``'s grades, columns ``b``'s. ``binarized`` has the
-    same coefficients where a grade of the key or more is relevant (1) and a lower one is not (0), for
-    each grade but the lowest.
+    ``confusion``, shape (grades, grades): rows are ``a``'s grades, columns ``b``'s. ``binarized`` maps each grade but
+    the lowest to the same coefficients with that grade as threshold: it and higher grades are relevant (1), lower
+    ones are not (0).
     """
 
     a: str
@@ -36,10 +36,10 @@ class PairAgreement(Estimates):
 
 
 def pairwise(ratings: Ratings, draws: int = DRAWS, seed: int = 0, *, binarized: bool = True) -> list[PairAgreement]:
-    """All coefficients of all pairs of labelers, in the labelers' order.
+    """All coefficients for all pairs of labelers, in the labelers' order.
 
-    Intervals resample the queries in which the two have a common pair, whatever the order of the input; draws=0
-    leaves intervals out, and ``binarized=False`` the binarised coefficients, which take most of the time.
+    Intervals resample the queries in which the two have a common pair, independently of the order of the input.
+    draws=0 leaves out the intervals, and ``binarized=False`` the binarised coefficients, which take most of the time.
     """
     thresholds = ratings.scale[1:] if binarized else ()
     order = queries_by_id(ratings)
@@ -99,7 +99,8 @@ def _agreement(
 
 @dataclass(frozen=True)
 class QueryPair:
-    """Two labelers over the ``n`` pairs of one query that both graded; values None where undefined."""
+    """Agreement of two labelers over the ``n`` pairs of one query that both graded; values are None where
+    undefined."""
 
     a: str
     b: str
@@ -110,15 +111,15 @@ class QueryPair:
 
 @dataclass(frozen=True)
 class QueryAgreement:
-    """The pairs of labelers that have a common pair in one query."""
+    """Agreement within one query, for each pair of labelers with a common pair in it."""
 
     query_id: str
     pairs: tuple[QueryPair, ...]
 
 
 def per_query(ratings: Ratings, names: Sequence[str] = tuple(COEFFICIENTS)) -> list[QueryAgreement]:
-    """The named coefficients of every two labelers per query, for the queries with a common pair, in the order of
-    ``ratings.queries``."""
+    """The named coefficients for each pair of labelers per query, for the queries with a common pair, in the order
+    of ``ratings.queries``."""
     words = grade_words(ratings.scale)
     pairs: list[list[QueryPair]] = [[] for _ in range(len(ratings.queries))]
     for a, b in combinations(ratings.labelers, 2):

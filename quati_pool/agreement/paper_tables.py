@@ -1,6 +1,6 @@
-"""The Quati paper's arrangement of agreement (arXiv 2404.06976, Tables 3–5, 14–15 and Figure 2).
+"""Agreement arranged as in the Quati paper (arXiv 2404.06976, Tables 3–5, 14–15 and Figure 2).
 
-Undefined values are left out of every mean and counted; standard deviations are population ones.
+Undefined values are left out of every mean, and counted; standard deviations are population standard deviations.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from quati_pool.stats.ratio import ratio
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """One coefficient of every labeler with every person (Tables 3–5); NaN is undefined.
+    """One coefficient between every labeler and every person (Tables 3–5); NaN means undefined.
 
-    ``value``, shape (labelers, people): a person with themself is NaN. ``mean`` and ``std``, shape
-    (labelers,), over the people (for a person over the other people), without undefined values, which
-    ``undefined`` counts. ``human_mean`` and ``human_std``: mean and standard deviation of the people's
-    own means; ``difference``, shape (labelers,): a judge's mean less ``human_mean``, NaN for people.
+    ``value``, shape (labelers, people): NaN for a person with themself. ``mean`` and ``std``, shape
+    (labelers,), are over the people (for a person, over the other people) and leave out undefined values, which
+    ``undefined`` counts. ``human_mean`` and ``human_std``: mean and standard deviation of the means of the people.
+    ``difference``, shape (labelers,): a judge's mean minus ``human_mean``, NaN for people.
     """
 
     labelers: tuple[str, ...]
@@ -44,8 +44,10 @@ class Layout:
 
 
 def matrix(pairs: Sequence[PairAgreement], labelers: Sequence[str], name: str, threshold: int | None = None) -> Values:
-    """A coefficient of the row's labeler with the column's, shape (labelers, labelers), NaN where undefined
-    and on the diagonal; with ``threshold`` of the grades binarised there."""
+    """One coefficient between the labeler of the row and that of the column, shape (labelers, labelers).
+
+    NaN where undefined and on the diagonal. With ``threshold``, the coefficient of the grades binarised there.
+    """
     place = {labeler: position for position, labeler in enumerate(labelers)}
     values = np.full((len(labelers), len(labelers)), np.nan)
     for pair in pairs:
@@ -58,7 +60,7 @@ def matrix(pairs: Sequence[PairAgreement], labelers: Sequence[str], name: str, t
 
 
 def layout(values: Values, labelers: Sequence[str], people: Collection[str]) -> Layout:
-    """Arranges a ``matrix`` of shape (labelers, labelers)."""
+    """Arranges the values of ``matrix``, shape (labelers, labelers), by labeler and person."""
     is_person = np.array([labeler in people for labeler in labelers], dtype=bool)
     value = values[:, is_person].copy()
     itself = np.eye(len(labelers), dtype=bool)[:, is_person]
@@ -80,14 +82,13 @@ def layout(values: Values, labelers: Sequence[str], people: Collection[str]) -> 
 
 @dataclass(frozen=True, eq=False)
 class QueryLayout:
-    """One coefficient query by query: among people, and of each judge with people (Tables 14–15 and
-    Figure 2); NaN is undefined.
+    """One coefficient per query: among people, and between each judge and the people (Tables 14–15 and
+    Figure 2); NaN means undefined.
 
-    ``human_mean`` and ``human_std``, shape (queries,), over all pairs of people, without the
-    ``human_undefined`` ones (two people without a common pair among them). ``judge_mean``, ``judge_std``
-    and ``judge_undefined``, shape (queries, judges), the same over the people. ``overall_mean``,
-    ``overall_std`` and ``overall_undefined``, shape (1 + judges,): over the queries, of ``human_mean``
-    and of each judge's mean.
+    ``human_mean`` and ``human_std``, shape (queries,), are over all pairs of people except the ``human_undefined``
+    ones, which include two people without a common pair. ``judge_mean``, ``judge_std`` and ``judge_undefined``,
+    shape (queries, judges), are the same for a judge with each of the people. ``overall_mean``, ``overall_std`` and
+    ``overall_undefined``, shape (1 + judges,), summarize ``human_mean`` and then each judge's mean over the queries.
     """
 
     query_ids: tuple[str, ...]

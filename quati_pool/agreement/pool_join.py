@@ -1,7 +1,7 @@
-"""Label files without ids, joined to the pairs of a pool by the texts that people were shown.
+"""Joins label files without ids to the pairs of a pool, by the texts that people were shown.
 
-Texts match exactly, or else after ``identities.folded``. A row is joined where its texts, and the id that it may
-have, are those of exactly one pair; every other row is returned with the reason.
+Texts match exactly, or else after ``identities.folded``. A row is joined if its texts, and its id if it has one,
+match exactly one pair; every other row is returned with the reason.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Ids = tuple[str, str]
 
 
 class UnmatchedRow(NamedTuple):
-    """A row of a labeler's file that is joined to no pair; ``candidates`` are the pairs (query_id, doc_id) that its
-    texts match, where these are several."""
+    """A row of a labeler's file that could not be joined to a pair; if its texts match several pairs (query_id,
+    doc_id), these are the ``candidates``."""
 
     labeler: str
     path: Path
@@ -38,7 +38,7 @@ class UnmatchedRow(NamedTuple):
 
 
 def lacks_ids(file: LabelFile) -> bool:
-    """Whether the rows of a file name their queries or passages by text alone."""
+    """Whether a file identifies its queries or its passages by text alone."""
     return file.query_id is None or file.doc_id is None
 
 
@@ -47,8 +47,8 @@ def join_to_pool(
 ) -> tuple[dict[str, LabelFile], list[UnmatchedRow]]:
     """The files with ids in every row, and the rows that could not be joined; files with ids are returned unchanged.
 
-    ``queries`` maps further query_ids to texts. Pairs of files that have both ids and texts count as the pool's. A
-    row with a doc_id is joined if its query's text is known; a row with a passage's text, if the pair is.
+    ``queries`` maps further query_ids to texts. Pairs from files that have both ids and texts count as part of the
+    pool. A row with a doc_id is joined if its query text is known; a row with a passage text, if the pair is known.
     """
     lacking = {name: file for name, file in files.items() if lacks_ids(file)}
     complete = [_pairs(file) for file in files.values() if not lacks_ids(file)]
@@ -68,7 +68,7 @@ def _pairs(file: LabelFile) -> Iterable[PooledPair]:
 
 
 class _TextIndex:
-    """The ids of queries and passages by their texts, of a pool only for those that occur in ``files``."""
+    """Index from texts to the ids of queries and pairs; of the pool, it holds only texts that occur in ``files``."""
 
     def __init__(self, files: Collection[LabelFile], pool: Iterable[PooledPair], queries: Mapping[str, str]) -> None:
         self._folded: dict[str, str] = {}
@@ -76,7 +76,7 @@ class _TextIndex:
         self._wanted_passages = self._all_folded(file.text for file in files if file.doc_id is None)
         self._wanted_query_ids = {query_id for file in files for query_id in file.query_id or ()}
         self._wanted_doc_ids = {doc_id for file in files for doc_id in file.doc_id or ()}
-        # By folded text: the ids, each with its texts as they were written.
+        # Keyed by folded text: the ids, each with its original texts.
         self._queries: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
         self._passages: dict[str, dict[Ids, set[str]]] = defaultdict(lambda: defaultdict(set))
         self._pooled: set[Ids] = set()
@@ -95,7 +95,7 @@ class _TextIndex:
         return {self._fold(text) for column in columns for text in column or ()}
 
     def _add_query(self, query_id: str, query: str) -> bool:
-        """Whether a file holds this text as a query without an id."""
+        """Indexes a query's text if a file has it without an id, and returns whether one does."""
         text = folded(query)
         if text in self._wanted_queries:
             self._queries[text][query_id].add(query)
@@ -110,13 +110,13 @@ class _TextIndex:
                 self._passages[text][ids].add(pair.text)
 
     def query_ids(self, text: str) -> list[str]:
-        """All query_ids of a text: those of exactly this text, or else those of a text that folds to the same."""
+        """All query_ids of a text: those of exactly this text, or else of texts that are equal after folding."""
         texts_by_id = self._queries.get(self._fold(text), {})
         return sorted([query_id for query_id, texts in texts_by_id.items() if text in texts] or texts_by_id)
 
     def pairs(self, query_ids: Collection[str], text: str) -> list[Ids]:
-        """All pairs of these queries with this passage: those with exactly this text, or else those with a text that
-        folds to the same."""
+        """All pairs of these queries with this passage: those with exactly this text, or else with texts that are
+        equal after folding."""
         every_query = self._passages.get(self._fold(text), {})
         texts_by_pair = {pair: texts for pair, texts in every_query.items() if pair[0] in query_ids}
         return sorted([pair for pair, texts in texts_by_pair.items() if text in texts] or texts_by_pair)
@@ -157,7 +157,7 @@ def _joined(name: str, file: LabelFile, index: _TextIndex) -> tuple[LabelFile, l
 
 
 def _find(index: _TextIndex, query_id: str | None, query: str, doc_id: str | None, text: str) -> tuple[list[Ids], str]:
-    """The pairs that a row may be about, and the reason why it is not joined where these are none or several."""
+    """The pairs that match a row, and, for none or several, the reason why the row is not joined."""
     query_ids = [query_id] if query_id is not None else index.query_ids(query)
     if not query_ids:
         return [], f"the query text {quoted(query)} is none of the pool's"

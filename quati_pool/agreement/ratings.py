@@ -1,4 +1,4 @@
-"""The grades of several labelers per pair, from which every coefficient of agreement is computed."""
+"""The grades of several labelers per pair, from which all agreement coefficients are computed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ Positions = npt.NDArray[np.int16]
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Every pair that a labeler graded, with each labeler's grade of it.
+    """Every pair that any labeler graded, with the grade from each labeler.
 
     ``grade``, shape (labelers, pairs), holds positions in ``scale`` (ascending grades), -1 where the
     labeler has no grade. ``query`` and ``doc``, shape (pairs,), are codes into ``queries`` and ``docs``; pairs
     are sorted by query, then doc, both in the order in which they first appear in the labelers' grades.
-    ``people`` are those labelers that are persons. ``members`` holds, for each derived labeler (a panel, a
-    consensus), the labelers, none of them derived, from whose grades its own are computed, whether these are
-    compared here or not.
+    ``people`` are the human labelers. ``members`` maps each derived labeler (a panel, a consensus) to the labelers,
+    none of them derived, from whose grades its grades are computed, whether or not these are compared here.
     """
 
     labelers: tuple[str, ...]
@@ -45,23 +44,23 @@ class Ratings:
         return grades
 
     def pair_ids(self, positions: Sequence[int]) -> list[tuple[str, str]]:
-        """query_id and doc_id of the pairs at these positions."""
+        """(query_id, doc_id) of the pairs at these positions."""
         at = np.array(positions, dtype=np.int64)
         query_ids, doc_ids = self.queries.decode(self.query[at]), self.docs.decode(self.doc[at])
         return list(zip(query_ids.to_pylist(), doc_ids.to_pylist(), strict=True))
 
     @property
     def independent(self) -> tuple[str, ...]:
-        """The labelers whose grades are not computed from other labelers'."""
+        """The labelers whose grades are not derived from those of other labelers."""
         return tuple(labeler for labeler in self.labelers if labeler not in self.members)
 
     def shared_members(self, a: str, b: str) -> tuple[str, ...]:
-        """The labelers from whose grades both labelers' are computed, sorted: for a panel and its member that member,
-        for two panels their common members; none for independent labelers."""
+        """The labelers on whose grades both ``a`` and ``b`` depend, sorted: for a panel and one of its members that
+        member, for two panels their common members; none for independent labelers."""
         return tuple(sorted(self.members.get(a, frozenset({a})) & self.members.get(b, frozenset({b}))))
 
     def only(self, labelers: Collection[str]) -> Ratings:
-        """The ratings of some labelers, with the pairs that any of them graded."""
+        """The ratings of these labelers alone, with the pairs that at least one of them graded."""
         rows = [row for row, labeler in enumerate(self.labelers) if labeler in labelers]
         grade = self.grade[rows]
         kept = np.flatnonzero((grade >= 0).any(axis=0))
@@ -83,7 +82,8 @@ class Ratings:
         people: Collection[str] = (),
         members: Mapping[str, frozenset[str]] | None = None,
     ) -> Ratings:
-        """Joins labelers on query_id and doc_id; the scale is sorted. A derived labeler is not one of the people.
+        """Joins labelers on query_id and doc_id and sorts the scale. A derived labeler never counts as one of the
+        people.
 
         Raises QuatiPoolError for a grade that is not on the scale.
         """
@@ -119,7 +119,8 @@ class Ratings:
 
 
 def _merged(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, Int, list[Int]]:
-    """One vocabulary; its codes that occur, by first appearance; and each column as positions among those."""
+    """One vocabulary for all columns; the codes of it that occur, by first appearance; and each column as positions
+    among those codes."""
     shared = columns[0][0] if columns else None
     if shared is None or any(ids is not shared for ids, _ in columns):
         merged, places = code_ids([ids.decode(codes) for ids, codes in columns])
@@ -128,7 +129,7 @@ def _merged(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, Int, list[Int]]:
     first = np.full(len(shared), never)
     end = never
     for _, column in reversed(columns):
-        # For equal codes the last assignment wins: that of the first appearance.
+        # Reversed, because for equal codes the last assignment wins: the first appearance.
         first[column[::-1]] = np.arange(end - 1, end - len(column) - 1, -1)
         end -= len(column)
     seen = np.argsort(first, kind="stable")[: int((first < never).sum())]
@@ -138,7 +139,7 @@ def _merged(columns: Sequence[tuple[Ids, Int]]) -> tuple[Ids, Int, list[Int]]:
 
 
 def _distinct(columns: Sequence[Int]) -> Int:
-    """All distinct values, ascending. np.unique takes ten times as long for a million."""
+    """All distinct values, ascending. np.unique takes ten times as long for a million values."""
     values = np.concatenate(columns) if columns else np.empty(0, dtype=np.int64)
     values.sort()
     return values[np.r_[True, values[1:] != values[:-1]]] if len(values) else values

@@ -1,4 +1,4 @@
-"""Who grades which pair, where named persons share the work from the start."""
+"""Allocation of pairs to named people in advance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from quati_pool.annotation.hashing import hashes, places
 
 
 class Allocation(NamedTuple):
-    """The pair at position ``row`` goes to ``name``, as the pair's ``replicate``-th person, from 1."""
+    """Assigns the pair at position ``row`` to ``name`` as its ``replicate``-th person, counted from 1."""
 
     row: int
     replicate: int
@@ -20,18 +20,18 @@ class Allocation(NamedTuple):
 def allocate(
     query_ids: Sequence[str], doc_ids: Sequence[str], names: Sequence[str], overlap: int, load: int | None, seed: int
 ) -> list[Allocation]:
-    """Gives each pair to ``overlap`` different persons, ordered by row and replicate; nobody gets more than
-    ``load`` pairs.
+    """Gives each pair to ``overlap`` different people, at most ``load`` pairs per person (None: no limit); returns
+    the allocations ordered by row and replicate.
 
-    Whole queries go to persons, the largest first, each to those who have least, so that two persons' loads
-    differ by at most the largest query. Only where that would break the load, or leave somebody without any
-    work, are queries cut: the pairs, query after query and the whole row ``overlap`` times, are dealt out in
-    consecutive parts that differ by at most one pair (McNaughton's wrap-around rule, Management Science 6(1),
-    1959); a part is never longer than the row, so nobody meets a pair twice. Neither the order of the pairs
-    nor that of the names matters.
+    Whole queries are assigned, the largest first, to the people with the least load, so that two loads differ by
+    at most the largest query. Queries are split only if this would exceed ``load`` or leave somebody without any
+    work: the sequence of all pairs, query by query, repeated ``overlap`` times, is then divided into consecutive
+    parts that differ by at most one pair (McNaughton's wrap-around rule, Management Science 6(1), 1959). A part is
+    never longer than the sequence, so nobody gets a pair twice. The result does not depend on the order of the
+    pairs or names.
 
-    Raises DesignError where there are fewer persons than ``overlap``, a name is given twice, or the loads
-    together cannot hold all.
+    Raises DesignError if there are fewer people than ``overlap``, a name is given twice, or the loads together
+    are too small.
     """
     if overlap < 1:
         raise DesignError(f"an overlap of {overlap} gives pairs to nobody; ask for at least 1")
@@ -63,7 +63,7 @@ def allocate(
 
 
 def _blocks(query_ids: Sequence[str], doc_ids: Sequence[str], seed: int) -> dict[str, list[int]]:
-    """Each query's rows; queries and rows in an order that only the seed and the ids decide."""
+    """The rows of each query; the order of queries and rows depends only on the seed and the ids."""
     order = places(hashes("rows", seed, query_ids, doc_ids), query_ids, doc_ids).tolist()
     queries = sorted(set(query_ids))
     drawn = places(hashes("blocks", seed, queries), queries).tolist()
@@ -74,11 +74,11 @@ def _blocks(query_ids: Sequence[str], doc_ids: Sequence[str], seed: int) -> dict
 
 
 def _whole(blocks: dict[str, list[int]], people: list[str], overlap: int, seed: int) -> dict[str, set[str]]:
-    """The queries of each person where none is cut."""
+    """The queries of each person when no query is split."""
     given: dict[str, set[str]] = {name: set() for name in people}
     loads = dict.fromkeys(people, 0)
     for query_id in sorted(blocks, key=lambda query_id: -len(blocks[query_id])):
-        # A draw for each query, so that everybody meets everybody as a partner.
+        # Ties are drawn separately for each query, so that everybody shares pairs with everybody.
         drawn = dict(zip(people, hashes("people", seed, [query_id] * len(people), people).tolist(), strict=True))
         takers = sorted(people, key=lambda name: (loads[name], drawn[name], name))[:overlap]
         for name in takers:
@@ -88,7 +88,7 @@ def _whole(blocks: dict[str, list[int]], people: list[str], overlap: int, seed: 
 
 
 def _cut(blocks: dict[str, list[int]], people: list[str], overlap: int, seed: int) -> list[Allocation]:
-    """Equal loads, to a pair: see ``allocate``."""
+    """Loads that differ by at most one pair, by splitting queries; see ``allocate``."""
     rows = [row for block in blocks.values() for row in block]
     order = [people[place] for place in places(hashes("cut", seed, people), people).tolist()]
     size, longer = divmod(len(rows) * overlap, len(order))

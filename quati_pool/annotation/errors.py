@@ -1,4 +1,4 @@
-"""The error of designs that are not possible as asked."""
+"""The error for designs that are not possible as requested."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from quati_pool.errors import QuatiPoolError
 
 
 class DesignError(QuatiPoolError):
-    """A sample or an allocation that is not possible as asked."""
+    """A sample or allocation that is not possible as requested."""

@@ -1,6 +1,6 @@
-"""Numbers drawn from a seed and some texts: the same on every machine, one for each row.
+"""Reproducible pseudo-random numbers from a seed and texts: one per row, the same on every machine.
 
-Every text is preceded by its length, so that ("a", "bc") and ("ab", "c") differ.
+Every text is prefixed with its length, so that ("a", "bc") and ("ab", "c") differ.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ Hashes = npt.NDArray[np.uint64]
 
 
 def hashes(purpose: str, seed: int, *columns: Sequence[str]) -> Hashes:
-    """XXH3 (64 bits) of the purpose, the seed and each row's texts: shape (rows,). Columns are of equal
-    length. ``purpose`` keeps what is drawn for one end apart from what is drawn for another."""
+    """XXH3 (64 bits) of the purpose, the seed and each row's texts: shape (rows,). All columns have the same
+    length. ``purpose`` makes draws for different purposes independent."""
     start = f"{purpose}:{seed}:"
     digest = xxhash.xxh3_64_intdigest
     if len(columns) == 1:
@@ -32,8 +32,8 @@ def hashes(purpose: str, seed: int, *columns: Sequence[str]) -> Hashes:
 
 
 def places(drawn: Hashes, *columns: Sequence[str]) -> npt.NDArray[np.int64]:
-    """The rows from the smallest hash to the largest, shape (rows,); equal hashes by their texts, so that the
-    order in which rows are given never matters."""
+    """The rows from the smallest hash to the largest, shape (rows,). Ties are ordered by the texts, so that the
+    order of the input rows never matters."""
     order = np.argsort(drawn, kind="stable")
     ordered = drawn[order]
     if (ordered[1:] == ordered[:-1]).any():

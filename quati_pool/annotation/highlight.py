@@ -1,4 +1,4 @@
-"""Where a passage holds the words of its query."""
+"""Finds the words of a query in a passage, for highlighting."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 class Span(NamedTuple):
-    """``text[start:end]``, counted in characters of the text as it was given."""
+    """``text[start:end]``, in characters of the original text."""
 
     start: int
     end: int
 
 
 def highlights(query: str, text: str, language: str | None) -> list[Span]:
-    """The words of ``text`` whose stem is that of a word of ``query``, in order; stop words do not count.
+    """The words of ``text`` that have the same stem as a word of ``query``, in order; stop words are ignored.
 
-    ``language`` is an ISO 639-1 code; where it is None or has no stemmer, words must be the same but for
-    their case.
+    ``language`` is an ISO 639-1 code; if it is None or has no stemmer, words must be equal except for case.
     """
     stemmed = language in SNOWBALL
     # Created per call, which costs little: a stemmer cannot be shared between threads.
@@ -30,7 +29,7 @@ def highlights(query: str, text: str, language: str | None) -> list[Span]:
     wanted = set(terms(query))
     if not wanted:
         return []
-    # A word at a time, since normal forms and lower case change lengths and so the offsets of what follows.
+    # Word by word, because normalization and lower-casing change lengths and so the offsets of what follows.
     seen: dict[str, bool] = {}
     found = []
     for span in words(text):
@@ -43,7 +42,7 @@ def highlights(query: str, text: str, language: str | None) -> list[Span]:
 
 
 def words(text: str) -> list[Span]:
-    """The words of ``text`` as ``analyzer`` parts it, with the combining marks that belong to them."""
+    """The words of ``text`` as ``analyzer`` splits it, including their combining marks."""
     found: list[Span] = []
     for match in _WORD.finditer(text):
         start, end = match.span()

@@ -1,4 +1,4 @@
-"""Passages of one query that are nearly the same text."""
+"""Near-duplicate passages of one query."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from typing import NamedTuple
 import numpy as np
 
 NEAR = 0.8
-"""From this similarity on two passages are shown as near-identical: with 100 words, about eleven shingles on
-either side may differ, as where a date or a site's name was exchanged in three or four places."""
+"""The least similarity at which two passages are shown as near-identical. With 100 words, about eleven shingles on
+either side may differ, as when a date or a site's name is replaced in three or four places."""
 
 WORDS = 3
-"""Words in a shingle (Broder, On the Resemblance and Containment of Documents, 1997, calls it w)."""
+"""Words per shingle (w in Broder, On the Resemblance and Containment of Documents, 1997)."""
 
 _WORD = re.compile(r"\w+")
-# Texts whose similarities to all others are held at a time.
+# Texts whose similarities to all others are in memory at a time.
 _ROWS = 1024
 
 
 class Resemblance(NamedTuple):
-    """That the text at position ``place`` is alike; 1.0 where all its shingles are shared."""
+    """A similar text, at position ``place``; the similarity is 1.0 if all shingles are shared."""
 
     place: int
     similarity: float
 
 
 def near_duplicates(texts: Sequence[str], threshold: float = NEAR) -> list[list[Resemblance]]:
-    """For each text the others whose similarity reaches ``threshold``, the most alike first, then by place.
+    """For each text, the others whose similarity is at least ``threshold``, the most similar first, then by place.
 
-    The similarity is the exact Jaccard coefficient of two texts' sets of word 3-shingles; case, punctuation
-    and the way an accent is written do not count. A text of fewer than three words is one shingle, and one
-    without a word is compared as it stands, so that equal texts always have 1.0.
+    The similarity is the exact Jaccard coefficient of the two sets of word 3-shingles; case, punctuation and the
+    encoding of accents are ignored. A text of fewer than three words is one shingle, and a text without words is
+    compared verbatim, so that equal texts always have 1.0.
     """
     from scipy.sparse import csr_array
 

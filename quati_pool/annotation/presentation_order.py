@@ -1,4 +1,4 @@
-"""The order in which people see queries and passages, drawn from a seed and the same on every machine."""
+"""The random order in which people see queries and passages; the same on every machine for a given seed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from quati_pool.annotation.hashing import hashes, places
 
 
 def query_places(seed: int, query_ids: Iterable[str]) -> dict[str, int]:
-    """Each distinct query's place, from 1, in the order in which a design assigns queries."""
+    """The place of each distinct query, from 1, in the order in which a design assigns queries."""
     distinct = sorted(set(query_ids))
     order = places(hashes("queries", seed, distinct), distinct)
     return {distinct[row]: place for place, row in enumerate(order.tolist(), start=1)}
 
 
 def shuffled(seed: int, name: str, query_id: str, doc_ids: Sequence[str]) -> list[str]:
-    """A query's passages in the order in which one person sees them: another for every person and query,
-    and always the same for one, in whatever order ``doc_ids`` come. A subset keeps its order."""
+    """A query's passages in the order in which one person sees them. The order differs between people and queries,
+    is always the same for one person and query, and does not depend on the order of ``doc_ids``. A subset of the
+    passages has the same relative order."""
     rows = len(doc_ids)
     order = places(hashes("passages", seed, [name] * rows, [query_id] * rows, doc_ids), doc_ids)
     return [doc_ids[row] for row in order.tolist()]

@@ -1,8 +1,8 @@
-"""Signs that somebody may not have graded with care: each finding is a question to ask, never a verdict.
+"""Signs that somebody may not have graded with care; each finding is a reason to ask, never a conclusion.
 
-The figures behind the thresholds are those of the two assessors whose 240 grades the Quati paper released:
-neither gave one grade more than 38 % of the time, the longest run of one grade was 10, within one or two
-queries, and their grades were 0.5 apart on average.
+The thresholds are based on the two assessors whose 240 grades the Quati paper released: neither gave one grade
+more than 38 % of the time, the longest run of one grade was 10, within one or two queries, and their grades
+differed by 0.5 on average.
 """
 
 from __future__ import annotations
@@ -22,47 +22,47 @@ Pattern = Literal["one_grade", "too_fast", "long_run", "disagreement"]
 Values = npt.NDArray[np.float64]
 
 LEAST = 30
-"""Grades (for ``disagreement``: comparisons) under which nothing is said of a person: three queries of the
-paper's ten passages, which one hard or one empty query no longer decides."""
+"""The least number of grades (for ``disagreement``: comparisons) for a finding about a person: three queries with
+the paper's ten passages each, so that a single hard or empty query does not decide."""
 
 ONE_GRADE = 0.95
-"""Share of one grade from which on it is practically the only one; more than twice what was seen."""
+"""The share of one grade from which it is practically the only one; more than twice the share observed."""
 
 OTHERS_ONE_GRADE = 0.85
-"""Where the others gave that grade this often too, the pool is so and not the person."""
+"""If the others gave that grade at least this often too, the cause is the pool, not the person."""
 
 CHARACTERS_A_SECOND = 100.0
-"""About 1,000 words a minute, twice what skimmers manage, so faster than anybody reads."""
+"""About 1,000 words per minute, twice the speed of skimming, so faster than anybody reads."""
 
 CHARACTERS_NEEDED = 600
-"""What has to be read of a longer passage: about the first hundred words tell that it is about something else."""
+"""How much of a longer passage has to be read: about the first hundred words show that it is off topic."""
 
 SHORTEST = 1.0
-"""Seconds that any passage takes: to see it and press a key."""
+"""Seconds that any passage takes at least: to see it and press a key."""
 
 LONG_RUN = 25
-"""Equal grades in a row, two and a half times the longest that was seen."""
+"""Equal grades in a row; two and a half times the longest run observed."""
 
 RUN_QUERIES = 3
-"""Queries that a run must go through: within one, all passages may well deserve the same grade."""
+"""Queries that a run must span: within one query, all passages may well deserve the same grade."""
 
 RUN_CHANCE = 0.001
-"""A run is reported only where one so long would come about less often than this, given how often the person
-gives that grade: who rightly gives 90 % zeros has long runs of them."""
+"""A run is reported only if a run this long has at most this probability, given how often the person gives that
+grade: somebody who rightly gives 90 % zeros has long runs of them."""
 
 FAR = 1.5
-"""How many times as far from others as those are from each other is far."""
+"""A person is far from the others if their distance is more than this multiple of the distance among the others."""
 
 FAR_AT_LEAST = 0.25
-"""Grade steps that ``far`` is beyond the others' distance at least: a quarter of a step, so that two small
-distances count as equal."""
+"""Grade steps by which a person's distance must at least exceed the distance among the others: a quarter of a step,
+so that two small distances count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class Graded:
-    """Grades by people, a row each, in the order in which they were given; columns of equal length.
+    """Grades by people, one per row, in the order in which they were given; all columns have the same length.
 
-    ``active_seconds``, shape (n,): NaN where unknown. ``characters``, shape (n,): the length of the passage.
+    ``active_seconds``, shape (n,): NaN if unknown. ``characters``, shape (n,): the length of the passage.
     """
 
     labeler_ids: Sequence[str]
@@ -75,10 +75,10 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``figure`` is beyond ``threshold``; ``labels`` says on how many grades (for ``disagreement``: comparisons)
-    it rests. ``grade`` is the grade of ``one_grade`` and ``long_run``.
+    """A pattern in a person's grades: ``figure``, based on ``labels`` grades (for ``disagreement``: comparisons), is
+    beyond ``threshold``. ``grade`` is the repeated grade of ``one_grade`` and ``long_run``.
 
-    Units: ``one_grade`` share of grades, ``too_fast`` median active seconds a grade, ``long_run`` grades in a
+    Units: ``one_grade`` share of grades, ``too_fast`` median active seconds per grade, ``long_run`` grades in a
     row, ``disagreement`` mean absolute difference in grade steps.
     """
 
@@ -105,9 +105,9 @@ class Finding:
 
 
 def suspicious(graded: Graded) -> list[Finding]:
-    """All findings, by labeler_id, then pattern.
+    """All findings, sorted by labeler_id, then pattern.
 
-    ``disagreement`` needs three persons, since of two that differ nobody knows who is off.
+    ``disagreement`` needs at least three people: of two who differ, nobody knows which one is wrong.
     """
     names, labeler = _coded(graded.labeler_ids)
     _, query = _coded(graded.query_ids)
@@ -125,7 +125,7 @@ def suspicious(graded: Graded) -> list[Finding]:
 
 
 def least_seconds(characters: npt.NDArray[Any]) -> Values:
-    """Active seconds under which a passage of so many characters was not read: same shape."""
+    """Active seconds below which a passage with this many characters was not read; same shape as ``characters``."""
     needed: Values = np.maximum(np.minimum(characters, CHARACTERS_NEEDED) / CHARACTERS_A_SECOND, SHORTEST)
     return needed
 
@@ -153,7 +153,7 @@ def _too_fast(name: str, seconds: Values, characters: Int) -> list[Finding]:
 def _long_run(name: str, relevance: Int, query: Int) -> list[Finding]:
     starts = np.flatnonzero(np.r_[True, relevance[1:] != relevance[:-1]])
     ends = np.r_[starts[1:], len(relevance)]
-    # The longest first: one finding a person is enough.
+    # The longest first: one finding per person is enough.
     for place in np.argsort(starts - ends, kind="stable").tolist():
         start, end = int(starts[place]), int(ends[place])
         if end - start < LONG_RUN:
@@ -166,8 +166,8 @@ def _long_run(name: str, relevance: Int, query: Int) -> list[Finding]:
 
 
 def _run_by_chance(n: int, share: float) -> int:
-    """The shortest run that n grades, drawn with this share, hold with probability RUN_CHANCE at most; by the
-    union bound over the places where a run can start."""
+    """The shortest length of a run that occurs with probability at most RUN_CHANCE among n grades drawn with this
+    share; by the union bound over the positions where a run can start."""
     if share >= 1:
         return n + 1
     return math.ceil(math.log(RUN_CHANCE / (1 + n * (1 - share))) / math.log(share))
@@ -180,7 +180,7 @@ def _disagreement(names: list[str], labeler: Int, query: Int, doc: Int, relevanc
     labeler, query, doc, relevance = labeler[order], query[order], doc[order], relevance[order]
     sums, counts = np.zeros(len(names)), np.zeros(len(names), dtype=np.int64)
     total, comparisons = 0.0, 0
-    # Every two grades of a pair stand so many rows apart.
+    # After sorting, the grades of a pair are adjacent, so two of them are fewer than len(names) rows apart.
     for step in range(1, len(names)):
         same = (query[step:] == query[:-step]) & (doc[step:] == doc[:-step])
         if not same.any():
@@ -205,6 +205,6 @@ def _disagreement(names: list[str], labeler: Int, query: Int, doc: Int, relevanc
 
 
 def _coded(values: Sequence[str]) -> tuple[list[str], Int]:
-    """The distinct values, and each row's by position."""
+    """The distinct values, and the position of each row's value among them."""
     encoded = pa.array(values, type=pa.large_string()).dictionary_encode()
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Questions that people write: which parts of a taxonomy they cover, and which say the same."""
+"""Questions that people write: their coverage of a taxonomy, and near-duplicates among them."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from quati_pool.text.analysis import SNOWBALL, analyzer
 Axis = Literal["theme", "scope", "type"]
 
 SIMILAR_STEMS = 0.6
-"""Jaccard coefficient of two questions' stems from which on they are pointed out: three of four words shared,
-and one exchanged, are 3 / 5."""
+"""The least Jaccard coefficient of two questions' stems at which they are reported as similar: four words each with
+one replaced give 3 / 5."""
 
 SIMILAR_GRAMS = 0.7
-"""The same of the stems' 3-grams of characters. It is higher, because different words share many."""
+"""The same for the character 3-grams of the stems; higher, because different words share many 3-grams."""
 
 _GRAM = 3
 _SPACE = re.compile(r"\s+")
 
 
 class ClassifiedQuestion(NamedTuple):
-    """Where a question belongs; None where its author left it open."""
+    """The classification of a question; None where its author left it open."""
 
     theme: str | None
     scope: str | None
@@ -34,7 +34,7 @@ class ClassifiedQuestion(NamedTuple):
 
 
 class TaxonomyCell(NamedTuple):
-    """How many questions a combination of the taxonomy has."""
+    """The number of questions in one combination of the taxonomy."""
 
     theme: str
     scope: str
@@ -44,7 +44,7 @@ class TaxonomyCell(NamedTuple):
 
 @dataclass(frozen=True)
 class Coverage:
-    """Every combination of the taxonomy, in its order; ``outside`` counts the questions that belong to none."""
+    """The counts of all combinations, in the taxonomy's order; ``outside`` counts the questions that fit none."""
 
     cells: tuple[TaxonomyCell, ...]
     outside: int
@@ -54,7 +54,7 @@ class Coverage:
         return tuple(cell for cell in self.cells if not cell.questions)
 
     def totals(self, axis: Axis) -> dict[str, int]:
-        """The questions of each value of one axis, in the taxonomy's order."""
+        """The number of questions per value of one axis, in the taxonomy's order."""
         found: Counter[str] = Counter()
         for cell in self.cells:
             found[getattr(cell, axis)] += cell.questions
@@ -62,7 +62,7 @@ class Coverage:
 
 
 def coverage(taxonomy: Mapping[str, Sequence[str]], questions: Iterable[ClassifiedQuestion]) -> Coverage:
-    """The table theme × scope × type of ``taxonomy``, which has these three keys, and what ``questions`` fill."""
+    """Counts ``questions`` in the table theme × scope × type of ``taxonomy``, which has these three keys."""
     counts: Counter[tuple[str | None, ...]] = Counter(tuple(question) for question in questions)
     combinations = product(taxonomy["theme"], taxonomy["scope"], taxonomy["type"])
     cells = tuple(TaxonomyCell(*values, counts.pop(values, 0)) for values in combinations)
@@ -70,8 +70,8 @@ def coverage(taxonomy: Mapping[str, Sequence[str]], questions: Iterable[Classifi
 
 
 class Similar(NamedTuple):
-    """That the question at position ``place`` says nearly the same; ``exact`` where only case, punctuation,
-    white space or the way an accent is written differ. ``similarity`` is the larger of the two coefficients."""
+    """A similar question, at position ``place``; ``exact`` if only case, punctuation, white space or the encoding
+    of accents differ. ``similarity`` is the larger of the two coefficients."""
 
     place: int
     similarity: float
@@ -79,12 +79,13 @@ class Similar(NamedTuple):
 
 
 def similar_questions(query: str, others: Sequence[str], language: str | None) -> list[Similar]:
-    """The ``others`` that nearly repeat ``query``, the most similar first, then by place.
+    """The ``others`` that nearly repeat ``query``, exact repetitions first, then the most similar, then by place.
 
-    Two coefficients are taken: Jaccard of the sets of stems without stop words, for other word order and
-    forms, and Jaccard of those stems' character 3-grams without accents, for slips and compounds. One that
-    reaches its threshold, SIMILAR_STEMS or SIMILAR_GRAMS, is enough; the same words in the same order always
-    are. ``language`` is an ISO 639-1 code; where it is None or has no stemmer, words count as they are.
+    Two coefficients are computed: the Jaccard coefficient of the sets of stems without stop words, for different
+    word order and inflection, and that of these stems' character 3-grams without accents, for typing errors and
+    compounds. Questions are similar if either reaches its threshold, SIMILAR_STEMS or SIMILAR_GRAMS, or if they have
+    the same words in the same order. ``language`` is an ISO 639-1 code; if None or without a stemmer, words are not
+    stemmed.
     """
     read = _reader(language)
     mine = read(query)
@@ -111,7 +112,7 @@ def _reader(language: str | None) -> Callable[[str], _Read]:
     stems_of = analyzer(known, stemming=stemmed, stop_words=stemmed)
 
     def read(text: str) -> _Read:
-        # Without a single word, such as "???", the text itself is compared.
+        # A text without words, such as "???", is compared verbatim.
         plain = tuple(words(text)) or _SPACE.sub("", text)
         stems = frozenset(stems_of(text))
         padded = [f" {_bare(stem)} " for stem in stems]
@@ -127,5 +128,5 @@ def _bare(stem: str) -> str:
 
 
 def _jaccard(a: frozenset[str], b: frozenset[str]) -> float:
-    """0 where both are empty: nothing is no likeness."""
+    """The Jaccard coefficient; 0 if both sets are empty, which is no evidence of similarity."""
     return len(a & b) / len(a | b) if a or b else 0.0

@@ -1,13 +1,13 @@
-"""Which pairs of a pool people grade, and with what probability each came in.
+"""Samples of a pool's pairs for people to grade, with inclusion probabilities.
 
-A pair's number in (0, 1] is a hash of the seed and its ids (permanent random numbers; Ohlsson, Coordination
-of Samples Using Permanent Random Numbers, 1995). A rate takes the pairs whose number is at most the rate; a
-fixed size takes the smallest numbers of each stratum. So a larger sample of the same seed and frame holds the
-smaller one, and the order in which pairs are given never matters.
+Each pair has a number in (0, 1], a hash of the seed and its ids (permanent random numbers; Ohlsson, Coordination
+of Samples Using Permanent Random Numbers, 1995). A rate selects the pairs whose number is at most the rate; a
+fixed size selects the smallest numbers of each stratum. So a larger sample with the same seed and frame contains
+the smaller one, and the order of the input pairs never matters.
 
-A stratum's share of a sample is drawn by its size: see ``sample_stratified``. With the recorded inclusion
-probabilities, the sum of a figure divided by them estimates its sum over the frame (Horvitz and Thompson,
-Journal of the American Statistical Association 47(260), 1952).
+A stratum's share of a sample follows its size: see ``sample_stratified``. Summing a figure divided by the recorded
+inclusion probabilities over the sample estimates its sum over the frame (Horvitz and Thompson, Journal of the
+American Statistical Association 47(260), 1952).
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from quati_pool.records import Int
 Values = npt.NDArray[np.float64]
 
 NOTHING = "none"
-"""How a stratum's name says that a pair has no value, such as no grade by the judge."""
+"""Stands in a stratum's name for a missing value, such as no grade by the judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """``selected`` of the ``pairs`` of the frame that are alike, each with probability ``inclusion``."""
+    """A stratum with ``pairs`` pairs of the frame, of which ``selected`` were selected, each with probability
+    ``inclusion``."""
 
     name: str
     pairs: int
@@ -43,8 +44,9 @@ class Stratum:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Selected pairs. ``rows``, shape (n,), are their positions in the frame, ascending, and ``stratum``, shape
-    (n,), their strata, by position in ``strata``, which lists all of the frame's, those without a pair too."""
+    """Selected pairs. ``rows``, shape (n,), are their positions in the frame, ascending; ``stratum``, shape (n,),
+    is the position of each pair's stratum in ``strata``, which lists all strata of the frame, even those without a
+    selected pair."""
 
     rows: Int
     stratum: Int
@@ -55,11 +57,11 @@ class Sample:
 
     @property
     def inclusion(self) -> Values:
-        """Each selected pair's probability to have been selected, shape (n,)."""
+        """The inclusion probability of each selected pair, shape (n,)."""
         return np.array([stratum.inclusion for stratum in self.strata], dtype=np.float64)[self.stratum]
 
     def names(self) -> list[str]:
-        """Each selected pair's stratum by name."""
+        """The name of each selected pair's stratum."""
         names = [stratum.name for stratum in self.strata]
         return [names[code] for code in self.stratum.tolist()]
 
@@ -70,7 +72,7 @@ def hash_unit(seed: int, query_ids: Sequence[str], doc_ids: Sequence[str]) -> Va
 
 
 def frame_sha(query_ids: Sequence[str], doc_ids: Sequence[str]) -> str:
-    """The SHA-256 (hex) of a set of pairs, whatever their order."""
+    """The SHA-256 (hex) of a set of pairs, independent of their order."""
     whole = hashlib.sha256()
     for query_id, doc_id in sorted(zip(query_ids, doc_ids, strict=True)):
         whole.update(f"{len(query_id)}:{query_id}{len(doc_id)}:{doc_id}".encode("utf-8", "surrogatepass"))
@@ -78,8 +80,8 @@ def frame_sha(query_ids: Sequence[str], doc_ids: Sequence[str]) -> str:
 
 
 def stratum_names(columns: Mapping[str, Sequence[object]]) -> list[str]:
-    """Each row's stratum, such as ``query=7|grade=2|systems=3-4``, from columns of equal length. None reads
-    ``none``; signs with which a value could pass for another are percent-encoded."""
+    """The name of each row's stratum, such as ``query=7|grade=2|systems=3-4``, from columns of equal length. None is
+    written ``none``; characters that could make two values look alike are percent-encoded."""
     if not columns:
         raise ValueError("a stratum needs at least one column")
     written: dict[object, str] = {None: NOTHING}
@@ -87,7 +89,7 @@ def stratum_names(columns: Mapping[str, Sequence[object]]) -> list[str]:
     for key, values in columns.items():
         for value in set(values) - written.keys():
             text = str(value)
-            # A query called "none" is not the absence of one.
+            # A query called "none" must differ from a missing value.
             plain = text != NOTHING and text.isprintable() and not set(text) & set("%|= ")
             written[value] = text if plain else "%6Eone" if text == NOTHING else quote(text, safe="", errors="replace")
         named.append([f"{key}={written[value]}" for value in values])
@@ -95,7 +97,7 @@ def stratum_names(columns: Mapping[str, Sequence[object]]) -> list[str]:
 
 
 def systems_band(systems: int) -> str:
-    """How many systems found a pair, in bands that double: 1, 2, 3-4, 5-8, 9+."""
+    """The band of the number of systems that found a pair, doubling in size: 1, 2, 3-4, 5-8, 9+."""
     bands = ((1, "1"), (2, "2"), (4, "3-4"), (8, "5-8"))
     return next((name for most, name in bands if systems <= most), "9+")
 
@@ -110,7 +112,7 @@ def sample_random(
 ) -> Sample:
     """Exactly ``n`` pairs at random, or each pair with probability ``rate``.
 
-    Raises DesignError where the frame has fewer than ``n`` pairs, ValueError unless one of the two is given.
+    Raises DesignError if the frame has fewer than ``n`` pairs, ValueError unless exactly one of the two is given.
     """
     if (n is None) == (rate is None):
         raise ValueError("give either n or rate")
@@ -130,23 +132,23 @@ def sample_random(
 def sample_stratified(
     query_ids: Sequence[str], doc_ids: Sequence[str], seed: int, strata: Sequence[str], n: int, minimum: int = 1
 ) -> Sample:
-    """``n`` pairs, from each stratum about as many as its share of the frame and at least ``minimum`` (all of a
-    smaller one), at random within it; ``strata`` names each pair's.
+    """``n`` pairs, from each stratum in proportion to its size but at least ``minimum`` (all pairs of a smaller
+    stratum), at random within it; ``strata`` names the stratum of each pair.
 
-    Places beyond the minimum go out one by one to the stratum with the largest N / (2 s + 1), s being what it
-    has (Webster's, or Sainte-Laguë's, method). Unlike largest remainders, which can take a place away as n grows
-    (the Alabama paradox), this never does, so that a larger sample holds the smaller. With ``minimum`` 0 the
-    strata may outnumber n: each gets its share n N_h / N rounded up or down at random, so that every pair has
-    the probability n / N and the sample has about n pairs.
+    Places beyond the minimum are assigned one by one to the stratum with the largest N / (2 s + 1), where s is the
+    number it already has (Webster's, or Sainte-Laguë's, method). Unlike the largest-remainder method, which can take
+    a place away as n grows (the Alabama paradox), this never does, so a larger sample contains the smaller one. With
+    ``minimum`` 0 the strata may outnumber n: each gets its share n N_h / N rounded up or down at random, so that
+    every pair has the probability n / N and the sample has about n pairs.
 
-    Raises DesignError where the frame has fewer than ``n`` pairs, or n does not reach for the minimum.
+    Raises DesignError if the frame has fewer than ``n`` pairs, or n is too small for the minimum.
     """
     drawn = hashes("pairs", seed, query_ids, doc_ids)
     _check_size(n, len(drawn))
     if minimum < 0:
         raise DesignError(f"a stratum cannot have {minimum} pairs at least; give a minimum of 0 or more")
     encoded = pa.array(strata, type=pa.large_string()).dictionary_encode()
-    # Codes in the order of the names, so that the order of the pairs leaves no trace.
+    # Codes follow the order of the names, so that the order of the pairs has no effect.
     found: list[str] = encoded.dictionary.to_pylist()
     names = sorted(found)
     code = {name: place for place, name in enumerate(names)}
@@ -157,7 +159,7 @@ def sample_stratified(
         inclusion = wanted / sizes
     else:
         share = sizes * (n / len(drawn))
-        # Never above the size: the number is at most 1, and taken from 1 it is below.
+        # Never above the size, because 1 minus a number in (0, 1] is below 1.
         wanted = np.minimum(np.floor(share + (1.0 - _unit(hashes("strata", seed, names)))), sizes).astype(np.int64)
         inclusion = np.full(len(names), n / len(drawn))
     order = places(drawn, query_ids, doc_ids)
@@ -171,11 +173,11 @@ def sample_stratified(
 def sample_queries(
     query_ids: Sequence[str], listed: Sequence[str], ranks: Int | None = None, depth: int | None = None
 ) -> Sample:
-    """All pairs of the ``listed`` queries; with ``ranks``, shape (pairs,), one system's rank of each pair from 1
-    (0 where it did not return it), only those to ``depth`` (all it returned where None).
+    """All pairs of the ``listed`` queries. ``ranks``, shape (pairs,), are one system's rank of each pair from 1 (0 if
+    not returned); if given, only pairs ranked up to ``depth`` are selected (None: all that the system returned).
 
-    They were chosen, not drawn: the probability is 1 within what was listed, which is all that figures from
-    them speak for. Raises DesignError for a query without a pair.
+    The pairs are chosen, not drawn: their probability is 1 within the listed queries, and figures computed from
+    them hold only for these. Raises DesignError for a query without a pair.
     """
     if len(set(listed)) < len(listed):
         raise DesignError(f"query {_twice(listed)!r} is listed twice; keep one")
@@ -213,7 +215,7 @@ def _seats(sizes: Int, n: int, minimum: int) -> Int:
     beyond = sizes - first
     owner = np.repeat(_range(len(sizes)), beyond)
     has = _range(len(owner)) - np.repeat(np.cumsum(beyond) - beyond, beyond) + first[owner]
-    # Equal claims: the stratum that comes first by name, which no n changes.
+    # Ties go to the stratum that comes first by name, which does not depend on n.
     order = np.lexsort((owner, -(sizes[owner] / (2 * has + 1))))
     given: Int = first + np.bincount(owner[order[: n - needed]], minlength=len(sizes))
     return given

@@ -1,6 +1,6 @@
-"""Characters that deceive a reader, made visible: what turns the direction of text, hides, or controls.
+"""Makes deceptive characters visible: direction changes, invisible characters and control characters.
 
-They are listed here rather than asked of Python's Unicode tables, so that every version shows the same.
+They are listed here instead of taken from Python's Unicode tables, so that every Python version shows the same.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _HIDDEN = re.compile(
     "\ud800-\udfff"  # half a pair, which no page can hold
     "]"
 )
-# The carriage return of a Windows line end is part of the line end.
+# A carriage return before a line feed is an ordinary Windows line end.
 _LINE_END = re.compile("\r\n")
 
 
 class Part(NamedTuple):
-    """A stretch of text as it stands, or one hidden character, for which ``shown`` is a mark.
+    """A piece of plain text, or one hidden character, which ``shown`` replaces by a mark.
 
-    The ``raw`` parts of a text joined are the text.
+    The ``raw`` values of all parts, joined, are the original text.
     """
 
     raw: str
@@ -41,9 +41,9 @@ class Part(NamedTuple):
 
 def visible(text: str) -> list[Part]:
     """``text`` in parts: every bidirectional control, zero-width or control character, lone surrogate and
-    invisible tag is a part of its own; tab, line feed and the pair of carriage return and line feed stay.
+    invisible tag is a separate part; tab, line feed and carriage return with line feed are plain text.
 
-    The soft hyphen stays too, which web text is full of, and so do the variation selectors of emoji.
+    So are the soft hyphen, which is frequent in web text, and the variation selectors of emoji.
     """
     parts: list[Part] = []
     start = 0

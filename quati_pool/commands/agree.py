@@ -1,4 +1,4 @@
-"""``quati-pool agree``: how far labelers agree: each two of them, all together, and per query."""
+"""``quati-pool agree``: the agreement of labelers: pairwise, overall, and per query."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ def agree(
     revealed: bool = False,
     home: PoolConfig | None = None,
 ) -> AgreeReport:
-    """Compares the labelers that ``gather`` finds. Of people's labels the blind and final ones count; with
-    ``revealed`` a second label instead, given in sight of a judge's grade, where there is one. Files without ids are
-    joined to the pool of ``home``, a pool.yaml that only says what the files are about.
+    """Compares the labelers that ``gather`` finds. Of people's labels the blind and final ones count; with ``revealed``
+    a second label, given after seeing a judge's grade, replaces them if there is one. Files without ids are joined to
+    the pool of ``home``, a pool.yaml that only identifies their collection.
 
-    Raises QuatiPoolError where there are no two labelers, or no two of them graded a common pair.
+    Raises QuatiPoolError if there are fewer than two labelers, or no two of them graded a common pair.
     """
     files = files or LabelFiles()
     if not (names or files.files or config_path.exists()):
@@ -79,7 +79,7 @@ def agree(
 
 
 def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) -> AgreeReport:
-    """``agree`` for labelers that were read already."""
+    """``agree`` for labelers that have already been read."""
     if seed is None:
         seed = gathered.config.seed if gathered.config else 0
     ratings = join_ratings(gathered)
@@ -107,12 +107,12 @@ def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) 
 
 
 def _has_other_person(labeler: str, ratings: Ratings) -> bool:
-    """Whether a person who is no member of the labeler has graded."""
+    """Whether a person who is not a member of the labeler has graded."""
     return any(not ratings.shared_members(labeler, person) for person in ratings.people)
 
 
 def join_ratings(gathered: Gathered) -> Ratings:
-    """The grades of all labelers by pair; raises QuatiPoolError as ``agree`` does."""
+    """The grades of all labelers by pair. Raises the same errors as ``agree``."""
     graded = {source.name: source.qrels for source in gathered.sources}
     if len(graded) < 2:
         problem = f"only {next(iter(graded))} has grades" if graded else "nobody has graded anything"

@@ -1,4 +1,4 @@
-"""``quati-pool build``: every system's run, the pool, and how diverse the pool is."""
+"""``quati-pool build``: builds every system's run and the pool, and measures the diversity of the pool."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from quati_pool.project.run_builder import (
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int, Run, State
 
-# Pairs whose texts are in memory at a time; a text may be megabytes long.
+# Pairs whose texts are in memory at the same time; a text may be megabytes long.
 _BATCH = 256
 
 
@@ -51,7 +51,7 @@ class BuildResult:
     without_text: int
     """Pairs whose passage has no text."""
     key: Key = field(default_factory=dict)
-    """The key of what is saved of this result; empty where it was read from a pool on disk."""
+    """The cache key of this result's saved tables; empty if the result was read from a pool on disk."""
     forced: bool = False
     """Whether saved tables are written again even if they are current."""
 
@@ -65,12 +65,12 @@ def build(
     only: Sequence[str] = (),
     workers: Callable[[], Engine] | None = None,
 ) -> BuildResult | None:
-    """Brings a workspace up to date: corpus stores, indexes, runs, pool. The listener gets the result to save.
+    """Brings a workspace up to date: corpus stores, indexes, runs, pool. The listener is passed the result to save.
 
-    ``only`` builds the runs of the systems named and of those they read; the pool follows if all other runs are
+    ``only`` builds the runs of the named systems and of those they read; the pool is then built if all other runs are
     current, otherwise it stays as it was and None is returned. ``force`` builds everything again (with ``only``: the
-    indexes and runs of the systems named). ``workers`` opens an engine that encodes corpora; it computes the same
-    numbers as this process, which does it where ``workers`` is None.
+    indexes and runs of the named systems). ``workers`` opens an engine that encodes corpora; it computes the same
+    numbers as this process, which encodes them if ``workers`` is None.
     """
     config = load_config(config_path)
     selected = selected_systems(config, only)
@@ -113,7 +113,7 @@ def build(
 
 
 def _build_runs(builder: RunBuilder, selected: Sequence[str]) -> list[Run] | None:
-    """The runs of all systems, those of ``selected`` built first; None where others are missing or stale."""
+    """The runs of all systems, after building those of ``selected``; None if others are missing or stale."""
     config = builder.config
     for run_tag in sorted(selected, key=lambda tag: not builder.reads_files(tag)):
         builder.run(run_tag)
@@ -146,7 +146,7 @@ def _write_pool(pool: Pool, queries: Queries, corpora: Sequence[Corpus], path: P
 
 
 def _report_missing_texts(pool: Path, pairs: int, listener: Listener) -> int:
-    """How many pairs of the pool have a passage without text, said to the listener where there are any."""
+    """The number of pairs of the pool whose passage has no text; reported to the listener if there are any."""
     without_text = pairs_without_text(pool)
     if without_text:
         listener.say(
@@ -157,7 +157,7 @@ def _report_missing_texts(pool: Path, pairs: int, listener: Listener) -> int:
 
 
 def _tables_key(config: PoolConfig, qrels: Path | None) -> Key:
-    """What the tables of a build depend on besides the pool."""
+    """The inputs other than the pool on which the tables of a build depend."""
     return {
         "name": config.name,
         "family": {tag: config.family(tag) for tag in config.systems},
@@ -172,7 +172,7 @@ def provenance(config: PoolConfig) -> dict[str, Any]:
 
 
 def pairs_without_text(pool: Path) -> int:
-    """How many pairs of a finished pool have a passage without text: from its sidecar, or else counted."""
+    """The number of pairs of a finished pool whose passage has no text: from its sidecar, or else counted."""
     known: int | None = read_counts(pool).get("without_text")
     if known is not None:
         return known

@@ -14,7 +14,7 @@ from quati_pool.registry import FUSIONS, JUDGES, PREPARATIONS, RERANKERS, RETRIE
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a component; ``default`` as YAML has it, or "required"."""
+    """A parameter of a component; ``default`` is written as in YAML, or "required"."""
 
     name: str
     default: str
@@ -38,7 +38,7 @@ def components() -> list[ComponentListing]:
 
 
 def preparation_steps() -> list[ComponentListing]:
-    """Every step of preparation."""
+    """All preparation steps."""
     return _listings(PREPARATIONS)
 
 
@@ -57,7 +57,7 @@ def _listing(registry: Registry, name: str) -> ComponentListing:
         component.require()
     except MissingExtraError as error:
         problem = str(error)
-    except Exception as error:  # a plug-in's own, which must not hide the others
+    except Exception as error:  # an error of a plug-in must not hide the other components
         problem = f"cannot be checked ({type(error).__name__}: {error})"
     parameters = tuple(_parameter(field, info) for field, info in component.Parameters.model_fields.items())
     return ComponentListing(kind, name, component.summary, parameters, problem)
@@ -72,7 +72,7 @@ def _parameter(name: str, info: Any) -> Parameter:
 
 
 def _as_yaml(value: Any) -> str:
-    """A default value as YAML has it."""
+    """A default value as written in YAML."""
     if value is None:
         return "none"
     if isinstance(value, bool):

@@ -35,8 +35,8 @@ def demo(folder: Path, listener: Listener) -> Demo:
     """Copies the sample into ``folder``, builds its pool (with bm25 if its extra is installed), grades it by term
     overlap, compares these grades with the sample's own, and ranks the systems under both.
 
-    Files that exist are kept: an edited workspace is built as it is. Raises QuatiPoolError for a folder that holds
-    something else.
+    Existing files are kept: an edited workspace is built as it is. Raises QuatiPoolError if the folder holds something
+    else.
     """
     sample = bundled("data/sample")
     if folder.exists() and any(folder.iterdir()) and not (folder / "pool.yaml").exists():

@@ -1,4 +1,4 @@
-"""``quati-pool evaluate``: runs under qrels, qrels compared with each other, and how reusable the pool is."""
+"""``quati-pool evaluate``: measures runs under qrels, compares qrels, and estimates how reusable the pool is."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ class Settings:
     """How runs are measured and compared.
 
     ``measures``: the first ranks the runs; None takes those of pool.yaml, or the default ones. ``baseline``: the run
-    that all others are tested against, on every measure. ``robust``: whether to add scores of clusters of related
-    queries. ``labeler``: whose leaderboard comes first and is the reference of the others; None takes the main
-    labeler's. ``queries``: which of QUERIES the means go over.
+    against which all others are tested, on every measure. ``robust``: whether to add scores of clusters of related
+    queries. ``labeler``: the labeler whose leaderboard comes first and is the reference for the others; None takes the
+    main labeler. ``queries``: the queries over which means are taken, one of QUERIES.
     """
 
     measures: Sequence[str] | None = None
@@ -89,10 +89,10 @@ class Condition:
 
     ``bounds`` has, for each nDCG with a cutoff, the lowest and the highest mean of each run over the grades of
     ``scale`` that its unjudged documents could have, shape (runs,) each. ``letters``: runs that share one do not
-    differ significantly on the first measure. ``quality`` and ``robust`` are a reason where they could not be
-    computed; ``robust`` is None where it was not asked for. ``judged_queries`` and ``returned`` (by run_tag) count
-    all judged queries and those that a run returns; all else is over the queries of the settings. ``covers``: how
-    many pairs of the pool have a grade by the labeler, and how many there are; None without a pool.
+    differ significantly on the first measure. ``quality`` and ``robust`` are a reason if they could not be computed;
+    ``robust`` is None if it was not requested. ``judged_queries`` is the number of all judged queries and ``returned``
+    (by run_tag) that of the judged queries a run returns; all else is over the queries of the settings. ``covers``: the
+    number of the pool's pairs with a grade by the labeler, and of all its pairs; None without a pool.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Evaluation:
     systems: Conditions | None
     clusters: Clusters | None = None
     main: MainLabeler | None = None
-    """The labeler whose condition comes first; None where labelers were named, whose order then counts."""
+    """The labeler whose condition comes first; None if labelers were named, which then keep their order."""
 
     @property
     def compared(self) -> list[tuple[Condition, Condition, RankingComparison]]:
@@ -143,7 +143,7 @@ class Evaluation:
 
     @property
     def warnings(self) -> list[str]:
-        """What looks odd in the files of runs and labels without being wrong."""
+        """Oddities in run and label files that are not errors."""
         run_warnings = (warning for condition in self.conditions for warning in condition.run_set.warnings)
         return list(dict.fromkeys([*run_warnings, *self.gathered.warnings]))
 
@@ -160,10 +160,10 @@ def evaluate(
     """Measures the workspace's runs, or those of the ``runs`` options, under the labelers that ``gather`` finds.
 
     Clusters of queries are those of the queries file of ``files``, else of the workspace's, else of that of ``home``,
-    a pool.yaml that only says what the files are about. Several sets of runs whose names are those of the labelers
-    are each measured under their own qrels; otherwise every set is measured under all of them.
+    a pool.yaml that only identifies their collection. If there are several sets of runs and their names are those of
+    the labelers, each set is measured under its labeler's qrels; otherwise every set is measured under all qrels.
 
-    Raises QuatiPoolError where there are no runs or no grades.
+    Raises QuatiPoolError if there are no runs or no grades.
     """
     settings, files = settings or Settings(), files or LabelFiles()
     if not config_path.exists():
@@ -190,7 +190,7 @@ def measure(
     settings: Settings,
     clusters: Clusters | None = None,
 ) -> Evaluation:
-    """``evaluate`` for runs and labelers that were read already; ``measures`` as ``parse_measures`` returns them."""
+    """``evaluate`` for runs and labelers already read; ``measures`` are as returned by ``parse_measures``."""
     if not gathered.sources:
         raise QuatiPoolError("nobody has graded anything; run: quati-pool judge, or name qrels with --qrels FILE")
     _check(settings, sets)
@@ -225,7 +225,7 @@ def measure(
 
 
 def _check(settings: Settings, sets: Sequence[RunSet]) -> None:
-    """Raises ConfigError for settings that contradict each other or name what is not there."""
+    """Raises ConfigError for settings that contradict each other or name something unknown."""
     known = {run.run_tag for run_set in sets for run in run_set.runs}
     if settings.baseline is not None and settings.baseline not in known:
         raise ConfigError(f"--baseline {settings.baseline}: no such run; {nearest(settings.baseline, known)}")
@@ -243,7 +243,7 @@ def _named_main(gathered: Gathered, name: str) -> MainLabeler:
 
 
 def _scale(gathered: Gathered, source: LabelSource) -> list[int]:
-    """All possible grades: those declared, or else 0 and the labeler's grades, whatever other files hold."""
+    """All possible grades: the declared scale, or else 0 and the grades of this labeler, regardless of other files."""
     if gathered.declared:
         return sorted(gathered.scale)
     grades: list[int] = np.union1d(source.qrels.relevance, [0]).tolist()
@@ -328,7 +328,8 @@ def _ranking(a: Condition, b: Condition, first: str, settings: Settings, seed: i
 
 
 def _quality(run_set: RunSet, joined: JudgedRuns, pool: Pool, measures: tuple[str, ...]) -> PoolQuality:
-    """``pool`` is that of all runs of the set; runs without a judged query do not count in its diversity."""
+    """The quality of ``pool``, which is that of all runs of the set; runs without a judged query do not count in its
+    diversity."""
     depths = dict(zip(pool.run_tags, pool.depths.tolist(), strict=True))
     has_families = len({run_set.families[run_tag] for run_tag in depths}) < len(joined.runs)
     answering = np.array([len(run) > 0 for run in joined.runs])

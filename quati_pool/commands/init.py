@@ -52,9 +52,9 @@ measures: [nDCG@10, nDCG@20, "R(rel=2)@100", "RR(rel=2)@10", "Judged@10"]   # ir
 
 def init(folder: Path, *, paper: bool = False) -> list[Path]:
     """Writes ``pool.yaml`` into ``folder``, which is created if needed; with ``paper`` the one with all systems of the
-    Quati paper, and the ``prepare.yaml`` of its two corpora. Returns the files, the one to edit last.
+    Quati paper, and the ``prepare.yaml`` of its two corpora. Returns the files; the one to edit comes last.
 
-    Raises QuatiPoolError where one of the files exists already.
+    Raises QuatiPoolError if one of the files already exists.
     """
     if not paper:
         return _put(folder, {"pool.yaml": _template(folder)})
@@ -63,9 +63,10 @@ def init(folder: Path, *, paper: bool = False) -> list[Path]:
 
 
 def init_pages(folder: Path) -> list[Path]:
-    """Writes a ``prepare.yaml`` and a file of sample pages that it turns into a corpus. Returns as ``init``.
+    """Writes a ``prepare.yaml`` and a file of sample pages that it turns into a corpus. Returns the files; the one to
+    edit comes last.
 
-    Raises QuatiPoolError where one of the files exists already.
+    Raises QuatiPoolError if one of the files already exists.
     """
     place = bundled("data/sample")
     pages = (place / "pages.jsonl").read_text("utf-8")
@@ -73,7 +74,7 @@ def init_pages(folder: Path) -> list[Path]:
 
 
 def _put(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Writes all files, by name, or none if one of them exists already."""
+    """Writes ``files``, texts by name, or none if one of them already exists."""
     paths = [folder / name for name in files]
     for path in paths:
         if path.exists():
@@ -90,5 +91,5 @@ def _template(folder: Path) -> str:
 
 def _name(folder: Path) -> str:
     kept = "".join(c if (c.isalnum() and c.isascii()) or c in "._-" else "-" for c in folder.resolve().name)
-    # Quoted, as YAML does not read 2024 or no as text.
+    # Quoted, since YAML would not read 2024 or no as text.
     return f'"{kept or "collection"}"'

@@ -1,4 +1,4 @@
-"""``quati-pool labels``: who graded how much of the pool, by state and grade, and at what cost."""
+"""``quati-pool labels``: each labeler's coverage of the pool, by state and grade, and its cost."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class LabelsReport:
     problems: dict[str, str]
     """Why a judge of ``pool.yaml`` cannot be read."""
     failures: dict[tuple[str, str, str], FailedAnswer]
-    """By labeler, query_id and doc_id what a judge answered that is no grade, where pairs are kept by name."""
+    """A judge's answers without a grade, by labeler, query_id and doc_id; only if pairs are kept by name."""
     aspects: dict[str, dict[str, Counter[int]]]
-    """By labeler and aspect how many answers gave which number; for judges whose prompt asks for any."""
+    """The number of answers that gave each value, by labeler and aspect; for judges whose prompt asks for aspects."""
     unread: dict[str, int]
-    """By judge of ``pool.yaml`` how many stored answers were read by other rules than today's, if any were."""
+    """The number of stored answers that were not read by the current rules, by judge of ``pool.yaml``, if any."""
 
 
 def labels(
     config_path: Path, names: list[str] | None = None, pool: Path | None = None, *, missing: bool = False
 ) -> LabelsReport:
-    """Reads the pool once for all labelers of ``pool.yaml`` and of the store, or those named; ``missing``
-    keeps every pair without a grade by name.
+    """Reads the pool once for all labelers of ``pool.yaml`` and of the store, or those named; ``missing`` keeps every
+    pair without a grade by name.
 
-    A judge that cannot be read, having lost its prompt, say, is left out with its problem unless named.
+    A judge that cannot be read, for instance because its prompt is missing, is left out with its problem unless named.
     """
     config = load_config(config_path)
     with Store.open(config.labels.url, config.folder) as store:
@@ -56,7 +56,7 @@ def labels(
 
 
 def read(grading: Grading, names: list[str] | None = None, *, missing: bool = False) -> LabelsReport:
-    """The same over a store that is open already."""
+    """``labels`` for a store that is already open."""
     config, store = grading.config, grading.store
     labelers, problems = _readable(grading, names)
     if not labelers and not problems:
@@ -84,7 +84,7 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
 
 
 def _readable(grading: Grading, names: list[str] | None) -> tuple[list[Labeler], dict[str, str]]:
-    """The labelers of these names, which must be there, or all that can be read, and why others cannot."""
+    """The labelers of these names, which must exist, or all that can be read; and why others cannot."""
     labelers, problems = [], {}
     for name in names or grading.names:
         try:
@@ -104,7 +104,7 @@ def _unread(grading: Grading, labeler: Labeler) -> int:
 
 
 def _no_aspects(labeler: Labeler) -> dict[str, Counter[int]]:
-    """A count of 0 for each number of each aspect that a labeler's prompt asks for."""
+    """A count of 0 for each value of each aspect that a labeler's prompt asks for."""
     asked = sorted(labeler.reading.aspects.items()) if labeler.reading else []
     return {aspect: Counter(dict.fromkeys(sorted(scale), 0)) for aspect, scale in asked}
 

@@ -1,4 +1,4 @@
-"""What all commands that ask a language model share: the budget, the connection, and how a run ends."""
+"""Code shared by all commands that ask a language model: the budget, the connection, and the end of a run."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from quati_pool.llm.tokens import counting
 from quati_pool.project.events import Listener
 
 Ending = Literal["limit", "budget", "interrupted"]
-"""What ended a run before everything was asked."""
+"""What ended a run early."""
 
 
 def check_budget(budget: float | None) -> None:
-    """Raises ConfigError for a budget that buys nothing."""
+    """Raises ConfigError for a budget that is not positive."""
     if budget is not None and budget <= 0:
         raise ConfigError("--budget is nothing; name US dollars above 0")
 
 
 def heard(name: str, say: Callable[[str], None]) -> Callable[[Event], None]:
-    """A function that says what a user should know of a client's events: how the server wants to be asked, and long
-    waits; ``name`` is what users call the model."""
+    """An event handler for a client that reports changed request parameters and long waits to the user; ``name`` is the
+    user's name for the model."""
 
     def hear(event: Event) -> None:
         if event.kind in ("dialect", "wait"):
@@ -40,18 +40,18 @@ def heard(name: str, say: Callable[[str], None]) -> Callable[[Event], None]:
 
 
 def dollars(amount: float) -> str:
-    """An amount with four decimals, or two digits where these would hide it."""
+    """An amount with four decimals, or two significant digits if it is too small for them."""
     places = 4 if amount <= 0 else max(4, 1 - math.floor(math.log10(amount)))
     return f"US$ {amount:,.{places}f}"
 
 
 def _limit(budget: float) -> str:
-    """A budget as it was named."""
+    """A budget as the user gave it."""
     return f"US$ {budget:,.10f}".rstrip("0").rstrip(".")
 
 
 def check_affordable(budget: float, needed: float) -> None:
-    """Raises QuatiPoolError where a budget is too small for a pair that needs so much."""
+    """Raises QuatiPoolError if ``budget`` is too small for a pair that costs up to ``needed``."""
     if needed > budget:
         raise QuatiPoolError(
             f"the budget of {_limit(budget)} is too small for even one pair, which needs up to {dollars(needed)}: "
@@ -60,13 +60,13 @@ def check_affordable(budget: float, needed: float) -> None:
 
 
 def budget_spent(limit: float, spent: float, needed: float, one: str) -> str:
-    """What became of a budget, and what ``one`` more would need, where that is known (not 0)."""
+    """A line on how much of a budget is spent, and what ``one`` more would cost at most, if known (not 0)."""
     whole = f"{dollars(spent)} of the budget of {_limit(limit)} is spent"
     return f"{whole}, nothing is reserved, and one more {one} needs up to {dollars(needed)}" if needed else whole
 
 
 def check_price(price: Price | None, model: str) -> None:
-    """Raises ConfigError where a budget is set and the price of the model is not known."""
+    """Raises ConfigError if ``price`` is None, since a budget needs the price of the model."""
     if price is None:
         raise ConfigError(
             f"--budget needs the price of {model}, which is not known; "
@@ -75,7 +75,7 @@ def check_price(price: Price | None, model: str) -> None:
 
 
 class LlmSession:
-    """One run's way to a language model: the connection, and what it learns there; how the run ended."""
+    """One run's connection to a language model: opens it, counts its calls, and runs to the end."""
 
     def __init__(
         self,
@@ -85,10 +85,10 @@ class LlmSession:
         listener: Listener,
         say: Callable[[str], None] | None = None,
     ) -> None:
-        """``name`` is what users call the model; ``say`` takes the line on its endpoint, if not the listener."""
+        """``name`` is the user's name for the model; ``say`` takes the line on its endpoint (default: the listener)."""
         self.counters = Counters()
         self.endpoint: str | None = None
-        """The name of the endpoint, once it is connected."""
+        """The name of the endpoint, once connected."""
         self._name = name
         self._price = price
         self._budget = budget
@@ -99,8 +99,8 @@ class LlmSession:
     async def connected(
         self, client: Client, schema: Mapping[str, Any], count: Callable[[float | None], None]
     ) -> AsyncIterator[None]:
-        """Opens the client and prepares it for answers of this form; ``count`` is given the cost of each call that
-        took, None where it is not known."""
+        """Opens the client and prepares it for answers of this schema; ``count`` is called with the cost of each call
+        that this took, None if unknown."""
         async with client:
             self.counters = client.counters
             await client.prepare(schema)
@@ -120,8 +120,8 @@ class LlmSession:
             self._budget.spent += spent_on(self._price, usage, ours) if self._price else 0.0
 
     def run(self, runner: Runner[Any, Any], stop: threading.Event, progress: Callable[[], None]) -> Ending | None:
-        """Runs to the end, and says what ended it before everything was asked; errors are the runner's. Ctrl-C, or
-        ``stop``, lets what is in flight finish, and Ctrl-C once more drops it."""
+        """Runs to the end, and returns what ended the run early, if anything; errors are in the runner's ``error``.
+        After Ctrl-C, or once ``stop`` is set, calls in flight finish; a second Ctrl-C drops them."""
         runner.run(progress, lambda: self._listener.say("finishing what is in flight; Ctrl-C again drops it"), stop)
         if runner.interrupted:
             return "interrupted"

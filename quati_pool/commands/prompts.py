@@ -1,4 +1,4 @@
-"""``quati-pool prompts``: lists prompts, shows what they send, and imports prompts that others released."""
+"""``quati-pool prompts``: lists prompts, shows what they send, and imports prompts released by others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PromptListing:
 
 
 def list_prompts(folder: Path) -> list[PromptListing]:
-    """The prompts that come with quati-pool and those of the workspace ``folder``; a faulty one hides no other."""
+    """The prompts that come with quati-pool and those of the workspace ``folder``, faulty ones too."""
     return [_listing(name, path) for name, path in prompt_files(folder).items()]
 
 
@@ -53,7 +53,7 @@ def show_prompt(
 ) -> tuple[Prompt, list[Message]]:
     """A prompt and the exact messages that it sends about one pair.
 
-    Raises ConfigError where there is no such prompt, InputError where its file is at fault.
+    Raises ConfigError if there is no such prompt, InputError if its file is invalid.
     """
     prompt = load_prompt(name, folder)
     return prompt, prompt.messages(query, passage, narrative)
@@ -80,7 +80,7 @@ def read_released(paths: Sequence[Path], language: str | None = None, examples: 
 
 
 def _kinds(path: Path) -> set[str]:
-    """Whose files ``path`` is or holds: "quati", "umbrela", both or neither."""
+    """The kinds of files that ``path`` is or contains: "quati", "umbrela", both or neither."""
     if not path.is_dir():
         return {"quati" if path.suffix == ".json" else "umbrela"}
     patterns = {INITIAL_PROMPT: "quati", EXAMPLES: "quati", CONFIG: "quati", **dict.fromkeys(UMBRELA_FILES, "umbrela")}
@@ -97,8 +97,8 @@ class NewJudge:
 
 
 def authors_judge(released: Released, prompt: Path, folder: Path, model: str | None = None) -> dict[str, Any]:
-    """The entry of a judge in ``folder``/pool.yaml that makes the authors' request with ``prompt``; ``model`` None
-    takes their model."""
+    """The entry of a judge in ``folder``/pool.yaml that sends the authors' request with ``prompt``; with ``model`` None
+    to their model."""
     in_workspace = prompt.suffix == ".yaml" and prompt.resolve().parent == (folder / "prompts").resolve()
     name = prompt.stem if in_workspace else Path(os.path.relpath(prompt, folder)).as_posix()
     model = model or released.model
@@ -106,11 +106,11 @@ def authors_judge(released: Released, prompt: Path, folder: Path, model: str | N
 
 
 def import_prompt(released: Released, out: Path, judge: NewJudge | None = None) -> Prompt:
-    """Writes a released prompt to ``out``, a YAML file whose name becomes the prompt's, and adds ``judge`` to its
+    """Writes a released prompt to ``out``, a YAML file whose name becomes the prompt's id, and adds ``judge`` to its
     ``pool.yaml``.
 
-    Raises QuatiPoolError, with nothing written, where ``out`` or the judge exists already, or where the files do not
-    give a sound prompt.
+    Raises QuatiPoolError, with nothing written, if ``out`` or the judge already exists, or the files do not give a
+    valid prompt.
     """
     if out.suffix not in (".yaml", ".yml"):
         raise QuatiPoolError(f"{out}: is no name for a prompt; end it in .yaml")
@@ -135,7 +135,7 @@ def import_prompt(released: Released, out: Path, judge: NewJudge | None = None) 
 def _with_judge(judge: NewJudge) -> bytes:
     """The content of ``pool.yaml`` with the judge added, checked, and otherwise byte for byte as it was.
 
-    Raises QuatiPoolError where it cannot be read, has a judge of this name, or its ``judges:`` cannot be extended.
+    Raises QuatiPoolError if it cannot be read, has a judge of this name, or its ``judges:`` cannot be extended.
     """
     path = judge.config
     if judge.name in load_config(path).judges:

@@ -1,4 +1,4 @@
-"""What ``quati-pool report`` shows: all results of a collection, over one state of its label database."""
+"""The content of ``quati-pool report``: all results of a collection, over one state of its label database."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from quati_pool.store.database import Store
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A collection at one moment; ``seq`` is the number of the last label in its database. Of ``ledger``, ``agreement``
-    and ``evaluation``, those that are None have a reason in ``missing``, by part of the report."""
+    """The results of a collection at one moment; ``seq`` is the number of the last label in its database. If
+    ``ledger``, ``agreement`` or ``evaluation`` is None, the reason is in ``missing``, by part of the report."""
 
     config: PoolConfig
     seq: int
@@ -81,7 +81,8 @@ def read(config_path: Path, settings: Settings, people: Sequence[str] = ()) -> S
 
 
 def built(config: PoolConfig, path: Path, runs: Sequence[Run]) -> BuildResult:
-    """The result of ``build`` for a pool on disk; its growth is empty unless ``runs`` has all that feed the pool."""
+    """The result of ``build`` for a pool on disk; its growth is empty unless ``runs`` includes every run that
+    feeds the pool."""
     pool = read_ledger(path)
     absent = [run_tag for run_tag in pool.run_tags if run_tag not in config.systems]
     if absent:

@@ -1,7 +1,7 @@
-"""The corpus on disk, a memory-mapped Arrow file: doc_id and text by ordinal, ordinal by doc_id.
+"""The corpus on disk: a memory-mapped Arrow file that gives doc_id and text by ordinal, and the ordinal by doc_id.
 
-A corpus is never held in memory. An id is looked up in the sorted 64-bit hashes of all ids (16 bytes per id,
-memory-mapped too) and compared with the id itself.
+A corpus is never loaded into memory. An id is looked up by its 64-bit hash in the sorted hashes of all ids (16 bytes
+per id, memory-mapped too), and then compared with the stored id itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import xxhash
 
 from quati_pool.records import ID, Ids, Int
 
-# A batch ends at either limit, so that neither many passages nor long ones fill the memory.
+# A batch ends at whichever limit it reaches first, so that neither many passages nor long ones fill the memory.
 BATCH_ROWS = 4096
 BATCH_CHARACTERS = 8_000_000
 SCHEMA = pa.schema([("doc_id", pa.string()), ("text", pa.string())])
@@ -25,7 +25,7 @@ _PASSAGES, _HASHES, _ORDINALS = "passages.arrow", "hashes.npy", "ordinals.npy"
 
 
 class DuplicateDocIdError(Exception):
-    """Ids that occur more than once in a corpus, with their ordinals in order."""
+    """Raised when ids occur more than once in a corpus; ``ordinals`` maps each such id to its ordinals, ascending."""
 
     def __init__(self, ordinals: dict[str, list[int]]) -> None:
         self.ordinals = ordinals
@@ -33,7 +33,7 @@ class DuplicateDocIdError(Exception):
 
 
 class CorpusStore:
-    """A corpus on disk, opened by memory map."""
+    """A memory-mapped corpus; ``ids`` is its vocabulary of doc_ids, whose codes are the ordinals."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -52,16 +52,18 @@ class CorpusStore:
         yield from self._batches
 
     def text_bytes(self) -> int:
-        """Bytes of all texts together."""
+        """The total size of all texts in bytes."""
         return sum(batch.column("text").nbytes for batch in self._batches)
 
     def texts(self, ordinals: npt.NDArray[Any]) -> list[str]:
-        """The texts of ``ordinals``, in their order."""
+        """The texts at ``ordinals``, in the given order."""
         texts: list[str] = self.column("text", ordinals).to_pylist()
         return texts
 
     def column(self, name: str, ordinals: npt.NDArray[Any]) -> pa.Array:
-        """One column at ``ordinals``, read batch by batch: Arrow's own take would copy the column."""
+        """The values of a column at ``ordinals``, in the given order; raises IndexError for an ordinal out of range.
+
+        Reads batch by batch, because Arrow's own ``take`` would copy the whole column."""
         ordinals = np.asarray(ordinals, dtype=np.int64)
         if len(ordinals) == 0:
             return pa.array([], type=ID)
@@ -82,7 +84,7 @@ class CorpusStore:
     def write(folder: Path, passages: Iterable[tuple[Sequence[str], Sequence[str]]]) -> int:
         """Writes batches of (doc_ids, texts) into ``folder`` and returns the number of passages.
 
-        Raises DuplicateDocIdError where an id occurs twice.
+        Raises DuplicateDocIdError if an id occurs more than once.
         """
         hashes = []
         with pa.OSFile(str(folder / _PASSAGES), "wb") as sink, pa.ipc.new_file(sink, SCHEMA) as writer:
@@ -125,7 +127,7 @@ class _StoreIds(Ids):
         hashed = _hashed(wanted)
         at = np.searchsorted(self._hashes, hashed)
         open_rows = np.arange(len(wanted))
-        # Two ids may share a hash: try all equal hashes until the id itself is found.
+        # Different ids may have the same hash, so go through all equal hashes until the id itself is found.
         while len(open_rows):
             open_rows = open_rows[at[open_rows] < len(self._hashes)]
             open_rows = open_rows[self._hashes[at[open_rows]] == hashed[open_rows]]
@@ -148,7 +150,7 @@ def _hashed(doc_ids: Sequence[str]) -> npt.NDArray[np.uint64]:
 def _rebatched(
     passages: Iterable[tuple[Sequence[str], Sequence[str]]],
 ) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
-    """The same passages in batches of at most BATCH_ROWS, ended early where texts are long."""
+    """The same passages in batches of at most BATCH_ROWS, fewer where texts are long."""
     ids: list[str] = []
     texts: list[str] = []
     characters = 0
@@ -165,7 +167,7 @@ def _rebatched(
 
 
 def _spans(values: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Start and end of each stretch of equal values."""
+    """The start and end of each run of equal consecutive values."""
     starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]])
     yield from zip(starts.tolist(), [*starts[1:].tolist(), len(values)], strict=True)
 

@@ -1,4 +1,4 @@
-"""The queries that means of measures go over: all judged ones, those that all runs return, or each run's own."""
+"""Selects the queries that means are taken over: all judged ones, those that all runs return, or each run's own."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from quati_pool.evaluation.scores import Scores
 from quati_pool.records import Qrels
 
 QUERIES = ("judged", "common", "returned")
-"""All judged queries, where one that a run lacks counts 0 (trec_eval -c); those that all runs return; or those that
-the run itself returns (trec_eval without -c)."""
+"""All judged queries, where a query that a run lacks counts as 0 (trec_eval -c); the queries that all runs return; or
+the queries that each run itself returns (trec_eval without -c)."""
 
 
 def over_queries(queries: str, joined: JudgedRuns, scores: Scores) -> tuple[JudgedRuns, Scores]:
-    """Judged runs and their scores, restricted to the queries that one of QUERIES means.
+    """The judged runs and their scores, restricted to the queries that ``queries``, one of QUERIES, selects.
 
-    Raises QuatiPoolError where a run, or all of them together, has no such query.
+    Raises QuatiPoolError if there are no such queries for a run, or for all runs together.
     """
     lacking = scores.missing.sum(axis=1)
     worst = int(lacking.argmax())

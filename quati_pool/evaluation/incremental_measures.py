@@ -1,8 +1,8 @@
 """Common measures, computed quickly for many reduced sets of judgements.
 
-The runs stay the same; only the judgements change. So each measure keeps the rows that can count and sums those
-whose judgement is kept: a few milliseconds for all runs and queries, where ir_measures would read all rankings
-again. The values equal those of ``scores.score`` under the reduced qrels, except for the last bits of a sum.
+The runs stay the same; only the judgements change. So each measure stores the rows that can count and sums those
+whose judgement is kept. This takes a few milliseconds for all runs and queries, whereas ir_measures would read all
+rankings again. The values equal those of ``scores.score`` under the reduced qrels, except for the last bits of a sum.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _NAMES = frozenset({"AP", "Judged", "P", "R", "RR", "Success", "nDCG"})
 
 
 def recountable(measure: Any) -> bool:
-    """Whether an ir_measures object is one of AP, Judged, P, R, RR, Success and nDCG, with at most a
+    """Whether an ir_measures object is one of AP, Judged, P, R, RR, Success and nDCG, with no parameters other than a
     cutoff and a lowest relevant grade (``rel``)."""
     params = {name: value for name, value in measure.params.items() if (name, value) != ("dcg", "log2")}
     return measure.NAME in _NAMES and set(params) <= {"cutoff", "rel"}
 
 
 class Recount:
-    """Values of measures for some runs when only some of the judgements are kept.
+    """Computes measures for some runs when only some of the judgements are kept.
 
-    ``rows``, one per run, must reach the deepest cutoff. A query without any kept judgement counts with 0.
+    ``rows``, one per run, must reach the deepest cutoff. A query without any kept judgement counts as 0.
     """
 
     def __init__(self, judged: Judgements, rows: Sequence[JudgedRows], measures: Sequence[Any]) -> None:
@@ -50,7 +50,8 @@ class Recount:
         ]
 
     def values(self, kept: Flags) -> Values:
-        """``kept``, shape (judgements,), in the order of the qrels; returns shape (runs, measures, queries)."""
+        """The values under the ``kept`` judgements, a mask of shape (judgements,) in the order of the qrels; shape
+        (runs, measures, queries)."""
         values = [measure.values(kept).reshape(self._shape) for measure in self._measures]
         return np.stack(values, axis=1) if values else np.empty((self._shape[0], 0, self._shape[1]))
 
@@ -60,7 +61,7 @@ def _parameters(measure: Any) -> dict[str, int]:
 
 
 class _RetrievedRows:
-    """The rows of all runs; ``cell`` is run * queries + query. Rows of a cell are consecutive, by rank."""
+    """The rows of all runs; ``cell`` is run * queries + query. Rows of a cell are consecutive and sorted by rank."""
 
     def __init__(self, cell: Int, rank: Int, judgement: Int) -> None:
         self.cell, self.rank, self.judgement = cell, rank, judgement
@@ -70,7 +71,7 @@ class _RetrievedRows:
 
 
 class _RelevantRows:
-    """The rows of documents of grade ``rel`` or above, down to ``cutoff``."""
+    """Base of measures that count documents with grade ``rel`` or above, down to rank ``cutoff``."""
 
     def __init__(
         self, judged: Judgements, found: _RetrievedRows, shape: tuple[int, int], cutoff: int | None = None, rel: int = 1
@@ -92,7 +93,7 @@ class _RelevantRows:
         return np.bincount(found.cell, weights, minlength=self._cells).astype(np.float64)
 
     def _per_relevant(self, totals: Values, kept: Flags) -> Values:
-        """``totals`` divided by the number of each query's relevant documents; 0 where it has none."""
+        """``totals`` divided by the number of relevant documents of each query; 0 if it has none."""
         there = np.bincount(self._relevant_query[kept[self._relevant]], minlength=self._queries)
         return ratio(totals, np.tile(there.astype(np.float64), self._runs), otherwise=0)
 

@@ -1,4 +1,4 @@
-"""Runs joined to qrels: for each row of a run its judged query and its judgement, as arrays."""
+"""Joins runs to qrels: for each row of a run, its judged query and its judgement, as arrays."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from quati_pool.records import Ids, Int, Qrels, Run
 
 @dataclass(frozen=True, eq=False)
 class JudgedRows:
-    """A run's rows of judged queries, sorted by query (in the run's order), then rank; each array has shape (n,).
+    """The rows of a run that belong to judged queries, sorted by query (in the run's order), then rank; each array has
+    shape (n,).
 
-    ``query`` holds positions in ``Judgements.query_ids``; ``judgement`` rows of the qrels, -1 where the document is
-    unjudged. ``unjudged_queries`` counts the run's queries without a judgement.
+    ``query`` holds positions in ``Judgements.query_ids``; ``judgement`` holds row numbers of the qrels, -1 where the
+    document is unjudged. ``unjudged_queries`` counts the run's queries without a judgement.
     """
 
     query: Int
@@ -33,16 +34,16 @@ class JudgedRows:
 
 
 def emptied_if_unjudged(run: Run, qrels: Qrels) -> Run:
-    """The run, or an empty run where none of its queries is judged."""
+    """The run itself, or an empty run if none of its queries is judged."""
     queries = qrels.queries.encode(run.queries.decode(np.unique(run.query)))
     return run if np.isin(queries, qrels.query).any() else Run.empty(run.run_tag, run.queries, run.docs)
 
 
 class Judgements:
-    """Qrels by query.
+    """Qrels grouped by query.
 
-    ``query_ids`` in order of first appearance; ``query``, shape (judgements,), positions in it; ``place``, same
-    shape: each judgement's number from 0 within its query; ``relevance``, same shape.
+    ``query_ids`` are in order of first appearance. The other attributes have shape (judgements,): ``query`` holds
+    positions in ``query_ids``, ``place`` numbers the judgements of a query from 0, ``relevance`` holds the grades.
     """
 
     def __init__(self, qrels: Qrels) -> None:
@@ -63,9 +64,9 @@ class Judgements:
         self.place[by_query] = places(self.query[by_query])
 
     def rows(self, runs: Sequence[Run], depth: int | None = None) -> Iterator[JudgedRows]:
-        """For each run its rows of judged queries, to ``depth``.
+        """For each run, its rows of judged queries, down to rank ``depth`` (None for all).
 
-        Raises QuatiPoolError for a run that has rows, but none of a judged query.
+        Raises QuatiPoolError for a run that has rows, but none for a judged query.
         """
         queries = [self._queries.encode(run.queries.values)[run.query] for run in runs]
         kept = []
@@ -80,7 +81,8 @@ class Judgements:
             yield JudgedRows(query, rank, self._find(query, docs[id(run.docs)][doc]), unjudged)
 
     def _doc_codes(self, runs: Sequence[Run], kept: Sequence[npt.NDArray[np.bool_]]) -> dict[int, npt.NDArray[Any]]:
-        """By vocabulary: the qrels' code of each document that a kept row holds, -1 for all others."""
+        """For each vocabulary of documents (by ``id``), shape (documents,): the codes in the qrels of the documents in
+        kept rows, -1 for all others."""
         used: dict[int, npt.NDArray[np.bool_]] = {}
         for run, rows in zip(runs, kept, strict=True):
             used.setdefault(id(run.docs), np.zeros(len(run.docs), dtype=bool))[run.doc[rows]] = True
@@ -96,7 +98,7 @@ class Judgements:
         return codes
 
     def _find(self, query: Int, doc: npt.NDArray[Any]) -> Int:
-        """The qrels' row of each pair, -1 where it is unjudged."""
+        """The row number in the qrels of each pair, -1 where it is unjudged."""
         found = np.full(len(query), -1, dtype=np.int64)
         known = np.flatnonzero(doc >= 0)
         if len(known) and len(self._pairs):
@@ -119,7 +121,7 @@ class Judgements:
 class JudgedRuns:
     """Runs and the qrels that they are evaluated under.
 
-    Judgements are looked up once, and again only when deeper rows are asked for than before.
+    Judgements are looked up once, and again only when deeper rows are requested than before.
     """
 
     def __init__(self, runs: Sequence[Run], qrels: Qrels) -> None:
@@ -131,7 +133,7 @@ class JudgedRuns:
         self._depth: int | None = 0
 
     def rows(self, depth: int | None = None) -> list[JudgedRows]:
-        """For each run its rows of judged queries, to ``depth``; as ``Judgements.rows``."""
+        """Like ``Judgements.rows`` for all runs, reusing the last look-up if that is deep enough."""
         if self._depth is not None and (depth is None or depth > self._depth):
             self._rows, self._depth = list(self.judged.rows(self.runs, depth)), depth
         if depth is None or depth == self._depth:
@@ -144,13 +146,13 @@ def _some(query_ids: Sequence[str], count: int) -> str:
 
 
 def starts(groups: Int) -> npt.NDArray[np.bool_]:
-    """Which rows are the first of their group; rows of a group are consecutive."""
+    """Which rows are the first of their group; the rows of a group must be consecutive."""
     found: npt.NDArray[np.bool_] = np.r_[True, groups[1:] != groups[:-1]] if len(groups) else np.empty(0, dtype=bool)
     return found
 
 
 def places(groups: Int) -> Int:
-    """Each row's number from 0 within its group; rows of a group are consecutive."""
+    """The position of each row within its group, from 0; the rows of a group must be consecutive."""
     first = np.flatnonzero(starts(groups))
     place: Int = np.arange(len(groups)) - np.repeat(first, np.diff(np.r_[first, len(groups)]))
     return place

@@ -1,4 +1,4 @@
-"""Leaderboards: means over queries with intervals, ranks, and counts of the queries."""
+"""Leaderboards: means over queries with intervals, ranks, and query counts."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ class Mean:
 
 @dataclass(frozen=True)
 class LeaderboardRow:
-    """A run's rank by the first measure, its measures by name, and the number of judged queries that it lacks;
-    ``queries`` counts those that its means are over."""
+    """A run's rank by the first measure, and its means by measure.
+
+    ``missing_queries`` counts the judged queries that the run lacks, ``unjudged_queries`` its queries without
+    judgements, and ``queries`` those that its means are taken over.
+    """
 
     run_tag: str
     rank: int
@@ -38,9 +41,9 @@ class LeaderboardRow:
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """Runs, best first, by the mean of the first measure; runs with the same mean share a rank.
+    """Runs sorted by the mean of the first measure, best first; runs with the same mean share a rank.
 
-    ``queries`` counts the queries of the scores, ``without_relevant`` those of them without a grade above 0.
+    ``queries`` counts the queries of the scores, ``without_relevant`` those among them without a grade above 0.
     """
 
     measures: tuple[str, ...]
@@ -50,8 +53,8 @@ class Leaderboard:
 
 
 class ConditionResult(NamedTuple):
-    """A system under a condition: its mean, its rank among the condition's systems, and its mean less
-    that under the first condition (None there, and where the first condition lacks the system)."""
+    """A system under one condition: its mean, its rank among the systems of that condition, and its mean minus
+    its mean under the first condition (None for the first condition, and if that one lacks the system)."""
 
     mean: float
     rank: int
@@ -60,7 +63,8 @@ class ConditionResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Conditions:
-    """Systems under several conditions; a cell is None where the condition lacks the system."""
+    """Systems under several conditions: per row a run_tag and its result per condition, None if the condition lacks
+    the system."""
 
     measure: str
     conditions: tuple[str, ...]
@@ -68,8 +72,8 @@ class Conditions:
 
 
 def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboard:
-    """Means and 95 % intervals of every run and measure, all from the same draws of queries; draws=0 leaves the
-    intervals out."""
+    """The leaderboard with means and 95 % intervals for every run and measure, all from the same draws of queries;
+    draws=0 leaves out the intervals."""
     runs, measures, queries = scores.values.shape
     means, averaged = scores.means(), scores.averaged
     flat = summable(np.where(averaged[:, None], scores.values, 0).reshape(runs * measures, queries).T)
@@ -80,7 +84,7 @@ def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboar
     ]
     drawn = np.concatenate([np.empty((0, runs * measures)), *blocks])
     counts = averaged.sum(axis=1).tolist()
-    # A single query is the same in every draw, which does not make the mean certain.
+    # A single query is the same in every draw, so its interval would wrongly have no width.
     intervals = [
         interval(column if counts[place // measures] > 1 else column[:0]) for place, column in enumerate(drawn.T)
     ]
@@ -104,14 +108,15 @@ def leaderboard(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Leaderboar
 
 
 def order(run_tags: Sequence[str], means: npt.NDArray[np.float64]) -> list[int]:
-    """Positions of the runs, the highest mean first, equal ones by run_tag."""
+    """Positions of the runs sorted by descending mean, ties by run_tag."""
     values = rounded(means).tolist()
     return sorted(range(len(run_tags)), key=lambda run: (-values[run], run_tags[run]))
 
 
 def systems_by_condition(conditions: Mapping[str, Scores], measure: str) -> Conditions:
-    """The layout of the Quati paper's Tables 6 and 7: a row per system, a column per condition (runs under some
-    qrels). Rows are in the order of the first condition, then those that only later ones have."""
+    """Arranges systems as in Tables 6 and 7 of the Quati paper: one row per system, one column per condition (runs
+    under some qrels). Rows follow the ranking under the first condition, then come systems that only later conditions
+    have."""
     means: list[dict[str, float]] = []
     places: list[dict[str, int]] = []
     rows: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""Reads names of measures as ir_measures writes them, and checks them before anything is computed."""
+"""Parses the names of measures, in the syntax of ir_measures, and checks them before anything is computed."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ DEFAULTS = ("nDCG@10", "nDCG@20", "R(rel=2)@100", "RR(rel=2)@10", "Judged@10")
 """The default measures; the first ranks the runs. On the default scale grade 1 does not answer the query, so recall
 and reciprocal rank start at 2."""
 
-# Measures whose value at a cutoff does not depend on the documents below it.
+# Measures whose value at a cutoff does not depend on the documents ranked below it.
 _CUT = frozenset({"AP", "ERR", "Judged", "P", "R", "RR", "Success", "nDCG"})
 
 # Providers whose packages require older releases of numpy and scipy.
 _OUTDATED = frozenset({"ranx"})
-# Blanks that belong to one measure: R (rel=2) @ 100.
+# White space within one measure: R (rel=2) @ 100.
 _INSIDE = re.compile(r"\s*(@)\s*|\s+(?=\()")
 
 
 def parse_measures(names: Iterable[str]) -> tuple[str, ...]:
-    """The measures of ``names``, each once, in order, under ir_measures' own names (MAP is AP).
+    """The measures in ``names`` under the names that ir_measures gives them (MAP is AP), in order, without repeats.
 
     Commas and white space outside brackets separate measures. Raises ConfigError for a name that ir_measures
-    does not know, parameters that it does not take, and a measure that no installed provider computes.
+    does not know, for invalid parameters, and for a measure that no installed provider computes.
     """
     return tuple(str(measure) for measure in resolve(names))
 
@@ -38,7 +38,7 @@ def parse_measures(names: Iterable[str]) -> tuple[str, ...]:
 def resolve(names: Iterable[str]) -> list[Any]:
     """The ir_measures objects behind ``parse_measures``."""
     found: dict[str, Any] = {}
-    # In one piece: YAML takes [R(rel=2, judged_only=True)@100] for two strings.
+    # Joined before splitting, because YAML reads [R(rel=2, judged_only=True)@100] as two strings.
     for text in _split(", ".join(names)):
         measure = _measure(text)
         found.setdefault(str(measure), measure)
@@ -56,14 +56,14 @@ def load_ir_measures() -> Any:
 
 
 def provider(measure: Any) -> Any:
-    """The installed provider of ir_measures that computes ``measure``; None without one."""
+    """The installed provider of ir_measures that computes ``measure``; None if there is none."""
     ir_measures = load_ir_measures()
     providers: Iterable[Any] = ir_measures.DefaultPipeline.providers
     return next((one for one in providers if one.supports(measure) and one.is_available()), None)
 
 
 def deepest(measures: Iterable[Any]) -> int | None:
-    """The deepest cutoff of these ir_measures objects; None where one of them depends on all ranks."""
+    """The deepest cutoff of these ir_measures objects; None if any of them depends on all ranks."""
     cutoffs = []
     for measure in measures:
         if measure.NAME not in _CUT or "cutoff" not in measure.params or measure.params.get("judged_only"):
@@ -114,27 +114,27 @@ def _unknown(text: str) -> ConfigError:
 
 
 def _trec_name(text: str) -> str | None:
-    """The measure that trec_eval calls ``text``, such as ndcg_cut_10."""
+    """The measure for a trec_eval name such as ndcg_cut_10; None if ``text`` is not such a name."""
     ir_measures = load_ir_measures()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             (measure,) = ir_measures.parse_trec_measure(text)
         return str(measure)
-    except Exception:  # its parser raises all kinds of errors for names unknown to trec_eval
+    except Exception:  # the parser raises many kinds of errors for names unknown to trec_eval
         return None
 
 
 def _parameter_problem(measure: Any) -> str | None:
-    """What is wrong with a measure's parameters, None if nothing; some faults would crash a provider."""
+    """Says what is wrong with a measure's parameters, None if nothing; some faults would crash a provider."""
     taken = measure.SUPPORTED_PARAMS
     for name, value in measure.params.items():
         if name not in taken:
             return f"{measure.NAME} does not take {name!r}; {nearest(name, taken)}"
         whole = isinstance(value, int) and not isinstance(value, bool)
-        # Beyond 2³¹ - 1 a C integer overflows inside trec_eval.
+        # Values beyond 2³¹ - 1 overflow a C integer in trec_eval.
         if name in ("cutoff", "rel") and not (whole and 1 <= value < 2**31):
             return f"{name} is {value!r}; give a whole number from 1"
-        # pytrec_eval's names have two decimals, so that 0.121 and 0.123 would be one.
+        # pytrec_eval's names have two decimals, so 0.121 and 0.123 would be confused.
         if name == "recall" and (not isinstance(value, float) or not 0 <= value <= 1 or round(value, 2) != value):
             return f"recall is {value!r}; give a number from 0.0 to 1.0 with at most two decimals"
         if name == "gains" and not _grades(value):
@@ -176,7 +176,7 @@ def _not_computed(text: str, measure: Any) -> ConfigError:
 
 
 def _changes(measure: Any, like: Any) -> str:
-    """How ``measure`` must be changed into the measure ``like``, which a provider computes."""
+    """How ``measure`` must be changed to become ``like``, a measure that a provider computes."""
     from ir_measures.providers.base import NOT_PROVIDED
 
     changes = []

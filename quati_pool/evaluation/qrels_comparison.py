@@ -1,4 +1,4 @@
-"""Whether two qrels of the same runs rank the systems alike: correlations, rank changes and swaps."""
+"""Compares how two qrels rank the same systems: correlations, rank changes and swaps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNDEFINED = Interval(None, None)
 
 @dataclass(frozen=True)
 class Correlation:
-    """A coefficient and its bootstrap interval over queries; ``undefined`` says why it has no value."""
+    """A correlation coefficient and its bootstrap interval over queries; ``undefined`` says why it has no value."""
 
     value: float | None
     interval: Interval
@@ -33,7 +33,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class System:
-    """A system's means and ranks under both qrels; equal means share the best rank."""
+    """A system's means and ranks under both qrels; systems with equal means share the best rank."""
 
     run_tag: str
     mean_a: float
@@ -43,19 +43,20 @@ class System:
 
     @property
     def rank_change(self) -> int:
-        """Places gained under the second qrels; negative where lost."""
+        """Ranks gained under the second qrels; negative if ranks are lost."""
         return self.rank_a - self.rank_b
 
 
 @dataclass(frozen=True)
 class Swap:
-    """Two systems in the reverse order: ``better`` leads ``worse`` under the first qrels and trails it
+    """Two systems whose order is reversed: ``better`` leads ``worse`` under the first qrels and trails it
     under the second.
 
-    ``difference_a`` (positive) and ``difference_b`` (negative) are means of ``better`` less ``worse``.
-    ``p_a`` and ``p_b`` are adjusted by Holm over all pairs of systems; where the test is undefined they
-    are None, not significant, and ``undefined_a`` or ``undefined_b`` says why. Where means go over the runs' own
-    queries, the tests go over those that both return; a difference of the other sign there is not significant here.
+    ``difference_a`` (positive) and ``difference_b`` (negative) are the mean of ``better`` minus the mean of ``worse``.
+    ``p_a`` and ``p_b`` are adjusted by Holm over all pairs of systems; if a test is undefined, its p is None, the
+    difference is not significant, and ``undefined_a`` or ``undefined_b`` says why. If means are over each run's own
+    queries, the tests are over the queries that both runs return; if the difference there has the opposite sign, it
+    counts as not significant.
     """
 
     better: str
@@ -74,11 +75,11 @@ class Swap:
 class RankingComparison:
     """Two rankings of the same systems by one measure, over the queries that both qrels judge.
 
-    ``queries_a`` and ``queries_b`` count the queries that each qrels judges, ``common`` those that both judge, which
-    alone count in means, ranks, correlations and tests. The first qrels are the reference of ``tau_ap`` and
-    ``top_tau``. ``systems`` in the order of the first qrels; ``pairs`` counts all pairs of systems,
-    ``tied`` those that either qrels ties, which are no swaps. ``max_rank_change`` and
-    ``mean_rank_change`` are absolute, None without a common query or system.
+    ``queries_a`` and ``queries_b`` count the queries that each qrels judges, ``common`` those that both judge; only
+    these count in means, ranks, correlations and tests. The first qrels are the reference for ``tau_ap`` and
+    ``top_tau``. ``systems`` are in the order of the first qrels. ``pairs`` counts all pairs of systems,
+    ``tied`` those that are tied under either qrels, which are not swaps. ``max_rank_change`` and
+    ``mean_rank_change`` are absolute values, None without a common query or system.
     """
 
     measure: str
@@ -113,16 +114,16 @@ def compare_rankings(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> RankingComparison:
-    """Compares how two qrels, ``a`` the reference, rank the same runs by ``measure``.
+    """Compares how the qrels behind ``a`` (the reference) and ``b`` rank the same runs by ``measure``.
 
-    ``top`` is the k of top-k τ (systems tied with the k-th are in; all systems where they are fewer);
-    ``rbo_p`` the persistence of rank-biased overlap, here over all systems. Intervals resample the
-    common queries, the same draw for both qrels and all coefficients; in each draw the top k are that
-    draw's. Where means go over the runs' own queries, so they do here, and a draw that leaves a run none is
-    undefined. Swaps are tested by the paired ``test`` over the common queries under either qrels, Holm
-    over all pairs of systems.
+    ``top`` is the k of top-k τ, which includes systems tied with the k-th, and all systems if there are fewer than k.
+    ``rbo_p`` is the persistence of rank-biased overlap, which is over all systems. Intervals resample the common
+    queries, with the same draws for both qrels and all coefficients; the top k are determined in each draw. If means
+    are over each run's own queries, so are these, and a draw that leaves a run without queries is undefined. Swaps are
+    tested under each of the two qrels by the paired ``test`` over the common queries, with Holm's correction over all
+    pairs of systems.
 
-    Raises QuatiPoolError where the runs are not the same, ConfigError for a measure that was not
+    Raises QuatiPoolError if the runs are not the same, ConfigError for a measure that was not
     computed, an unknown test, and ``top``, ``rbo_p`` or ``alpha`` out of range.
     """
     _check(a, b, top, rbo_p)
@@ -171,7 +172,7 @@ def _check(a: Scores, b: Scores, top: int, rbo_p: float) -> None:
 
 
 def _restricted(scores: Scores, measure: str, run_tags: tuple[str, ...], query_ids: list[str]) -> Scores:
-    """One measure of some runs on some queries, in these orders."""
+    """The scores by one measure, for these runs and queries, in the given orders."""
     run = [scores.run_tags.index(run_tag) for run_tag in run_tags]
     place = {query_id: position for position, query_id in enumerate(scores.query_ids)}
     query = np.array([place[query_id] for query_id in query_ids], dtype=np.int64)
@@ -190,7 +191,7 @@ def _restricted(scores: Scores, measure: str, run_tags: tuple[str, ...], query_i
 def _correlations(
     a: Scores, b: Scores, coefficients: dict[str, Callable[[Values, Values], Values]], draws: int, seed: int
 ) -> dict[str, Correlation]:
-    """Each coefficient of the systems' means by the one measure of the scores, with its interval."""
+    """Each coefficient between the systems' means under ``a`` and ``b``, which hold one measure, with its interval."""
     queries = a.missing.shape[1]
     reason = _why_none(a)
     if reason:
@@ -210,7 +211,7 @@ def _correlations(
         if np.isnan(value):
             found[name] = Correlation(None, _UNDEFINED, _why_undefined(mean_a, mean_b))
         else:
-            # A single query is the same in every draw, which does not make the value certain.
+            # A single query is the same in every draw, so its interval would wrongly have no width.
             values = np.concatenate([np.empty(0), *drawn[name]]) if queries > 1 else np.empty(0)
             found[name] = Correlation(value, interval(values))
     return found
@@ -226,7 +227,7 @@ def _why_none(scores: Scores) -> str | None:
 
 
 def _drawn_means(scores: Scores, block: Values) -> Values:
-    """The systems' means in resamples of the queries, shape (resamples, systems); NaN over no query."""
+    """The systems' means in resamples of the queries, shape (resamples, systems); NaN for a mean over no queries."""
     averaged = scores.averaged
     sums = block @ summable(np.where(averaged, scores.values[:, 0], 0).T)
     return rounded(ratio(sums, block @ averaged.T.astype(np.float64)))
@@ -240,7 +241,7 @@ def _why_undefined(a: Values, b: Values) -> str:
 
 
 def _systems(a: Scores, b: Scores) -> tuple[System, ...]:
-    """All systems in the order of ``a``, equal ones by run_tag."""
+    """All systems, sorted by their rank under ``a``, ties by run_tag."""
     mean_a, mean_b = (rounded(scores.means()[:, 0]) for scores in (a, b))
     columns = (column.tolist() for column in (mean_a, mean_b, ranks(mean_a), ranks(mean_b)))
     systems = [System(*row) for row in zip(a.run_tags, *columns, strict=True)]
@@ -255,7 +256,7 @@ def _tested(scores: Scores, test: str, alpha: float, seed: int) -> dict[frozense
 def _swaps(
     pairs: Iterable[tuple[System, System]], tested: Sequence[dict[frozenset[str], Comparison]]
 ) -> tuple[Swap, ...]:
-    """``pairs`` of systems in the order of the first qrels."""
+    """The swaps among ``pairs`` of systems, each pair in the order of the first qrels."""
     swaps = []
     for better, worse in pairs:
         if better.rank_a == worse.rank_a or better.rank_b <= worse.rank_b:
@@ -279,5 +280,5 @@ def _swaps(
 
 
 def _leads(tested: Comparison, run_tag: str) -> bool:
-    """Whether this system is the better one over the queries that were tested."""
+    """Whether this system has the higher mean over the queries that were tested."""
     return tested.difference is not None and (tested.difference > 0) == (tested.a == run_tag)

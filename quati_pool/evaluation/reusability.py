@@ -1,7 +1,7 @@
 """How reusable a pool is for systems that did not feed it: leave-one-out by system or family, and hole rates.
 
-Leaving out removes the judgements that a system (Zobel, SIGIR 1998) or its family (Büttcher et al., SIGIR 2007)
-alone brought into the pool, and measures all systems under the remaining ones.
+Leave-one-out removes the judgements that only one system (Zobel, SIGIR 1998) or its family (Büttcher et al., SIGIR
+2007) brought into the pool, and measures all systems under the remaining judgements.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """Below 0 where the system loses by being left out."""
+        """The mean after minus the mean before: below 0 if leaving the system out lowers its mean."""
         return self.after - self.before
 
     @property
     def rank_change(self) -> int:
-        """Places gained; below 0 where lost."""
+        """Ranks gained; below 0 if ranks are lost."""
         return self.rank_before - self.rank_after
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A system under the qrels without what it, or its family, alone brought into the pool.
+    """A system under the qrels without the judgements that only it, or its family, brought into the pool.
 
-    ``left_out`` names the system or family; ``depth`` is the system's own pool depth, 0 where it did
-    not feed the pool. ``unique_pairs`` counts the judgements removed, ``unique_relevant`` those of
-    them of grade 1 or above, ``emptied_queries`` the queries that lose all their judgements.
+    ``left_out`` names the system or family; ``depth`` is the system's own pool depth, 0 if it did
+    not feed the pool. ``unique_pairs`` counts the judgements removed, ``unique_relevant`` those among
+    them with a grade of 1 or above, ``emptied_queries`` the queries that lose all their judgements.
     """
 
     run_tag: str
@@ -67,11 +67,11 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Stability:
-    """One measure over all systems: Kendall's τ-b between the full ranking and the one in which each
-    system has its left-out mean, and the mean and largest absolute change of a mean.
+    """How stable one measure is over all systems: Kendall's τ-b between the ranking under the full qrels and the
+    ranking by the mean that each system has when left out, and the mean and largest absolute change of a mean.
 
-    The changes are those of the systems that fed the pool, or whose family did; None where there is
-    none. ``tau`` is None where it is undefined, which ``undefined`` explains.
+    The changes are over the systems that fed the pool, or whose family did; None if there are none. ``tau`` is None
+    if it is undefined; ``undefined`` then says why.
     """
 
     tau: float | None
@@ -82,8 +82,8 @@ class Stability:
 
 @dataclass(frozen=True)
 class LeaveOut:
-    """Every system left out in turn, in the order of the runs. Means are over all ``queries`` of the
-    full qrels; those that lose all judgements count 0."""
+    """The results of leaving out every system in turn, in the order of the runs. Means are over all ``queries`` of the
+    full qrels; queries that lose all their judgements count as 0."""
 
     by: Literal["system", "family"]
     queries: int
@@ -93,7 +93,7 @@ class LeaveOut:
 
 
 class Unjudged(NamedTuple):
-    """How many of the documents that a run returned within a cutoff are unjudged."""
+    """How many documents a run returned within a cutoff, over all judged queries, and how many are unjudged."""
 
     run_tag: str
     returned: int
@@ -101,14 +101,16 @@ class Unjudged(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """None where the run returned nothing."""
+        """The share of returned documents that are unjudged; None if the run returned nothing."""
         return self.unjudged / self.returned if self.returned else None
 
 
 @dataclass(frozen=True)
 class Holes:
-    """Unjudged documents among a run's first ones, by cutoff, over the judged ``queries``;
-    ``missing_queries`` of them have no document of this run and count nowhere."""
+    """Unjudged documents among the top documents of a run, by cutoff, over the judged ``queries``.
+
+    For ``missing_queries`` of these the run returned no document, so they do not affect the rates.
+    """
 
     run_tag: str
     queries: int
@@ -122,14 +124,14 @@ def leave_one_system_out(
     extra: Iterable[tuple[str, str]] = (),
     measures: Sequence[str] = DEFAULTS,
 ) -> LeaveOut:
-    """Each system under the qrels without its unique pairs: judged pairs within its pool depth and
-    within that of no other system.
+    """Measures each system under the qrels without its unique pairs: judged pairs within its pool depth that are
+    within the pool depth of no other system.
 
-    ``depths`` by run_tag; 0 or none for a system that did not feed the pool. ``extra`` holds pairs of
-    query_id and doc_id that were in the pool by other means and so stay; judged pairs that no system
-    fed stay too.
+    ``depths`` gives pool depths by run_tag; 0 or no entry for a system that did not feed the pool. ``extra`` holds
+    pairs (query_id, doc_id) that came into the pool by other means and are therefore kept; judged pairs that no
+    system contributed are kept too.
 
-    Raises QuatiPoolError for empty qrels, two runs of one name, a pool depth of a run that is not
+    Raises QuatiPoolError for empty qrels, two runs with the same name, a pool depth for a run that is not
     given, and a run without any judged query; ConfigError for a measure that cannot be computed.
     """
     return _leave_out("system", joined, depths, {}, extra, measures)
@@ -142,14 +144,16 @@ def leave_one_family_out(
     extra: Iterable[tuple[str, str]] = (),
     measures: Sequence[str] = DEFAULTS,
 ) -> LeaveOut:
-    """Each system under the qrels without the pairs that only its family, ``families[run_tag]``, fed;
-    a system without one is a family by itself. Otherwise as ``leave_one_system_out``."""
+    """Measures each system under the qrels without the pairs that only its family, ``families[run_tag]``, contributed.
+
+    A system without a family is one by itself. Otherwise like ``leave_one_system_out``.
+    """
     return _leave_out("family", joined, depths, families, extra, measures)
 
 
 def hole_rates(joined: JudgedRuns, cutoffs: Sequence[int] = CUTOFFS) -> tuple[Holes, ...]:
-    """For each run the share of unjudged documents among its first ones, over all judged queries, at each cutoff;
-    documents that it did not return do not count.
+    """For each run and cutoff, the share of unjudged documents among the top documents, over all judged queries;
+    where a run returned fewer documents than the cutoff, only those it returned count.
 
     Raises ConfigError for a cutoff below 1, QuatiPoolError for a run without any judged query.
     """
@@ -213,15 +217,15 @@ def _leave_out(
 
 
 def _depth(wanted: Sequence[Any], depths: Mapping[str, int]) -> int | None:
-    """How many rows per query the recounted measures and the pool depths need; None for all."""
+    """How many documents per query the recounted measures and the pool depths need; None for all."""
     recounted = [measure for measure in wanted if recountable(measure)]
     depth = deepest(recounted) if recounted else 1
     return None if depth is None else max([depth, *depths.values()])
 
 
 def _losses(judged: Judgements, gone: Flags) -> tuple[int, int, int]:
-    """Of the judgements removed: how many there are, how many of grade 1 or above, and how many queries they
-    leave without any judgement."""
+    """The number of judgements removed, the number of these with grade 1 or above, and the number of queries left
+    without any judgement."""
     queries = len(judged.query_ids)
     before = np.bincount(judged.query, minlength=queries)
     emptied = np.bincount(judged.query[gone], minlength=queries) == before
@@ -246,7 +250,7 @@ def _check(runs: Sequence[Run], qrels: Qrels, depths: Mapping[str, int]) -> None
 def _unique(
     judged: Judgements, rows: Sequence[JudgedRows], depths: Sequence[int], group: npt.NDArray[Any], groups: int
 ) -> Flags:
-    """Which judgements only one group fed, shape (judgements, groups)."""
+    """Which judgements only one group contributed, shape (judgements, groups)."""
     fed = np.zeros((len(judged.query), groups), dtype=bool)
     for one, depth, place in zip(rows, depths, group, strict=True):
         fed[one.judgement[(one.rank <= depth) & (one.judgement >= 0)], place] = True
@@ -255,7 +259,7 @@ def _unique(
 
 
 def _extra(qrels: Qrels, extra: Iterable[tuple[str, str]]) -> Flags:
-    """Which judgements are of these pairs."""
+    """Which judgements are of the ``extra`` pairs, shape (judgements,)."""
     pairs = list(extra)
     query = qrels.queries.encode([query_id for query_id, _ in pairs])
     doc = qrels.docs.encode([doc_id for _, doc_id in pairs])
@@ -266,9 +270,9 @@ def _extra(qrels: Qrels, extra: Iterable[tuple[str, str]]) -> Flags:
 
 
 class _Scorer:
-    """Means of all runs and measures under some of the judgements.
+    """Computes the means of all runs and measures under subsets of the judgements.
 
-    Common measures are recounted (``incremental_measures``). Others come from ir_measures: once in full, then only
+    Common measures are recounted (``incremental_measures``). ir_measures computes the others: once in full, then only
     for the queries that lose a judgement.
     """
 
@@ -285,7 +289,7 @@ class _Scorer:
         self._queries = [query_ids.encode(run.queries.values)[run.query] for run in runs] if self._names else []
 
     def means(self, kept: Flags) -> Values:
-        """The means with only the ``kept`` judgements, shape (judgements,), as shape (runs, measures)."""
+        """The means under only the ``kept`` judgements, a mask of shape (judgements,); shape (runs, measures)."""
         means = np.zeros(self._shape)
         means[:, self._recounted] = self._recount.values(kept).mean(axis=2)
         if self._full is not None:
@@ -299,7 +303,7 @@ class _Scorer:
         values = full.copy()
         values[:, :, changed] = 0
         if len(left):
-            # Without the queries that have no judgement left, which ir_measures does not accept.
+            # ir_measures does not accept queries that have no judgement left.
             changed[:] = False
             changed[self._judged.query[left]] = True
             runs = [
@@ -321,7 +325,7 @@ def _reduced(qrels: Qrels, rows: npt.NDArray[Any]) -> Qrels:
 
 
 def _stability(full: Values, own: Values, feeding: Flags) -> Stability:
-    """Of one measure; ``own``, shape (runs,), holds each system's mean when it is left out."""
+    """The stability of one measure; ``own``, shape (runs,), holds each system's mean when it is left out."""
     before, after = rounded(full), rounded(own)
     tau = float(kendall_tau(before[None], after[None])[0])
     undefined = None

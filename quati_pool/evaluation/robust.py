@@ -1,4 +1,4 @@
-"""Robustness: the mean over clusters of related queries of each cluster's worst query, compared with the mean."""
+"""Robustness: the mean over clusters of related queries of the worst query's score, compared with the plain mean."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ Codes = npt.NDArray[np.int64]
 
 
 class Estimate(NamedTuple):
-    """A figure and its bootstrap interval over clusters."""
+    """A value and its bootstrap interval over clusters."""
 
     value: float
     interval: Interval
 
 
 class Robustness(NamedTuple):
-    """A run's mean of a measure over the queries of clusters, its mean over clusters of their lowest values, and the
-    first less the second: negative where large clusters do worse than small ones."""
+    """A run's robustness by one measure.
+
+    ``mean`` is over the queries in clusters, ``minimum`` is the mean over clusters of the lowest value in each, and
+    ``drop`` is ``mean`` minus ``minimum``: negative if large clusters do worse than small ones.
+    """
 
     mean: Estimate
     minimum: Estimate
@@ -38,8 +41,8 @@ class Robustness(NamedTuple):
 
 @dataclass(frozen=True)
 class RobustRow:
-    """A run's measures by name over all clusters, and over those of at least two queries (none where there is
-    no such cluster); its ranks by the first measure's cluster minimum and by its mean."""
+    """A run's results by measure over all clusters, and over those with at least two queries (``of_several``, empty
+    if there are none); ``rank`` is by the first measure's cluster minimum, ``rank_by_mean`` by its mean."""
 
     run_tag: str
     rank: int
@@ -50,12 +53,12 @@ class RobustRow:
 
 @dataclass(frozen=True)
 class Robust:
-    """Runs, best first, by the mean over clusters of the first measure's lowest value.
+    """Runs sorted by the mean over clusters of the first measure's lowest value, best first.
 
     ``queries`` counts the judged queries in ``clusters``, ``single`` the clusters with a single query, which say
-    nothing of robustness; ``without_cluster`` the judged queries left out, ``unknown`` those of them that the
-    queries file lacks. ``tau``: by measure, Kendall's τ-b between the runs' orders by mean and by cluster
-    minimum, or why it is undefined.
+    nothing about robustness; ``without_cluster`` the judged queries left out, ``unknown`` those among them that the
+    queries file lacks. ``tau`` holds, by measure, Kendall's τ-b between the rankings of the runs by mean and by cluster
+    minimum, or the reason why it is undefined.
     """
 
     measures: tuple[str, ...]
@@ -69,11 +72,11 @@ class Robust:
 
 
 def robust(scores: Scores, cluster_ids: Mapping[str, str | None], draws: int = DRAWS, seed: int = 0) -> Robust | None:
-    """For each run and measure the mean over clusters of the lowest value of each cluster's judged queries
+    """For each run and measure, the mean over clusters of the lowest value among the judged queries of the cluster
     (Zhong et al., RoMQA, arXiv 2210.14353, on robustness), with 95 % bootstrap intervals over clusters.
 
-    ``cluster_ids`` gives the cluster_id of every known query_id, None for a query in no cluster, which is left
-    out. None where no judged query has one.
+    ``cluster_ids`` gives the cluster_id of every known query_id, None for a query in no cluster; such queries are left
+    out. Returns None if no judged query is in a cluster.
     """
     unknown = sum(query_id not in cluster_ids for query_id in scores.query_ids)
     found = [cluster_ids.get(query_id) for query_id in scores.query_ids]
@@ -112,7 +115,7 @@ def robust(scores: Scores, cluster_ids: Mapping[str, str | None], draws: int = D
 
 
 def _robustness(scores: Scores, values: Values, cluster: Codes, draws: int, seed: int) -> list[dict[str, Robustness]]:
-    """Each run's measures; ``values`` of shape (runs, measures, queries), ``cluster`` of shape (queries,)."""
+    """Each run's robustness by measure; ``values`` has shape (runs, measures, queries), ``cluster`` (queries,)."""
     runs, measures, queries = values.shape
     flat = values.reshape(runs * measures, queries)
     minima = cluster_minima(flat, cluster)
@@ -127,11 +130,11 @@ def _robustness(scores: Scores, values: Values, cluster: Codes, draws: int, seed
         drawn_minima.append(block @ of_minima / clusters)
     mean, minimum = np.concatenate(drawn_means), np.concatenate(drawn_minima)
     value_mean, value_minimum = flat.mean(axis=1), minima.mean(axis=1)
-    # The two are summed in different orders: rounding makes the drop of clusters of one query exactly 0.
+    # The two are summed in different orders; rounding makes the drop exactly 0 if all clusters have one query.
     value_drop, drop = rounded(value_mean - value_minimum) + 0.0, rounded(mean - minimum) + 0.0
 
     def estimate(value: float, drawn: Values) -> Estimate:
-        # A single cluster is the same in every draw, which does not make the value certain.
+        # A single cluster is the same in every draw, so its interval would wrongly have no width.
         return Estimate(float(value), interval(drawn if clusters > 1 else drawn[:0]))
 
     found = [

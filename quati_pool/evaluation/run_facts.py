@@ -1,4 +1,4 @@
-"""Facts of a run that need no judgements: the length of its lists, and its ties."""
+"""Facts about a run that need no judgements: the lengths of its lists, and its ties."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from quati_pool.records import Run
 
 @dataclass(frozen=True)
 class RunFacts:
-    """The number of a run's ``rows``, of which ``tied`` share their score with another of their query; ``longest``: the
-    most documents of a query; ``cut``: whether the lists seem to have been cut at that length."""
+    """The size and ties of a run.
+
+    ``rows`` is its number of rows, of which ``tied`` share their score with another row of the same query. ``longest``
+    is the largest number of documents for a query, and ``cut`` says whether lists seem to have been cut at that length.
+    """
 
     rows: int
     tied: int
@@ -21,13 +24,13 @@ class RunFacts:
 
     @property
     def tied_share(self) -> float | None:
-        """None for a run without rows."""
+        """The share of rows that are tied; None for a run without rows."""
         return self.tied / self.rows if self.rows else None
 
 
 def run_facts(run: Run) -> RunFacts:
-    """Lists count as cut where several queries (or the only one) have as many documents as the longest, unless these
-    are all documents of the run."""
+    """The facts of a run. Its lists count as cut if several queries (or the only query) have the largest number of
+    documents, unless these are all documents of the run."""
     longest = int(run.rank.max(initial=0))
     queries = int((run.rank == 1).sum())
     last = np.flatnonzero(run.rank == longest)

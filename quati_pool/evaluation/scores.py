@@ -1,4 +1,4 @@
-"""The values of measures for each run and judged query, by ir_measures."""
+"""Computes the values of measures for each run and judged query, with ir_measures."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ Values = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 GDEVAL_GRADES = 4
-"""The highest grade that gdeval takes, which computes ERR and the exponential nDCG."""
+"""The highest grade that gdeval accepts; it computes ERR and the exponential nDCG."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Values of measures for every run and judged query; means are over all of these queries, or with ``own`` over
+    """Values of measures for every run and judged query. Means are over all of these queries, or, with ``own``, over
     those that the run itself returned.
 
-    ``query_ids``: all judged queries, in order of first appearance in the qrels. ``values``, shape
-    (runs, measures, queries). ``missing``, shape (runs, queries): the run has no row for the query,
-    which then has the measure's default, 0. ``without_relevant``, shape (queries,): no grade above 0.
+    ``query_ids``: all judged queries, in order of first appearance in the qrels. ``values``: shape
+    (runs, measures, queries). ``missing``, shape (runs, queries): whether the run has no row for the query; its value
+    is then the measure's default, 0. ``without_relevant``, shape (queries,): whether the query has no grade above 0.
     ``unjudged_queries``: for each run, the number of its queries that are not judged and so never count.
     """
 
@@ -46,19 +46,19 @@ class Scores:
 
     @property
     def averaged(self) -> Flags:
-        """Which queries each run's means are over, shape (runs, queries)."""
+        """Which queries the means of each run are taken over, shape (runs, queries)."""
         return ~self.missing if self.own else np.ones_like(self.missing)
 
     def means(self) -> Values:
-        """The mean of each run and measure, shape (runs, measures); NaN for one over no query."""
+        """The mean of each run and measure, shape (runs, measures); NaN if it is over no queries."""
         return mean_over(self.values, self.averaged[:, None])
 
     def means_of(self, measure: str) -> Values:
-        """The mean of each run by one measure, shape (runs,)."""
+        """The mean of one measure for each run, shape (runs,)."""
         return mean_over(self.of(measure), self.averaged)
 
     def over(self, queries: Int) -> Scores:
-        """The scores of the queries at these positions."""
+        """The scores restricted to the queries at these positions."""
         return replace(
             self,
             query_ids=tuple(self.query_ids[query] for query in queries),
@@ -76,7 +76,7 @@ class Scores:
 
 
 def mean_over(values: Values, averaged: Flags) -> Values:
-    """Means over the last axis of the values that are ``averaged``; NaN over none."""
+    """Means over the last axis of the values where ``averaged`` is true; NaN if there are none."""
     if averaged.all() and values.shape[-1]:
         found: Values = values.mean(axis=-1)
         return found
@@ -84,12 +84,14 @@ def mean_over(values: Values, averaged: Flags) -> Values:
 
 
 def score(joined: JudgedRuns, measures: Sequence[str]) -> Scores:
-    """Computes ``measures`` (names as ``parse_measures`` takes them) for all runs under their qrels.
+    """Computes ``measures`` (names as ``parse_measures`` accepts them) for all runs under their qrels.
 
-    Every provider sees the ranking of the run itself: scores are rewritten from rank, without ties.
+    All providers see the same ranking, that of the run: its scores are replaced by ones that follow from the rank,
+    without ties.
+
     Raises ConfigError for a measure that cannot be computed; QuatiPoolError for one that its provider did not
-    compute, for two runs of one name and for a run without any judged query (a run without rows is missing
-    everywhere instead).
+    compute, for two runs with the same name, and for a run with rows, but none for a judged query. A run without rows
+    is missing for all queries instead.
     """
     wanted = resolve(measures)
     runs, judged = joined.runs, joined.judged
@@ -124,11 +126,11 @@ def score(joined: JudgedRuns, measures: Sequence[str]) -> Scores:
 
 
 class Rankings:
-    """Rankings and qrels as the dictionaries that providers take, with short names in place of ids.
+    """Rankings and qrels as the dictionaries that providers take, with short names instead of ids.
 
-    A query's name is its position, a judged document's its place among the query's judgements, an unjudged one's
-    its position in the ranking: there are no ties for the names to break, short shared strings are faster than ids,
-    and providers that read only numbers or ASCII (gdeval) accept any collection.
+    A query is named by its position, a judged document by its place among the query's judgements, an unjudged document
+    by its position in the ranking. Names never break ties, as there are none; short shared strings are faster than
+    ids; and providers that read only numbers or ASCII (gdeval) can handle any collection.
     """
 
     def __init__(self, judged: Judgements, longest: int, depth: int | None) -> None:
@@ -137,7 +139,7 @@ class Rankings:
         judgements = int(judged.place.max(initial=-1)) + 1
         self._unjudged_names = [f"u{position}" for position in range(self._longest)]
         self._judged_names = np.array([f"j{place}" for place in range(judgements)], dtype=object)
-        # Whole numbers to 2²⁴ are exact in float32. None is 0, which a provider takes for "not returned".
+        # Integers up to 2²⁴ are exact in float32. No score is 0, which a provider reads as "not returned".
         self._scores = [float(n) for n in range(self._longest, 0, -1)]
         self._query_names = [str(query) for query in range(len(judged.query_ids))]
         self._last: dict[str, float] = {}
@@ -145,7 +147,7 @@ class Rankings:
     def qrels(self) -> dict[str, dict[str, int]]:
         named: dict[str, dict[str, int]] = {name: {} for name in self._query_names}
         docs = self._judged_names[self._judged.place]
-        # pytrec_eval ends the process where no grade of a query is above -2, and takes all below 0 for -1.
+        # pytrec_eval ends the process if no grade of a query is above -2; it treats all grades below 0 as -1.
         relevance = np.maximum(self._judged.relevance, -1)
         judgements = (self._judged.query.tolist(), docs, relevance.tolist())
         for query, doc, relevance in zip(*judgements, strict=True):
@@ -161,7 +163,7 @@ class Rankings:
         positions = (known - np.repeat(starts, np.diff(bounds))).tolist()
         found = {}
         for n, (query, length) in enumerate(zip(rows.query[starts].tolist(), lengths.tolist(), strict=True)):
-            # Most documents are unjudged, and copying a dictionary is quicker than filling it.
+            # Most documents are unjudged, and copying a dictionary is faster than filling it.
             ranking = self._all_unjudged(length).copy()
             for at in range(bounds[n], bounds[n + 1]):
                 del ranking[self._unjudged_names[positions[at]]]
@@ -176,19 +178,19 @@ class Rankings:
 
 
 class _Evaluator:
-    """ir_measures under one set of qrels, without its defaults: a measure for which a provider returns no finite number
-    was not computed."""
+    """ir_measures under one set of qrels, without its default values: if a provider returns no finite number for a
+    measure, the measure counts as not computed."""
 
     def __init__(self, wanted: Sequence[Any], judged: Judgements, rankings: Rankings) -> None:
         self._wanted, self._judged, self._rankings = wanted, judged, rankings
         evaluator = _evaluator(wanted, judged, rankings)
-        # Measures of several providers have an evaluator for each.
+        # With several providers, there is one evaluator for each.
         self._evaluators = getattr(evaluator, "evaluators", [evaluator])
-        # By identity, as ir_measures hashes a measure by writing out its name.
+        # Keyed by identity, because ir_measures hashes a measure by formatting its name, which is slow.
         self._column = {id(measure): place for place, measure in enumerate(wanted)}
         highest = np.zeros(len(judged.query_ids), dtype=np.int64)
         np.maximum.at(highest, judged.query, judged.relevance)
-        # Providers may leave out a query that has nothing relevant, whose value is the measure's default.
+        # Providers may leave out a query without relevant documents; its value is the measure's default.
         self._expected = highest >= np.array([measure.params.get("rel", 1) for measure in wanted])[:, None]
 
     def fill(self, values: Values, rows: JudgedRows, run_tag: str) -> None:
@@ -220,8 +222,10 @@ class _Evaluator:
 
 
 def _computed(evaluator: Any, ranking: dict[str, dict[str, float]]) -> Iterator[Any]:
-    """The values that a provider returns, without the measure's default for the others: ir_measures adds that in
-    ``Evaluator.iter_calc``, which few of its evaluators override."""
+    """The values that a provider itself returns, without the default values of ir_measures for the other queries.
+
+    ir_measures adds these in ``Evaluator.iter_calc``, which few of its evaluators override.
+    """
     replaced = "iter_calc" in vars(type(evaluator))
     yield from evaluator.iter_calc(ranking) if replaced else evaluator._iter_calc(ranking)
 

@@ -1,4 +1,4 @@
-"""Which systems differ significantly on a measure, and groups of systems that do not."""
+"""Finds systems that differ significantly on a measure, and groups of systems that do not."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _NO_PAIR = Outcome(None, "the two return no judged query in common")
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems over the same queries: ``difference`` is the mean of ``a`` less that of ``b``, None where
+    """Two systems compared over the same queries: ``difference`` is the mean of ``a`` minus the mean of ``b``, None if
     they have no query in common.
 
-    ``p`` is two-sided, ``p_holm`` adjusted within the family of comparisons. Where the test is
-    undefined both are None, ``undefined`` says why, and the difference is not significant.
+    ``p`` is two-sided, ``p_holm`` is adjusted within the family of comparisons. If the test is
+    undefined, both are None, ``undefined`` says why, and the difference is not significant.
     """
 
     a: str
@@ -39,11 +39,14 @@ class Comparison:
 def compare(
     scores: Scores, measure: str, test: str, baseline: str | None = None, alpha: float = 0.05, seed: int = 0
 ) -> tuple[Comparison, ...]:
-    """Every other run against ``baseline``, or all pairs of runs, by the paired ``test`` over the queries that the
-    means of both are over; significant where Holm's adjusted p, over these comparisons, is at most ``alpha``.
+    """Compares every other run with ``baseline``, or all pairs of runs, by the paired ``test``.
 
-    Runs come in leaderboard order, the better one of a pair first. Raises ConfigError for a measure
-    that was not computed, an unknown test or baseline, and an alpha that is not between 0 and 1.
+    A test is over the queries that the means of both runs are taken over. A difference is significant if its p,
+    adjusted by Holm over these comparisons, is at most ``alpha``. Runs are in leaderboard order; without a baseline,
+    the better run of a pair comes first.
+
+    Raises ConfigError for a measure that was not computed, an unknown test or baseline, and an alpha that is not
+    between 0 and 1.
     """
     if test not in TESTS:
         raise ConfigError(f"there is no test {test!r}; {nearest(test, TESTS)}")
@@ -80,7 +83,8 @@ def compare(
 def _tested(
     differences: Values, paired: npt.NDArray[np.bool_], test: str, seed: int
 ) -> tuple[list[float | None], list[Outcome]]:
-    """Mean differences and outcomes of comparisons, shape (comparisons, queries) each, over the ``paired`` queries."""
+    """The mean difference and the test outcome of each comparison over its ``paired`` queries; both arguments have
+    shape (comparisons, queries)."""
     means: list[float | None] = [None] * len(differences)
     outcomes = [_NO_PAIR] * len(differences)
     sets, of = np.unique(paired, axis=0, return_inverse=True)
@@ -95,11 +99,11 @@ def _tested(
 
 
 def groups(run_tags: Sequence[str], comparisons: Iterable[Comparison]) -> dict[str, tuple[str, ...]]:
-    """The letters of each run: two runs share one exactly where their difference is not significant.
+    """The group letters of each run: two runs share a letter exactly if their difference is not significant.
 
-    ``run_tags`` in the order of the table, ``comparisons`` of all pairs. Compact letter display by
+    ``run_tags`` are in the order of the table, ``comparisons`` cover all pairs. This is a compact letter display by
     insert and absorb (Piepho, Journal of Computational and Graphical Statistics 13(2), 2004, section
-    3); letters go a … z, aa, ab …, in the order of each group's first runs.
+    3). Letters go a … z, aa, ab …, in the order of each group's first runs.
     """
     place = {run_tag: position for position, run_tag in enumerate(run_tags)}
     found = {frozenset(place.values())}
@@ -110,8 +114,8 @@ def groups(run_tags: Sequence[str], comparisons: Iterable[Comparison]) -> dict[s
         holding = {group for group in found if a in group and b in group}
         parts = {group - {run} for group in holding for run in (a, b)}
         found -= holding
-        # Absorb: a part is dropped where another group contains it. No older group is within a part, as it
-        # would have been within the group that was split.
+        # Absorb: drop a part if another group contains it. A part cannot contain an older group, because the group
+        # that was split would have contained it too.
         found |= {part for part in parts if not any(part < other for other in found | parts)}
     letters: dict[str, list[str]] = {run_tag: [] for run_tag in run_tags}
     for number, group in enumerate(sorted(found, key=sorted)):

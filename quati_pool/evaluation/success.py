@@ -1,7 +1,7 @@
 """Success@k: the share of queries with a relevant document among their first k, for every k at once.
 
-As in Pirá's information retrieval benchmark (Pirozelli et al. 2023, arXiv 2309.10945), where each question has
-one relevant text; with several, any of them is a success, as Success@k of ir_measures has it.
+This follows Pirá's information retrieval benchmark (Pirozelli et al. 2023, arXiv 2309.10945), where each question
+has one relevant text; if there are several, any of them is a success, as in ir_measures' Success@k.
 """
 
 from __future__ import annotations
@@ -17,28 +17,27 @@ Values = npt.NDArray[np.float64]
 
 
 def first_relevant(joined: JudgedRuns, depth: int | None = None) -> Int:
-    """The rank of the first document with a grade above 0 of every run and judged query, 0 where its first
-    ``depth`` documents (all, where that is None) have none. Shape (runs, queries), queries in the order of
-    ``Scores.query_ids``.
+    """The rank of the first document with a grade above 0 for every run and judged query.
 
-    Raises QuatiPoolError for a run that has rows, but none of a judged query.
+    0 if there is none among the first ``depth`` documents (None for all). Shape (runs, queries), queries in the order
+    of ``Scores.query_ids``. Raises QuatiPoolError for a run that has rows, but none for a judged query.
     """
     judged = joined.judged
     found = np.zeros((len(joined.runs), len(judged.query_ids)), dtype=np.int64)
     for run, rows in enumerate(joined.rows(depth)):
         known = np.flatnonzero(rows.judgement >= 0)
         relevant = known[judged.relevance[rows.judgement[known]] > 0]
-        # Rows are sorted by query, then rank, so that a query's first is its best.
+        # Rows are sorted by query, then rank, so the first row of a query is its best.
         query, first = np.unique(rows.query[relevant], return_index=True)
         found[run, query] = rows.rank[relevant[first]]
     return found
 
 
 def success(first: Int, depth: int) -> Values:
-    """Success@k for k = 1…``depth``, shape (runs, depth): the share of all queries, where a query that a run lacks is
-    no success. ``first``, shape (runs, queries), is ``first_relevant`` of at least that depth.
+    """Success@k for k = 1…``depth``, shape (runs, depth), over all queries; a query that a run lacks is not a success.
 
-    Raises ConfigError for a depth below 1 and for no queries.
+    ``first``, shape (runs, queries), is the result of ``first_relevant`` with at least that depth. Raises ConfigError
+    for a depth below 1 and if there are no queries.
     """
     runs, queries = first.shape
     _check(depth, queries)
@@ -50,18 +49,19 @@ def success(first: Int, depth: int) -> Values:
 
 
 def random_success(relevant: Int, documents: int, depth: int) -> Values:
-    """The expected success@k of a random order of all ``documents``, for k = 1…``depth``, shape (depth,): the mean
-    over queries of 1 - C(N - R, k) / C(N, k), N being ``documents`` and R a query's number of relevant ones,
-    ``relevant``, shape (queries,).
+    """The expected success@k of a random order of all documents, for k = 1…``depth``, shape (depth,).
 
-    With one relevant document per query it is k / N, the line of the Pirá paper. From k = N on all documents are
-    returned. Raises ConfigError for a depth below 1, for no queries, and for more relevant
-    documents than there are.
+    This is the mean over queries of 1 - C(N - R, k) / C(N, k), where N is ``documents`` and R the number of relevant
+    documents of the query, from ``relevant``, shape (queries,). With one relevant document per query it is k / N, the
+    line in the Pirá paper. From k = N on, all documents are returned.
+
+    Raises ConfigError for a depth below 1, if there are no queries, and for more relevant documents than documents.
     """
     _check(depth, len(relevant))
     if (relevant < 0).any() or (relevant > documents).any():
         raise ConfigError(f"a query has {int(relevant.max())} relevant documents of {documents}; count those there are")
-    # The i-th document is not relevant either with probability (N - R - i) / (N - i): no factorials of large N.
+    # A product avoids factorials of large N: if the first i documents are not relevant, the next one is not relevant
+    # with probability (N - R - i) / (N - i).
     several, queries = np.unique(relevant, return_counts=True)
     drawn = np.arange(min(depth, documents))
     missed = np.cumprod(np.maximum(documents - several[:, None] - drawn, 0) / (documents - drawn), axis=1)

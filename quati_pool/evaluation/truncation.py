@@ -1,7 +1,7 @@
-"""Measures that need deeper lists than a run has, and recall that its lists cannot complete.
+"""Finds measures that need deeper lists than a run has, and recall measures that its lists are too short for.
 
-AP, like every measure of the whole ranking, is by convention that of 1,000 documents per query, the depth of TREC's
-runs and of trec_eval's recall_1000; shorter lists give a lower value, which is not comparable.
+By convention AP, like every measure of the whole ranking, is computed over 1,000 documents per query, the depth of
+TREC runs and of trec_eval's recall_1000; shorter lists give a lower value, which is not comparable.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _RECALL = frozenset({"AP", "R", "Rprec"})
 
 
 class Incomplete(NamedTuple):
-    """A measure of recall, and the number of queries with more relevant documents than a run's lists hold; ``most`` is
-    the largest number of relevant documents of such a query."""
+    """A recall measure, and the number of queries with more relevant documents than a run's lists hold; ``most`` is
+    the largest number of relevant documents of any such query."""
 
     measure: str
     queries: int
@@ -31,8 +31,8 @@ class Incomplete(NamedTuple):
 
 
 class Truncated(NamedTuple):
-    """Runs whose lists were cut at ``depth``, the ``measures`` that need deeper lists, and the measures of recall that
-    cannot be complete."""
+    """Runs whose lists were cut at ``depth``, the ``measures`` that need deeper lists, and the recall measures that
+    cannot reach 1 (``incomplete``)."""
 
     run_tags: tuple[str, ...]
     depth: int
@@ -43,8 +43,11 @@ class Truncated(NamedTuple):
 def truncated(
     facts: Mapping[str, RunFacts], measures: Sequence[str], judged: Judgements, query_ids: Sequence[str]
 ) -> tuple[Truncated, ...]:
-    """The runs, of these ``facts`` by run_tag, that were cut above the depth that a measure needs, or above the number
-    of relevant documents of some of the queries ``query_ids``; one entry per depth, ascending."""
+    """The runs that were cut at a smaller depth than a measure needs, or than the number of relevant documents of some
+    query in ``query_ids``; one entry per depth, ascending.
+
+    ``facts`` holds the runs by run_tag.
+    """
     wanted = resolve(measures)
     kept = np.isin(judged.query_ids, query_ids)
     at_depth: dict[int, list[str]] = {}
@@ -66,7 +69,7 @@ def truncated(
 
 
 def _needed_depth(measure: Any) -> int:
-    """The depth that a measure needs; 0 where deeper documents add next to nothing, or ranks do not matter."""
+    """The depth that a measure needs; 0 if deeper documents add next to nothing, or if ranks do not matter."""
     cutoff: int | None = measure.params.get("cutoff")
     if cutoff is not None:
         return cutoff

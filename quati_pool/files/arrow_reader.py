@@ -1,7 +1,7 @@
-"""A fast reader of regular files of columns, by Arrow's parser, a block at a time.
+"""A fast reader of regular column files, using Arrow's parser block by block.
 
-A file with anything irregular, or with anything that Arrow accepts and the format does not, is left to the readers
-by line, which name the line at fault.
+A file with any irregularity, or with anything that Arrow accepts but the format does not, is left to the line-by-line
+readers, which name the line at fault.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def read_with_arrow(
     header: bool = False,
     prepare: Callable[[bytes], bytes] = bytes,
 ) -> pa.Table | None:
-    """The columns ``wanted`` of ``names``, one row per line, after the ``header`` where there is one.
+    """The ``wanted`` columns of a file whose columns are ``names``, one row per line after the ``header``, if any.
 
-    Columns are int32 codes over a dictionary of their values, except those of ``plain``, which are large strings;
-    those of ``ids`` hold valid ids only. ``prepare`` changes a block of lines before it is parsed. None where the
-    file has no rows, a blank line, a quoted cell (CSV), a row of another length, an invalid id or one that begins
-    with a quote, or text that is not UTF-8.
+    Columns are int32 codes over a dictionary of their values, except those in ``plain``, which are large strings;
+    those in ``ids`` contain only valid ids. ``prepare`` transforms a block of lines before it is parsed. Returns None
+    if the file has no rows, a blank line, a quoted cell (CSV), a row of a different length, an invalid id or one that
+    begins with a quote, or text that is not UTF-8.
     """
     batches: list[pa.RecordBatch] = []
     try:
@@ -59,7 +59,7 @@ def read_with_arrow(
 
 
 def single_blanks(lines: bytes) -> bytes:
-    """The lines with one blank between columns and none before or after them."""
+    """The lines with a single blank between columns, and none at the start or end of a line."""
     lines = lines.replace(b"\t", b" ").replace(b"\r\n", b"\n")
     while b"  " in lines:
         lines = lines.replace(b"  ", b" ")

@@ -1,7 +1,7 @@
-"""Artifacts, the files and folders that the tool writes: atomically, with a sidecar that holds their key.
+"""Artifacts, the files and folders that the tool writes: written atomically, with a sidecar that contains their key.
 
-Data is written under a temporary name next to its place, synced and renamed; ``<name>.meta.json`` follows last.
-An artifact whose sidecar is missing, has another key or does not match the data counts as missing, so that a
+Data is written under a temporary name in the same folder, synced and renamed; ``<name>.meta.json`` is written last.
+An artifact whose sidecar is missing, has a different key or does not match the data counts as missing, so that a
 command killed at any point leaves either a finished artifact or nothing.
 """
 
@@ -30,7 +30,7 @@ from quati_pool.files.former_keys import former_key
 _CUT_SHORT = re.compile(r"\d+ requested and \d+ written")
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 
-# The size in bytes of a lock file that was removed.
+# The size in bytes that marks a lock file as removed.
 _REMOVED_SIZE = 1
 
 T = TypeVar("T")
@@ -44,19 +44,19 @@ def sidecar(path: Path) -> Path:
 
 
 def stale(path: Path, key: Key) -> str | None:
-    """Why the artifact at ``path`` cannot be used for ``key``, in a few words; None where it can."""
+    """A brief reason why the artifact at ``path`` cannot be used for ``key``; None if it can."""
     meta = _meta(path)
     if isinstance(meta, str):
         return meta
     stored, wanted = meta["key"], json.loads(json.dumps(key))
     if stored != wanted and stored != (former := former_key(wanted)):
-        # What differs only because a key was written in former words is no reason.
+        # Differences that are only due to the former spelling of keys are not reported.
         return _worded(min((_differences(stored, words) for words in (wanted, former)), key=len))
     return _changed(path, meta)
 
 
 def unfinished(path: Path) -> str | None:
-    """Why there is no complete artifact at ``path``, of any key; None where there is one."""
+    """A brief reason why there is no complete artifact at ``path``, under any key; None if there is one."""
     meta = _meta(path)
     return meta if isinstance(meta, str) else _changed(path, meta)
 
@@ -81,7 +81,7 @@ def _changed(path: Path, meta: dict[str, Any]) -> str | None:
 
 
 def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
-    """Writes a file by ``fill``, which writes to the path it is given and returns counts; then its sidecar."""
+    """Writes a file with ``fill``, which writes to the path it is given and returns counts; then its sidecar."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with naming(path):
         counts = put_file(path, fill)
@@ -90,8 +90,8 @@ def write_file(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callab
 
 
 def put_file(path: Path, fill: Callable[[Path], T]) -> T:
-    """Writes a file by ``fill``, which writes to the path it is given, and returns what ``fill`` returns. After a
-    fault the previous file is still there, unchanged."""
+    """Writes a file with ``fill``, which writes to the path it is given, and returns the result of ``fill``. If it
+    fails, the previous file stays unchanged."""
     # The suffix stays last: writers choose gzip and picture formats by it.
     partial = path.with_name(f".partial-{path.name}")
     try:
@@ -106,7 +106,7 @@ def put_file(path: Path, fill: Callable[[Path], T]) -> T:
 
 
 def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
-    """Writes a folder by ``fill``, which writes into the empty folder it is given; then its sidecar."""
+    """Writes a folder with ``fill``, which writes into the empty folder it is given; then its sidecar."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, old = path.with_name(f".partial-{path.name}"), path.with_name(f".old-{path.name}")
     clear_partials(path)
@@ -117,7 +117,7 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
             for file in sorted(partial.rglob("*")):
                 sync(file)
             sync(partial)
-            # A folder cannot be renamed onto another; processes that have files of the old one open keep them.
+            # A folder cannot be renamed onto another; processes with open files of the old one can still read them.
             if path.exists():
                 os.replace(path, old)
             os.replace(partial, path)
@@ -131,8 +131,8 @@ def write_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Call
 
 
 def grow_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Callable[[Path], Counts]) -> Counts:
-    """Finishes a folder by ``fill``, which continues with the files that are there and syncs what it writes: the
-    folder survives the end of the process, and gets its sidecar when all is done."""
+    """Completes a folder with ``fill``, which continues from the existing files and syncs what it writes: the folder
+    survives if the process is killed, and gets its sidecar when it is complete."""
     with naming(path):
         path.mkdir(parents=True, exist_ok=True)
         sidecar(path).unlink(missing_ok=True)
@@ -147,7 +147,7 @@ def grow_folder(path: Path, key: Key, provenance: Mapping[str, Any], fill: Calla
 def naming(path: Path) -> Iterator[None]:
     """Adds the artifact's path to an OSError without a file name.
 
-    numpy gives neither the name nor the reason: "9 requested and 5 written".
+    numpy reports neither the name nor the reason, only "9 requested and 5 written".
     """
     try:
         yield
@@ -159,7 +159,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def clear_partials(path: Path) -> None:
-    """Removes the partial files of an artifact that a killed process left; its lock must be held."""
+    """Removes the partial files that a killed process left of an artifact; the artifact's lock must be held."""
     for name in (f".partial-{path.name}", f".old-{path.name}", f".partial-{sidecar(path).name}"):
         leftover = path.with_name(name)
         if leftover.is_dir():
@@ -176,8 +176,8 @@ def read_counts(path: Path) -> Counts:
 
 @contextmanager
 def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, leave: bool = True) -> Iterator[None]:
-    """Holds the lock of one artifact; while another process holds it, says which and waits. ``what`` is the
-    artifact's name in that line, by default the lock's. Without ``leave`` the lock file is removed afterwards.
+    """Holds the lock of one artifact; if another process holds it, says which and waits. ``what`` is the artifact's
+    name in that message, by default the lock's name. Without ``leave`` the lock file is removed afterwards.
 
     The operating system releases the lock of a process that dies, however it dies.
     """
@@ -188,7 +188,7 @@ def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, l
     )
     try:
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        # This only informs processes that wait: a full disk is reported when the artifact itself is written.
+        # This only informs waiting processes: a full disk is reported when the artifact itself is written.
         with suppress(OSError):
             holder.write_text(f"process {os.getpid()} on {socket.gethostname()} (since {now})", encoding="utf-8")
         yield
@@ -202,21 +202,21 @@ def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, l
 
 @contextmanager
 def locked_output(path: Path, say: Callable[[str], None], what: str | None = None) -> Iterator[None]:
-    """Holds the lock of an artifact that any workspace may write: a hidden file next to it, so that every machine
-    that sees the artifact sees its lock. The file is removed afterwards."""
+    """Holds the lock of an artifact that several workspaces may write. The lock is a hidden file next to the artifact,
+    so that every machine that sees the artifact sees its lock; it is removed afterwards."""
     with locked(lock_path(path), say, what or str(path), leave=False):
         yield
 
 
 def lock_path(path: Path) -> Path:
-    """The lock file of an artifact: hidden next to it, and the same for every path that leads to it."""
+    """The lock file of an artifact, a hidden file next to it; the same for every path that resolves to the artifact."""
     place = path.resolve()
     return place.with_name(f".{place.name}.lock")
 
 
 def _acquired(lock: Path, waits: Callable[[], None]) -> tuple[BaseFileLock, int | None]:
-    """A lock that is held, and the descriptor of its file; None where the file system has no locks and the
-    existence of the file is the lock. ``waits`` is called once if another process holds it."""
+    """The acquired lock, and the descriptor of its file, or None if the file system has no locks and the existence of
+    the file is the lock. ``waits`` is called once if another process holds the lock."""
     descriptors: list[int] = []
     file: BaseFileLock = FileLock(lock, on_acquired=descriptors.append)
     timeout = 0
@@ -242,8 +242,8 @@ def _acquired(lock: Path, waits: Callable[[], None]) -> tuple[BaseFileLock, int 
 def _remove_lock(lock: Path, descriptor: int) -> None:
     """Removes the file of a lock that is held.
 
-    Another process may have opened it already: filelock does not acquire a file without a name, but on NFS an open
-    file keeps one when it is removed, so its size marks it too.
+    Another process may already have opened the file. filelock does not acquire a file without a name, but on NFS an
+    open file keeps a name when it is removed, so its size marks it as removed too.
     """
     with suppress(OSError):
         if os.fstat(descriptor).st_size == 0:  # a file with content is not a lock file
@@ -272,8 +272,8 @@ def _write_sidecar(path: Path, key: Key, provenance: Mapping[str, Any], counts: 
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """What data is compared by: a file's hash, or the names and sizes of a folder's files (an index may hold
-    gigabytes, and nobody edits it by hand)."""
+    """The fingerprint by which changes are detected: a file's hash, or the names and sizes of a folder's files (an
+    index may take gigabytes, and nobody edits it by hand)."""
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file())
         return {"files": {file.relative_to(path).as_posix(): file.stat().st_size for file in files}}
@@ -281,7 +281,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def sync(path: Path) -> None:
-    """Waits until a file or folder is on disk."""
+    """Flushes a file or folder to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -297,7 +297,7 @@ def _differences(old: Any, new: Any) -> list[tuple[str, str, str]]:
 
 
 def _worded(differences: list[tuple[str, str, str]]) -> str:
-    """The first difference in words."""
+    """A description of the first difference."""
     for name, was, now in differences:
         hashed = _DIGEST.search(was) or _DIGEST.search(now)
         return f"{name} changed" if hashed else f"{name} was {was}, is {now}"

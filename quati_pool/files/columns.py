@@ -1,4 +1,4 @@
-"""TREC's files of columns: one row per line, columns separated by blanks; blank lines and ``#`` lines are skipped."""
+"""Reads TREC column files: one row per line, columns separated by blanks; blank lines and ``#`` lines are skipped."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from quati_pool.files.lines import read_lines
 from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quoted
 from quati_pool.records import MAX_GRADE, Ids, Int, code_ids
 
-# Only blanks and tabs separate columns, so that other white space inside an id is reported as such.
+# Only blanks and tabs separate columns, so that other white space inside an id is reported.
 _WORD = re.compile(r"[^ \t]+")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 _GRADE = re.compile(r"([+-]?[0-9]+)(?:\.0+)?\Z")
 
 
 def read_columns(path: Path, names: Sequence[str], problems: Problems = STRICT) -> Iterator[tuple[int, list[str]]]:
-    """Each row's line number and its columns; ids and run tags are checked."""
+    """The line number and the columns of each row; ids and run tags are checked."""
     checked = [(i, name) for i, name in enumerate(names) if name in ("query_id", "doc_id", "run_tag")]
     for line, text in read_lines(path, problems):
         columns = _WORD.findall(text)
@@ -41,13 +41,13 @@ def read_columns(path: Path, names: Sequence[str], problems: Problems = STRICT) 
 
 
 def integer(text: str) -> int | None:
-    """The number that ASCII digits spell, or None; Python's int would accept 1_000 and other scripts' digits too."""
+    """The integer written in ASCII digits, or None; Python's ``int`` would also accept 1_000 and non-ASCII digits."""
     return int(text) if _INTEGER.match(text) else None
 
 
 @lru_cache(maxsize=1024)
 def grade_of(text: str) -> int | None:
-    """The grade that ASCII digits spell, with a fraction of zeros allowed (2.0 is 2); None for any other text.
+    """The grade written in ASCII digits, where a fraction of zeros is allowed (2.0 is 2); None for any other text.
 
     Raises RowError for a grade beyond ±``MAX_GRADE``.
     """
@@ -56,14 +56,15 @@ def grade_of(text: str) -> int | None:
 
 
 def checked_grade(grade: int | None, text: object) -> int:
-    """``grade``, spelt as ``text``. Raises RowError beyond ±``MAX_GRADE``, and for None (too many digits)."""
+    """Returns ``grade``, which is written as ``text``. Raises RowError for a grade beyond ±``MAX_GRADE``, and for None
+    (too many digits)."""
     if grade is None or abs(grade) > MAX_GRADE:
         raise RowError(f"relevance {quoted(str(text))} is beyond ±{MAX_GRADE:,}; expected a grade such as 0 or 3")
     return grade
 
 
 def required_grade(text: str) -> int:
-    """As ``grade_of``, but raises RowError for a text that is no grade."""
+    """As ``grade_of``, but raises RowError for a text that is not a grade."""
     grade = grade_of(text)
     if grade is None:
         raise RowError(f"relevance {quoted(text)} is not an integer; expected a grade such as 0 or 3")
@@ -71,14 +72,14 @@ def required_grade(text: str) -> int:
 
 
 class Pairs:
-    """The distinct pairs of a file in order; ``lines`` holds the line of each."""
+    """The distinct pairs in a file, in order; ``lines`` is the line number of each."""
 
     def __init__(self) -> None:
         self._places: dict[tuple[str, str], int] = {}
         self.lines = array("q")
 
     def earlier(self, query_id: str, doc_id: str, line: int) -> int | None:
-        """The position of a pair that an earlier row holds; None for a new pair, which is added."""
+        """The position of a pair that occurred in an earlier row; None for a new pair, which is added."""
         new = len(self.lines)
         place = self._places.setdefault((query_id, doc_id), new)
         if place != new:
@@ -87,7 +88,7 @@ class Pairs:
         return None
 
     def add(self, query_id: str, doc_id: str, line: int) -> None:
-        """Raises RowError for a pair that an earlier row holds."""
+        """Adds a new pair; raises RowError for a pair that occurred in an earlier row."""
         before = self.earlier(query_id, doc_id, line)
         if before is not None:
             raise RowError(

@@ -1,4 +1,4 @@
-"""Passages of a corpus, streamed from JSONL, TSV, CSV, Parquet or TREC documents, of any size."""
+"""Streams the passages of a corpus of any size from JSONL, TSV, CSV, Parquet or TREC documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from quati_pool.files.problems import STRICT, Problems, RowError, check_id, quot
 from quati_pool.files.sgml import read_documents
 from quati_pool.files.tables import Field, checker, missing_column, read_table
 
-# A batch ends at either limit, so that neither many passages nor long ones fill the memory.
+# A batch ends at whichever limit is reached first, so that neither many nor long passages fill the memory.
 _ROWS, _CHARACTERS = 1024, 8_000_000
 _STRINGS = (pa.string(), pa.large_string(), pa.string_view())
 
@@ -27,7 +27,7 @@ class PassageBatch(NamedTuple):
 
 
 Passage = tuple[int, str, str]
-"""A passage's line (in Parquet its row, from 1), its id and its text."""
+"""A passage's line (in Parquet: its row, from 1), id and text."""
 
 
 def read_passages(
@@ -36,8 +36,8 @@ def read_passages(
     text: str | list[str] = "text",
     problems: Problems = STRICT,
 ) -> Iterator[PassageBatch]:
-    """All passages of ``paths`` in order. The non-empty fields of a ``text`` list are joined by a line end. Ids are
-    checked, but may repeat."""
+    """All passages in ``paths``, in order, in batches. If ``text`` is a list of fields, the non-empty ones are joined
+    by a line end. Ids are checked to be valid, but may repeat."""
     ids: list[str] = []
     texts: list[str] = []
     empty, characters = True, 0
@@ -82,7 +82,7 @@ def read_file(
 def locate_doc_ids(
     paths: Sequence[Path], wanted: set[str], doc_id: str = "doc_id", text: str | list[str] = "text"
 ) -> dict[str, list[tuple[Path, int]]]:
-    """Every file and line (in Parquet: row) that has each of the ``wanted`` ids."""
+    """The files and lines (in Parquet: rows) at which each of the ``wanted`` ids occurs."""
     places: dict[str, list[tuple[Path, int]]] = {}
     for path in paths:
         for line, identity, _ in read_file(path, doc_id, text):
@@ -94,9 +94,10 @@ def locate_doc_ids(
 def expand_paths(
     base: Path, patterns: str | list[str], ours: Callable[[Path], bool] = lambda path: False
 ) -> list[Path]:
-    """The files that names and globs relative to ``base`` match, sorted by name, each once.
+    """The files that match names and globs relative to ``base``, sorted by name, each once.
 
-    A glob skips folders, hidden files, ``.meta.json`` sidecars and files that are ``ours``: written by the tool.
+    A glob skips folders, hidden files, ``.meta.json`` sidecars and files for which ``ours`` is true (written by the
+    tool). Raises InputError for a glob without matches.
     """
     found: set[Path] = set()
     for pattern in [patterns] if isinstance(patterns, str) else patterns:

@@ -1,4 +1,4 @@
-"""The format of a file: by its suffix, or else by its first lines."""
+"""Detects the format of a file by its suffix, or otherwise by its first lines."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Keys as the tool wrote them before components had identities, so that what lies under one still serves.
+"""Translates keys into the form they had before components had identities, so that existing results stay usable.
 
-Until then a key named a component by the module and class of its code and a version, which was 1 for all. The
-names here are those of that day: nothing is to be added, whatever is called or moved later. A component that has
-been revised since has no former name, and what it made is made again.
+Until then a key named a component by the module and class of its code and a version, which was 1 for all. The names
+here are those of that time: nothing should be added, even if components are renamed or moved later. A component that
+has been revised since has no former name, and its results are computed again.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _REPEATED_IDS = {"step": "preparation/repeated-ids@1"}
 
 
 def former_key(key: Mapping[str, Any]) -> dict[str, Any]:
-    """A key (of a run, an index, the pool or a step of preparation) in its former words; the same where it names
-    no component of ours that has a former name."""
+    """A key (of a run, an index, the pool or a preparation step) in its former form; unchanged if it names no component
+    with a former name."""
     if key == _REPEATED_IDS:
         return {"version": 1}
     former = {name: former_key(value) if isinstance(value, Mapping) else value for name, value in key.items()}
@@ -66,6 +66,6 @@ def former_key(key: Mapping[str, Any]) -> dict[str, Any]:
         if (name := names.get(str(key.get(field)))) is not None:
             former |= {field: name, "version": 1}
     if key.get("format") == 2 and isinstance(key.get("run"), Mapping):
-        # The pool's key held a digest of each run's.
+        # The pool's key contained a digest of each run's key.
         former |= {"format": 1, "run": {tag: digest(ranking) for tag, ranking in former["run"].items()}}
     return former

@@ -1,4 +1,4 @@
-"""Text files, plain or gzip by suffix: read as strict UTF-8, written as reproducible bytes."""
+"""Reads text files as strict UTF-8 and writes them as reproducible bytes; files that end in .gz are gzip files."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _GZIP_MARK = b"\x1f\x8b"
 
 
 def read_lines(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, str]]:
-    """Each line's number, from 1, and its text without the line end.
+    """The number of each line, from 1, and its text without the line end.
 
-    Only \\n ends a line, with or without \\r before it. A reported line that is not UTF-8 comes with
-    U+FFFD in place of what cannot be decoded.
+    Only \\n ends a line, with or without \\r before it. A line that is not UTF-8 is reported to ``problems``, and
+    returned with U+FFFD in place of the bytes that cannot be decoded.
     """
     with _opened(path) as stream:
         for number, raw in enumerate(stream, 1):
@@ -57,9 +57,9 @@ def read_blocks(path: Path, size: int) -> Iterator[bytes]:
 
 @contextmanager
 def output(path: Path, level: int = 6) -> Iterator[BinaryIO]:
-    """A stream that writes ``path``, by gzip if it ends in .gz; equal content gives equal bytes.
+    """A stream that writes to ``path``, compressed if it ends in .gz; equal content gives equal bytes.
 
-    ``level``, from 1 (fast) to 9 (small), is gzip's.
+    ``level`` is the gzip level, from 1 (fast) to 9 (small).
     """
     with path.open("wb") as raw:
         if path.suffix == ".gz":

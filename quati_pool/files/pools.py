@@ -1,5 +1,4 @@
-"""Pairs of a query and a passage as JSON lines, which any program can read and write: the pool, and files of pairs from
-elsewhere."""
+"""Reads and writes pairs of a query and a passage as JSON lines: the pool, and files of pairs from other sources."""
 
 from __future__ import annotations
 
@@ -18,8 +17,8 @@ from quati_pool.files.tables import Field, checker, json_object, read_table, ref
 
 
 class PoolPair(TypedDict):
-    """A pair to judge. ``runs`` maps each system that returned the passage to its rank; ``reason`` is depth or
-    extra; ``inclusion`` is the probability with which the pair came into the pool."""
+    """A pair to judge. ``runs`` maps each system that returned the passage to its rank; ``reason`` is ``depth`` or
+    ``extra``; ``inclusion`` is the probability with which the pair was included in the pool."""
 
     query_id: str
     doc_id: str
@@ -32,7 +31,7 @@ class PoolPair(TypedDict):
 
 
 def write_pool(path: Path, pairs: Iterable[PoolPair]) -> None:
-    """Writes pairs in the order given, compressed with gzip where ``path`` ends in .gz."""
+    """Writes pairs in the order given, compressed with gzip if ``path`` ends in .gz."""
     with output(path) as stream:
         for pair in pairs:
             stream.write(json.dumps(pair, ensure_ascii=False).encode() + b"\n")
@@ -42,7 +41,7 @@ _FIELDS = [Field(name, name) for name in ("query_id", "doc_id", "query", "text")
 
 
 class PooledPair(NamedTuple):
-    """The part of a pair that a labeler needs."""
+    """The fields of a pair that a labeler needs."""
 
     query_id: str
     doc_id: str
@@ -56,17 +55,17 @@ def has_text(text: str) -> bool:
 
 
 def read_pool(path: Path) -> Iterator[list[PooledPair]]:
-    """A pool's pairs, one list per query; raises what ``read_pool_rows`` does."""
+    """A pool's pairs, one list per query; raises InputError as ``read_pool_rows`` does."""
     for _, rows in groupby(read_pool_rows(path), lambda row: row[1].query_id):
         yield [pair for _, pair in rows]
 
 
 def read_pool_rows(path: Path) -> Iterator[tuple[int, PooledPair]]:
-    """Each pair of a pool with its line number, from 1.
+    """Each pair in a pool with its line number, from 1.
 
-    Of each line only query_id, doc_id, query and text are read, and all four are required; a text may be empty.
-    Raises InputError for a pair that occurs twice, for a query_id with two different queries, and where the
-    pairs of a query are not on consecutive lines.
+    Only query_id, doc_id, query and text of each line are read, and all four are required; a text may be empty.
+    Raises InputError for a pair that occurs twice, for a query_id with two different queries, and if the pairs of a
+    query are not on consecutive lines.
     """
     last: PooledPair | None = None
     seen: set[str] = set()
@@ -106,8 +105,8 @@ def pick_pool_rows(path: Path, wanted: Iterable[int]) -> Iterator[PooledPair]:
 
 
 class FilePair(NamedTuple):
-    """A pair of a file from elsewhere. ``head`` is its line as read, with the generated ids added and without the
-    closing brace, so that further keys can be appended."""
+    """A pair from an external file. ``head`` is its line as read, with generated ids added and without the closing
+    brace, so that further keys can be appended."""
 
     pair: PooledPair
     narrative: str | None
@@ -115,11 +114,12 @@ class FilePair(NamedTuple):
 
 
 def read_pairs(path: Path, reserved: Collection[str] = ()) -> Iterator[FilePair]:
-    """The pairs of a file from elsewhere, in any order: each line holds query and text (or passage), and may hold
+    """The pairs in an external file, in any order. Each line must have query and text (or passage), and may have
     query_id, doc_id, narrative and other keys, but none that is ``reserved``.
 
-    A missing id is the hash of its text, so that equal texts get the same id on every line. Raises InputError for
-    a pair that occurs twice, and for a query_id with two different queries or narratives.
+    A missing id is generated as a hash of the query and narrative, or of the passage, so that equal texts get the same
+    id on every line. Raises InputError for a pair that occurs twice, and for a query_id with two different queries or
+    narratives.
     """
     pairs = Pairs()
     queries: dict[str, tuple[int, str, str | None]] = {}
@@ -160,7 +160,7 @@ def _file_pair(line: str, reserved: Collection[str]) -> FilePair:
 
 
 def _text_key(record: Mapping[str, Any], reserved: Collection[str]) -> str:
-    """The key of the passage's text, text or passage; raises RowError where the record is no pair."""
+    """The key of the passage's text, ``text`` or ``passage``; raises RowError if the record is not a valid pair."""
     taken = next((name for name in record if name in reserved), None)
     if taken is not None:
         raise RowError(f"holds the key {quoted(taken)}, which the judge's answer is written under; rename it")
@@ -174,7 +174,7 @@ def _text_key(record: Mapping[str, Any], reserved: Collection[str]) -> str:
 
 
 def _texts(line: str, record: Mapping[str, Any], text_key: str) -> dict[str, str]:
-    """The checked values of the keys that make a pair, by field; optional ones only where the record has them."""
+    """The checked values of the fields of a pair, by field name; optional fields only if the record has them."""
     fields = [Field("query", "query"), Field("text", text_key)]
     fields += [Field(name, name) for name in ("query_id", "doc_id") if name in record]
     if record.get("narrative") is not None:

@@ -1,4 +1,4 @@
-"""How readers report faults: the first one ends the reading, or a list collects them; and how messages put them."""
+"""Receivers of the faults that readers report, which raise the first fault or collect all; and wording of messages."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from quati_pool.records import id_problem
 
 
 class Problems:
-    """Receives the faults that a reader finds. This class raises the first; where ``add`` returns, readers skip
-    the row and go on."""
+    """Receives the faults that a reader finds. This class raises the first fault; with a subclass whose ``add``
+    returns, readers skip the row and continue."""
 
     count = 0
     """The number of faults found so far."""
@@ -23,7 +23,7 @@ class Problems:
         raise error
 
     def warn(self, path: Path, message: str) -> None:
-        """Receives what looks odd in a file without being wrong; this class ignores it."""
+        """Receives a warning about content that looks odd but is not wrong; this class ignores it."""
 
 
 class Collected(Problems):
@@ -41,7 +41,7 @@ class Collected(Problems):
 
     @property
     def covered(self) -> int:
-        """How many of the faults ``errors`` covers."""
+        """The number of faults that ``errors`` covers."""
         return len(self._errors)
 
     def add(self, error: InputError) -> None:
@@ -54,8 +54,8 @@ class Collected(Problems):
 
 
 class CollectedByKind(Collected):
-    """Keeps one error for each of the first ``limit`` kinds of faults, with their count and first places. Faults
-    are of one kind if their messages differ only in numbers and quoted values."""
+    """Keeps one error for each of the first ``limit`` kinds of faults, with its count and first places. Faults are of
+    the same kind if their messages differ only in numbers and quoted values."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(limit)
@@ -79,7 +79,7 @@ class CollectedByKind(Collected):
             kind.add(error)
 
 
-# What quoted() writes, hexadecimal numbers, code points and other numbers.
+# Values as written by quoted(), hexadecimal numbers, code points and other numbers.
 _VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|0x[0-9A-F]+|U\+[0-9A-F]+|[0-9]+")
 _PLACES = 3
 
@@ -107,16 +107,16 @@ STRICT = Problems()
 
 
 class RowError(Exception):
-    """A fault of one row, raised to the loop that knows its line."""
+    """A fault in one row, raised to the loop that knows the row's line."""
 
 
 def quoted(text: str) -> str:
-    """A value for a message: in quotes, on one line, with invisible characters escaped, and at most 60 characters."""
+    """A value as shown in messages: quoted, on one line, with invisible characters escaped, cut to 60 characters."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def in_quotes(cell: str) -> bool:
-    """Whether a cell of a TSV is wrapped in double quotes, as CSV writes cells."""
+    """Whether a TSV cell is wrapped in double quotes, as in CSV."""
     return len(cell) > 1 and cell[0] == cell[-1] == '"'
 
 
@@ -127,7 +127,7 @@ def quotes_problem(name: str, cell: str) -> str:
 
 
 def surrogate_problem(text: str) -> str | None:
-    """Why ``text`` cannot be written as UTF-8 (it holds half a surrogate pair); None where it can."""
+    """The message if ``text`` cannot be written as UTF-8 (it contains a lone surrogate); None if it can."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -136,7 +136,7 @@ def surrogate_problem(text: str) -> str | None:
 
 
 def id_error(name: str, value: str, problem: str) -> str:
-    """The message for an id in which ``records.id_problem`` found ``problem``."""
+    """The message for an id for which ``records.id_problem`` returned ``problem``."""
     if not value:
         return f"{name} is empty; expected an id"
     return f"{name} {quoted(value)} {problem}; expected an id without white space or control characters"

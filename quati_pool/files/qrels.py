@@ -1,6 +1,6 @@
-"""Relevance grades: TREC qrels, and tab-separated label files with a header.
+"""Reads relevance grades from TREC qrels and from tab-separated label files with a header; writes TREC qrels.
 
-A row that repeats a pair and its grade adds nothing; a pair with two grades is refused.
+A row that repeats a pair with the same grade is ignored; a pair with two different grades is an error.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ _COLUMNS = ("query_id", "0", "doc_id", "relevance")
 
 
 def read_judgements(path: Path, problems: Problems = STRICT) -> Qrels:
-    """Qrels or a label file, which is recognised by a first line with tabs that names query_id or doc_id."""
+    """The judgements in qrels or in a label file, which is recognised by a tab-separated first line that names query_id
+    or doc_id."""
     return read_labels(path, problems=problems) if is_label_file(path) else read_qrels(path, problems)
 
 
@@ -33,13 +34,14 @@ def is_label_file(path: Path) -> bool:
 
 
 def read_qrels(path: Path, problems: Problems = STRICT) -> Qrels:
-    """TREC qrels: ``query_id 0 doc_id relevance``; the second column is ignored."""
+    """The judgements in TREC qrels: ``query_id 0 doc_id relevance``; the second column is ignored."""
     rows = ((line, (row[0], *row[2:])) for line, row in read_columns(path, _COLUMNS, problems))
     return _graded(path, rows, " ".join(_COLUMNS), problems)
 
 
 def read_labels(path: Path, relevance: str = "relevance", problems: Problems = STRICT) -> Qrels:
-    """A tab-separated file whose header holds query_id, doc_id and ``relevance``; others are ignored."""
+    """The judgements in a tab-separated file whose header has query_id, doc_id and the column ``relevance``; other
+    columns are ignored."""
     fields = [Field("query_id", "query_id"), Field("doc_id", "doc_id"), Field("relevance", relevance)]
     return _graded(path, read_table(path, "tsv", fields, problems=problems), "rows under a header", problems)
 
@@ -59,7 +61,7 @@ def write_qrels(qrels: Qrels, path: Path) -> None:
 
 
 def _graded(path: Path, rows: Iterable[tuple[int, Sequence[str]]], expected: str, problems: Problems) -> Qrels:
-    """``rows`` are line numbers with (query_id, doc_id, relevance)."""
+    """The judgements in ``rows``, which are line numbers with (query_id, doc_id, relevance)."""
     pairs = Pairs()
     grades: list[int] = []
     for line, (query_id, doc_id, relevance) in rows:

@@ -1,4 +1,4 @@
-"""Queries from TSV, CSV, JSONL or classic TREC topics."""
+"""Reads queries from TSV, CSV, JSONL or classic TREC topics."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from quati_pool.records import Query
 _TREC_FIELDS = {"query_id": "num", "query": "title", "narrative": "narr"}
 
 CLUSTER_ID = "cluster_id"
-# A cell with quotes as CSV writes it: in quotes, with the quotes inside doubled.
+# A cell with quotes as written in CSV: in quotes, with the quotes inside doubled.
 _CSV_CELL = re.compile(r'"(?:[^"]|"")*""(?:[^"]|"")*"\Z')
-# Invisible characters would split a cluster in two; inner blanks are harmless, as no TREC file holds a cluster_id.
+# Invisible characters would split a cluster in two; inner blanks are harmless, as no TREC file has cluster_ids.
 _BAD_CLUSTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u2028\u2029\u2060\ufeff\ud800-\udfff]")
 
 
@@ -34,8 +34,8 @@ def read_queries(
 
     ``query`` names the field of the text, or several fields, which are joined by a blank; by default it is
     ``query``, or the title of a TREC topic. A missing or empty narrative or cluster_id is None. A cluster_id is any
-    text without control characters and without white space at its ends; TREC topics have none. A column that the
-    caller names for the narrative must exist, and one named for the cluster_id must hold at least one.
+    text without control characters and without white space at its ends; TREC topics have none. If the caller names a
+    narrative column, it must exist; if the caller names a cluster_id column, at least one query must have a cluster_id.
     """
     columns = ["query"] if query is None else [query] if isinstance(query, str) else query
     rows = _rows(path, query_id, columns, narrative, cluster_id, problems)
@@ -98,8 +98,8 @@ def _rows(
 def _without_quotes(
     path: Path, rows: Iterator[tuple[int, Sequence[str]]], query: list[str], problems: Problems
 ) -> Iterator[tuple[int, Sequence[str]]]:
-    """The rows of a TSV, in which quotes are part of the texts. Reports cells that were written as CSV: with doubled
-    quotes, or all of them in quotes; a single query may be a phrase in quotes."""
+    """The rows of a TSV, where quotes are part of the text. Reports cells that appear to be written as CSV: cells with
+    doubled quotes, or all cells in quotes. Single queries may be phrases in quotes."""
     first: tuple[int, str] | None = None
     all_quoted = True
     for line, values in rows:
@@ -124,7 +124,7 @@ def _topics(
             if number not in fields:
                 raise RowError(f"this topic has no <{number}>; expected its query_id there")
             check_id("query_id", fields[number])
-            # A topic may lack one of several fields: the early years have some without a title.
+            # A topic may lack some of several fields: some topics of the early years have no title.
             if fields.keys().isdisjoint(texts):
                 wanted = " or ".join(f"<{name}>" for name in texts)
                 present = ", ".join(fields)

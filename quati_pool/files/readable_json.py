@@ -1,4 +1,4 @@
-"""Results as JSON text."""
+"""Writes results as JSON text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def readable_json(value: Any) -> str:
-    """JSON to read by eye, over several lines; in ASCII where it holds half a surrogate pair, which UTF-8 cannot hold.
+    """Indented JSON for human readers; in ASCII if it contains a lone surrogate, which UTF-8 cannot represent.
 
     Raises ValueError for a NaN or an infinite number.
     """

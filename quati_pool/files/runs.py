@@ -1,7 +1,7 @@
-"""TREC runs: ``query_id Q0 doc_id rank score run_tag``.
+"""Reads and writes TREC runs: ``query_id Q0 doc_id rank score run_tag``.
 
-A regular file is read by Arrow's parser. A file that Arrow cannot read, or with anything that Arrow accepts and the
-format does not, is read again line by line, which names the line at fault.
+A regular file is read with Arrow's parser. A file that Arrow cannot read, or with anything that Arrow accepts but the
+format does not, is read again line by line, so that errors name the line at fault.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SLICE = 1 << 18
 
 
 class RunRows(NamedTuple):
-    """The rows of a run file in its order, with its own ranks."""
+    """The rows of a run file, in file order and with the file's ranks."""
 
     run_tag: str
     queries: Ids
@@ -41,26 +41,28 @@ class RunRows(NamedTuple):
 
 
 class RankContradictions(NamedTuple):
-    """How many ``rows`` of a run file have a higher score than a row of their query with a better rank, and how many
-    ``queries`` have such rows."""
+    """The number of ``rows`` in a run file with a higher score than a better-ranked row of the same query, and the
+    number of ``queries`` with such rows."""
 
     queries: int
     rows: int
 
 
 def read_run(path: Path, run_tag: str | None = None, depth: int | None = None, problems: Problems = STRICT) -> Run:
-    """A run ranked by its scores (the file's ranks are ignored), named ``run_tag`` or by its own tag."""
+    """The run in a file, ranked by its scores (the file's ranks are ignored) and named ``run_tag``, by default as in
+    the file."""
     return ranked_run(read_run_rows(path, problems), run_tag, depth)
 
 
 def ranked_run(rows: RunRows, run_tag: str | None = None, depth: int | None = None) -> Run:
-    """The rows as a run ranked by its scores, named ``run_tag`` or by its own tag."""
+    """The rows as a run, ranked by their scores and named ``run_tag``, by default as in the file."""
     name = rows.run_tag if run_tag is None else run_tag
     return Run.ranked(name, rows.queries, rows.docs, rows.query, rows.doc, rows.score, depth)
 
 
 def rank_contradictions(rows: RunRows) -> RankContradictions:
-    """Counts where the rank column contradicts the scores, which decide; equal ranks or scores never do."""
+    """Counts contradictions between the rank column and the scores, which take precedence; equal ranks or equal scores
+    never contradict."""
     same, score = rows.query[1:] == rows.query[:-1], rows.score
     next_query = rows.query[1:] > rows.query[:-1]
     if (next_query | (same & (rows.rank[1:] > rows.rank[:-1]) & (score[1:] <= score[:-1]))).all():
@@ -68,14 +70,14 @@ def rank_contradictions(rows: RunRows) -> RankContradictions:
     order = np.lexsort((-score, rows.rank, rows.query))
     query = rows.query[order]
     levels, level = np.unique(score[order], return_inverse=True)
-    # Lower from query to query, so that one running minimum starts again at each.
+    # Levels are shifted down from query to query, so that a single running minimum restarts at each query.
     placed = level - query * len(levels)
     above = placed[1:] > np.minimum.accumulate(placed)[:-1]
     return RankContradictions(len(np.unique(query[1:][above])), int(above.sum()))
 
 
 def read_run_rows(path: Path, problems: Problems = STRICT) -> RunRows:
-    """All rows; warns ``problems`` of a last line without a line end, as its row may be cut off."""
+    """All rows of a run file; warns ``problems`` about a last line without a line end, since its row may be cut off."""
     data = read_bytes(path)
     if data and not data.endswith(b"\n"):
         problems.warn(path, "has no line end after its last row and may be cut off; check that row, or copy it again")
@@ -83,7 +85,7 @@ def read_run_rows(path: Path, problems: Problems = STRICT) -> RunRows:
 
 
 def line_of(path: Path, query_id: str, doc_id: str) -> int:
-    """The line number of a pair in a run file that holds it."""
+    """The line number of a pair in a run file; raises LookupError if the file does not contain it."""
     for line, columns in read_columns(path, _COLUMNS):
         if columns[0] == query_id and columns[2] == doc_id:
             return line
@@ -91,7 +93,7 @@ def line_of(path: Path, query_id: str, doc_id: str) -> int:
 
 
 def write_run(run: Run, target: Path | BinaryIO) -> None:
-    """Writes a run to a path (by gzip if it ends in .gz) or, uncompressed, to a stream."""
+    """Writes a run to a path (compressed with gzip if it ends in .gz) or, uncompressed, to a stream."""
     name = target if isinstance(target, Path) else Path(run.run_tag)
     problem = id_problem(run.run_tag)
     if problem:
@@ -117,12 +119,12 @@ def _write(run: Run, stream: BinaryIO) -> None:
             run.run_tag + "\n",
             " ",
         )
-        # The array's buffer holds the joined rows one after the other: that is the file.
+        # The array's data buffer is the concatenation of the joined rows, so it is the file's content.
         stream.write(memoryview(rows.buffers()[2]))
 
 
 def _read_regular(data: bytes) -> RunRows | None:
-    """The rows of a regular file; None for one that must be read by line."""
+    """The rows of a regular file; None for a file that must be read by line."""
     parsed = _parse(_without_comments(data))
     if parsed is None:
         return None
@@ -138,7 +140,7 @@ def _read_regular(data: bytes) -> RunRows | None:
 
 
 def _without_comments(data: bytes) -> bytes:
-    """The rows with one blank between columns, none before or after them, and no comments."""
+    """The rows with a single blank between columns, none at the start or end of a line, and without comments."""
     data = single_blanks(data).strip(b"\n")
     if data.startswith(b"#") or b"\n#" in data:
         data = re.sub(rb"(?m)^#.*\n?", b"", data)
@@ -207,7 +209,7 @@ def _rank(text: str) -> int:
 def _score(text: str) -> float:
     if _NUMBER.match(text):
         score = float(text)
-        # What rounds to more than the largest float32 is infinite there.
+        # Scores that round to more than the largest float32 would become infinite.
         if abs(score) < 2.0**128 - 2.0**103:
             return score
         raise RowError(f"score {quoted(text)} is too large for float32; expected at most 3.4e38")

@@ -1,6 +1,6 @@
-"""TREC's SGML: elements without a root, entities, and tags that may stay open.
+"""Reads TREC's SGML: elements without a root, entities, and tags that may be left unclosed.
 
-Only a well-formed tag counts as one: ``a < b`` is text.
+Only well-formed tags count as tags: ``a < b`` is text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _TAG = re.compile(rf"<(/?)([A-Za-z][\w.:-]*){_ATTRIBUTES}\s*/?>")
 _DECLARATION = re.compile(r"<!--.*?-->|<\?.*?\?>|<![A-Za-z][^<>]*>", re.DOTALL)
 _ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);")
 _DOCNO = re.compile(r"<docno\s*>(.*?)</docno\s*>", re.IGNORECASE | re.DOTALL)
-# The words that TREC wrote before the text of these fields, up to the colon.
+# The words that TREC puts before the text of these fields, up to the colon.
 _PREFIXES = {
     name: re.compile(rf"\A\s*{word}\s*:", re.IGNORECASE)
     for name, word in {"num": "Number", "title": "Topic", "desc": "Description", "narr": "Narrative"}.items()
@@ -26,7 +26,7 @@ _PREFIXES = {
 
 
 def read_documents(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, str, str]]:
-    """Each document's first line, DOCNO, and all its other text."""
+    """The first line number, the DOCNO and all other text of each document."""
     for line, inner in _read_elements(path, "DOC", problems):
         numbers = _DOCNO.findall(inner)
         if len(numbers) == 1:
@@ -37,7 +37,7 @@ def read_documents(path: Path, problems: Problems = STRICT) -> Iterator[tuple[in
 
 
 def read_topics(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, dict[str, str]]]:
-    """Each topic's first line and its fields by lower-case tag, each field on one line."""
+    """The first line number of each topic, and its fields by lower-case tag, each field's text on one line."""
     for line, inner in _read_elements(path, "top", problems):
         try:
             fields = _fields(inner)
@@ -64,7 +64,7 @@ def _fields(inner: str) -> dict[str, str]:
 
 
 def plain(text: str) -> str:
-    """Text with a blank in place of tags, and with entities resolved."""
+    """``text`` with a blank in place of tags and declarations, and with entities resolved."""
     text = _DECLARATION.sub(" ", _TAG.sub(" ", text))
     return _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
 
@@ -75,7 +75,7 @@ def _lines(text: str) -> str:
 
 
 def _read_elements(path: Path, name: str, problems: Problems) -> Iterator[tuple[int, str]]:
-    """The line at which each element opens, and the text between its tags."""
+    """The line number at which each element opens, and the text between its tags."""
     boundary = re.compile(rf"<(/?){name}\s*>", re.IGNORECASE)
     opened: int | None = None
     parts: list[str] = []

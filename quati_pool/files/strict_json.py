@@ -1,4 +1,4 @@
-"""A JSON decoder that refuses an object with a name twice, of which Python would keep only the last value."""
+"""A JSON decoder that refuses objects with duplicate names, for which Python would keep only the last value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _each_name_once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_each_name_once)
 
 decode = _DECODER.decode
-"""The value of a text. Raises RowError for an object with a name twice, and whatever ``json.loads`` raises."""
+"""The value of a JSON text. Raises RowError for an object with duplicate names, and the errors of ``json.loads``."""
 
 decode_at = _DECODER.raw_decode
-"""The value that begins at a place of a text, and where it ends; raises the same."""
+"""The value that begins at an offset of a text, and the offset of its end; raises the same."""

@@ -1,4 +1,4 @@
-"""Rows of named fields from JSONL, TSV and CSV: one reader for corpora, queries and label files.
+"""Reads rows of named fields from JSONL, TSV and CSV; used for corpora, queries and label files.
 
 Blank lines are skipped. Every value is checked to be a string, and every id to be valid.
 """
@@ -30,14 +30,14 @@ from quati_pool.files.strict_json import decode
 # The module's default limit, 131,072 characters per cell, is too low for long pages.
 csv.field_size_limit(2**31 - 1)
 
-# A first line of these words alone is a header, whichever columns the caller names.
+# A first line that consists only of these words is a header, even if the caller names other columns.
 _ID_HEADERS = {"id", "_id", "num", "number", "topic", "qid", "query_id", "pid", "docno", "docid", "doc_id"}
 _TEXT_HEADERS = {"query", "question", "text", "title", "passage", "contents", "body", "description", "url"}
 _HEADERS = _ID_HEADERS | _TEXT_HEADERS
 
 
 class Field(NamedTuple):
-    """A field to read: its name in this library, its column in the file, and whether the file must have it."""
+    """A field to read: its name in this library, its column in the file, and whether it is required in the file."""
 
     name: str
     column: str
@@ -49,7 +49,7 @@ class Field(NamedTuple):
 
 
 RawRows = Iterator[tuple[int, Sequence[object]]]
-"""Each row's line number and its fields' values; a missing value of an optional field is an empty string."""
+"""The line number and the field values of each row; a missing value of an optional field is an empty string."""
 
 
 def read_table(
@@ -59,7 +59,7 @@ def read_table(
     headerless: bool = False,
     problems: Problems = STRICT,
 ) -> Iterator[tuple[int, Sequence[str]]]:
-    """Each row's first line and its values in the order of ``fields``, of which optional ones come last.
+    """The first line number of each row, and its values in the order of ``fields``, where optional fields come last.
 
     With ``headerless`` a TSV may lack a header; its columns are then the required fields.
     """
@@ -81,7 +81,7 @@ def read_table(
 
 
 def checker(fields: Sequence[Field]) -> Callable[[Sequence[object]], Sequence[str]]:
-    """A function that returns a row's values, or raises RowError for one that is no string or an invalid id."""
+    """A function that returns a row's values, or raises RowError for a value that is not a string or an invalid id."""
     ids = [(place, field.column) for place, field in enumerate(fields) if field.is_id]
 
     def check(values: Sequence[object]) -> Sequence[str]:
@@ -123,7 +123,7 @@ def _jsonl(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
             if optional:
                 found = map(record.get, optional)
                 values = (*values, *("" if value is None else value for value in found))
-            # Only an escape can bring in half a surrogate pair, which neither UTF-8 nor Arrow can hold.
+            # Only an escape can produce a lone surrogate, which neither UTF-8 nor Arrow can represent.
             if "\\u" in text:
                 refuse_surrogates(fields, values)
         except KeyError:
@@ -136,7 +136,7 @@ def _jsonl(path: Path, fields: Sequence[Field], problems: Problems) -> RawRows:
 
 
 def _taker(columns: Sequence[str]) -> Callable[[dict[str, object]], tuple[object, ...]]:
-    """A function from a record to its values of some columns; it raises KeyError where one is missing."""
+    """A function from a record to its values in some columns; it raises KeyError if one is missing."""
     if len(columns) > 1:
         return itemgetter(*columns)
     return lambda record: tuple(record[column] for column in columns)
@@ -158,7 +158,7 @@ def json_object(text: str) -> dict[str, object]:
 
 
 def refuse_surrogates(fields: Sequence[Field], values: Sequence[object]) -> None:
-    """Raises RowError for a value that holds half a surrogate pair."""
+    """Raises RowError for a value that contains a lone surrogate."""
     for field, value in zip(fields, values, strict=True):
         problem = surrogate_problem(str(value))
         if problem:
@@ -228,7 +228,7 @@ def _looks_like_header(row: Sequence[str], names: Sequence[str]) -> bool:
 def _picker(
     path: Path, line: int, header: Sequence[str], fields: Sequence[Field]
 ) -> Callable[[Sequence[str]], list[str]]:
-    """A function from a row under ``header`` to the fields' cells."""
+    """A function from a row under ``header`` to the cells of ``fields``."""
     for field in fields:
         if field.required and field.column not in header:
             raise InputError(path, line, missing_column(field, header))

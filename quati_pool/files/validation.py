@@ -1,4 +1,4 @@
-"""Checks a file from end to end: its faults up to a limit, warnings, and a summary of its content."""
+"""Checks a whole file and reports its faults up to a limit, warnings, and a summary of its content."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _INTEGER_LIKE = re.compile(r"-?[0-9]+([.,][0-9]+)?\Z")
 
 @dataclass(frozen=True)
 class Findings:
-    """The counts of a file's content, and warnings of what looks odd without being wrong."""
+    """Counts of a file's content, and warnings about content that looks odd but is not wrong."""
 
     summary: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -50,8 +50,8 @@ class Findings:
 
 @dataclass(frozen=True)
 class ValidationReport:
-    """The first faults of a file, the number of further ones, warnings, and counts of its valid content. ``repeats``
-    counts the faults that ``errors`` covers beyond the first of each kind."""
+    """The first faults of a file, the number of further faults, warnings, and counts of its valid content. ``repeats``
+    is the number of faults that ``errors`` covers beyond the first of each kind."""
 
     path: Path
     kind: str | None
@@ -80,8 +80,9 @@ def validate_file(
     query: str | list[str] | None = None,
     grades: Mapping[str, int | None] | None = None,
 ) -> ValidationReport:
-    """Reads all of a file, as ``kind`` or as the kind that its first lines suggest; ``grades`` maps a label file's
-    own names to grades. In a corpus ``limit`` applies to the kinds of faults, each of which is one error."""
+    """Validates a whole file, as ``kind`` or by default as the kind detected from its name and first lines. ``grades``
+    maps the grade names used in a label file to grades. For a corpus ``limit`` applies to the kinds of faults, each of
+    which is reported as one error."""
     try:
         kind = kind or detect_kind(path, doc_id, query_id)
     except InputError as error:
@@ -105,7 +106,7 @@ def validate_file(
 
 
 def detect_kind(path: Path, doc_id: str = "doc_id", query_id: str = "query_id") -> Kind:
-    """The kind that a file seems to have; raises InputError where that is unclear."""
+    """The kind of a file, by its name and first lines; raises InputError if it is unclear."""
     suffix = data_suffix(path)
     by_suffix = _KIND_OF_SUFFIX.get(suffix)
     if by_suffix is not None:
@@ -149,7 +150,7 @@ def _kind_of_columns(path: Path, suffix: str, head: list[str]) -> Kind | None:
         return "run"
     if any(len(row) == 4 and _INTEGER_LIKE.match(row[3]) for row in rows):
         return "qrels"
-    # In two columns without names queries look like passages: the file's name decides.
+    # Two columns without names may be queries or passages: the file's name decides.
     if suffix == ".tsv" and all(len(row) == 2 for row in rows):
         return next((kind for hint, kind in _KIND_OF_HINT.items() if hint in path.name.lower()), None)
     return None
@@ -195,7 +196,7 @@ def _queries_out_of_order(rows: RunRows) -> int:
 
 
 def _check_qrels(path: Path, names: Mapping[str, int | None] | None, problems: Problems) -> Findings:
-    """By the reader of label files that all commands use, so that a valid file is valid there too."""
+    """Uses the label file reader of all commands, so that a file found valid here is valid there too."""
     file = read_label_file(path, "qrels", names=names, problems=problems)
     repeated = repeats(file, problems)
     left_out = set(repeated)
@@ -215,7 +216,7 @@ def _check_qrels(path: Path, names: Mapping[str, int | None] | None, problems: P
 
 
 def _grade_counts(grades: Iterable[int | None]) -> dict[str, int]:
-    """The number of labels of each grade, from the lowest grade."""
+    """The number of labels with each grade, from the lowest grade up."""
     counts = Counter(grade for grade in grades if grade is not None)
     return {str(grade): counts[grade] for grade in sorted(counts)}
 
@@ -225,7 +226,7 @@ def _repeat_warnings(rows: int) -> list[str]:
 
 
 class _WithoutRepeats(Problems):
-    """Passes each fault on once, as a file is read once per annotator."""
+    """Passes each fault on only once, since a file is read once per annotator."""
 
     def __init__(self, problems: Problems) -> None:
         self._problems = problems
@@ -295,7 +296,7 @@ def _check_corpus(path: Path, doc_id: str, text: str | list[str], problems: Prob
 
 
 def _report_duplicates(path: Path, doc_id: str, text: str | list[str], suspects: set[int], problems: Problems) -> None:
-    """Reads the file again and keeps only the ids whose hash occurs twice."""
+    """Reports ids that occur twice: reads the file again, and compares only the ids with a repeated hash."""
     first: dict[str, int] = {}
     for line, identity, _ in read_file(path, doc_id, text, Collected(0)):
         if xxhash.xxh3_64_intdigest(identity.encode()) in suspects:

@@ -1,4 +1,4 @@
-"""Adds an entry to a YAML file that people edit; comments, order and spacing stay the same, byte for byte."""
+"""Adds an entry to a YAML file that people edit, and keeps comments, order and spacing byte for byte."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import yaml
 
 
 class _Part(NamedTuple):
-    """One event of a YAML text: the offset of its end, the column of its start, the number of the event that ends
-    the node it begins, and whether it is the ``unseen`` end of a block, which no character marks."""
+    """One event of a YAML text: the offset of its end, the column of its start, the index of the event that ends the
+    node that it begins, and whether it is the ``unseen`` end of a block, which no character marks."""
 
     event: yaml.Event
     ends: int
@@ -21,9 +21,10 @@ class _Part(NamedTuple):
 
 
 def with_entry(text: str, key: str, name: str, value: Mapping[str, Any]) -> str:
-    """A YAML text with ``name: value`` as the last entry of its mapping ``key``, which is added if missing.
+    """``text``, a YAML text, with ``name: value`` added as the last entry of its mapping ``key``, which is created if
+    missing.
 
-    Raises ValueError where the entry cannot be added.
+    Raises ValueError if the entry cannot be added.
     """
     before = yaml.safe_load(text) or {}
     after = {**before, key: {**(before.get(key) or {}), name: value}}
@@ -39,7 +40,8 @@ def with_entry(text: str, key: str, name: str, value: Mapping[str, Any]) -> str:
 
 
 def _addition(text: str, key: str, name: str, value: Mapping[str, Any]) -> tuple[int, str]:
-    """The offset at which to insert, and the text. Rare layouts may get a wrong one, which ``with_entry`` detects."""
+    """The offset of the insertion, and the text to insert. It may be wrong for rare layouts, which ``with_entry``
+    detects."""
     parts = _parts(text)
     root = next((at for at, part in enumerate(parts) if isinstance(part.event, yaml.MappingStartEvent)), None)
     if root is None:
@@ -60,7 +62,7 @@ def _addition(text: str, key: str, name: str, value: Mapping[str, Any]) -> tuple
         place = text.rfind("\n", 0, final.ends) + 1
     else:
         place = text.find("\n", final.ends) + 1 or len(text)
-    # Comments that are indented deeper belong to the entry before.
+    # Comments with deeper indentation belong to the entry before.
     comments = re.compile(rf"(?: {{{indent + 1},}}#.*\n)*").match(text, place)
     place = comments.end() if comments else place
     return place, _lines(text, place, {name: value}, indent)
@@ -85,7 +87,7 @@ def _parts(text: str) -> Sequence[_Part]:
 
 
 def _lines(text: str, place: int, data: Mapping[str, Any], indent: int) -> str:
-    """``data`` on new lines."""
+    """``data`` as indented lines of YAML, after a line end if ``place`` is inside a line."""
     line_end = "\n" if place and text[place - 1] != "\n" else ""
     return line_end + "".join(" " * indent + line for line in _dump(data, flow=None).splitlines(keepends=True))
 

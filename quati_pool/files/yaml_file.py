@@ -1,4 +1,4 @@
-"""Strict reading of YAML settings: every fault names file, line and key; unknown keys get a suggestion."""
+"""Strict reader of YAML settings: every error names file, line and key, and suggests a name for an unknown key."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _EXPECTED = {
 
 
 def _explained(fault: ErrorDetails) -> str:
-    """The message for a fault that pydantic found, in the style of the other messages."""
+    """The message for an error found by pydantic, in the style of our other messages."""
     context = fault.get("ctx", {})
     if "error" in context:
         return str(context["error"])
@@ -61,7 +61,7 @@ def _explained(fault: ErrorDetails) -> str:
 
 
 def _keys_at(model: type[BaseModel], place: Place) -> set[str]:
-    """The keys of the model nested at ``place``; none where a union makes it ambiguous."""
+    """The keys of the model nested at ``place``; empty if a union makes it ambiguous."""
     for part in place:
         field = model.model_fields.get(part)
         kinds = [field.annotation, *get_args(field.annotation)] if field else []
@@ -73,7 +73,8 @@ def _keys_at(model: type[BaseModel], place: Place) -> set[str]:
 
 
 def checked_parameters(model: type[M], data: Mapping[str, Any], where: str) -> M:
-    """A component's parameters that come from no file; raises ConfigError whose message begins with ``where``."""
+    """A component's parameters that do not come from a file, validated; raises ConfigError with a message that begins
+    with ``where``."""
     for key in data:
         if key not in model.model_fields:
             raise ConfigError(f"{where} {key}: there is no such parameter; {nearest(key, model.model_fields)}")
@@ -85,10 +86,10 @@ def checked_parameters(model: type[M], data: Mapping[str, Any], where: str) -> M
 
 
 class YamlFile:
-    """A YAML file with the line of every key, and checks whose errors name that line."""
+    """A YAML file with the line of every key, and checks whose errors name the line."""
 
     def __init__(self, path: Path, missing: str = "check the path") -> None:
-        """Reads the file; ``missing`` is the advice where there is none."""
+        """Reads the file; ``missing`` is the advice in the error message if it does not exist."""
         self.path = path
         try:
             text = path.read_bytes().decode("utf-8-sig")
@@ -120,7 +121,7 @@ class YamlFile:
             seen = set()
             for key_node, value in node.value:
                 line = key_node.start_mark.line + 1
-                # << and = have tags of their own, for which there is no constructor.
+                # << and = have special tags, for which there is no constructor.
                 special = key_node.tag.endswith((":merge", ":value"))
                 key = key_node.value if special else loader.construct_object(key_node, deep=True)
                 if not isinstance(key, Hashable):
@@ -165,7 +166,7 @@ class YamlFile:
             fault = error.errors()[0]
             at = place
             for part in fault["loc"]:
-                # pydantic names the branch of a union too, which is no key.
+                # pydantic's location also contains the branch of a union, which is not a key.
                 at = (*at, part) if (*at, part) in self._lines else at
             if fault["type"] == "missing":
                 raise self.error(place, f"the key {fault['loc'][-1]!r} is missing; add it") from None

@@ -1,4 +1,4 @@
-"""One grade of several: of a judge's samples of one pair, or of several judges."""
+"""Aggregates several grades of one pair into one: of a judge's samples, or of several labelers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from fractions import Fraction
 
 
 def mean(grades: Sequence[int]) -> int:
-    """The arithmetic mean, a half rounded up: 0 and 1 give 1, -1 and 0 give 0."""
+    """The arithmetic mean, with halves rounded up: 0 and 1 give 1, -1 and 0 give 0."""
     return _half_up(Fraction(sum(grades), len(grades)))
 
 
 def median(grades: Sequence[int]) -> int:
-    """The middle grade; of an even number the mean of the two in the middle, a half rounded up."""
+    """The middle grade; for an even number of grades the mean of the two in the middle, with halves rounded up."""
     ordered = sorted(grades)
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else mean(ordered[middle - 1 : middle + 1])
 
 
 def mode(grades: Sequence[int]) -> int:
-    """The most frequent grade; of several as frequent the lowest."""
+    """The most frequent grade; the lowest of them if tied."""
     counts = Counter(grades)
     return min(counts, key=lambda grade: (-counts[grade], grade))
 
 
 def majority(grades: Sequence[int]) -> int | None:
-    """The grade that more than half give; None where there is none."""
+    """The grade given more than half of the time; None if there is none."""
     grade, count = Counter(grades).most_common(1)[0]
     return grade if 2 * count > len(grades) else None
 

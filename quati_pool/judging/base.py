@@ -1,6 +1,6 @@
-"""What a judge is: a class that plug-ins subclass too, with a parameter model and a verdict for every pair.
+"""The interface of a judge: the base class, which plug-ins subclass too, its parameters and its setting.
 
-A judge does not know where labels are kept or which pairs were graded before.
+A judge gives a verdict for every pair. It does not know where labels are stored or which pairs were graded before.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ __all__ = ["Judge", "Pair", "Parameters", "Setting"]
 
 
 class Parameters(BaseModel):
-    """What a user may set of a judge; every field has a description, shown by the listing."""
+    """The parameters of a judge; every field has a description, which the listing of components shows."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What a judge may need of the collection: its folder, to which paths are relative, and its scale."""
+    """What a judge may need to know about the collection: its folder, to which paths are relative, and its scale."""
 
     folder: Path
     grades: Mapping[int, str]
 
 
 class Judge(ABC):
-    """Grades pairs by itself (``grade``), or asks a language model (``model``).
+    """A judge, which grades pairs itself (``grade``) or asks a language model (``model``).
 
-    Created once per command from checked parameters; ``__init__`` raises QuatiPoolError where it cannot work.
+    Created once per command from checked parameters; ``__init__`` raises QuatiPoolError if it cannot work.
     """
 
     id: ClassVar[str]
-    """What it is called in all that is stored, such as ``judge/llm``, wherever its code is. A plug-in without
-    one is called by its kind and the name of its entry point."""
+    """The name under which the judge is stored, such as ``judge/llm``, independent of where its code is. A plug-in
+    without one is named by its kind and its entry point."""
 
     revision: ClassVar[int] = 1
-    """Raised when the same parameters come to give other grades, so that older labels are history."""
+    """To be increased when the same parameters lead to other grades, so that older labels no longer count."""
 
     Parameters: ClassVar[type[BaseModel]]
     summary: ClassVar[str]
     parameters: BaseModel
     by_content: ClassVar[bool] = True
-    """Whether equal texts get equal grades, so that one grade may serve for all of them; False for a
-    judge that looks at ids."""
+    """Whether equal texts get equal grades, so that they can share one grade; False for a judge that looks at
+    ids."""
 
     model: PromptedModel | None = None
-    """The language model it asks, which then gives the verdicts; None for a judge that has ``grade``."""
+    """The language model that gives the verdicts; None for a judge that implements ``grade``."""
 
     def __init__(self, parameters: BaseModel, setting: Setting) -> None:
         self.parameters = parameters
@@ -63,17 +63,17 @@ class Judge(ABC):
 
     @classmethod
     def require(cls) -> None:
-        """Raises MissingExtraError where an optional package is not installed."""
+        """Raises MissingExtraError if a required optional package is not installed."""
 
     @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """All that decides its grades, as JSON: labels given under another identity do not count as its own."""
+        """Everything that determines the grades, as JSON. Labels given under another identity do not count."""
 
     @property
     def always_alike(self) -> bool:
-        """Whether a pair gets the same verdict each time, so that further samples of it say nothing."""
+        """Whether a pair gets the same verdict each time, so that further samples add nothing."""
         return True
 
     def grade(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """One verdict per pair, in their order. Not called where there is a ``model``."""
+        """One verdict per pair, in their order. Not called if there is a ``model``."""
         raise NotImplementedError(f"{type(self).__name__} has neither grade nor a model")

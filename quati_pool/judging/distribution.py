@@ -1,4 +1,4 @@
-"""How likely a model held each grade, by the probabilities of the tokens that might have stood where its grade does."""
+"""The probability a model gave each grade, from the tokens that were possible at the position of its grade."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-# A token that spells a number alone, with what tokenizers glue to it (` 2`, `2}`, `":"2"`); no sign, no decimals.
+# A token that spells only a number, with what tokenizers attach to it (` 2`, `2}`, `":"2"`); no sign, no decimals.
 _NUMBER = re.compile(r"[^\w.+−-]*([0-9]+)[^\w.+−-]*", re.ASCII)
 
 
 class Token(Protocol):
-    """A token of an answer as the API tells it: log-probabilities are natural logarithms."""
+    """A token of an answer as reported by the API; log-probabilities are natural logarithms."""
 
     @property
     def token(self) -> str: ...
@@ -23,8 +23,8 @@ class Token(Protocol):
 
 
 class Distribution(NamedTuple):
-    """The probability of each grade of a scale, which add up to 1; and, from 0 to 1, the part of all probability that
-    went to something else: tokens that spell no grade, and those that the server did not list."""
+    """The probabilities of the grades of a scale (``shares``), which add up to 1. ``off_scale`` is the probability,
+    from 0 to 1, of everything else: tokens that spell no grade, and those that the server did not list."""
 
     shares: Mapping[int, float]
     off_scale: float
@@ -39,11 +39,11 @@ def grade_distribution(
     logprobs: Sequence[Token], text: str, span: tuple[int, int], scale: Collection[int]
 ) -> Distribution | None:
     """The distribution over ``scale`` at the token that spells the grade ``text[span]``, from that token and the
-    likeliest others at its place. Tokens that spell the same grade add up.
+    likeliest others at its position. The probabilities of tokens that spell the same grade are summed.
 
-    None where the token cannot be found: where the tokens do not spell the text, or where the grade's digits share a
-    token with other digits, or are spread over several tokens. Where a tokenizer spells 10 as ``1`` and ``0``, the
-    share of grade 1 holds what goes on to become 10.
+    None if the token cannot be found: if the tokens do not spell the text, or the grade's digits share a token with
+    other digits or are spread over several tokens. If a tokenizer spells 10 as ``1`` and ``0``, the share of grade 1
+    includes the answers that continue to 10.
     """
     found = _token_at(logprobs, text, span)
     if found is None or _grade(found.token) is None or str(_grade(found.token)) != text[slice(*span)]:
@@ -61,7 +61,7 @@ def grade_distribution(
 
 
 def _likely(written: Token) -> Iterator[tuple[str, float]]:
-    """The tokens that might have stood in the place of the one that was written, it among them, each once.
+    """The possible tokens at the position of the written one, which is included, each once.
 
     Two tokens may print alike (``▁2`` and ``2``): only the one whose log-probability is nearest is the written one.
     """
@@ -78,10 +78,10 @@ def _grade(token: str) -> int | None:
 
 
 def _token_at(logprobs: Sequence[Token], text: str, span: tuple[int, int]) -> Token | None:
-    """The token in which ``text[span]`` lies whole.
+    """The token that contains all of ``text[span]``, or None.
 
-    The text from the span on is sought in the tokens from their end, because what comes before need not
-    match: tokens of half a letter are spelled in the API's own way, and reasoning may be left out.
+    The text from the span on is searched in the tokens from their end, because the text before it need not match:
+    tokens of partial characters are spelled in the API's own way, and reasoning may be left out.
     """
     spelled = "".join(token.token for token in logprobs)
     start = spelled.rfind(text[span[0] :])

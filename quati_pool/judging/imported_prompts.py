@@ -1,4 +1,4 @@
-"""A prompt that others released, as a prompt of ours that sends the same messages, and the rest of their request."""
+"""A prompt released by other authors, converted to our format, and the settings of their request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quati_pool.llm.options import is_reasoning
 
 @dataclass(frozen=True)
 class Settings:
-    """A judge's parameters for its authors' request, and what of it no parameter can say."""
+    """The judge parameters that reproduce the authors' request; ``notes`` are on what no parameter can reproduce."""
 
     parameters: Mapping[str, Any]
     notes: tuple[str, ...]
@@ -23,8 +23,8 @@ class Settings:
 
 @dataclass(frozen=True)
 class Released:
-    """What came of released files: their names, the keys of a prompt's YAML, the model that the authors asked, and
-    their settings for ordinary models and for those that reason. ``notes`` are about the prompt."""
+    """The result of reading released files: their names (``source``), the keys of a prompt's YAML, the model that the
+    authors asked, and their settings for ordinary and for reasoning models. ``notes`` are about the prompt."""
 
     source: str
     prompt: Mapping[str, Any]
@@ -34,7 +34,7 @@ class Released:
     notes: tuple[str, ...] = ()
 
     def yaml(self, prompt_id: str) -> str:
-        """The prompt's file."""
+        """The content of the prompt's YAML file."""
         summary = f"imported from {self.source}; sends the same messages"
         data = {"id": prompt_id, "version": 1, "summary": summary, **self.prompt}
         return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=1_000_000)
@@ -46,7 +46,7 @@ class Released:
 def read_text(path: Path) -> str:
     """A released file's text, without a byte-order mark.
 
-    Raises InputError where it cannot be read.
+    Raises InputError if it cannot be read.
     """
     try:
         return path.read_bytes().decode("utf-8-sig")
@@ -57,23 +57,23 @@ def read_text(path: Path) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as blocks, which people can read and mend."""
+    """Writes multi-line texts as blocks, which people can read and edit."""
 
     def analyze_scalar(self, scalar: str) -> Any:
         analysis = super().analyze_scalar(scalar)
-        # PyYAML quotes a text for a space at a line's end, which a block keeps as well.
+        # PyYAML would quote a text with trailing spaces, although a block keeps them too.
         analysis.allow_block = analysis.allow_block or _fits_block(scalar)
         return analysis
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # Rare characters, among them further line ends, are kept by escapes alone.
+    # Only escapes preserve rare characters, including other line separators.
     style = "|" if _fits_block(text) else None if text.isprintable() else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 def _fits_block(text: str) -> bool:
-    """Whether a text is of several lines, each of which a block can hold."""
+    """Whether a text has several lines, all of which a block can represent."""
     lines = text.split("\n")
     return (
         len(lines) > 1 and text[0] != " " and all(not line or (line.isprintable() and line.strip()) for line in lines)

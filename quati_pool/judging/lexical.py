@@ -1,4 +1,4 @@
-"""The judge ``lexical``: grades by how many of a query's terms a passage holds. The floor any LLM must beat."""
+"""The judge ``lexical``: grades by the share of a query's terms in a passage. The baseline that any LLM must beat."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class LexicalParameters(base.Parameters):
 
 
 class Lexical(base.Judge):
-    """Cuts the share of the query's distinct terms that the passage holds into equal steps, one a grade.
+    """Divides the share of the query's distinct terms that occur in the passage into equal steps, one per grade.
 
-    With n grades, a share s gets the grade at place ⌊s·n⌋ of the scale, all terms the highest; on the
-    default scale 0 to 3 a quarter of the terms gives 1, half of them 2, three quarters 3. A query
-    without a term (nothing but stop words) shares nothing with any passage.
+    With n grades, a share s gets the grade at index ⌊s·n⌋ of the sorted scale (all terms: the highest); on the
+    default scale 0 to 3 a quarter of the terms gives 1, half of them 2, three quarters 3. A query without a term
+    (only stop words) gets the lowest grade with every passage.
     """
 
     id = "judge/lexical"

@@ -1,6 +1,6 @@
-"""The judge ``llm``: asks a language model with a prompt, and reads its verdicts strictly.
+"""The judge ``llm``: asks a language model with a prompt and reads its verdicts strictly.
 
-Grades come from what the model wrote as its verdict and from nothing else (``verdict``).
+A grade is taken only from what the model wrote as its verdict (see ``verdict``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from quati_pool.judging.prompts import load_prompt
 
 
 class LlmJudge(base.Judge):
-    """Asks any OpenAI-compatible server; the same pair may get another answer each time it is asked."""
+    """Asks any OpenAI-compatible server; the same pair may get different answers."""
 
     id = "judge/llm"
     summary = "a language model behind any OpenAI-compatible API, with a prompt of quati-pool prompts"
@@ -39,5 +39,5 @@ class LlmJudge(base.Judge):
 
     @property
     def always_alike(self) -> bool:
-        """Whether the likeliest answer is asked for, each time."""
+        """Whether the temperature is 0, so that the likeliest answer is requested each time."""
         return self.parameters.temperature == 0 and not self.parameters.thinks(self.parameters.model)

@@ -1,4 +1,4 @@
-"""What a user may set of a judge that asks a language model, and what follows from that: identity, prices, client."""
+"""The parameters of a judge that asks a language model, and what is derived from them: identity, prices, client."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from quati_pool.llm.thoughts import ThoughtMarks
 _OPERATIONAL = {
     "api_key_env", "timeout", "concurrency", "rpm", "tpm", "max_wait", "max_passage_tokens", "prices", "thoughts",
 }  # fmt: skip
-# They enter an identity as what they come to.
+# They enter an identity in resolved form.
 _RESOLVED = {"base_url", "reasoning", "max_tokens", "reasoning_tokens", "temperature", "top_p", "prompt"}
 
 
@@ -35,7 +35,7 @@ class LlmParameters(Endpoint, Options, Limits):
 
 
 def model_identity(parameters: LlmParameters) -> dict[str, Any]:
-    """All parameters that change what a model answers, whatever it is asked; none that only say how to reach it."""
+    """All parameters that may change a model's answers to the same prompt; none that only say how to reach it."""
     parts = parameters.model_dump(exclude={*_OPERATIONAL, *_RESOLVED})
     thinks = parameters.thinks(parameters.model)
     return {
@@ -50,19 +50,19 @@ def model_identity(parameters: LlmParameters) -> dict[str, Any]:
 
 
 def price_for(parameters: LlmParameters, folder: Path, model: str | None = None) -> Price | None:
-    """What a token of ``model`` (by default the parameters') costs, from the user's price file, relative to
-    ``folder``, or else from our list; None where neither has it."""
+    """The price of ``model`` (by default that of the parameters), from the user's price file, whose path is relative to
+    ``folder``, or else from the bundled list; None if neither has it."""
     prices = parameters.prices
     return price_of(model or parameters.model, folder / prices if prices else None)
 
 
 def client_for(parameters: LlmParameters, on_event: Callable[[Event], None] | None = None) -> Client:
-    """The client that asks as the parameters say."""
+    """The client with the parameters' endpoint, options and limits."""
     endpoint, options, limits = (part_of(parameters, model) for model in (Endpoint, Options, Limits))
     return Client(endpoint, options, limits, on_event=on_event)
 
 
 def part_of(parameters: LlmParameters, model: type[Any]) -> Any:
-    """The parameters that belong to one of the models they inherit from, as that model."""
+    """The parameters that belong to ``model``, one of the classes they inherit from, as an instance of it."""
     fields: Mapping[str, Any] = {name: getattr(parameters, name) for name in model.model_fields}
     return cast("Any", model(**fields))

@@ -1,6 +1,6 @@
-"""A language model that is asked about pairs with a prompt: its requests, and what its answers say.
+"""A language model that grades pairs with a prompt: its requests, and the reading of its answers.
 
-An unreadable answer is asked for again with its cause, and what stays unreadable is a failure.
+After an unreadable answer the model is asked again with the problem; if it stays unreadable, the sample has failed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from quati_pool.records import State
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A pair to ask about, as it is shown, and the samples that are wanted of it."""
+    """A pair to ask about, as shown to the model, and the numbers of the samples to ask for."""
 
     pair: Pair
     samples: tuple[int, ...]
@@ -38,7 +38,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One call's answer to one sample, or the call that gave none; ``notes`` are lines on what was strange in it."""
+    """One call's answer for one sample, or the failed call; ``notes`` are lines on oddities in the answer."""
 
     verdict: Verdict
     choice: Choice | None
@@ -51,8 +51,8 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A sample's verdict, that of its last try, and all its tries; ``details`` is what its label records with the
-    grade (see ``details_of``)."""
+    """A sample's verdict, which is that of its last try, and all its tries; ``details`` are recorded with the grade in
+    its label (see ``details_of``)."""
 
     sample: int
     verdict: Verdict
@@ -64,7 +64,7 @@ class PromptedModel:
     """A language model with the prompt that asks it about pairs, and the reading of its answers."""
 
     def __init__(self, parameters: LlmParameters, prompt: Prompt, folder: Path) -> None:
-        """``folder`` is that of ``pool.yaml``, to which the file of prices is relative."""
+        """``folder`` is that of ``pool.yaml``, to which the path of the price file is relative."""
         self.parameters = parameters
         self.prompt = prompt
         self.reading: Reading = prompt.read_with(marks_of(parameters.thoughts))
@@ -77,11 +77,13 @@ class PromptedModel:
         return self.parameters.model
 
     def shown(self, pair: Pair) -> tuple[Pair, int | None]:
-        """The pair as the model sees it, without its narrative where the prompt does not show it and without tokens
-        of chat templates where it fences texts; and how many characters of its passage that is, where it is cut to
-        ``max_passage_tokens``."""
+        """The pair as the model sees it, and the number of characters its passage was cut to, or None if it is whole.
+
+        The passage is cut to ``max_passage_tokens``; the narrative is dropped if the prompt does not use it, and
+        chat-template tokens are neutralised if the prompt fences texts.
+        """
         limit, length = self.parameters.max_passage_tokens, len(pair.text)
-        # Sizes are estimated here even where tiktoken could count: the cut is the same on every machine.
+        # Sizes are estimated even if tiktoken could count, so that the cut is the same on every machine.
         if limit is not None:
             pair = pair._replace(text=truncate(pair.text, limit))
         cut = len(pair.text) if len(pair.text) < length else None
@@ -90,14 +92,14 @@ class PromptedModel:
         return as_fenced(pair) if self.prompt.fenced else pair, cut
 
     def price(self, model: str | None = None) -> Price | None:
-        """What a token of ``model`` (by default this one) costs; None where that is not known."""
+        """The price of ``model`` (by default this one); None if unknown."""
         return price_for(self.parameters, self._folder, model)
 
     def client(self, on_event: Callable[[Event], None] | None = None) -> Client:
         return client_for(self.parameters, on_event)
 
     def request(self, pair: Pair, sample: int, *, n: int = 1, note: list[dict[str, str]] | None = None) -> Request:
-        """The call that asks about a pair; ``note`` continues the conversation after a bad answer."""
+        """The call that asks about a pair; ``note`` has the messages that follow an unreadable answer."""
         messages = self.prompt.messages(pair.query, pair.text, pair.narrative)
         seed = self.parameters.seed
         return Request(
@@ -109,7 +111,7 @@ class PromptedModel:
         )
 
     def most_of(self, task: Task) -> list[Usage]:
-        """The most tokens that each call about a pair may take, without those that ask again."""
+        """The most tokens that each call about a pair may take, not counting calls that ask again."""
         together = self.parameters.together
         calls = 1 if together else len(task.samples)
         request = self.request(task.pair, task.samples[0], n=len(task.samples) if together else 1)
@@ -117,7 +119,7 @@ class PromptedModel:
 
 
 class Asking(Caller):
-    """What all calls of one run share, the model and how often to ask again among them."""
+    """The state that all calls of one judging run share, including the model and how often to ask again."""
 
     def __init__(self, model: PromptedModel, client: Client, price: Price | None, budget: Budget, reask: int) -> None:
         super().__init__(client, price, budget)
@@ -125,8 +127,8 @@ class Asking(Caller):
         self.reask = reask
 
     async def ask(self, task: Task) -> list[Answer]:
-        """One answer for every sample of the task; fewer where the run was stopped, its budget is spent or
-        ``error`` came between."""
+        """One answer for every sample of the task; fewer if the run was stopped, its budget is spent or ``error`` was
+        set."""
         first: dict[int, Try] = {}
         if self.model.parameters.together and len(task.samples) > 1:
             first = await self._together(task)
@@ -140,7 +142,7 @@ class Asking(Caller):
     async def _together(self, task: Task) -> dict[int, Try]:
         request = self.model.request(task.pair, task.samples[0], n=len(task.samples))
         tries = await self._call(request)
-        # A server that takes no n gives one choice; the other samples are asked one by one.
+        # A server that ignores n returns one choice; the other samples are then asked for one by one.
         return dict(zip(task.samples, tries, strict=False))
 
     async def _sample(self, pair: Pair, sample: int, first: Try | None) -> Answer | None:
@@ -161,7 +163,7 @@ class Asking(Caller):
         return Answer(sample, last.verdict, tuple(tries), details_of(last, self.model.reading))
 
     async def _call(self, request: Request) -> list[Try]:
-        """One try a choice; none where the run was stopped, the budget is spent or no call can succeed."""
+        """One try per choice; empty if the run was stopped, the budget is spent or no call can succeed."""
         called = await self.call(request)
         if called is None:
             return []
@@ -172,10 +174,11 @@ class Asking(Caller):
 
 
 def details_of(made: Try, reading: Reading) -> dict[str, Any]:
-    """What an answer says besides its grade, as JSON.
+    """What a label records of an answer besides its grade, as JSON.
 
-    Where the server gave the probabilities of tokens: ``expected_grade``, the mean under them; ``distribution``, that
-    of each grade; ``off_scale``, what went to none. ``aspects``: the further numbers that the prompt asks for.
+    If the server gave token probabilities: ``expected_grade``, the mean grade under them; ``distribution``, the
+    probability of each grade; ``off_scale``, the probability of anything else. ``aspects``: the further numbers that
+    the prompt asks for.
     """
     verdict, choice = made.verdict, made.choice
     details: dict[str, Any] = {}
@@ -191,7 +194,7 @@ def details_of(made: Try, reading: Reading) -> dict[str, Any]:
 
 
 def tries_of(completion: Completion, cost: float | None, reading: Reading, notes: tuple[str, ...] = ()) -> list[Try]:
-    """One try per choice. Usage, cost and ``notes`` are those of the whole call, and booked to its first choice."""
+    """One try per choice. Usage, cost and ``notes`` of the whole call are recorded with its first choice."""
     tries = []
     for place, choice in enumerate(completion.choices):
         verdict = judge_choice(choice.text, choice.refusal, choice.finish_reason, reading, choice.error)
@@ -201,10 +204,10 @@ def tries_of(completion: Completion, cost: float | None, reading: Reading, notes
 
 
 def failed_try(fault: CallError) -> Try:
-    """A call that gave no answer."""
+    """The try for a call without an answer."""
     return Try(Verdict(state_of(fault), problem=fault.words), None, None, fault, None, cost_of(fault))
 
 
 def _readable_again(last: Try) -> bool:
-    """Whether another answer may be readable: a refusal or a failed call is not asked again."""
+    """Whether to ask again because another answer may be readable; not after a refusal or a failed call."""
     return last.verdict.status in (State.unparsed, State.off_scale, State.truncated)

@@ -1,7 +1,7 @@
-"""Judge prompts: YAML files checked in full, and the exact messages that they make of a query and a passage.
+"""Judge prompts: reading and checking their YAML files, and building the exact messages for a query and a passage.
 
-Reasoning and aspects come before the grade in the examples' answers and in the schema, so that the grade follows
-from them. All texts are templates: braces are written ``{{`` and ``}}``.
+Reasoning and aspects come before the grade in the answers of examples and in the schema, so that the grade is based on
+them. All texts are templates: literal braces are written ``{{`` and ``}}``.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ Grade = Annotated[int, Field(ge=0)]
 
 
 class AnswerKeys(Model):
-    """The keys of the JSON answer, and further names under which the grade is read, never written. ``aspects`` are
-    numbers asked for beside the grade, each with the lowest and the highest of its scale."""
+    """The keys of the JSON answer. ``aliases`` are further names under which a grade is accepted but never requested;
+    ``aspects`` are further numbers to ask for, each with the lowest and highest value of its scale."""
 
     reasoning: Key | None = None
     grade: Key
@@ -64,13 +64,13 @@ class AnswerKeys(Model):
 
     @property
     def scales(self) -> dict[str, range]:
-        """The numbers of each aspect's scale, by name: in the order of the names, as the order in which a model is
-        asked must follow from the prompt's definition alone."""
+        """The values of each aspect's scale, by name. Sorted by name, since the order in which a model is asked must
+        follow from the prompt's definition alone."""
         return {name: range(low, high + 1) for name, (low, high) in sorted(self.aspects.items())}
 
 
 class Example(Model):
-    """A graded pair, shown as a user's turn made by the prompt's template and an assistant's JSON."""
+    """A graded pair, sent as a user turn, built from the prompt's template, and an assistant turn with the JSON."""
 
     query: Text
     passage: Text
@@ -81,19 +81,19 @@ class Example(Model):
 
 
 class Turns(Model):
-    """An example whose two turns are sent letter by letter, as imported prompts need it."""
+    """An example whose two turns are sent verbatim, as imported prompts require."""
 
     user: Text
     assistant: Text
 
 
 class Prompt(Model):
-    """One prompt file. ``scale`` gives each grade its meaning, which ``{scale}`` in ``system`` spells out;
-    ``user`` has ``{query}``, ``{passage}`` and, where wanted, ``{narrative}``, whose paragraph is left out
-    for a query without one; ``reask`` has ``{problem}``. Made by ``read_prompt``, which checks all this.
+    """One prompt file, read and checked by ``read_prompt``.
 
-    ``illustrations`` are further examples for people who grade by the same scale: they are never sent, and
-    change neither definition nor hash.
+    ``scale`` maps each grade to its meaning, which ``{scale}`` in ``system`` lists. ``user`` has ``{query}``,
+    ``{passage}`` and optionally ``{narrative}``, whose paragraph is left out for a query without one; ``reask`` has
+    ``{problem}``. ``illustrations`` are further examples for people who grade on the same scale; they are never sent
+    and change neither definition nor hash.
     """
 
     id: Line
@@ -111,13 +111,13 @@ class Prompt(Model):
     path: Path
 
     def read_with(self, thoughts: Sequence[Marks] = ANY) -> Reading:
-        """How its answers are read where a model marks its thoughts so."""
+        """How answers to this prompt are read if a model marks its thoughts with ``thoughts``."""
         answer = self.answer
         return Reading(answer.reasoning, answer.grade, answer.aliases, self.scale, answer.scales, thoughts)
 
     @property
     def definition(self) -> dict[str, Any]:
-        """All that changes what is asked, and nothing else."""
+        """Everything that changes the request, and nothing else."""
         aspects = {name: list(scale) for name, scale in self.answer.scales.items()}
         return {
             "head": self._head,
@@ -135,7 +135,7 @@ class Prompt(Model):
         return digest(self.definition)
 
     def example_of(self, grade: int) -> Example | None:
-        """An example that shows people what a grade means: of the examples, else of the illustrations."""
+        """An example that shows people what a grade means, from the examples or else from the illustrations."""
         shown = [*(example for example in self.examples if isinstance(example, Example)), *self.illustrations]
         return next((example for example in shown if example.grade == grade), None)
 
@@ -144,13 +144,13 @@ class Prompt(Model):
         return "narrative" in self._user[0].variables
 
     def messages(self, query: str, passage: str, narrative: str | None = None) -> list[Message]:
-        """The chat messages about one pair: the system's, two for each example, and the user's."""
+        """The chat messages about one pair: the system message, two for each example, and the user message."""
         content = self._shown(query, passage, narrative)
         return [*map(dict, self._head), {"role": "user", "content": content}]
 
     def reask(self, answer: str, problem: str) -> list[Message]:
-        """What follows the messages when ``answer`` could not be read: the answer, cut in its middle where
-        it is very long, and the user's note with the cause."""
+        """The messages to append when ``answer`` could not be read: the answer, shortened in the middle if it is very
+        long, and a user message with the problem."""
         return asked_again(self._again, answer, problem)
 
     def schema(self) -> dict[str, Any]:  # type: ignore[override]  # pydantic's own is deprecated
@@ -166,7 +166,7 @@ class Prompt(Model):
         }
 
     def _members(self, reasoning: Any, numbers: Mapping[str, Any]) -> dict[str, Any]:
-        """The members of an answer in their order: reasoning if the prompt asks for it, aspects, grade."""
+        """The members of an answer in order: reasoning if the prompt asks for it, aspects, grade."""
         answer = self.answer
         said = {answer.reasoning: reasoning} if answer.reasoning else {}
         return {**said, **{name: numbers[name] for name in (*answer.scales, answer.grade)}}
@@ -192,7 +192,7 @@ class Prompt(Model):
 
     @cached_property
     def _head(self) -> list[Message]:
-        """All messages but the last, which are the same for every pair."""
+        """All messages except the last; they are the same for every pair."""
         scale = "\n".join(f"{grade}: {self.scale[grade].strip()}" for grade in sorted(self.scale))
         system = Template(self.system, {"scale"}).fill({"scale": scale})
         messages = [{"role": "system", "content": sendable(system)}]
@@ -208,7 +208,7 @@ class Prompt(Model):
 
 
 def reading_of(definition: Mapping[str, Any], aliases: Iterable[str] = (), thoughts: Sequence[Marks] = ANY) -> Reading:
-    """How answers to a prompt of this ``definition`` are read; its aliases are no part of it."""
+    """How answers to a prompt with this ``definition`` are read; aliases are not part of a definition."""
     reasoning, grade = definition["answer"]
     return Reading(reasoning, grade, aliases, definition["grades"], definition.get("aspects"), thoughts)
 
@@ -216,8 +216,8 @@ def reading_of(definition: Mapping[str, Any], aliases: Iterable[str] = (), thoug
 def read_prompt(path: Path, missing: str = "check the path") -> Prompt:
     """Reads and checks a prompt file.
 
-    Raises InputError, with the line at fault, for a file that is not there, is not YAML, or does not hold
-    a prompt whose parts agree; ``missing`` says what to do where there is no file.
+    Raises InputError, with the line at fault, if the file does not exist, is not YAML, or does not hold a consistent
+    prompt; ``missing`` is the advice to give if there is no file.
     """
     reader = YamlFile(path, missing)
     if not isinstance(reader.data, dict):
@@ -250,7 +250,7 @@ def _verbatim(example: Any) -> bool:
 
 
 def _check(prompt: Prompt, reader: YamlFile) -> None:
-    """What no field can say alone: that the parts of a prompt agree."""
+    """Checks across fields that the parts of a prompt are consistent."""
     if prompt.id != prompt.path.stem:
         raise reader.error(("id",), f"{prompt.id!r} is not the file's name; rename one of the two")
     answer = prompt.answer
@@ -280,11 +280,11 @@ def _check(prompt: Prompt, reader: YamlFile) -> None:
 
 
 def _check_example(prompt: Prompt, reader: YamlFile, kind: str, number: int, example: Example) -> None:
-    """That an example, or an illustration, gives what the prompt asks for and nothing else."""
+    """Checks that an example, or an illustration, gives what the prompt asks for and nothing else."""
     place, asked = (f"{kind}s", number), prompt.answer
     if asked.reasoning and example.reasoning is None:
         raise reader.error(place, "the key 'reasoning' is missing; add it")
-    # People may be given reasons that no model is asked for.
+    # An illustration may give people reasons even if no model is asked for any.
     if kind == "example" and example.reasoning is not None and not asked.reasoning:
         raise reader.error((*place, "reasoning"), "would not be shown, as answer: names no reasoning; drop one of them")
     unknown = example.aspects.keys() - asked.scales.keys()
@@ -304,10 +304,10 @@ def _check_example(prompt: Prompt, reader: YamlFile, kind: str, number: int, exa
 
 
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:
-    """The prompt ``name``: a ``.yaml`` file relative to ``folder`` (the workspace; the current folder where
+    """The prompt ``name``: a ``.yaml`` file relative to ``folder`` (the workspace; the current folder if
     None), else the id of one in ``folder``'s ``prompts/`` or, failing that, of one that comes with quati-pool.
 
-    Raises InputError where its file is at fault, ConfigError where there is none.
+    Raises InputError if its file is invalid, ConfigError if there is none.
     """
     folder = Path() if folder is None else folder
     if name.endswith((".yaml", ".yml")):
@@ -319,10 +319,10 @@ def load_prompt(name: str, folder: Path | None = None) -> Prompt:
 
 
 def prompt_files(folder: Path) -> dict[str, Path]:
-    """The prompts of ``folder/prompts`` and those that come with quati-pool, by id; a workspace's own
-    prompt stands in for ours of the same id."""
+    """The prompts of ``folder/prompts`` and those that come with quati-pool, by id; a prompt of the workspace overrides
+    a bundled one with the same id."""
     places = [bundled("prompts")]
-    # In a checkout of quati-pool itself the two are one.
+    # In a checkout of quati-pool itself the two folders are the same.
     if (folder / "prompts").resolve() != places[0].resolve():
         places.append(folder / "prompts")
     return {path.stem: path for place in places for path in sorted(place.glob("*.yaml"))}

@@ -1,10 +1,10 @@
-"""The prompt files that the Quati authors released, turned into a prompt of ours that sends the same messages.
+"""Converts the prompt files released by the Quati authors to a prompt in our format that sends the same messages.
 
-Theirs are three: ``initial_prompt_*.json`` (the system's message), ``examples_*.json`` (pairs of turns) and
+There are three: ``initial_prompt_*.json`` (the system message), ``examples_*.json`` (pairs of turns) and
 ``config.json`` (formats, filled with the passage and then the query, and a pattern that names the answer's
-keys). The pattern's escapes are no JSON, so a backslash that escapes nothing stands for itself. Their
-script mistakes letters beyond ASCII in a format for Latin-1; the released formats have none, and here they
-are read as written.
+keys). The pattern's escapes are not valid JSON, so a backslash that escapes nothing is read literally. Their
+script decodes non-ASCII letters in a format as Latin-1; the released formats have none, and here they are read
+as written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from quati_pool.text.templates import braces_doubled
 
 INITIAL_PROMPT, EXAMPLES, CONFIG = "initial_prompt_*.json", "examples_*.json", "config.json"
 
-# The request of their script, relevance.py, for one completion; the model is that of their released qrels.
+# The request that their script, relevance.py, sends for one completion; the model is that of their released qrels.
 MODEL = "gpt-4-1106-preview"
 _ONCE = "their script never asks again for an answer that it cannot read; to ask once: quati-pool judge NAME --reask 0"
 ORDINARY = Settings(
@@ -52,13 +52,13 @@ Responda de novo apenas com o objeto JSON, com os campos "{reasoning}" e "{grade
 "{grade}" deve ser um único número inteiro da escala."""
 
 _BACKSLASH = re.compile(r'\\(["\\/bfnrt]|u[0-9a-fA-F]{4})?')
-# A key in the pattern of answers: a word, the class of its quotes, and the colon that follows.
+# A key in the answer pattern: a word, the character class of its quotes, and the colon that follows.
 _KEY = re.compile(r"([^\W\d_][\w -]*?)[\[\]\\\"']+(?:\\s[*+?]?)?:")
 
 
 @dataclass(frozen=True)
 class QuatiFiles:
-    """Where the three files lie; there may be no examples."""
+    """The paths of the three files; the examples are optional."""
 
     initial_prompt: Path
     examples: Path | None
@@ -66,9 +66,9 @@ class QuatiFiles:
 
 
 def find_quati_files(paths: Iterable[Path]) -> QuatiFiles:
-    """The three files among ``paths``, files or folders that hold them, told apart by their names.
+    """The three files among ``paths``, which are files or folders that hold them; recognised by their names.
 
-    Raises QuatiPoolError where one is missing or there are several of a kind.
+    Raises QuatiPoolError if one is missing or there are several of a kind.
     """
     found: dict[str, list[Path]] = {INITIAL_PROMPT: [], EXAMPLES: [], CONFIG: []}
     for path in paths:
@@ -91,10 +91,10 @@ def find_quati_files(paths: Iterable[Path]) -> QuatiFiles:
 
 
 def read_quati_files(files: QuatiFiles, language: str = "pt", scale: Mapping[int, str] = GRADES) -> Released:
-    """An unfenced prompt that sends the same messages as their script, and the script's request. ``scale``, which
-    their files give only in prose, decides what grades are read and changes no message.
+    """An unfenced prompt that sends the same messages as their script, with the settings of the script's request.
 
-    Raises InputError where a file is not what it should be.
+    ``scale`` determines which grades are accepted and changes no message; their files state it only in prose. Raises
+    InputError if a file is invalid.
     """
     system = _turn(files.initial_prompt, read_lenient_json(files.initial_prompt), "system")
     config = read_lenient_json(files.config)
@@ -125,9 +125,9 @@ def read_quati_files(files: QuatiFiles, language: str = "pt", scale: Mapping[int
 
 
 def read_lenient_json(path: Path) -> Any:
-    """A JSON file in which a lone backslash stands for itself.
+    """The content of a JSON file, with backslashes that escape nothing read literally.
 
-    Raises InputError where it cannot be read even so.
+    Raises InputError if it is not valid even so.
     """
     text = read_text(path)
     for repaired in (text, _BACKSLASH.sub(lambda found: found[0] if found[1] else r"\\", text)):
@@ -172,7 +172,7 @@ def _setting(path: Path, config: Mapping[str, Any], name: str) -> str:
 
 
 def _format(path: Path, config: Mapping[str, Any], name: str, places: tuple[str, str]) -> list[tuple[str, str | None]]:
-    """A format's texts, each with the name of the place after it; ``{}`` counts up, as in Python."""
+    """The texts of a format, each with the name of the field after it; ``{}`` is numbered as in ``str.format``."""
     try:
         parts = list(Formatter().parse(_setting(path, config, name)))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The judge ``replay``: grades from a label file, by people or another tool, as if it had just given them."""
+"""The judge ``replay``: gives the grades in a label file, by people or another tool, as its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ReplayParameters(base.Parameters):
 
 
 class Replay(base.Judge):
-    """A pair that the file does not hold fails, since a missing grade is not a 0."""
+    """Gives the grades of a file. A pair that is not in the file fails, since a missing grade is not a 0."""
 
     id = "judge/replay"
     summary = "grades from a file: TREC qrels, or a TSV with query_id, doc_id and relevance"

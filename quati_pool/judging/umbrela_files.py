@@ -1,8 +1,8 @@
-"""A prompt file of castorini/umbrela, turned into a prompt of ours that sends the same messages.
+"""Converts a prompt file of castorini/umbrela to a prompt in our format that sends the same messages.
 
-Theirs is one text with ``{query}``, ``{passage}`` and, in most few-shot ones, ``{examples}``: a ``.txt`` whole, or
-``prefix_user`` of a YAML file. Filled by ``str.format``, it is the user's turn after a system's message that stands
-in their script. What the model is to write back is said in the text alone, and has changed over the versions.
+Their prompt is one text with ``{query}``, ``{passage}`` and, in most few-shot prompts, ``{examples}``: a whole ``.txt``
+file, or ``prefix_user`` of a YAML file. Filled by ``str.format``, it is the user turn after a system message that is
+fixed in their script. The answer format is described only in the text, and differs between versions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NAMES = (
     "relevance category",
 )  # fmt: skip
 
-# The requests of their script, gpt_judge.py; the model is that of their README's examples.
+# The requests that their script, gpt_judge.py, sends; the model is that of the examples in their README.
 MODEL = "gpt-4o"
 _ONCE = (
     "their script never asks again, and takes 0 for an answer in which it finds no score; to ask once: quati-pool "
@@ -49,13 +49,13 @@ ORDINARY = Settings(
     },
     (_ONCE,),
 )
-# Of the releases on PyPI, up to 0.0.7, whose prompts ask for JSON.
+# For the releases on PyPI up to 0.0.7, whose prompts ask for JSON.
 EARLY = Settings(
     {"output": "text", "temperature": None, "max_tokens": 100},
     ("prompts that ask for JSON are of umbrela up to 0.0.7, whose script sends no temperature", _ONCE),
 )
 REASONING = Settings(
-    # 4096 in all, as theirs.
+    # 4096 in total, as in their script.
     {"output": "text", "max_tokens": 100, "reasoning_tokens": 3996},
     (
         "to o1, o3 and o4 models their script sends the system's message as the beginning of the user's; here it "
@@ -67,7 +67,7 @@ REASONING = Settings(
 
 @dataclass(frozen=True)
 class _Form:
-    """What a prompt asks the model to write: where the grade stands, and how the script shows it in examples."""
+    """The answer format of a prompt: the key of the grade, and how the script shows it in examples."""
 
     grade: str
     line: str
@@ -94,7 +94,7 @@ _EXAMPLE = """
                 Passage: {passage}
                 {answer}
                 """
-"""Their script's form of an example, its blanks included."""
+"""The format of an example in their script, including its white space."""
 
 _TABLES: dict[str, TableFormat] = {".tsv": "tsv", ".csv": "csv", ".jsonl": "jsonl"}
 
@@ -106,7 +106,7 @@ Answer again with nothing but {line}, where n is a single whole number from {low
 def find_umbrela_file(paths: Iterable[Path]) -> Path:
     """The prompt file among ``paths``, a file or a folder that holds one.
 
-    Raises QuatiPoolError where there are several.
+    Raises QuatiPoolError if there are several.
     """
     found = []
     for path in paths:
@@ -122,11 +122,11 @@ def read_umbrela_file(
 ) -> Released:
     """An unfenced prompt that sends the same messages as their script, and the script's request to a server.
 
-    ``examples`` is what goes to ``{examples}``: a table (.tsv, .csv, .jsonl) of query, passage and relevance, written
-    as the script writes those that it draws, by grade; or a text (.txt), taken as it is. ``scale``, which their files
-    give only in prose, decides what grades are read and changes no message.
+    ``examples`` fills ``{examples}``: a table (.tsv, .csv, .jsonl) of query, passage and relevance, formatted as the
+    script formats the examples that it draws, by grade; or a text (.txt), used unchanged. ``scale`` determines which
+    grades are accepted and changes no message; their files state it only in prose.
 
-    Raises InputError where a file is not what it should be, QuatiPoolError where examples are missing or have no place.
+    Raises InputError if a file is invalid, QuatiPoolError if examples are missing or the prompt has no ``{examples}``.
     """
     text, notes = _template(path)
     try:
@@ -168,9 +168,9 @@ def read_umbrela_file(
 
 
 def _template(path: Path) -> tuple[str, list[str]]:
-    """The text that their script fills in, and what there is to note of its file."""
+    """The text that their script fills in, and notes about its file."""
     if path.suffix not in (".yaml", ".yml"):
-        # Opened as text and stripped, as theirs is.
+        # Line ends are normalised and the text is stripped, as in their script.
         return read_text(path).replace("\r\n", "\n").replace("\r", "\n").strip(), []
     data = YamlFile(path).data
     text = data.get("prefix_user") if isinstance(data, dict) else None
@@ -183,7 +183,7 @@ def _template(path: Path) -> tuple[str, list[str]]:
 
 
 def _form(text: str) -> _Form:
-    """What a prompt's text asks for."""
+    """The answer format that a prompt's text asks for."""
     if re.search(r"##\s*final score\s*:", text, re.IGNORECASE):
         return _LINE
     if "JSON" in text:
@@ -209,5 +209,5 @@ def _examples(path: Path, form: _Form, scale: Mapping[int, str]) -> str:
         if grade not in scale:
             raise InputError(path, line, f"relevance {grade} is not on the scale {', '.join(map(str, sorted(scale)))}")
         rows.append((grade, _EXAMPLE.format(query=query, passage=passage, answer=form.example.format(grade=grade))))
-    # Their script draws so many of each grade, from 0 up.
+    # Their script draws a number of examples of each grade, from 0 up.
     return "".join(example for _, example in sorted(rows, key=lambda row: row[0]))

@@ -1,7 +1,7 @@
-"""What grade an answer gives, if any. A grade is never guessed.
+"""Reads the grade, if any, from an answer. A grade is never guessed.
 
-Whatever leaves a doubt (a range, a fraction, two verdicts that differ, a key that may belong to another quantity, text
-after the verdict) is ``unparsed``, which costs another call; a wrong grade would cost the collection.
+An ambiguous answer (a range, a fraction, two verdicts that differ, a key that may belong to another quantity, text
+after the verdict) is ``unparsed``, which costs another call; a wrong grade would damage the collection.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from quati_pool.text.fencing import sendable, shortened
 from quati_pool.text.json_objects import JsonObject, Number, folded, json_objects
 
 READING_VERSION = 2
-"""Raise it with every change of what counts as a grade: stored answers are then read again."""
+"""To be increased with every change of what counts as a grade; stored answers are then read again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A pair's outcome. Only ``ok`` has ``relevance``; every other status has ``problem``, in one line.
+    """The outcome for a pair. Only ``ok`` has ``relevance``; every other status has ``problem``, in one line.
 
-    ``span`` is the place of the grade's digits in the answer. ``aspects`` holds the further numbers that the prompt
+    ``span`` is the position of the grade's digits in the answer. ``aspects`` has the further numbers that the prompt
     asks for, as far as the answer gives them.
     """
 
@@ -43,30 +43,30 @@ class Verdict:
     aspects: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
-# What may stand around a key or a number without changing it: white space, quotes, Markdown.
+# Characters that may surround a key or a number without changing it: white space, quotes, Markdown.
 _AROUND = r"\s\"'`*_“”„‘’«»"
-# A whole number, written out: no plus, no leading zero, no exponent, ASCII digits alone.
+# A whole number: no plus, no leading zero, no exponent, only ASCII digits.
 _WHOLE = re.compile(r"(-?[1-9][0-9]*|0)(?:\.0)?")
 # A number in JSON may have any number of zeros; in text, 1.000 is a thousand in half of the languages.
 _WHOLE_IN_JSON = re.compile(r"(-?[1-9][0-9]*|0)(?:\.0+)?")
 _BARE = re.compile(rf"[{_AROUND}]*+(-?(?:[1-9][0-9]*|0)(?:\.0)?)\.?[{_AROUND}]*+\.?[{_AROUND}]*+")
-# What ends a line; NUL is where a JSON object stood.
+# Characters that end a line; NUL marks the place of a removed JSON object.
 _LINE_END = r"\n\r\v\f\x85\u2028\u2029\0"
-# What sets a key apart from the words before it: a line's end, punctuation, a dash between white space.
+# What separates a key from the words before it: a line end, punctuation, a dash between white space.
 _PARTING = rf"{_LINE_END}.,;:!?…)\]—。，；：！？）】"
 _DASHES = r"\-‐‑‒–−"
 _DASH_APART = rf"\s[{_DASHES}]++\s"
-# Read backwards from a key: no dotted name ("result.score"), then bullets, quotes and marks of any kind
-# but no dash that joins ("F-score"), then what parts, or the text's beginning.
+# Matched backwards from a key: no dotted name ("result.score"), then bullets, quotes and marks of any kind
+# except a joining dash ("F-score"), then a separator or the beginning of the text.
 _OWN_PLACE = re.compile(
     rf"(?![.:][^\W_])(?:(?!{_DASH_APART})(?:_|[^\w{_PARTING}{_DASHES}]|[{_DASHES}]++(?=\s|\Z)))*+"
     rf"(?:{_DASH_APART}|[{_PARTING}]|\Z)"
 )
-# What ends the stretch of text in which a key's number must stand.
+# What ends the stretch of text in which a key's number must be.
 _STRETCH_END = re.compile(rf"[{_LINE_END}]|[.;!](?=[{_AROUND}]|\Z)(?![ \t\xa0*_\"'`]*+\d)")
 _SKIPPED = re.compile(rf"[{_AROUND}]*+")
 _TOKEN = re.compile(r"([-−–]?[0-9]+(?:\.[0-9]+)?)(.*)", re.DOTALL)
-# After the number: nothing, or a remark set apart. "2 ou 3", "2/3", "2 e meio" and "2%" say no one grade.
+# After the number: nothing, or a separated remark. "2 ou 3", "2/3", "2 e meio" and "2%" are not a single grade.
 _REMARK = re.compile(rf"[{_AROUND}]*+(?:$|[()\]}}|]|[-–—]\s|,\s*+(?:$|[\"'}}]))")
 _DIGIT = re.compile(r"[\d¼-¾²³¹⁰-₉⅐-↉①-⓿]")
 # What may follow a verdict: white space, these, closing brackets and quotes of any script, and fences of tildes.
@@ -78,8 +78,8 @@ _QUOTATION_MARK = re.compile(r"\\.|(\")", re.DOTALL)
 
 
 class Reading:
-    """How a prompt's answers are read: its keys, the scales of grade and aspects, and the marks of thoughts. Made once
-    per prompt."""
+    """How answers to a prompt are read: its keys, the scales of grade and aspects, and the marks of thoughts. Created
+    once per prompt."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Reading:
 
     @cached_property
     def version(self) -> str:
-        """A short name of all that decides how an answer is read."""
+        """A short identifier of everything that determines how an answer is read."""
         aspects = {name: sorted(grades) for name, grades in self.aspects.items()}
         thoughts = [[marks.open, marks.close] for marks in self.thoughts]
         keys = [self._reasoning_key, self.grade, sorted(self._grade_keys)]
@@ -116,7 +116,7 @@ class Reading:
         return folded(key) == self._reasoning_key
 
     def aspects_in(self, numbers: Iterable[tuple[str, _Number]]) -> dict[str, int]:
-        """The aspects among numbers by key: those for which one whole number of their scale is given, and no other."""
+        """The aspects among (key, number) pairs: those with exactly one value, a whole number on their scale."""
         found: dict[str, set[int | None]] = {}
         for key, number in numbers if self.aspects else ():
             name = self._aspect_of.get(folded(key))
@@ -127,33 +127,33 @@ class Reading:
 
 
 def _mention_of(names: Iterable[str]) -> re.Pattern[str]:
-    """``NAME:``, but not within a longer word ("subscore:") or name ("max_score:")."""
+    """A pattern of ``NAME:`` for the names, but not within a longer word ("subscore:") or name ("max_score:")."""
     longest = sorted({unicodedata.normalize("NFC", name) for name in names}, key=lambda name: (-len(name), name))
     keys = "|".join(r"\s+".join("".join(map(_letter, word)) for word in name.split()) for name in longest)
     return re.compile(rf"(?<![^\W_])(?<![^\W_]_)(?P<key>{keys})[{_AROUND}]*+[:：]", re.IGNORECASE)
 
 
 def _letter(letter: str) -> str:
-    """A letter composed or decomposed: a text may have some of its letters in one form and some in the other."""
+    """A pattern of a letter in composed or decomposed form, since a text may mix both."""
     decomposed = unicodedata.normalize("NFD", letter)
     return re.escape(letter) if letter == decomposed else f"(?:{letter}|{decomposed})"
 
 
 class _Number(NamedTuple):
-    """What was written as a number and where it begins; ``whole`` is its digits where it is one whole number."""
+    """The text of a number and where it begins; ``whole`` is its digits if it is a single whole number."""
 
     written: str
     start: int
     whole: str | None
 
     def on(self, scale: Collection[int]) -> int | None:
-        # Compared as text: Python reads no numbers of thousands of digits.
+        # Compared as text: Python refuses to parse numbers of thousands of digits.
         return next((grade for grade in scale if str(grade) == self.whole), None)
 
 
 class _Mention(NamedTuple):
-    """A ``KEY: n`` in the text: the key, where it begins, and whether that is a place of its own, not the end of
-    another quantity's name."""
+    """A ``KEY: n`` in the text: the key, where it begins, and whether it stands alone (``own``) rather than at the end
+    of another quantity's name."""
 
     key: str
     start: int
@@ -166,7 +166,7 @@ class _Mention(NamedTuple):
 
 
 class _Doubt(Exception):  # noqa: N818 - it names a state
-    """Why an answer gives no grade, in one line."""
+    """The reason why an answer gives no grade, in one line."""
 
 
 def judge_choice(
@@ -174,8 +174,8 @@ def judge_choice(
 ) -> Verdict:
     """The verdict of one choice of a completion, by how it ended (``llm.answers.withheld``) and then by what it says.
 
-    An answer that was refused, cut off or broken off gives no grade even where one is written in it, since the verdict
-    may have been still to come.
+    An answer that was refused, cut off or broken off gives no grade even if one is written in it, since the verdict
+    may still have been to come.
     """
     problem = withheld(refusal, finish_reason, error)
     if problem is not None:
@@ -184,21 +184,21 @@ def judge_choice(
 
 
 def read_verdict(text: str, reading: Reading) -> Verdict:
-    """The grade that ``text`` gives as its verdict; ``unparsed``, ``off_scale`` or ``truncated`` with the cause where
-    it gives none.
+    """The grade that ``text`` gives as its verdict; ``unparsed``, ``off_scale`` or ``truncated`` with the problem if it
+    gives none.
 
-    Thoughts are left out; one without an end is ``truncated``. In what is said, verdicts are
+    Thoughts are ignored; a thought without an end is ``truncated``. In the rest, verdicts are
 
     1. members with the grade key or an alias, of JSON objects and of those nested in them. The value must be a whole
        number (2, 2.00, "2", "2.0");
-    2. ``KEY: n`` outside all JSON, where the key has a place of its own: where the text or a line begins (after
+    2. ``KEY: n`` outside all JSON, where the key stands alone: at the beginning of the text or of a line (after
        bullets, quotes, Markdown), or after punctuation or a dash between spaces. After a word, or joined to one
-       ("Confidence score", "F-score"), it may be another quantity, and is passed over. n is alone on its line, or
-       before the end of the sentence or a remark set apart (``2 (…)``, ``2 - …``), as 2 or 2.0;
-    3. where there is neither, the whole answer, if it is one integer.
+       ("Confidence score", "F-score"), it may be another quantity and is ignored. n is alone on its line, or
+       before the end of the sentence or a separated remark (``2 (…)``, ``2 - …``), as 2 or 2.0;
+    3. if there is neither, the whole answer, if it is one integer.
 
     All must agree. The last one counts, a nested one never; after it, or after its object, only white space, code
-    fences and closing punctuation may follow. For a mention in broken JSON, ``_check_broken`` says what more it needs.
+    fences and closing punctuation may follow. For a mention in broken JSON see also ``_check_broken``.
     """
     spoken = split(text, reading.thoughts)
     if not spoken.closed:
@@ -214,7 +214,7 @@ def read_verdict(text: str, reading: Reading) -> Verdict:
 
 
 def _verdict(text: str, reading: Reading) -> Verdict:
-    """The verdict of what was said. Raises _Doubt where it gives none."""
+    """The verdict in a text without thoughts. Raises _Doubt if there is none."""
     found = _GradesIn(text, reading)
     if not found.stated:
         return _graded(found.alone(), reading)
@@ -225,18 +225,18 @@ def _verdict(text: str, reading: Reading) -> Verdict:
         rationale = next((value for value in said if isinstance(value, str)), None)
         members = ((each.key, _json_number(text[each.start : each.end])) for each in source.members)
         return _graded(number, reading, rationale, members)
-    # Where thoughts were, line feeds are.
+    # Thoughts were replaced by line feeds.
     rationale = re.sub(r"\n{3,}", "\n\n", text[: source.start]).rstrip(f"{string.whitespace}*_\"'`")
     before = _mentions(found.outside[: source.start], reading.any_mention)
     return _graded(number, reading, rationale, ((each.key, each.number) for each in before if each.own))
 
 
 class _GradesIn:
-    """All numbers that a text gives under the grade's key or an alias of it.
+    """All numbers that a text gives under the grade's key or an alias.
 
-    ``stated`` are those that may be the verdict, each with the object or mention it is in; ``nested`` ones are in
-    objects within objects, and ``mentions`` outside all JSON, each of which may belong to another quantity.
-    ``outside`` is the text outside all JSON.
+    ``stated`` are the candidates for the verdict, each with the object or mention it is in. ``nested`` are those in
+    nested objects; ``mentions`` are those outside all JSON, some of which may belong to another quantity. ``outside``
+    is the text outside all JSON.
     """
 
     def __init__(self, text: str, reading: Reading) -> None:
@@ -256,7 +256,7 @@ class _GradesIn:
         self.stated += [(mention.number, mention) for mention in self.mentions if mention.own]
 
     def alone(self) -> _Number:
-        """The number that is the whole answer, where none is stated. Raises _Doubt where there is none."""
+        """The number that is the whole answer, used if none is stated. Raises _Doubt if there is none."""
         if self.nested:
             raise _Doubt(f"{self.name} is only inside another JSON object")
         if self.mentions:
@@ -267,8 +267,8 @@ class _GradesIn:
         return _number(bare[1], bare.start(1))
 
     def check(self, number: _Number, source: JsonObject | _Mention) -> None:
-        """Raises _Doubt unless the number is whole, no other one differs from it, and nothing is said after it."""
-        # In broken JSON a key may be a part of a string that says otherwise.
+        """Raises _Doubt unless the number is whole, no other one differs from it, and no text follows it."""
+        # In broken JSON a key may be part of a string that says something else.
         others = [mention.number for mention in self.mentions] if self.broken else [one for one, _ in self.stated]
         for other in (*self.nested, *others):
             if (other.whole or other.written) != (number.whole or number.written):
@@ -284,8 +284,10 @@ class _GradesIn:
 
 
 def _check_broken(text: str, mention: _Mention, name: str) -> int:
-    """Where the end of a broken JSON object begins that the mention stands in. Raises _Doubt unless the object has an
-    end and the mention is beyond doubt one of its members: in quotes, after ``{`` or ``,``, no quotation mark missing.
+    """The position after the broken JSON object that holds the mention.
+
+    Raises _Doubt unless the object ends right after the mention, and the mention is clearly one of its members: in
+    quotes, after ``{`` or ``,``, and with no quotation mark missing.
     """
     if text.count("{") != text.count("}"):
         raise _Doubt("the JSON in the answer is broken, and its braces do not match")
@@ -295,7 +297,7 @@ def _check_broken(text: str, mention: _Mention, name: str) -> int:
         raise _Doubt(f"the JSON in the answer is broken, and {name} is not beyond doubt one of its keys")
     if quote == '"' and sum(bool(found[1]) for found in _QUOTATION_MARK.finditer(text)) % 2:
         raise _Doubt("the JSON in the answer is broken, and a quotation mark is missing")
-    # A quotation mark that the number does not begin with closes a string in which all this is said.
+    # A closing quotation mark without one before the number would end a string that contains the mention.
     end, opened = _BROKEN_END.match(text, mention.end), text[mention.number.start - 1]
     if end is None or end[1] != (opened if opened in "\"'" else "") or set("\"'") & set(text[end.end() :]):
         raise _Doubt(f"the JSON in the answer is broken, and its end does not follow {name}")
@@ -310,7 +312,7 @@ def _only_closes(rest: str) -> bool:
 def _graded(
     number: _Number, reading: Reading, rationale: str | None = None, others: Iterable[tuple[str, _Number]] = ()
 ) -> Verdict:
-    """The verdict of a whole number; ``others`` are numbers by key, some of which may be aspects."""
+    """The verdict for a whole number; ``others`` are (key, number) pairs, some of which may be aspects."""
     grade = number.on(reading.scale)
     if grade is None:
         scale = ", ".join(map(str, sorted(reading.scale)))
@@ -321,7 +323,7 @@ def _graded(
 
 
 def _kept(rationale: str | None) -> str | None:
-    # A NUL, which JSON can spell, is text that PostgreSQL cannot hold.
+    # JSON can encode a NUL, which PostgreSQL cannot store in text.
     return sendable(rationale).replace("\0", "\ufffd").strip() or None if rationale else None
 
 
@@ -335,7 +337,7 @@ def _number(written: str, start: int = 0, whole: re.Pattern[str] = _WHOLE) -> _N
 
 
 def _json_number(raw: str, start: int = 0) -> _Number:
-    """What a value is as a number, by its JSON; a number may be in quotes."""
+    """The number in the raw JSON of a value; it may be in quotes."""
     if not raw.startswith('"'):
         return _number(raw, start, _WHOLE_IN_JSON)
     inner = raw[1:-1]
@@ -350,10 +352,9 @@ def _nested_number(value: object) -> _Number:
 
 
 def _mentions(text: str, pattern: re.Pattern[str]) -> Iterator[_Mention]:
-    """Every ``KEY:`` that has digits in the stretch that follows it. The number is whole only where it stands there
-    alone."""
+    """Every ``KEY:`` with digits in the stretch of text after it. The number is whole only if it is alone there."""
     found = list(pattern.finditer(text)) if ":" in text or "：" in text else []
-    # A mention ends with a colon, at which the look back from the next one ends: the time stays linear.
+    # A mention ends with a colon, which ends the backward search from the next one, so the time stays linear.
     before = 0
     for mention, following in zip_longest(found, found[1:]):
         number = _following(text, mention.end(), following.start() if following else len(text))

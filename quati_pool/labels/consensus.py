@@ -1,4 +1,4 @@
-"""One grade computed from several: of a judge's samples, of several labelers, or of the people who labelled a pair."""
+"""Computes one grade from several: of a judge's samples, of several labelers, or of the people who labelled a pair."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import PRECEDENCE, Graded, Grader, Labeler
 from quati_pool.records import State
 
-# States that a person can give a pair in place of a grade; the closest to a grade first.
+# States that a person can give a pair instead of a grade; the closest to a grade first.
 _UNGRADED = (State.unsure, State.skipped, State.retracted)
 
 
 @dataclass(frozen=True)
 class Consensus(Labeler):
-    """One grade of several labelers'; a pair that one of them has no grade for has none here."""
+    """A labeler that aggregates the grades of several; a pair that lacks a grade by one of them has none."""
 
     members: Sequence[Labeler]
     method: str
@@ -43,7 +43,7 @@ class Consensus(Labeler):
 
 @dataclass(frozen=True)
 class Panel(Labeler):
-    """One grade of each pair by the people who labelled it; the leads' decision, where there is one, comes first."""
+    """A labeler that aggregates the grades of the people who labelled a pair; a leads' decision takes precedence."""
 
     members: Sequence[Labeler]
     decisions: Labeler | None
@@ -74,13 +74,13 @@ class Panel(Labeler):
 
 
 def _sources(members: Iterable[Labeler]) -> frozenset[str]:
-    """Whose grades enter those of the members; a member that graded independently stands for itself."""
+    """The names of the independent labelers behind the members; an independent member counts itself."""
     return frozenset().union(*(member.derived_from or {member.name} for member in members))
 
 
 def _aggregated(pair: Pair, grades: tuple[int, ...], method: str) -> Graded:
     relevance = METHODS[method](grades)
-    # Without a majority the members have graded, and agree on no grade.
+    # Without a majority the members have graded but agree on no grade.
     status = State.unsure if relevance is None else State.ok
     return Graded(pair.query_id, pair.doc_id, status, relevance, grades if len(grades) > 1 else ())
 
@@ -88,8 +88,8 @@ def _aggregated(pair: Pair, grades: tuple[int, ...], method: str) -> Graded:
 def aggregate_samples(
     query_id: str, doc_id: str, samples: Mapping[int, tuple[State, int | None]], wanted: int, method: str
 ) -> Graded:
-    """What a judge says of a pair, from state and grade of its samples by number (from 1 to ``wanted``): a grade once
-    all have one, else the state of the first that has none."""
+    """A judge's grade of a pair, from state and grade of its samples by number (from 1 to ``wanted``): the aggregate
+    once all samples have one, else the state of the first sample without one."""
     if wanted == 1:
         return Graded(query_id, doc_id, *samples.get(1, (None, None)))
     known = [samples[sample] for sample in range(1, wanted + 1) if sample in samples]

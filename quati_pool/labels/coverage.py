@@ -1,4 +1,4 @@
-"""How a labeler stands over the pool: pairs by state and by grade, and how far samples lie apart."""
+"""A labeler's coverage of the pool: counts of pairs by state and by grade, and the agreement of samples."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from quati_pool.labels.base import Graded
 from quati_pool.records import FAILURES, State
 from quati_pool.store.failed_answers import FailedAnswer
 
-# Pairs without a grade that a refusal may name.
+# The most pairs without a grade that an error message may name.
 _NAMED = 10
-# A pair that a person put off, or whose label was taken back, has no grade yet, just as one never asked about.
+# A pair that a person skipped, or whose label was retracted, has no grade yet, like one never asked about.
 _STATES = list(State)
 _NO_GRADE_YET = FAILURES | {State.skipped, State.retracted}
 
 
 def example_order(failed: Graded | FailedAnswer) -> tuple[int, str, str]:
-    """Which of several failures is shown, whatever order they came in: unparsed before failed, then by ids."""
+    """A sort key for the failure to show, in any order of arrival: unparsed before failed, then by ids."""
     status = failed.status
     return (-1 if status is None else _STATES.index(status), failed.query_id, failed.doc_id)
 
 
 class LabelCoverage:
-    """Counts pairs as they are added; every pair of the pool is in exactly one count."""
+    """Counts pairs as they are added; every pair of the pool is counted exactly once."""
 
     def __init__(self, named: int | None = _NAMED) -> None:
-        """``named`` is how many pairs without a grade are kept by name; None keeps all."""
+        """``named`` is the most pairs without a grade to keep in ``lacking``; None keeps all."""
         self._named = named
         self.pairs = 0
         self.cut = 0
@@ -61,7 +61,7 @@ class LabelCoverage:
             self.lacking.append(graded)
 
     def add_ok(self, relevance: npt.NDArray[np.int64]) -> None:
-        """Counts pairs that have a grade, which was not made of several; shape (pairs,)."""
+        """Counts pairs by their grades, of shape (pairs,), none of which is aggregated from several samples."""
         if not len(relevance):
             return
         self.pairs += len(relevance)
@@ -70,7 +70,8 @@ class LabelCoverage:
             self.grades[int(grade)] += int(count)
 
     def _lacks(self, status: State | None) -> bool:
-        """Whether a pair of this state is named; one without text only in a list of all, as it holds up nothing."""
+        """Whether a pair of this state is kept in ``lacking``; one without text only if all are kept, as it blocks
+        nothing."""
         return status is None or status in _NO_GRADE_YET or (self._named is None and status is State.no_text)
 
     @property
@@ -79,15 +80,15 @@ class LabelCoverage:
 
     @property
     def pending(self) -> int:
-        """Pairs that failed, were put off, taken back or never asked about: those for which qrels are refused."""
+        """The number of pairs that failed, were skipped, retracted or never asked about; qrels are refused for them."""
         return self.unasked + sum(count for state, count in self.states.items() if state in _NO_GRADE_YET)
 
     @property
     def unanimous(self) -> float | None:
-        """The share of pairs whose samples all agree; None where no pair has several."""
+        """The share of pairs with several samples whose samples all agree; None if there are none."""
         return self._unanimous / self._several if self._several else None
 
     @property
     def mean_range(self) -> float | None:
-        """Highest less lowest grade of a pair's samples, on average; None where no pair has several."""
+        """The mean difference of the highest and lowest grade of a pair's samples; None if no pair has several."""
         return self._range / self._several if self._several else None

@@ -1,4 +1,4 @@
-"""What ``judge``, ``batch collect`` and ``labels`` say of answers that are no grade."""
+"""The lines that ``judge``, ``batch collect`` and ``labels`` print about answers without a grade."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHOWN = 200
 
 
 def summary(judge: str, what: str, total: int, states: Mapping[State, int], unasked: int = 0) -> str | None:
-    """``fake: 465 of 467 pairs graded; 2 unparsed``; None where no answer failed. ``what`` is the noun of
+    """A line such as ``fake: 465 of 467 pairs graded; 2 unparsed``; None if no answer failed. ``what`` is the noun for
     ``total``, of which ``unasked`` were not asked about."""
     failed = [f"{states[state]:,} {state.value}" for state in State if state in FAILURES and states.get(state)]
     if not failed:
@@ -27,7 +27,7 @@ def summary(judge: str, what: str, total: int, states: Mapping[State, int], unas
 
 
 def example(judge: str, failed: FailedAnswer, written: Path | None = None) -> str:
-    """One answer in a line, and how to see all of them: in the file that was ``written``, or by a command."""
+    """One answer as a line, and where to find all of them: in the file ``written``, or by a command."""
     what = f"{failed.query_id} {failed.doc_id}, {failed.status.value}{_why(failed)}: {shown(failed)}"
     return f"such as {what}; all of them: {written or f'quati-pool labels {judge} --missing'}"
 
@@ -37,13 +37,13 @@ def _why(failed: FailedAnswer) -> str:
 
 
 def without_thoughts(failed: FailedAnswer, marks: Sequence[Marks] = ANY) -> FailedAnswer:
-    """The same with all that the model thought apart from what it said; ``marks`` are those of its judge."""
+    """The same with the model's thoughts separated from its answer; ``marks`` are those of its judge."""
     answer, thoughts = apart(failed.answer, failed.thoughts, marks)
     return replace(failed, answer=answer, thoughts=thoughts)
 
 
 def shown(failed: FailedAnswer) -> str:
-    """What a model said, for a terminal: quoted, on one line, with what cannot be seen escaped, and shortened."""
+    """A model's answer for a terminal: quoted, on one line, with invisible characters escaped, and shortened."""
     if not failed.answer and failed.thoughts:
         return "no answer, only thoughts"
     return "no answer" if failed.answer is None else shortened(failed.answer)

@@ -1,4 +1,4 @@
-"""Label files as commands read them: on the scale in use, and whether people gave them."""
+"""Reads label files for commands: checks them against the scale, and determines whether people gave the labels."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from quati_pool.project.config import LabelFileConfig, PoolConfig
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import GRADES
 
-# Characters of a text in the list of rows that are joined to no pair.
-
 
 def read_label_source(name: str, folder: Path, settings: LabelFileConfig, scale: Mapping[int, str] | None) -> LabelFile:
     """Reads the file of the labeler ``name``; its path is relative to ``folder``.
 
-    Raises InputError where it cannot be read, or holds a grade that is not of ``scale``; None allows any.
+    Raises InputError if it cannot be read, or has a grade that is not on ``scale``; None allows any.
     """
     read = read_label_file(
         folder / settings.path,
@@ -39,7 +37,7 @@ def read_label_source(name: str, folder: Path, settings: LabelFileConfig, scale:
 
 
 class OffScale(NamedTuple):
-    """What is not of a scale: the first line with such a grade, what to say, and what to do."""
+    """Grades off a scale: the first line with one, the problem, and the remedy."""
 
     line: int
     problem: str
@@ -47,7 +45,7 @@ class OffScale(NamedTuple):
 
 
 def off_scale(read: LabelFile, scale: Collection[int]) -> OffScale | None:
-    """The grades of a file that are not of ``scale``; None where all are."""
+    """The grades of a file that are not on ``scale``; None if all are."""
     counts = Counter(read.relevance)
     off = sorted(grade for grade in counts if grade is not None and grade not in scale)
     if not off:
@@ -63,16 +61,16 @@ def off_scale(read: LabelFile, scale: Collection[int]) -> OffScale | None:
 
 
 def kind_of(settings: LabelFileConfig, read: LabelFile) -> str:
-    """``assessor`` for labels that people gave: said so, or in the format of an annotation tool; else ``file``,
-    for nothing says who or what gave them."""
+    """``assessor`` for labels given by people, as declared or implied by the format of an annotation tool; else
+    ``file``, since it is unknown who gave them."""
     return "assessor" if settings.person or read.by_people else "file"
 
 
 def join_files(
     files: Mapping[str, LabelFile], queries: Mapping[str, str], config: PoolConfig | None, pool: Path | None = None
 ) -> tuple[dict[str, LabelFile], list[UnmatchedRow]]:
-    """The same files, those without ids joined to the pairs of ``pool``, or else of the workspace's pool where
-    there is one, and the rows that are joined to no pair; see ``pool_join``."""
+    """The same files, those without ids joined to the pairs of ``pool``, or else of the workspace's pool if there is
+    one; and the rows that were joined to no pair. See ``pool_join``."""
     built = Workspace(config.folder).pool if config is not None else None
     path = pool or (built if built is not None and unfinished(built) is None else None)
     if path is None or not any(map(lacks_ids, files.values())):
@@ -81,7 +79,7 @@ def join_files(
 
 
 def need_pool(files: Iterable[LabelFile], queries: Mapping[str, str]) -> bool:
-    """Whether some files have ids, others only texts, and nothing among them says which texts have which ids."""
+    """Whether some files have only ids, others only texts, and no file or query maps one to the other."""
     files = list(files)
 
     def apart(identity: str, text: str) -> bool:

@@ -1,8 +1,8 @@
-"""The labelers of a collection, and what grade each pair of the pool has by them now.
+"""The labelers of a collection, and their current grades of the pool's pairs.
 
-A judge of ``pool.yaml`` is read under the identity it has there, people under that of the annotation; any
-other labeler of the store under its latest version; a consensus is computed from its members. Older versions,
-and labels of texts that have changed since, are history.
+The labels of a judge in ``pool.yaml`` are read under its identity there, those of people under the annotation's
+identity, those of any other labeler in the store under its latest version; a consensus is computed from its members.
+Older versions, and labels of texts that have changed since, are kept but do not count.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from quati_pool.store.people import People
 from quati_pool.store.records import ADJUDICATED, COUNTING, CurrentLabel, Phase, content_sha
 from quati_pool.store.records import Labeler as KnownLabeler
 
-# Pairs whose labels are looked up at a time.
+# Pairs whose labels are looked up together.
 _CHUNK = 512
 SHOWN_CHARACTERS = "shown_characters"
 
 
 def chunks(blocks: Iterable[list[PooledPair]], narratives: Mapping[str, str | None]) -> Iterator[list[Pair]]:
-    """Some hundred pairs at a time, never parting the pairs of a query."""
+    """Chunks of some hundred pairs; the pairs of a query stay together."""
     chunk: list[Pair] = []
     for block in blocks:
         narrative = narratives.get(block[0].query_id)
@@ -53,8 +53,8 @@ def chunks(blocks: Iterable[list[PooledPair]], narratives: Mapping[str, str | No
 
 
 class Grading:
-    """A collection's pool and labelers, over an open store; with ``revealed`` a person's second label, given
-    in sight of a judge's grade, counts where there is one."""
+    """A collection's pool and labelers, over an open store. With ``revealed`` a person's second label, given after
+    seeing a judge's grade, counts if there is one."""
 
     def __init__(self, config: PoolConfig, store: Store, pool: Path | None = None, *, revealed: bool = False) -> None:
         self.config = config
@@ -64,12 +64,12 @@ class Grading:
 
     @cached_property
     def pool(self) -> Path:
-        """The pool to grade: another than the workspace's where one was named."""
+        """The pool to grade: the one passed to ``__init__``, or else the workspace's."""
         return self._pool or workspace_pool(self.config)
 
     @cached_property
     def narratives(self) -> Mapping[str, str | None]:
-        """What the queries' file says of each query_id; nothing where that file is not there."""
+        """The narrative of each query_id, None if it has none; empty if there is no queries file."""
         path = self.config.folder / self.config.queries.path
         if not path.exists():
             return {}
@@ -77,19 +77,19 @@ class Grading:
 
     @property
     def names(self) -> list[str]:
-        """Everybody who may have graded: the judges and label files of ``pool.yaml``, then whom the store knows."""
+        """All labelers that may have graded: the judges and label files of ``pool.yaml``, then those in the store."""
         stored = (found.labeler_id for found in self.stored())
         return list(dict.fromkeys([*self.config.judges, *self.config.labels.files, *stored]))
 
     def stored(self) -> list[KnownLabeler]:
-        """Whom the store knows, each under every version, the one that wrote last first."""
+        """The labelers in the store, one entry per version, the most recent writer first."""
         return self.store.labelers(self.config.name)
 
     def pairs(self) -> Iterator[list[Pair]]:
         return chunks(read_pool(self.pool), self.narratives)
 
     def current(self, name: str, kind: str, version: str, query_ids: Sequence[str]) -> list[CurrentLabel]:
-        """What a labeler of the store says of the pairs of some queries, in every phase that counts."""
+        """A stored labeler's current labels for the pairs of some queries, in every phase that counts."""
         return self.store.current(self.config.name, name, version, query_ids, self.phases(kind))
 
     def phases(self, kind: str) -> tuple[Phase, ...]:
@@ -98,7 +98,7 @@ class Grading:
     def judge(self, name: str) -> tuple[JudgeConfig, Judge]:
         """A judge of ``pool.yaml`` by name.
 
-        Raises ConfigError where there is none of this name, or where it is a consensus.
+        Raises ConfigError if there is none of this name, or if it is a consensus.
         """
         judges = self.config.judges
         settings = judges.get(name)
@@ -113,9 +113,9 @@ class Grading:
         return settings, make_judge(self.config, settings)
 
     def labeler(self, name: str) -> Labeler:
-        """A labeler by name, of ``pool.yaml`` or of the store.
+        """A labeler by name, from ``pool.yaml`` or the store.
 
-        Raises ConfigError where neither knows it.
+        Raises ConfigError if it is in neither.
         """
         if name in self.config.labels.files:
             return file_labeler(self.config, name)
@@ -136,7 +136,7 @@ class Grading:
         return found
 
     def people(self) -> list[StoredLabeler]:
-        """The people who labelled in the workspace, by name; without the leads' decisions and label files."""
+        """The people who labelled in the workspace, sorted by name; without the leads' decisions and label files."""
         declared = {*self.config.judges, *self.config.labels.files, ADJUDICATED}
         names = {known.labeler_id for known in self.stored() if known.kind == "assessor"} - declared
         people = (self._stored_labeler(name) for name in sorted(names))
@@ -159,7 +159,7 @@ class Grading:
         )
 
     def _stored_labeler(self, name: str) -> StoredLabeler | None:
-        """A labeler that only the store knows; None where it does not."""
+        """A labeler that is only in the store; None if it is not there."""
         known = next((known for known in self.stored() if known.labeler_id == name), None)
         if known is None:
             return None
@@ -177,11 +177,11 @@ class Grading:
 
 @dataclass(frozen=True)
 class StoredLabeler(Labeler):
-    """A judge or a person, whose labels are in the store.
+    """A judge or person whose labels are in the store.
 
-    ``aggregate`` is None where nothing says how several samples of a pair become one grade,
-    ``narrative`` says whether the labeler sees it, None where that is not known, and ``fenced`` whether texts are
-    shown to it without tokens of chat templates.
+    ``aggregate`` is the method that aggregates several samples of a pair, None if unknown; ``narrative`` is whether the
+    labeler sees the narrative, None if unknown; ``fenced`` is whether chat-template tokens in texts are neutralised
+    for it.
     """
 
     version: str
@@ -192,7 +192,7 @@ class StoredLabeler(Labeler):
     fenced: bool = False
     reading: Reading | None = None
     by_program: bool = False
-    """Whether a judge graded that asks no model."""
+    """Whether the grades come from a judge that asks no model."""
 
     @property
     def grader(self) -> Grader:
@@ -237,13 +237,13 @@ class StoredLabeler(Labeler):
         return replace(graded, cut=cut, revealed=revealed) if cut or revealed else graded
 
     def counting(self, pair: Pair, rows: Sequence[CurrentLabel]) -> list[CurrentLabel]:
-        """Of a pair's labels those given for the texts that it has now; of each sample the last one counts."""
-        # A second label counts once it says something, and a blind one that is newer replaces it again.
+        """A pair's labels for its current texts, in order of precedence: the last one of each sample counts."""
+        # A second label counts only if it is a grade or unsure; a newer blind label replaces it.
         spoken = (row for row in rows if row.phase != "revealed" or row.status in (State.ok, State.unsure))
         return [row for row in sorted(spoken, key=_precedence) if self._is_current(row, pair)]
 
     def _is_current(self, row: CurrentLabel, pair: Pair) -> bool:
-        """Whether a label was given for the texts that the pair has now, as its labeler was shown them."""
+        """Whether a label was given for the pair's current texts, as its labeler was shown them."""
         pair = pair._replace(text=pair.text[: row.extra.get(SHOWN_CHARACTERS)])
         if self.fenced:
             pair = as_fenced(pair)
@@ -275,7 +275,7 @@ class FileLabeler(Labeler):
 
 
 def file_labeler(config: PoolConfig, name: str) -> FileLabeler:
-    """Raises InputError where the file cannot be read, or holds a grade off the scale."""
+    """A label file of ``pool.yaml`` as labeler. Raises InputError if it is unreadable or has a grade off the scale."""
     settings = config.labels.files[name]
     read = read_label_source(name, config.folder, settings, config.grades)
     path = config.folder / config.queries.path
@@ -287,12 +287,13 @@ def file_labeler(config: PoolConfig, name: str) -> FileLabeler:
 
 
 def _precedence(row: CurrentLabel) -> tuple[bool, int]:
-    """A failure never replaces an ok, else the later label counts, over passages cut differently too."""
+    """A sort key: a failure never replaces an ok; otherwise the later label counts, even if its passage was cut
+    differently."""
     return row.status not in FAILURES, row.answer
 
 
 def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
-    """Raises QuatiPoolError where the judge cannot work as it is set."""
+    """Creates a judge from its settings. Raises QuatiPoolError if it cannot work with them."""
     component = JUDGES.get(settings.judge)
     component.require()
     if not issubclass(component, Judge):
@@ -316,12 +317,12 @@ def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
 
 
 def broken_judge(name: str, error: Exception) -> ConfigError:
-    """What a user reads of a judge whose code fails."""
+    """The error to raise for a judge whose code fails."""
     return ConfigError(f"the judge {name} failed ({type(error).__name__}: {error}); mend or uninstall its package")
 
 
 def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:
-    """All that decides a judge's grades."""
+    """Everything that determines a judge's grades, as JSON."""
     try:
         return {"judge": JUDGES.identity(settings.judge), **judge.identity()}
     except QuatiPoolError:
@@ -331,19 +332,20 @@ def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:
 
 
 def judge_version(settings: JudgeConfig, judge: Judge) -> str:
-    """The hash of that, under which its labels are kept."""
+    """The hash of ``judge_definition``, under which the judge's labels are stored."""
     return digest(judge_definition(settings, judge))
 
 
 def people_definition(config: PoolConfig) -> dict[str, Any]:
-    """What a person's grade is given under. Neither the guidelines' bytes nor the prompt whose meanings people
-    see are part of it, which stand with each label: a corrected comma, or a judge added to ``pool.yaml``, must
-    not make history of everybody's grades. ``annotation.version`` is raised for what does."""
+    """Everything that determines people's grades, as JSON. Neither the text of the guidelines nor the prompt whose
+    grade meanings people see is part of it (they are recorded with each label), since a corrected comma, or a
+    judge added to ``pool.yaml``, must not invalidate all grades. ``annotation.version`` is increased for changes that
+    do."""
     return {"annotation": 1, "version": config.annotation.version, "grades": sorted(config.grades)}
 
 
 def people_version(config: PoolConfig) -> str:
-    """The hash of that, under which people's labels are kept."""
+    """The hash of ``people_definition``, under which people's labels are stored."""
     return digest(people_definition(config))
 
 
@@ -352,7 +354,7 @@ def nobody(config: PoolConfig) -> ConfigError:
 
 
 def workspace_pool(config: PoolConfig) -> Path:
-    """The pool that ``build`` made; InputError where it is not there or not whole."""
+    """The pool that ``build`` wrote. Raises InputError if it is missing or unfinished."""
     path = Workspace(config.folder).pool
     problem = unfinished(path)
     if problem:

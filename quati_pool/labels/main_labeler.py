@@ -1,4 +1,4 @@
-"""Whose grades a collection is known by: the labeler that exports and leaderboards put first."""
+"""The main labeler of a collection: the one that exports and leaderboards put first."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PANEL = "declare a panel under judges:, such as  panel: {people: majority}"
 
 @dataclass(frozen=True)
 class Candidate:
-    """A labeler with ``graded`` pairs; ``members`` are those from whose grades its own follow."""
+    """A labeler and the number of pairs it ``graded``; ``members`` are the labelers its grades are computed from."""
 
     name: str
     grader: Grader
@@ -33,25 +33,25 @@ class Candidate:
 
 @dataclass(frozen=True)
 class MainLabeler:
-    """The main labeler's ``name``; None where there is none, or several could equally be meant. ``said`` is the
-    line that names it, or asks for it."""
+    """The main labeler's ``name``; None if there is none, or the choice is ambiguous. ``said`` is the line that names
+    it, or asks the user to."""
 
     name: str | None
     said: str
 
     def required(self) -> str:
-        """The name; raises QuatiPoolError where it has to be asked for."""
+        """The name. Raises QuatiPoolError if the user has to choose."""
         if self.name is None:
             raise QuatiPoolError(self.said)
         return self.name
 
 
 def main_labeler(candidates: Sequence[Candidate]) -> MainLabeler:
-    """The main one of those who graded anything.
+    """The main labeler among the candidates that graded anything.
 
-    People come before language models and label files, and these before programs; a panel comes before its
-    members, and so do leads' decisions where they are of as many pairs as anybody graded. A panel of several kinds
-    is of the last kind among its members.
+    People come before language models and label files, and these before programs. A panel comes before its members,
+    and leads' decisions before the people who graded no more pairs than the decisions cover. A panel of several
+    kinds counts as the last kind among its members.
     """
     there = [candidate for candidate in candidates if candidate.graded]
     if not there:
@@ -67,14 +67,15 @@ def main_labeler(candidates: Sequence[Candidate]) -> MainLabeler:
 
 
 def _speaks_for(panel: Candidate, other: Candidate) -> bool:
-    """Whether the other's grades entered the panel's; of two panels of the same members none does."""
+    """Whether ``panel`` takes precedence because its grades include the other's; neither of two panels with the same
+    members does."""
     covers = other.members < panel.members if other.members else other.name in panel.members
     return covers and (panel.name != ADJUDICATED or panel.graded >= other.graded)
 
 
 def peers(candidates: Sequence[Candidate], main: str) -> list[str]:
-    """Whose grades are published with the main labeler's where nobody is named, that one first. Next to people's
-    grades are no panels, which follow from other labelers', and no programs'."""
+    """The labelers to publish if none are named, with ``main`` first. If that one is people's, panels, which are
+    computed from other labelers, and programs are left out."""
     by_name = {candidate.name: candidate for candidate in candidates if candidate.graded}
     kept = [
         candidate.name

@@ -1,4 +1,4 @@
-"""Grades as qrels, and why there are none: pairs that have no grade yet, or lie outside the pool."""
+"""Grades as qrels, and the errors for pairs that have no grade yet; grades of pairs outside the pool."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.records import Ids, Qrels, State, code_ids
 
-# Pairs that a refusal names.
+# The number of pairs that an error message names.
 _NAMED = 3
 
 
 def grades_outside_pool(labeler: Labeler, pooled: Iterable[Graded]) -> list[Graded]:
-    """A label file's grades of pairs that are not among ``pooled``, by query_id, then doc_id: agreement and
-    evaluation are computed over them too. All other labelers have grades of the pool's pairs alone."""
+    """A label file's grades of pairs that are not among ``pooled``, sorted by query_id, then doc_id. Agreement and
+    evaluation use them too. All other labelers have grades only of the pool's pairs."""
     if not labeler.file_grades:
         return []
     inside = {(graded.query_id, graded.doc_id) for graded in pooled}
@@ -26,7 +26,7 @@ def grades_outside_pool(labeler: Labeler, pooled: Iterable[Graded]) -> list[Grad
 
 
 def outside(labeler: Labeler, coverage: LabelCoverage) -> int:
-    """How many grades of a label file are of pairs outside the pool, over which ``coverage`` counts."""
+    """The number of a label file's grades of pairs outside the pool; ``coverage`` is that of the pool."""
     return len(labeler.file_grades) - sum(coverage.grades.values()) if labeler.file_grades else 0
 
 
@@ -37,7 +37,7 @@ def nothing_graded(labeler: str, kind: str = "judge") -> QuatiPoolError:
 
 
 def refuse_missing(labeler: str, kind: str, coverage: LabelCoverage) -> None:
-    """Raises QuatiPoolError where a pair has no grade yet (``LabelCoverage.pending``): as qrels it would be lost."""
+    """Raises QuatiPoolError if a pair has no grade yet (``LabelCoverage.pending``): it would be missing in qrels."""
     if not coverage.pending:
         return
     again = f"run: quati-pool judge {labeler}, or " if kind == "judge" else ""
@@ -48,12 +48,12 @@ def refuse_missing(labeler: str, kind: str, coverage: LabelCoverage) -> None:
 
 
 def as_qrels(graded: Sequence[Graded]) -> Qrels:
-    """The pairs that have a grade, in their order."""
+    """Qrels of the pairs that have a grade, in their order."""
     return qrels_of([(one.query_id, one.doc_id, one.relevance) for one in graded if one.relevance is not None])
 
 
 def qrels_of(rows: Sequence[tuple[str, str, int]]) -> Qrels:
-    """Rows of query_id, doc_id and grade, in their order."""
+    """Qrels from rows of query_id, doc_id and grade, in their order."""
     query_ids, doc_ids, grades = zip(*rows, strict=True) if rows else ((), (), ())
     queries, (query,) = code_ids([Ids(query_ids).values])
     docs, (doc,) = code_ids([Ids(doc_ids).values])

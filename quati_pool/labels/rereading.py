@@ -1,4 +1,4 @@
-"""A judge's stored answers read by the rules of today, without asking for anything."""
+"""Reads a judge's stored answers again by the current rules, without any call."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Key = tuple[str, str, str, int]
 
 @dataclass
 class Rereading:
-    """What became of the grades when the answers were read again, a pair's samples each for themselves.
+    """How grades changed when the answers were read again, counted per sample of a pair.
 
-    ``changed`` has what the labels say now that say something else; ``doubtful`` has what the answers that are now in
-    doubt and may be asked for again have cost in US dollars, None where that is not known.
+    ``changed`` has the new state and grade of each label that changed. ``doubtful`` has the cost in US dollars, None if
+    unknown, of each answer that no longer gives a grade and may be asked for again.
     """
 
     as_before: int = 0
@@ -47,7 +47,7 @@ class Rereading:
 
     @property
     def cost(self) -> float:
-        """Of those answers whose cost is known."""
+        """US dollars, for the doubtful answers whose cost is known."""
         return sum(cost for cost in self.doubtful.values() if cost is not None)
 
     @property
@@ -55,7 +55,7 @@ class Rereading:
         return sum(cost is None for cost in self.doubtful.values())
 
     def words(self, judge: str) -> str:
-        """One line; what asking again takes is given by what the answers in doubt took."""
+        """A one-line summary; the cost of asking again is estimated by that of the doubtful answers."""
         parts = [
             f"{self.as_before:,} as before",
             f"{self.in_doubt:,} now in doubt",
@@ -79,10 +79,11 @@ class Rereading:
 def read_again(
     store: Store, owner: Owner, version: str, reading: Reading, listener: Listener, *, write: bool = True
 ) -> Rereading:
-    """Reads the answers that a judge gave to ``version``'s questions and that were not read by ``reading`` yet.
+    """Reads the answers that a judge gave under ``version`` and that have not been read by ``reading`` yet.
 
-    Every answer gets a label with what it says now; those that share it in other collections follow. Interrupted at
-    any point and run again it goes on; a second time it finds nothing. With ``write`` False nothing is stored.
+    Every answer gets a label with its current verdict, as do the labels in other collections that share it. If
+    interrupted, the next call continues; a call after a complete one finds nothing. With ``write`` False nothing is
+    stored.
     """
     outcome = Rereading()
     sharing: Mapping[int, Sequence[OwnedLabel]] | None = None
@@ -110,7 +111,7 @@ def read_again(
 
 
 def read_tries(tries: Sequence[StoredTry], reading: Reading) -> Verdict:
-    """What an answer says by ``reading``: the verdict of its last attempt that gives a grade, or else of its last."""
+    """The verdict of an answer by ``reading``: of its last attempt that gives a grade, or else of its last attempt."""
     return _deciding(tries, reading)[1]
 
 
@@ -120,8 +121,8 @@ def _deciding(tries: Sequence[StoredTry], reading: Reading) -> tuple[StoredTry, 
 
 
 def thoughts_behind(store: Store, labels: Sequence[CurrentLabel], reading: Reading | None) -> dict[int, str]:
-    """What a model thought before the answers that these labels are of, by the labels' seqs; ``reading`` is the
-    judge's, None where it is not known."""
+    """The model's thoughts behind the answers of these labels, by the labels' seqs; ``reading`` is the judge's, None if
+    unknown."""
     stored = stored_tries(store, {label.origin for label in labels})
     marks = ANY if reading is None else reading.thoughts
     found = {}
@@ -140,8 +141,8 @@ def thoughts_behind(store: Store, labels: Sequence[CurrentLabel], reading: Readi
 
 
 def details_after(former: CurrentLabel, verdict: Verdict) -> dict[str, Any]:
-    """What a label records (``extra``) once its answer says ``verdict``: what came with another grade is dropped, as
-    log-probabilities are not kept."""
+    """The ``extra`` of a label whose answer now gives ``verdict``. Details of a different grade are dropped, since
+    log-probabilities, from which they came, are not stored."""
     same = verdict.relevance == former.relevance
     details = {name: value for name, value in former.extra.items() if same or name == SHOWN_CHARACTERS}
     details.pop("aspects", None)
@@ -149,7 +150,7 @@ def details_after(former: CurrentLabel, verdict: Verdict) -> dict[str, Any]:
 
 
 def _read_try(made: StoredTry, reading: Reading) -> Verdict:
-    # What these attempts hold as their answer is the words of a refusal, or nothing.
+    # The stored answer of such an attempt is the text of a refusal, or nothing.
     if made.status in (State.refused, State.failed):
         return Verdict(made.status, problem=made.problem)
     return judge_choice(made.answer, None, made.finish_reason, reading)
@@ -180,7 +181,7 @@ def _read(one: OwnedLabel, verdict: Verdict, version: str, reading: Reading) -> 
 def _count(
     outcome: Rereading, labels: Sequence[CurrentLabel], new: Sequence[Label], tries: Mapping[int, Sequence[StoredTry]]
 ) -> None:
-    """Compares what counted with what counts now, for each pair and sample."""
+    """Compares the previous with the current label of each pair and sample."""
     after = resolved([*labels, *map(_current, new)], KEY)
     now = {KEY(row): row for row in after}
     touched = {label.rereads for label in new}

@@ -1,4 +1,4 @@
-"""Whose grades a command reads: labelers of the workspace, label files, or both."""
+"""Reads the grades for a command: of labelers of the workspace, label files, or both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from quati_pool.project.inputs import load_queries
 from quati_pool.records import GRADES, Qrels
 from quati_pool.registry import nearest
 
-# The store is imported where it is read: half a second, and 30 MB, that label files do without.
+# The store is imported only where it is read: label files do not need it, and it takes half a second and 30 MB.
 if TYPE_CHECKING:
     from quati_pool.labels.base import Graded, Labeler
     from quati_pool.labels.labelers import Grading
@@ -39,10 +39,10 @@ NO_LABEL, SET_ASIDE = "no label", "set to none"
 
 @dataclass(frozen=True, eq=False)
 class LabelSource:
-    """A labeler with its grades. ``lacking`` counts the pairs it has no grade for, by state; ``origin``
-    is its file as it was named, None where its labels are in the store or computed from it; ``revealed``
-    counts the grades that were given in sight of a judge's. ``members`` are the labelers from whose grades
-    a derived labeler's follow, and ``grader`` says who gave them."""
+    """A labeler with its grades. ``lacking`` counts the pairs it has no grade for, by state. ``origin`` is the path of
+    its file as given, None if its labels are in the store or computed from it. ``revealed`` counts the grades given
+    after seeing a judge's. ``members`` are the labelers from whose grades a derived labeler's are computed;
+    ``grader`` says who gave them."""
 
     name: str
     kind: str
@@ -61,8 +61,8 @@ class LabelSource:
 
 @dataclass(frozen=True)
 class LabelFiles:
-    """Label files by labeler, as a command's options name them, and how to read them: ``scale`` holds the
-    grades in use, ``queries`` a file that gives query texts their ids."""
+    """Label files by labeler, from a command's options, and how to read them: ``scale`` is the scale in use,
+    ``queries`` a file that maps query texts to ids."""
 
     files: Mapping[str, LabelFileConfig] = field(default_factory=dict)
     queries: Path | None = None
@@ -71,9 +71,9 @@ class LabelFiles:
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """All labelers of a command, in order. ``scale`` is that which was declared, or else all grades that
-    occur; ``queries`` are the texts of query_ids where known; ``matched_by`` says by what pairs of different
-    files were matched, as "query_id and doc_id"; ``problems`` why a labeler was left out."""
+    """All labelers of a command, in order. ``scale`` is the declared scale, or else all grades that occur. ``queries``
+    are the known query texts by query_id. ``matched_by`` says how pairs of different files were matched, such as
+    "query_id and doc_id"; ``problems`` says why a labeler was left out."""
 
     config: PoolConfig | None
     scale: Mapping[int, str]
@@ -84,36 +84,36 @@ class Gathered:
     matched_by: str
     problems: Mapping[str, str]
     revealed: bool = False
-    """Whether people's second labels were asked for."""
+    """Whether people's second labels count."""
     named: tuple[str, ...] = ()
-    """The labelers of the workspace that were asked for by name."""
+    """The labelers of the workspace that were requested by name."""
     pool: Path | None = None
-    """Another pool than the workspace's, where one was named."""
+    """The pool given instead of the workspace's, or None."""
     warnings: Sequence[str] = ()
-    """What looks odd in label files without being wrong."""
+    """Oddities in label files that are not errors."""
     unmatched: Sequence[UnmatchedRow] = ()
-    """Rows of files without ids whose texts are those of no pair of the pool, or of several."""
+    """Rows of files without ids whose texts match no pair of the pool, or several."""
 
     @property
     def versions(self) -> dict[str, str | None]:
-        """What each labeler's grades come from: a judge's version, a file's SHA-256."""
+        """The version of each labeler's grades: a judge's version, a file's SHA-256."""
         return {source.name: source.version for source in self.sources}
 
     @property
     def main(self) -> MainLabeler | None:
-        """The labeler that comes first where all of a workspace's are read; None where those wanted were named."""
+        """The main labeler if all labelers of a workspace were read; None if labelers were named."""
         if self.config is None or self.named or not self.sources:
             return None
         return main_labeler([Candidate(one.name, one.grader, len(one.qrels), one.members) for one in self.sources])
 
     @property
     def people(self) -> list[str]:
-        """The labelers that are persons; a lead's decisions, which follow from others' labels, are none."""
+        """The labelers that are persons, without leads' decisions, which derive from other labels."""
         return [source.name for source in self.sources if source.kind == "assessor" and not source.members]
 
 
 def workspace_for(config_path: Path, names: Sequence[str], given: LabelFiles) -> PoolConfig | None:
-    """The workspace whose labelers are meant: None where label files are given and nobody is named."""
+    """The workspace whose labelers to read; None if label files are given and no labeler is named."""
     return load_config(config_path) if names or not given.files else None
 
 
@@ -130,16 +130,16 @@ def gather(
     home: PoolConfig | None = None,
     nearby: Path | None = None,
 ) -> Gathered:
-    """Reads the label files of ``given`` and, with a ``config``, the workspace's labelers: those of
-    ``names``, or all. ``people`` are further labelers that are persons; with ``any_grade`` files set the
-    scale where neither options nor a workspace do. ``store`` is the workspace's, where it is open already.
-    With ``revealed`` a person's second label in the store, given in sight of a judge's grade, counts.
+    """Reads the label files of ``given`` and, with a ``config``, the workspace's labelers: those of ``names``, or all.
 
-    Files without ids are joined to the pairs of ``pool``, or of the workspace's, which is ``config`` or else
-    ``home``; that of the pool.yaml ``nearby``, if there is one, where nothing else says what they are about.
+    ``people`` are further labelers that are persons. With ``any_grade`` the files set the scale if neither options nor
+    a workspace do. ``store`` is the workspace's, if it is open already. With ``revealed`` a person's second label in
+    the store, given after seeing a judge's grade, counts.
 
-    Raises ConfigError for a name that is not there, InputError for a file that cannot be read or holds a
-    grade off the scale.
+    Files without ids are joined to the pairs of ``pool``, or of the workspace's pool; the workspace is ``config``, else
+    ``home``, else that of the pool.yaml ``nearby`` if the files need a pool.
+
+    Raises ConfigError for an unknown name, InputError for a file that cannot be read or has a grade off the scale.
     """
     names = list(dict.fromkeys(names))
     scale = _declared_scale(config, given, any_grade)
@@ -182,7 +182,7 @@ def gather(
 
 
 def _declared_scale(config: PoolConfig | None, given: LabelFiles, any_grade: bool) -> Mapping[int, str] | None:
-    """The scale of the options, or else of the workspace or the default; None where the files set it."""
+    """The scale of the options, else of the workspace, else the default; None if the files set it."""
     if given.scale:
         return given.scale
     if config is not None:
@@ -193,7 +193,8 @@ def _declared_scale(config: PoolConfig | None, given: LabelFiles, any_grade: boo
 def _declared_files(
     config: PoolConfig, names: Sequence[str], given: Collection[str]
 ) -> dict[str, tuple[Path, LabelFileConfig]]:
-    """The workspace's label files among ``names``, or all, each with the folder to which its path is relative."""
+    """The workspace's label files among ``names``, or all if there are none, each with the folder its path is relative
+    to."""
     for name in names:
         if name in given:
             raise ConfigError(f"{name} is given with --labels and named too; name it once")
@@ -209,7 +210,7 @@ def _stored_sources(
     pool: Path | None,
     revealed: bool,
 ) -> tuple[list[LabelSource], dict[str, str]]:
-    """The workspace's labelers that are no files: those of ``names``, or all; and why some were left out."""
+    """The workspace's labelers other than files: those of ``names``, or all; and the reasons why some were left out."""
     wanted = [name for name in names if name not in declared]
     if names and not wanted:
         return [], {}
@@ -220,7 +221,7 @@ def _stored_sources(
 
 
 def _query_texts(config: PoolConfig | None, path: Path | None) -> dict[str, str]:
-    """The texts of queries by id: of the file at ``path``, or else of the workspace; none where neither has any."""
+    """Query texts by id, from the file at ``path`` or else the workspace; empty if there is neither."""
     if path is not None:
         return {query.query_id: query.query for query in read_queries(path)}
     if config is None or not (config.folder / config.queries.path).exists():
@@ -231,7 +232,7 @@ def _query_texts(config: PoolConfig | None, path: Path | None) -> dict[str, str]
 def _nearby_home(
     nearby: Path | None, pool: Path | None, read: Mapping[str, LabelFile], queries: Mapping[str, str]
 ) -> PoolConfig | None:
-    """The workspace of the pool.yaml ``nearby`` where the files need a pool that nothing else names."""
+    """The workspace of the pool.yaml ``nearby`` if the files need a pool and no other was given; else None."""
     if nearby is None or pool is not None or not nearby.exists() or not need_pool(read.values(), queries):
         return None
     return load_config(nearby)
@@ -251,12 +252,12 @@ def _file_source(name: str, settings: LabelFileConfig, read: LabelFile, qrels: Q
 
 
 def _ordered(sources: list[LabelSource], names: Sequence[str]) -> list[LabelSource]:
-    """Those named, in their order, then the others: the first is the reference of what compares."""
+    """The named sources in their order, then the others; the first is the reference of comparisons."""
     return sorted(sources, key=lambda one: names.index(one.name) if one.name in names else len(names))
 
 
 def _by_people(sources: Sequence[LabelSource], people: Sequence[str]) -> list[LabelSource]:
-    """The same, those of ``people`` marked as persons. Raises ConfigError for one that is not among them."""
+    """The same sources with those of ``people`` marked as persons. Raises ConfigError for an unknown name."""
     known = [source.name for source in sources]
     for person in people:
         if person not in known:
@@ -265,8 +266,8 @@ def _by_people(sources: Sequence[LabelSource], people: Sequence[str]) -> list[La
 
 
 def _lacking(read: LabelFile, ungraded: int) -> dict[str, int]:
-    """Why pairs of a file have no grade, as far as that is known: where some rows have no label and the labels of
-    others are no grade, not which of them a pair has."""
+    """The number of pairs of a file without a grade, by reason. If some rows have no label and others were set to none,
+    the two are counted together, since it is unknown which applies to a pair."""
     if not ungraded:
         return {}
     rows = sum(relevance is None for relevance in read.relevance) if read.set_aside else 0
@@ -275,21 +276,21 @@ def _lacking(read: LabelFile, ungraded: int) -> dict[str, int]:
 
 
 def _warnings(files: Iterable[LabelFile]) -> list[str]:
-    """One for each file with grades outside the default scale, where no scale was declared: they count as they are."""
+    """A warning for each file with grades off the default scale, for use if no scale was declared."""
     found = [(read.path, off) for read in files if (off := off_scale(read, GRADES)) is not None]
     return [f"{path}:{off.line}: {off.problem}, and counts as it is; {off.remedy}" for path, off in found]
 
 
 def _apart(source: LabelSource, files: Collection[str]) -> LabelSource:
-    """A file of the command line is independent of the workspace's labeler of the same name."""
+    """The source with members renamed that share a name with a file of the command line, an independent labeler."""
     return replace(
         source, members=frozenset(f"pool.yaml's {name}" if name in files else name for name in source.members)
     )
 
 
 def coverage(gathered: Gathered) -> dict[str, tuple[int, int]]:
-    """By labeler, of how many pairs of the pool it has a grade, and how many there are; without files that were
-    named on the command line, and those of a workspace whose pool is not built."""
+    """By labeler, the number of the pool's pairs it has graded, and the number of all pairs. Leaves out files of the
+    command line, and the workspace's files if its pool is not built."""
     config = gathered.config
     if config is None:
         return {}
@@ -309,7 +310,7 @@ def coverage(gathered: Gathered) -> dict[str, tuple[int, int]]:
 
 
 def shared_members(a: LabelSource, b: LabelSource) -> tuple[str, ...]:
-    """Whose grades are in both labelers', by name, as a member's are in its panel's."""
+    """The names of the labelers whose grades both sources contain, as a panel contains those of its members."""
     return tuple(sorted((a.members or {a.name}) & (b.members or {b.name})))
 
 
@@ -320,7 +321,7 @@ def _pairs_of(qrels: Qrels) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def _one_state(config: PoolConfig, store: Store | None) -> Iterator[Store]:
-    """A store that is read in one state: that which is open already, as its opener sees it, or one opened here."""
+    """A store that is read in one state: the given one, as its opener sees it, or one opened here."""
     from quati_pool.store.database import Store
 
     if store is not None:
@@ -339,8 +340,8 @@ def _scale_of(qrels: Iterable[Qrels]) -> dict[int, str]:
 def from_store(
     grading: Grading, names: Sequence[str] = (), without: Collection[str] = ()
 ) -> tuple[list[LabelSource], dict[str, str]]:
-    """The grades of the pool's pairs by judges, assessors and panels: those named, which must be there, or
-    all that graded anything, but those of ``without``; and why a labeler was left out."""
+    """The grades of the pool's pairs by judges, assessors and panels, and the reasons why labelers were left out. Reads
+    the labelers of ``names``, which must exist, or else all that graded anything except ``without``."""
     from quati_pool.labels.qrels import as_qrels, nothing_graded
 
     labelers: list[Labeler] = []
@@ -381,7 +382,7 @@ def from_store(
 
 
 class _Column:
-    """One labeler's grades of the pool, as they come in."""
+    """Collects one labeler's grades of the pool."""
 
     def __init__(self) -> None:
         self.graded: list[Graded] = []

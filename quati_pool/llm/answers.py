@@ -1,7 +1,7 @@
-"""What a server answered, read from its JSON: choices, token counts, and who answered.
+"""The JSON answer of a server: its choices, token counts, and the model that answered.
 
-The content is read strictly: what is not as the API promises is no answer. Everything else is read defensively: a
-field that is not of its type counts as absent, and a note says so.
+The content is read strictly: an answer that deviates from the API is rejected. Everything else is read defensively: a
+field of the wrong type counts as absent, and a note says so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from quati_pool.llm.faults import Fault, of_status, one_line
 from quati_pool.records import State
 
 MOST_TOKENS = 10**9
-"""A count of tokens above this is no count."""
+"""A larger token count is treated as invalid."""
 
 _MAY_BE_READ = frozenset({"", "stop", "eos", "end_turn", "stop_sequence", "complete"})
 _CUT_OFF = frozenset(
@@ -29,17 +29,17 @@ _DECLINED = frozenset(
      "spii", "sensitive", "moderation", "guardrail_intervened", "image_safety"}
 )  # fmt: skip
 
-# Kinds of content parts: those that hold the answer, and those that hold what the model thought before it.
+# Kinds of content parts: those with the answer, and those with the model's thoughts before it.
 _TEXT_PARTS = frozenset({"", "text", "output_text"})
 _THOUGHT_PART = re.compile(r"reason|think|thought|summary", re.I)
 _THOUGHT_FIELDS = ("reasoning_content", "reasoning", "thinking")
-# Where a part that holds thoughts may keep its words.
+# The fields in which a part with thoughts may keep its text.
 _WORDS = ("text", "thinking", "reasoning", "reasoning_content", "reasoning_text", "thought", "content", "summary")
 
 
 @dataclass(frozen=True, slots=True)
 class TokenLogprob:
-    """A token of the answer, its log-probability, and the likeliest tokens at its place with theirs."""
+    """A token of the answer, its log-probability, and the likeliest tokens at its position with theirs."""
 
     token: str
     logprob: float
@@ -50,9 +50,9 @@ class TokenLogprob:
 class Choice:
     """One answer.
 
-    ``text`` is what the model wrote as content, thoughts within it included; None where it wrote none. ``thoughts`` is
-    what came apart from the content, ``refusal`` its words where it declined, ``error`` the server's where this choice
-    ended in one. ``notes`` name, in a line each, the fields that count as absent.
+    ``text`` is the content the model wrote, including thoughts within it; None if there is none. ``thoughts`` are those
+    sent separately from the content, ``refusal`` is the model's text if it declined, ``error`` the server's message if
+    the choice ended in an error. ``notes`` has one line for each field that counts as absent.
     """
 
     text: str | None
@@ -66,8 +66,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the server counted them; None: it did not say. ``cached`` is a part of ``input``,
-    ``reasoning`` one of ``output``."""
+    """Tokens as counted by the server; None: not reported. ``cached`` tokens are part of ``input``, ``reasoning``
+    tokens of ``output``."""
 
     input: int | None
     cached: int | None
@@ -77,8 +77,8 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A call's answers. ``seconds`` is the time of the attempt that succeeded, waits left out; ``notes`` are as those
-    of ``Choice``, on the fields of the whole answer."""
+    """A call's answers. ``seconds`` is the duration of the attempt that succeeded, without waits; ``notes`` are like
+    those of ``Choice``, for the fields of the whole answer."""
 
     choices: tuple[Choice, ...]
     model: str | None
@@ -92,9 +92,9 @@ class Completion:
 
 
 def withheld(refusal: str | None, finish_reason: str | None, error: str | None = None) -> tuple[State, str] | None:
-    """Why a choice holds no answer whatever its text says, by how it ended; None where it may hold one.
+    """The state and problem of a choice whose ending rules out an answer, whatever its text; None if it may hold one.
 
-    Only the ends that are known to be ordinary may; any other that is not known is ``failed``, with its name.
+    Only endings known to be ordinary allow an answer; an unknown ending is ``failed``, with its name.
     """
     if error is not None:
         return State.failed, f"the answer ended in an error: {one_line(error)}"
@@ -112,15 +112,15 @@ def withheld(refusal: str | None, finish_reason: str | None, error: str | None =
 
 
 def _end(finish_reason: str | None) -> str:
-    """How a choice ended, in the one spelling of all servers."""
+    """The finish reason in a normalised spelling."""
     return (finish_reason or "").strip().lower().replace("-", "_").replace(" ", "_")
 
 
 def read_completion(body: Any, seconds: float, retries: int, output: str) -> Completion:
-    """Reads an answer: bytes, text, or JSON that is read already.
+    """Reads an answer given as bytes, text, or parsed JSON.
 
-    Raises Fault, and nothing else: where the answer is not what the API promises (``protocol``, passing), or is an
-    error, as a whole or in every choice.
+    Raises only Fault: if the answer is not what the API promises (``protocol``, passing), or is an error as a whole or
+    in every choice.
     """
     data = parsed(body) if isinstance(body, (bytes, str)) else body
     try:
@@ -143,7 +143,7 @@ def read_completion(body: Any, seconds: float, retries: int, output: str) -> Com
 
 
 def parsed(body: bytes | str) -> Any:
-    """An answer's JSON. Raises Fault (``protocol``, passing) where it is none."""
+    """The parsed JSON of an answer. Raises Fault (``protocol``, passing) if it is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -151,7 +151,7 @@ def parsed(body: bytes | str) -> Any:
 
 
 def no_answer(data: Any, expected: str) -> Fault:
-    """The fault of an answer whose JSON does not hold what is expected: an error in its place, or nothing."""
+    """The fault for an answer without ``expected``: the error it holds instead, or that it is missing."""
     error = data.get("error") if isinstance(data, Mapping) else None
     if error:
         return _fault(error)
@@ -163,8 +163,8 @@ def no_answer(data: Any, expected: str) -> Fault:
 
 
 def _fault(error: Any) -> Fault:
-    """The fault behind an error in an answer of status 200."""
-    # OpenRouter and its like answer 200 and put the true status into the body.
+    """The fault for an error in an answer of status 200."""
+    # OpenRouter and similar servers answer 200 and put the actual status into the body.
     code = error.get("code") if isinstance(error, Mapping) else None
     if type(code) is int and 400 <= code < 600:
         return of_status(code, {}, {"error": error})
@@ -182,7 +182,7 @@ def _shown(body: bytes | str) -> str:
 
 
 def _choice(data: Any) -> Choice:
-    """Raises ValueError where the choice is none, or its content is neither text nor parts."""
+    """Raises ValueError if ``data`` is not a choice, or its content is neither text nor parts."""
     if not isinstance(data, Mapping):
         raise ValueError
     notes: list[str] = []
@@ -214,10 +214,10 @@ def _choice(data: Any) -> Choice:
 
 
 def _content(content: Any, thoughts: list[str | None], notes: list[str]) -> tuple[str | None, str | None]:
-    """The text and the refusal in a message's content; adds the thoughts that are parts of it.
+    """The text and the refusal in a message's content; appends thoughts in its parts to ``thoughts``.
 
-    Texts of several parts are set apart by line feeds: joined, two numbers would be one. Raises ValueError where the
-    content is not what the API promises.
+    Texts of several parts are separated by line feeds: without them two numbers could become one. Raises ValueError if
+    the content is not what the API promises.
     """
     if content is None or isinstance(content, str):
         return content, None
@@ -247,7 +247,7 @@ def _content(content: Any, thoughts: list[str | None], notes: list[str]) -> tupl
 
 
 def _type_of(part: Mapping[str, Any]) -> str:
-    """The type of a part, in lower case; empty where it has none."""
+    """The type of a part, in lower case; empty if it has none."""
     kind = part.get("type")
     if kind is None:
         return ""
@@ -255,13 +255,13 @@ def _type_of(part: Mapping[str, Any]) -> str:
 
 
 def _joined_texts(texts: Sequence[str]) -> str | None:
-    """Those that are not blank, or else the first; None where there are none."""
+    """The non-blank texts joined by line feeds; else the first text, or None if there are none."""
     said = [text for text in texts if text.strip()]
     return "\n".join(said) if said else next(iter(texts), None)
 
 
 def _words(value: Any, depth: int = 4) -> str:
-    """All text in a part that holds thoughts, whatever the server's way to nest it."""
+    """All text in a part with thoughts, however the server nests it."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
@@ -280,14 +280,14 @@ def _text(data: Mapping[str, Any], name: str, notes: list[str]) -> str | None:
 
 
 def _seen(value: Any) -> str:
-    """A value of the wrong type, for a note."""
+    """A value of the wrong type, described for a note."""
     if isinstance(value, (Mapping, list)):
         return "an object" if isinstance(value, Mapping) else "a list"
     return one_line(json.dumps(value), most=40)
 
 
 def _logprobs(data: Any) -> list[TokenLogprob] | None:
-    """The tokens' log-probabilities, or None in a form that is not the API's."""
+    """The tokens' log-probabilities, or None if they do not have the API's format."""
     try:
         return [
             TokenLogprob(
@@ -301,16 +301,16 @@ def _logprobs(data: Any) -> list[TokenLogprob] | None:
 
 
 def _likely(data: Any) -> tuple[str, float]:
-    """A token and its log-probability. Raises ValueError where it has none."""
+    """A token and its log-probability. Raises ValueError if it has no valid one."""
     token, logprob = data["token"], data["logprob"]
-    # True only of finite numbers, NaN not among them.
+    # The comparison is False for NaN and infinities.
     if not isinstance(token, str) or isinstance(logprob, bool) or not -sys.float_info.max <= logprob <= 0:
         raise ValueError
     return token, logprob
 
 
 def count(value: Any) -> int | None:
-    """A server's count of tokens, or None where it can be none."""
+    """A server's token count, or None if it is not a plausible one."""
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
@@ -328,7 +328,7 @@ def _usage(data: Any, notes: list[str]) -> Usage | None:
     entered, left = details.values()
     counts = {
         "prompt_tokens": data.get("prompt_tokens"),
-        # DeepSeek has a name of its own for them.
+        # DeepSeek uses another name for them.
         "cached_tokens": entered.get("cached_tokens") if entered else data.get("prompt_cache_hit_tokens"),
         "completion_tokens": data.get("completion_tokens"),
         "reasoning_tokens": left.get("reasoning_tokens"),

@@ -1,7 +1,7 @@
-"""The provider's Batch API: the same requests as live ones, handed in as a file and answered within a day.
+"""The provider's Batch API: the same requests as live ones, submitted as a file and answered within a day.
 
-Nothing here remembers anything: a batch carries the caller's key as metadata, so that a caller who stored the
-key before the upload finds out later whether the batch was made.
+This module keeps no state: a batch carries the caller's key as metadata, so that a caller that stored the key before
+the upload can find out later whether the batch was created.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class BatchState:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will come; even an expired batch may have answers in its files."""
+        """Whether no more answers will come; even an expired batch may have answers in its files."""
         return self.status in OVER
 
 
@@ -80,10 +80,10 @@ class Batches:
         return await self._client.call(look)
 
     async def create(self, file_id: str, key: str) -> BatchState:
-        """Makes a batch of an uploaded file.
+        """Creates a batch from an uploaded file.
 
-        An attempt whose answer is lost may have made it: before another one the provider is asked for a batch
-        with this key, so that none is made twice.
+        An attempt whose answer was lost may have created it. Before another attempt the provider is therefore asked
+        for a batch with this key, so that none is created twice.
         """
         retry = self._client.retry
         once = Retry(attempts=1)
@@ -107,7 +107,7 @@ class Batches:
         )
 
     async def find(self, key: str) -> BatchState | None:
-        """The newest batch that was made with this key."""
+        """The newest batch that was created with this key."""
 
         async def look(sdk: AsyncOpenAI) -> BatchState | None:
             async for batch in sdk.batches.list(limit=100):
@@ -118,15 +118,14 @@ class Batches:
         return await self._client.call(look)
 
     async def retrieve(self, batch_id: str) -> BatchState:
-        """How far a batch is."""
+        """The current state of a batch."""
         return self._state(await self._client.call(lambda sdk: sdk.batches.retrieve(batch_id)))
 
     async def results(self, file_id: str, output: str) -> AsyncIterator[tuple[str | None, Completion | CallError]]:
-        """The answers of an output or error file by custom_id, in the file's order, which is any; ``output``
-        is the form in which they were asked for.
+        """The answers in an output or error file by custom_id, in the arbitrary order of the file; ``output`` is the
+        output format that was requested.
 
-        A line that is none of a batch's is an answer like any other, CallError (``protocol``); its custom_id is None
-        where it names none.
+        An invalid line yields a CallError (``protocol``); its custom_id is None if it has none.
         """
         content = await self._client.call(lambda sdk: sdk.files.content(file_id))
         for line in self._client.secrets.without(content.content).splitlines():
@@ -137,7 +136,7 @@ class Batches:
                 yield custom_id, answer
 
     def _state(self, batch: Batch) -> BatchState:
-        """Raises CallError (``protocol``) where the provider's answer is no batch. The SDK does not check any type."""
+        """Raises CallError (``protocol``) if the provider's answer is not a batch, since the SDK checks no types."""
         batch_id, status, input_file_id = _text(batch.id), _text(batch.status), _text(batch.input_file_id)
         if batch_id is None or status is None or input_file_id is None:
             raise CallError("the answer names no batch with its status and its file", "protocol")
@@ -162,7 +161,7 @@ class Batches:
 
 
 def read_line(line: bytes, output: str) -> tuple[str | None, Completion | CallError]:
-    """A line of an output or error file: its custom_id, None where it names none, and the answer."""
+    """Reads a line of an output or error file: its custom_id, None if it has none, and the answer."""
     custom_id = None
     try:
         answer = parsed(line)
@@ -186,7 +185,7 @@ def read_line(line: bytes, output: str) -> tuple[str | None, Completion | CallEr
 
 
 def _key(batch: Batch) -> str | None:
-    """The caller's key, where the batch is one of ours."""
+    """The caller's key; None if the batch was not created by quati-pool."""
     key = batch.metadata.get(METADATA) if isinstance(batch.metadata, dict) else None
     return key if isinstance(key, str) else None
 

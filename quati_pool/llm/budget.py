@@ -1,4 +1,4 @@
-"""What a run may spend: what is in flight is reserved at its highest, and settled when its cost is known."""
+"""The budget of a run: a call reserves its highest possible cost, and settles it when the cost is known."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 
 class Budget:
-    """US dollars, in one event loop. Without a limit nothing waits.
+    """A budget in US dollars, used in one event loop. Without a limit no call waits.
 
-    A call whose answer never came costs nothing here; what a provider charges for calls it broke off
-    is not known.
+    A call without an answer is booked at no cost; what a provider charges for interrupted calls is unknown.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -18,16 +17,16 @@ class Budget:
         self.spent = 0.0
         self.exhausted = False
         self.needed = 0.0
-        """What the call needed at most for which the limit did not suffice."""
+        """The highest possible cost of the call for which the budget did not suffice."""
         self._reserved = 0.0
         self._calls = 0
         self._settled = asyncio.Event()
 
     async def reserve(self, most: Callable[[], float]) -> float | None:
-        """Sets aside what a call can cost at most, as ``most`` says by then, and returns it; None where the limit
-        cannot bear it any more.
+        """Reserves the highest possible cost of a call, computed by ``most``, and returns it; None if the budget is
+        exhausted.
 
-        While calls are in flight that may turn out cheaper than reserved, it waits for them.
+        Waits for calls in flight, since they may turn out cheaper than reserved, and calls ``most`` again after each.
         """
         amount = most()
         if self.limit is not None:
@@ -45,10 +44,10 @@ class Budget:
         return amount
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Takes back a reservation and books what the call has cost."""
+        """Releases a reservation and books the actual cost of the call."""
         self._reserved -= reserved
         self._calls -= 1
         if not self._calls:
-            self._reserved = 0.0  # what rounding left
+            self._reserved = 0.0  # removes rounding errors
         self.spent += cost
         self._settled.set()

@@ -1,4 +1,4 @@
-"""Calls that cost money: each within a budget, and an end to it all once the server is lost."""
+"""Chat calls within a budget; a run ends once the server no longer answers."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from quati_pool.llm.prices import Price
 from quati_pool.llm.tokens import counting, estimate
 from quati_pool.records import State
 
-# Faults that speak of the server, not of what was asked.
+# Faults caused by the server, not by the request.
 _LOST = {"transport", "server", "timeout", "protocol"}
 
-# Texts of so few tokens by our count say nothing about a server's.
+# A text with at most this many tokens by our count is too short to check a server's count.
 _SHORT = 50
-# After so many answers, one more is reserved at so many times the longest of them.
+# After _KNOWN answers, each further one is reserved at _ROOM times the longest so far.
 _KNOWN = 20
 _ROOM = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call's completion, or the fault for which it gave none; ``cost`` in US dollars is None where it is not
-    known. ``notes``: lines on what the server counted and cannot be."""
+    """A call's completion, or its fault if it has none; ``cost`` in US dollars is None if unknown. ``notes``: lines on
+    implausible token counts of the server."""
 
     completion: Completion | None
     fault: CallError | None
@@ -38,29 +38,29 @@ class Called:
 
 
 def cost_of(fault: CallError) -> float | None:
-    """What a call that failed has cost: nothing where the server would not take it. What a provider asks for
-    one that broke off, or for a filtered prompt, is not known."""
+    """The cost in US dollars of a failed call: 0 if the server rejected it, else None, since it is unknown what a
+    provider charges for an interrupted call or a filtered prompt."""
     return 0.0 if fault.kind == "rejected" else None
 
 
 def state_of(fault: CallError) -> State:
-    """What became of a call that failed."""
+    """The state to record for a failed call."""
     return State.refused if fault.kind == "content_filter" else State.failed
 
 
 def most_of(request: Request, options: Options, model: str) -> Usage:
-    """What a call takes at most: the tokens of its messages by our count, and all that its answers may have."""
+    """The most tokens a call can take: those of its messages by our count, and the limits of its answers."""
     return Usage(estimate(request.messages, model).tokens, 0, request.n * options.most_tokens(model), 0)
 
 
 def written(choices: Sequence[Choice], count: Callable[[str], int]) -> int:
-    """The tokens, as ``count`` counts them, of what answers hold, refusals and thoughts included."""
+    """The number of tokens in answers, as ``count`` counts them, including refusals and thoughts."""
     return sum(count(text) for one in choices for text in (one.text, one.refusal, one.thoughts) if text)
 
 
 def plausible(reported: Usage, ours: Usage) -> tuple[Usage, tuple[str, ...]]:
-    """What a server counted, by our own count where it says less than half of that of a text that is not short; and a
-    note on each such place. Counts that are None are left alone."""
+    """The server's token counts, and a note for each that was replaced: a count below half of ours gives way to ours,
+    unless the text is short. Counts that are None are left alone."""
     usage, notes = reported, []
     for kind in ("input", "output"):
         count, own = getattr(reported, kind), getattr(ours, kind)
@@ -73,20 +73,20 @@ def plausible(reported: Usage, ours: Usage) -> tuple[Usage, tuple[str, ...]]:
 
 
 def spent_on(price: Price, usage: Usage, ours: Usage) -> float:
-    """What a budget takes as spent on a call: never less than its texts cost by our own count."""
+    """The US dollars booked to the budget for a call: at least what its texts cost by our own count."""
     entered, left = max(usage.input or 0, ours.input or 0), max(usage.output or 0, ours.output or 0)
     return price.cost(Usage(entered, usage.cached, left, None)) or 0.0
 
 
 class Caller:
-    """What all calls of one run share: the client, the price of its model, the budget."""
+    """The state that all calls of one run share: the client, the price of its model, the budget."""
 
     def __init__(self, client: Client, price: Price | None, budget: Budget) -> None:
         self.client = client
         self.price = price
         self.budget = budget
         self.error: QuatiPoolError | None = None
-        """Why no call can succeed any more; whoever runs the calls ends it then."""
+        """Why no further call can succeed; the code that runs the calls then ends the run."""
         self._count = counting(client.endpoint.model)
         self._lost = 0
         self._answers = 0
@@ -98,7 +98,7 @@ class Caller:
         return self.budget.exhausted
 
     async def call(self, request: Request) -> Called | None:
-        """None where the run was stopped, the budget is spent or no call can succeed."""
+        """Makes one call. Returns None if the run was stopped, the budget is spent, or no call can succeed."""
         entered = self._count(request.messages)
 
         def most() -> float:
@@ -117,7 +117,7 @@ class Caller:
             self._learn(completion, ours)
             usage, notes = plausible(completion.usage, ours) if completion.usage else (None, ())
             cost = self.price.cost(usage) if self.price and usage else None
-            # A server that does not count leaves the cost unknown; the budget takes it at its highest.
+            # Without the server's counts the cost is unknown; the budget then books the highest possible cost.
             if self.price is not None:
                 known = usage if cost is not None else None
                 highest = known or most_of(request, self.client.options, self.client.endpoint.model)
@@ -138,17 +138,17 @@ class Caller:
         return (self.price and self.price.cost(usage)) or 0.0
 
     def _reserved(self, request: Request) -> int:
-        """The output tokens to reserve for a call. For each of its answers these are all that it may have, and after
-        20 answers 1.5 times the longest of them, if that is less. An answer that is longer takes more than was
-        reserved: a budget is exceeded by no more than that, for each call in flight."""
+        """The output tokens to reserve for a call: for each of its answers the limit of an answer or, after 20
+        answers, 1.5 times the longest of them if that is less. A longer answer takes more than was reserved; the budget
+        can be exceeded by no more than this excess per call in flight."""
         most = self.client.options.most_tokens(self.client.endpoint.model)
         if self._answers >= _KNOWN:
             most = min(most, math.ceil(_ROOM * self._longest))
         return request.n * most
 
     def _learn(self, completion: Completion, ours: Usage) -> None:
-        """Remembers how long an answer was; as long as can be where the server does not say, as thoughts may not show
-        in its text."""
+        """Updates the length of the longest answer. If the server gives no count, the maximum is assumed, since the
+        text may not include the thoughts."""
         reported = completion.usage.output if completion.usage else None
         most = self.client.options.most_tokens(self.client.endpoint.model)
         count = len(completion.choices)
@@ -157,8 +157,7 @@ class Caller:
         self._longest = max(self._longest, longest)
 
     def _watch(self, fault: CallError) -> None:
-        """Gives up once so many calls in a row were lost, each with all its retries, that the rest would be
-        lost too."""
+        """Sets ``error`` once more calls in a row were lost, each after all its retries, than twice the concurrency."""
         self._lost = self._lost + 1 if fault.kind in _LOST else 0
         if self._lost > 2 * self.client.limits.concurrency and self.error is None:
             self.error = ServerDown(

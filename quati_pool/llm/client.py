@@ -1,7 +1,7 @@
-"""The client: one call in, one answer or one error out, whatever the server does in between.
+"""The client: every call ends in one answer or one error, whatever the server does in between.
 
-An attempt takes a slot, is sent by the openai SDK and read here from the raw body, which costs less than the
-SDK's models do. What may pass is tried again outside the slot; what cannot pass for any call ends the run.
+An attempt takes a slot and is sent by the openai SDK; its answer is read here from the raw body, which costs less than
+the SDK's models do. A temporary fault is retried outside the slot; a fault that affects every call ends the run.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 PROBE = 'Answer with the JSON object {"answer": 1} and nothing else.'
 """The only message of the request that ``Client.prepare`` sends."""
 
-# Seconds: a longer wait is news, unless it ends hardly later than the last that was; a user's own rpm or tpm is news
-# once a minute.
+# In seconds. A longer wait is reported, unless it ends hardly later than the last one reported; a wait for the user's
+# own rpm or tpm is reported once a minute.
 _LONG = 10.0
 _MINUTE = 60.0
 
@@ -51,8 +51,8 @@ PROBE_SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Event:
-    """Something that a user may want to see: ``retry``, ``slower`` (fewer slots), ``dialect``, or ``wait`` (a long
-    one, with its cause; no two that end at about the same time)."""
+    """Something that a user may want to see: ``retry``, ``slower`` (fewer slots), ``dialect`` (a request parameter was
+    changed for the server), or ``wait`` (a long one, with its cause; no two that end at about the same time)."""
 
     kind: str
     words: str
@@ -61,8 +61,8 @@ class Event:
 
 @dataclass
 class Counters:
-    """What was sent: all attempts (probes too), those that were retries, and how attempts ended, by HTTP
-    status or by the kind of fault."""
+    """Counts of all attempts (including probes), of retries, and of how attempts ended, by HTTP status or kind of
+    fault."""
 
     attempts: int = 0
     retries: int = 0
@@ -70,7 +70,7 @@ class Counters:
 
 
 class Client:
-    """An async context manager around one endpoint; belongs to the event loop that enters it.
+    """An async context manager for calls to one endpoint; belongs to the event loop that enters it.
 
     ``on_event`` is called in that loop and must be quick.
     """
@@ -83,7 +83,7 @@ class Client:
         retry: Retry | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
-        """Raises FatalError where there is no usable key or address."""
+        """Raises FatalError if there is no usable key or address."""
         self.endpoint = endpoint
         self.endpoint_name = endpoint.name
         self.options = options or Options()
@@ -91,9 +91,9 @@ class Client:
         self.retry = retry or Retry()
         self.counters = Counters()
         self.probes: list[Completion] = []
-        """The answers that ``prepare`` asked for: they cost tokens too."""
+        """The answers to the requests of ``prepare``, which cost tokens too."""
         self._key = endpoint.key()
-        endpoint.address()  # a variable that is not set is found before anything begins
+        endpoint.address()  # finds an unset variable before anything starts
         self._filled = self.options.model_copy(update={"extra_body": filled(self.options.extra_body, "extra_body")})
         self.secrets = Secrets.of(self._key, endpoint.url, self.options.extra_body)
         self._on_event = on_event or (lambda _: None)
@@ -123,7 +123,7 @@ class Client:
 
     @property
     def output(self) -> Output:
-        """The form of output in use; final once ``prepare`` is done."""
+        """The output format in use; final once ``prepare`` is done."""
         return self.capabilities.output
 
     @property
@@ -137,11 +137,11 @@ class Client:
         return self._slots.in_flight
 
     def stop(self) -> None:
-        """Calls in flight finish; nothing new begins, and whoever waits gets Stopped. Any thread may call it."""
+        """Starts no further calls: those in flight finish, waiting ones raise Stopped. Callable from any thread."""
         if self._loop is None:
             self._close(Stopped)
             return
-        # A loop that is closed has nothing left to stop.
+        # A closed loop has nothing left to stop.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._close, Stopped)
 
@@ -157,7 +157,7 @@ class Client:
         self._common = capabilities.body(self.endpoint.model, self._filled)
 
     def request_body(self, request: Request) -> dict[str, Any]:
-        """The body that ``complete`` sends for a request, so that a batch can ask the same."""
+        """The body that ``complete`` sends for a request, so that a batch can send the same."""
         body: dict[str, Any] = {**self._common, "messages": request.messages}
         form = self.capabilities.response_format(request)
         if form is not None:
@@ -171,8 +171,8 @@ class Client:
     async def complete(self, request: Request) -> Completion:
         """One call with all its retries.
 
-        Raises CallError where this call failed for good, FatalError where no call can succeed (so from then
-        on every call), Stopped after ``stop``.
+        Raises CallError if this call failed for good, FatalError if no call can succeed (every later call then raises
+        it too), Stopped after ``stop``.
         """
         assert self._loop is not None, "enter the client first: async with Client(…) as client"
         began = self._loop.time()
@@ -188,8 +188,9 @@ class Client:
     async def embed(self, request: EmbeddingRequest) -> Embeddings:
         """One call for embeddings with all its retries, in the same slots as ``complete``.
 
-        Vectors are asked for as base64, a third of the bytes of their digits; a server that does not know that
-        writes digits, or refuses the parameter, which is then no longer sent. Raises as ``complete`` does.
+        Vectors are requested as base64, which takes a third of the bytes of decimal digits. A server that does not
+        support it answers with digits, or refuses the parameter, which is then no longer sent. Raises the same errors
+        as ``complete``.
         """
         assert self._loop is not None, "enter the client first: async with Client(…) as client"
         began = self._loop.time()
@@ -239,7 +240,7 @@ class Client:
         try:
             return await self._with_retries(attempt, began, retry or self.retry)
         except Fault as fault:
-            # Where chat completions are served, 404 speaks of a file or batch, not of the model.
+            # Outside chat completions, 404 is about a file or batch, not about the model.
             fault.fatal = fault.fatal and fault.status != 404
             raise self._error(fault, began) from None
 
@@ -276,8 +277,8 @@ class Client:
             self._on_event(Event("wait", f"waiting {seconds:.0f} s {why}", seconds))
 
     async def sleep(self, seconds: float, why: str | None = None) -> None:
-        """Waits; a long wait is an event where ``why`` is given. Raises Stopped or FatalError at once when the client
-        is stopped."""
+        """Waits; a long wait is reported as an event if ``why`` is given. Raises Stopped or FatalError as soon as the
+        client is stopped."""
         if why is not None:
             self._waits(seconds, why)
         with contextlib.suppress(TimeoutError):
@@ -290,14 +291,14 @@ class Client:
         return self._transport.fault_of(error, self._key, self.endpoint.timeout)
 
     def _error(self, fault: Fault, began: float) -> Exception:
-        """The error of a call whose last attempt ended in ``fault``."""
+        """The error to raise for a call whose last attempt ended in ``fault``."""
         assert self._loop is not None
         if not fault.fatal:
             return CallError(fault.words, fault.kind, fault.status, fault.retries, self._loop.time() - began)
         return self._fatal(fault)
 
     def _fatal(self, fault: Fault) -> FatalError:
-        """Ends the run: from now on every call raises what is returned here."""
+        """Ends the run: from now on every call raises the returned error."""
         line = remedy(fault, self.endpoint_name, self.endpoint.model, self.endpoint.api_key_env)
         self._close(lambda: FatalError(line))
         return FatalError(line)
@@ -306,7 +307,7 @@ class Client:
         return await self._attempt(lambda: self._ask(body, retries), request.estimated_tokens, retries, probe)
 
     async def _attempt(self, ask: Callable[[], Awaitable[A]], reserved: int, retries: int, probe: bool = False) -> A:
-        """``ask`` in a slot of its own, counted and, where it failed, judged."""
+        """Runs ``ask`` in a slot, counts the attempt, and handles its fault."""
         slots, counters = self._slots, self.counters
         of_round = await slots.acquire(reserved, first=retries > 0)
         used: int | None = 0
@@ -321,12 +322,12 @@ class Client:
             fault.retries = retries
             fault.words = self.secrets.masked(fault.words)
             counters.ends[str(fault.status or fault.kind)] += 1
-            # Whether the server counts an answer that did not arrive is not known.
+            # It is unknown whether the server counts an answer that did not arrive.
             used = None if fault.kind in ("timeout", "protocol") else 0
             if fault.limited and slots.shrink(of_round, fault.after, self._before_asking_again(fault)):
                 self._on_event(Event("slower", fault.words, fault.after or 0.0))
             if fault.fatal and not probe:
-                # Before the slot goes to the next call, which would only fail the same way.
+                # Done before the slot goes to the next call, which would fail the same way.
                 self._fatal(fault)
             raise
         finally:
@@ -341,7 +342,7 @@ class Client:
         return read_embeddings(answer, texts, seconds, retries)
 
     async def _post(self, path: str, body: bytes) -> tuple[bytes, float]:
-        """The answer's body, and the seconds it took."""
+        """The body of the answer, and the seconds it took."""
         assert self._loop is not None
         began = self._loop.time()
         try:
@@ -352,17 +353,17 @@ class Client:
         return self.secrets.without(answer), self._loop.time() - began
 
     async def prepare(self, schema: Mapping[str, Any] | None = None) -> None:
-        """Asks one small question, to learn before any work whether key, model and server are well, and how
-        the server wants a request written.
+        """Sends one small request, to check key, model and server before any work, and to find out which parameters
+        the server accepts.
 
-        Each refusal that teaches something is followed by the question written that way: another name of the
-        token limit, no temperature, and with ``output: auto`` a looser form where the server refuses
-        ``response_format`` or its answer is not JSON. ``schema`` is that of the calls to come, as servers
-        differ in which they take.
+        After a refusal that names a parameter, the request is sent again with it changed: another name for the token
+        limit, no temperature, and with ``output: auto`` a less strict output format if the server refuses
+        ``response_format`` or its answer is not JSON. ``schema`` is that of the calls to come, since servers differ in
+        which schemas they accept.
         Raises FatalError, ServerDown (within some 30 seconds, or one time-out) or Stopped.
         """
         request = Request([{"role": "user", "content": PROBE}], schema or PROBE_SCHEMA)
-        # There are fewer things to learn than this; a server that contradicts itself must come to an end.
+        # There are fewer parameters to change than this; the bound ends the loop for a server that contradicts itself.
         for _ in range(10):
             try:
                 completion = await self._probe(request)
@@ -394,7 +395,7 @@ class Client:
         )
 
     def _unprepared(self, fault: Fault) -> Exception:
-        """What ends the run before it began."""
+        """The error to raise when ``prepare`` fails."""
         assert self._loop is not None
         name, words = self.endpoint_name, fault.words
         if fault.fatal:
@@ -418,7 +419,7 @@ def _total(usage: Usage | None) -> int | None:
 
 
 def _is_json(completion: Completion) -> bool:
-    """Whether an answer, its thoughts aside, is JSON, or was cut off before that could be known."""
+    """Whether an answer without its thoughts is JSON, or was cut off or withheld before that could be known."""
     choice = completion.choices[0]
     if withheld(choice.refusal, choice.finish_reason, choice.error) is not None:
         return True

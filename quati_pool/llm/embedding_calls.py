@@ -1,4 +1,4 @@
-"""Calls for the embeddings of batches of texts, in as many requests as the server needs to take them."""
+"""Calls for the embeddings of batches of texts, split into as many requests as the server requires."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from quati_pool.llm.tokens import estimate
 
 @dataclass(frozen=True)
 class Batch:
-    """Texts that are asked about together."""
+    """Texts that are embedded together."""
 
     texts: Sequence[str]
 
 
 class Embedded(NamedTuple):
-    """A batch's vectors, float32 of shape (texts, dimension); tokens as the server counted them, and estimated
-    ones where it did not; the places of texts that were cut because the server found them too long."""
+    """A batch's vectors, float32 of shape (texts, dimension); tokens as counted by the server, and estimated tokens
+    where it gave no count; the positions of texts that were cut because the server found them too long."""
 
     vectors: npt.NDArray[np.float32]
     counted: int
@@ -32,8 +32,8 @@ class Embedded(NamedTuple):
     cut: tuple[int, ...]
 
 
-class TextRefused(Exception):  # noqa: N818 - the caller, who knows whose text it is, makes an error of it
-    """The server refuses one text of a batch, at ``place`` in it, in its ``words``."""
+class TextRefused(Exception):  # noqa: N818 - the caller, which knows whose text it is, turns it into an error
+    """The server refuses the text at position ``place`` of a batch; ``words`` is its message."""
 
     def __init__(self, place: int, words: str) -> None:
         self.place = place
@@ -42,7 +42,7 @@ class TextRefused(Exception):  # noqa: N818 - the caller, who knows whose text i
 
 
 class BatchFailed(Exception):  # noqa: N818 - as above
-    """Why a batch cannot be had."""
+    """A batch cannot be embedded; ``cause`` is the reason."""
 
     def __init__(self, batch: Batch, cause: CallError | TextRefused) -> None:
         self.batch = batch
@@ -51,7 +51,7 @@ class BatchFailed(Exception):  # noqa: N818 - as above
 
 
 class EmbeddingCaller:
-    """What all calls of one run share: the client, and how many texts of a call the server takes."""
+    """The state that all calls of one run share: the client, and how many texts per call the server accepts."""
 
     error = None
     exhausted = False
@@ -61,10 +61,10 @@ class EmbeddingCaller:
         self._dimensions = dimensions
         self._max_tokens = max_tokens
         self._most: int | None = None
-        """The most texts of a call that the server has been seen to take, once it refused more."""
+        """The most texts per call that the server was seen to accept; None until it has refused more."""
 
     async def ask(self, batch: Batch) -> list[Embedded]:
-        """The vectors of a batch; none where the client was stopped. Raises BatchFailed, FatalError."""
+        """The vectors of a batch; empty if the client was stopped. Raises BatchFailed or FatalError."""
         texts = batch.texts
         step = self._most or len(texts)
         try:
@@ -75,8 +75,9 @@ class EmbeddingCaller:
             raise BatchFailed(batch, error) from None
 
     async def _ask(self, texts: Sequence[str], start: int, end: int) -> Embedded:
-        """Texts ``start`` to ``end``. What the server refuses is asked in halves, as it may be one text
-        or their number; a text that it refuses alone is cut to what surely fits, if that is shorter."""
+        """Embeds the texts from ``start`` to ``end``. A refused request is sent again in halves, since the cause may be
+        one text or the number of texts; a text that is refused alone is cut with ``surely_fitted`` if that shortens
+        it."""
         some = texts[start:end]
         try:
             return await self._call(some)
@@ -88,7 +89,7 @@ class EmbeddingCaller:
             middle = start + len(some) // 2
             halves = [await self._ask(texts, start, middle), await self._ask(texts, middle, min(end, len(texts)))]
             if not any(half.cut for half in halves):
-                # Nothing was wrong with any of them: they were too many.
+                # No text was at fault: there were too many.
                 self._most = min(self._most or len(some), len(some) - len(some) // 2)
             return _joined(halves)
 

@@ -1,4 +1,4 @@
-"""Embeddings: what is asked of a server, how its answer is read, and how texts are kept within its bounds.
+"""Embeddings: the request, the reading of the answer, and the truncation of texts to the server's limits.
 
 Sizes are bounded by UTF-8 bytes: a token of the byte-level encodings that OpenAI's models use has at least one
 byte, so a text never has more tokens than bytes, whatever its script.
@@ -21,23 +21,23 @@ from quati_pool.llm.faults import Fault
 from quati_pool.llm.tokens import BYTES_A_TOKEN, truncate
 
 MOST_TEXTS = 2048
-"""The most texts of one request (OpenAI's API reference, "Create embeddings")."""
+"""The most texts in one request (OpenAI's API reference, "Create embeddings")."""
 MOST_REQUEST_TOKENS = 300_000
-"""The most tokens of all texts of one request (the same)."""
+"""The most tokens in all texts of one request (same source)."""
 MOST_TOKENS = 8192
-"""The most tokens of one text (the same)."""
+"""The most tokens in one text (same source)."""
 
 DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
-"""Components of a vector where no ``dimensions`` are asked for (OpenAI's guide "Vector embeddings")."""
+"""Components of a vector if no ``dimensions`` are requested (OpenAI's guide "Vector embeddings")."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)
 class EmbeddingRequest:
-    """One call: texts, none of them empty, and how many components a vector should have (None: the model's).
+    """One call: non-empty texts, and how many components a vector should have (None: the model's default).
 
-    ``estimated_tokens`` are reserved under a limit of tokens a minute.
+    ``estimated_tokens`` are reserved under a limit of tokens per minute.
     """
 
     texts: Sequence[str]
@@ -45,7 +45,7 @@ class EmbeddingRequest:
     estimated_tokens: int = 0
 
     def body(self, model: str, as_base64: bool) -> bytes:
-        """The request's JSON. Raises UnicodeEncodeError at a lone surrogate."""
+        """The JSON body of the request. Raises UnicodeEncodeError if a text has a lone surrogate."""
         body: dict[str, Any] = {"model": model, "input": list(self.texts)}
         if as_base64:
             body["encoding_format"] = "base64"
@@ -56,8 +56,8 @@ class EmbeddingRequest:
 
 @dataclass(frozen=True, eq=False)
 class Embeddings:
-    """A call's vectors, float32 of shape (texts, dimension) in the order of the texts; components may be NaN
-    or infinite where the server says so. ``seconds`` is the time of the attempt that succeeded."""
+    """A call's vectors, float32 of shape (texts, dimension) in the order of the texts; components are NaN or
+    infinite if the server sent such values. ``seconds`` is the duration of the attempt that succeeded."""
 
     vectors: npt.NDArray[np.float32]
     model: str | None
@@ -67,9 +67,9 @@ class Embeddings:
 
 
 def read_embeddings(body: bytes, texts: int, seconds: float, retries: int) -> Embeddings:
-    """Reads an answer about so many texts, its vectors as base64 or as lists of numbers, in any order.
+    """Reads the answer to a request with ``texts`` texts; its vectors may be base64 or lists of numbers, in any order.
 
-    Raises Fault (``protocol``, passing) where it is not what the API promises.
+    Raises Fault (``protocol``, passing) if the answer is not what the API promises.
     """
     data = parsed(body)
     try:
@@ -96,7 +96,7 @@ def _vector(value: Any) -> npt.NDArray[np.float32]:
     try:
         if isinstance(value, str):
             return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
-        # null, as JSON has no NaN, becomes NaN; what is too large for 32 bits becomes infinite.
+        # null becomes NaN, which JSON does not have; values too large for 32 bits become infinite.
         with np.errstate(over="ignore"):
             vector = np.array(value, dtype=np.float64).astype(np.float32)
     except (binascii.Error, ValueError, TypeError, OverflowError):
@@ -113,29 +113,29 @@ def _broken(words: str) -> Fault:
 def _usage(data: Any) -> Usage | None:
     if not isinstance(data, Mapping):
         return None
-    # Some servers tell the total alone; there is nothing but the input in it.
+    # Some servers report only the total, which for embeddings is the input.
     counts = [count(data.get(name)) for name in ("prompt_tokens", "total_tokens")]
     entered = next((found for found in counts if found is not None), None)
     return None if entered is None else Usage(entered, None, None, None)
 
 
 def size(text: str) -> int:
-    """Bytes of a text in UTF-8, which its tokens never outnumber."""
+    """The size of a text in UTF-8 bytes, an upper bound on its tokens."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 def fitted(text: str, max_tokens: int) -> str:
-    """A text as it is asked for first: cut where it has more than ``max_tokens`` tokens by their usual size.
+    """The text as it is first sent: truncated if it has more than ``max_tokens`` tokens, estimated by size.
 
-    The cut is the same on every machine. Texts of a denser script may still have more tokens than that: a server
-    that refuses them is asked for ``surely_fitted`` ones.
+    The cut is the same on every machine. Texts in a denser script may still have more tokens; if the server refuses
+    one, it is sent again after ``surely_fitted``.
     """
-    # A byte has no more than a character, so the search need not look at a megabyte.
+    # Every character has at least one byte, so a longer prefix cannot fit; this keeps the search short for huge texts.
     shorter = text[: int(max_tokens * BYTES_A_TOKEN) + 1]
     return truncate(shorter, max_tokens) if size(shorter) > max_tokens else shorter
 
 
 def surely_fitted(text: str, max_tokens: int) -> str:
-    """The longest beginning of a text that cannot have more than ``max_tokens`` tokens: of as many bytes."""
-    # truncate gives n tokens to n × BYTES_A_TOKEN bytes.
+    """The longest prefix of a text that cannot have more than ``max_tokens`` tokens: one of at most that many bytes."""
+    # truncate estimates n tokens for n × BYTES_A_TOKEN bytes.
     return truncate(text, int(max_tokens / BYTES_A_TOKEN))

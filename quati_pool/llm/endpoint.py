@@ -1,4 +1,4 @@
-"""Where a model is served and how to get in: address, model name, and which variable holds the key."""
+"""The server of a model: its URL, the model's name, and the environment variable that holds the key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quati_pool.llm.secrets import OWNERS, REMEDY, filled, literal_key
 
 OPENAI = "https://api.openai.com/v1"
 
-# Sending a key of one of these to another would only leak it.
+# A key of one of these providers must not be sent to another, which would only leak it.
 _PROVIDERS = {"api.openai.com", *OWNERS.values()}
 
 
@@ -49,7 +49,7 @@ class Endpoint(Model):
 
     @property
     def url(self) -> str:
-        """The address in use, as it is written. Raises FatalError where OPENAI_BASE_URL holds no address."""
+        """The URL in use, with variables unexpanded. Raises FatalError if OPENAI_BASE_URL holds no valid URL."""
         if self.base_url:
             return self.base_url
         value = os.environ.get("OPENAI_BASE_URL", "").strip()
@@ -59,8 +59,8 @@ class Endpoint(Model):
             raise FatalError(f"OPENAI_BASE_URL {error}") from None
 
     def address(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The address without its query, and the parameters of that, their variables filled in. Raises FatalError
-        where one is not set."""
+        """The URL without its query string, and the parameters of that string with their variables filled in. Raises
+        FatalError if a variable is not set."""
         where = "base_url" if self.base_url else "OPENAI_BASE_URL"
         query = tuple((name, str(filled(value, where))) for name, value in _query(self.url))
         return urlsplit(self.url)._replace(query="", fragment="").geturl(), query
@@ -71,7 +71,7 @@ class Endpoint(Model):
         return urlsplit(self.url).netloc
 
     def key(self) -> str:
-        """The key. Raises FatalError, without showing the key, where there is none that could be meant."""
+        """The key. Raises FatalError, without showing the key, if it is missing, malformed or of another provider."""
         if self.api_key_env is None:
             return "none"
         variable = self.api_key_env
@@ -92,7 +92,7 @@ class Endpoint(Model):
 def _checked(value: str) -> str:
     try:
         parts = urlsplit(value)
-        parts.port  # noqa: B018 - raises on a port that is none
+        parts.port  # noqa: B018 - raises ValueError on an invalid port
     except ValueError:
         raise ValueError("is no address; expected one such as http://localhost:8000/v1") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -102,7 +102,7 @@ def _checked(value: str) -> str:
     if "${" in value.partition("?")[0]:
         raise ValueError("holds a ${…} outside its query, where none is filled in; write the address out")
     for name, text in _query(value):
-        # Azure's functions take their key under this name, which elsewhere is any setting's.
+        # Azure Functions take their key as ``code``, which elsewhere may be any setting.
         if literal_key({name: text}, "query", secret=name.lower() == "code"):
             shown = "(key)" if literal_key(name, "name") else one_line(name[:40])
             raise ValueError(f"holds a key in its query ({shown}=…); {REMEDY}")

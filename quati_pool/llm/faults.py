@@ -1,4 +1,4 @@
-"""What can go wrong with a call, told apart once: what may pass, what fails this call, what ends the run."""
+"""The errors of a call, classified in one place: temporary, failing this call, or ending the run."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from quati_pool.errors import QuatiPoolError
 Kind = Literal["transport", "timeout", "server", "protocol", "rejected", "content_filter"]
 
 WORDS = 300
-"""The most characters of a server's words that a message repeats."""
+"""The most characters of a server's message that we repeat."""
 
 
 class CallError(Exception):
-    """This call failed for good; others may go on.
+    """This call failed for good; others may still succeed.
 
-    ``words`` is one line, the server's own where it gave any. ``kind`` is ``transport`` (no connection, or
+    ``words`` is one line, the server's own message if there is one. ``kind`` is ``transport`` (no connection, or
     one that broke), ``timeout``, ``server`` (408, 409, 429, 5xx after all retries), ``protocol`` (an answer that is
     not what the API promises), ``rejected`` (the server refuses this request) or ``content_filter``.
     ``retries`` and ``seconds`` cover the whole call, waits included.
@@ -45,14 +45,14 @@ class ServerDown(QuatiPoolError):  # noqa: N818 - it names a state, as the messa
 
 
 class Stopped(Exception):  # noqa: N818 - no error: the caller asked for it
-    """``Client.stop`` was called before this call had an answer; nothing is known about it."""
+    """``Client.stop`` was called before this call had an answer; its outcome is unknown."""
 
 
 @dataclass(eq=False)
-class Fault(Exception):  # noqa: N818 - one attempt's end, not yet an error of the call
-    """Why one attempt failed. ``passing``: another attempt may succeed; ``after``: not before so many seconds;
-    ``limited``: the server is asked too often; ``fatal``: no other call can succeed either; ``moved_to``: the address
-    that the server redirects to."""
+class Fault(Exception):  # noqa: N818 - the end of one attempt, not yet an error of the call
+    """Why one attempt failed. ``passing``: another attempt may succeed; ``after``: seconds to wait before it;
+    ``limited``: the server reported a rate limit; ``fatal``: no other call can succeed either; ``moved_to``: the
+    address that the server redirects to."""
 
     words: str
     kind: Kind
@@ -79,7 +79,7 @@ _NO_MODEL = re.compile(r"invalid model|unknown model|model\b.{0,200}\b(not found
 
 
 def of_status(status: int, headers: Mapping[str, str], body: Any, key: str = "") -> Fault:
-    """The fault that an HTTP status other than 2xx stands for; ``body`` as JSON or text."""
+    """The fault for an HTTP status other than 2xx; ``body`` is parsed JSON or text."""
     error = _error_in(body)
     words = one_line(_message_in(error), key) or f"status {status}"
     codes = _codes_in(error)
@@ -103,7 +103,7 @@ def of_status(status: int, headers: Mapping[str, str], body: Any, key: str = "")
 
 
 def _error_in(body: Any) -> Mapping[str, Any]:
-    """The error of an answer's body, whose place and form differ by server."""
+    """The error object in the body of an answer, whose place and form differ by server."""
     error = body.get("error", body) if isinstance(body, Mapping) else body
     return error if isinstance(error, Mapping) else {"message": error}
 
@@ -122,7 +122,7 @@ def _codes_in(error: Mapping[str, Any]) -> set[str]:
 
 
 def remedy(fault: Fault, endpoint: str, model: str, variable: str | None) -> str:
-    """One line on a fatal fault: what the server said, and what to do."""
+    """One line about a fatal fault: the server's message and what to do."""
     code = fault.code.lower()
     if fault.status == 402 or code in _MONEY or "insufficient_quota" in fault.words:
         return f"{endpoint} says that there is no money or quota left ({fault.words}); add some, then run again"
@@ -136,8 +136,8 @@ def remedy(fault: Fault, endpoint: str, model: str, variable: str | None) -> str
 
 
 def one_line(words: Any, key: str = "", most: int = WORDS) -> str:
-    """Text on one line of at most ``most`` characters, without the key or parts of it (servers like to quote
-    keys); characters that cannot be seen, or act on a terminal, are escaped."""
+    """Text as one line of at most ``most`` characters, without the key or parts of it, since servers often quote
+    keys. Invisible characters and those that control a terminal are escaped."""
     text = masked(" ".join(_said(words).split()), [key] if len(key) >= 8 else [])
     text = text[: most + 1]
     if not text.isprintable():
@@ -146,7 +146,7 @@ def one_line(words: Any, key: str = "", most: int = WORDS) -> str:
 
 
 def _said(value: Any) -> str:
-    """A server's value as text, whatever its type; empty where it is none."""
+    """A value from a server as text, of any type; empty if it is None."""
     try:
         return "" if value is None else str(value)
     except (RecursionError, ValueError):
@@ -154,7 +154,7 @@ def _said(value: Any) -> str:
 
 
 def masked(words: str, secrets: Collection[str]) -> str:
-    """A line without words that quote one of ``secrets``, or a part of it."""
+    """A line with each word that quotes one of ``secrets``, or part of one, replaced by ``(key)``."""
     if not secrets:
         return words
     return " ".join("(key)" if any(_quotes(word, one) for one in secrets) else word for word in words.split(" "))
@@ -168,9 +168,9 @@ def _quotes(word: str, key: str) -> bool:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks to wait, or None.
+    """The seconds that the server asks to wait, or None.
 
-    A date is taken relative to the answer's own Date header, so that two clocks that disagree do no harm.
+    A date is taken relative to the Date header of the same answer, so that clock differences do not matter.
     """
     milliseconds = headers.get("retry-after-ms")
     if milliseconds is not None and (found := _number(milliseconds)) is not None:

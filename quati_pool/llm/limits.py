@@ -1,4 +1,4 @@
-"""How many calls run at once and how many start in a minute: slots that grow and shrink, and paced starts."""
+"""Limits on how many calls run at once and how many start per minute: slots that grow and shrink, and paced starts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pydantic import Field
 
 from quati_pool.files.yaml_file import Model
 
-# A pace of 61 seconds a minute's worth, and one second of catching up, keep every 60 seconds within the limit.
+# Spreading a minute's worth over 61 seconds, with one second of catching up, keeps every 60 seconds within the limit.
 _MINUTE = 61.0
 _CATCH_UP = 1.0
 
 OnWait = Callable[[float, str, bool], None]
-"""Hears for how many seconds nothing starts, why, and whether that is by our own rpm or tpm."""
+"""Called with the seconds for which no call starts, the reason, and whether the reason is our own rpm or tpm."""
 
 
 class Limits(Model):
-    """What the server may be asked for at most."""
+    """The user's limits on requests to the server."""
 
     concurrency: Annotated[int, Field(ge=1, description="calls in flight at the most")] = 64
     rpm: Annotated[int | None, Field(ge=1, description="requests a minute; null: no limit")] = None
@@ -33,8 +33,8 @@ class Limits(Model):
 class Pace:
     """A token bucket that holds one second's worth: in any 60 seconds at most ``a_minute`` units are started.
 
-    A start that costs many units is never refused: it delays what comes after it instead, so 60 seconds may
-    hold one start more than their units allow.
+    A start that costs many units is never refused but delays the following ones, so 60 seconds may hold one start
+    more than their units allow.
     """
 
     def __init__(self, a_minute: int, clock: Callable[[], float]) -> None:
@@ -50,16 +50,16 @@ class Pace:
         self._next = max(self._next, self._clock() - _CATCH_UP) + units * self._each
 
     def correct(self, units: float) -> None:
-        """Takes ``units`` more, or gives them back where negative."""
+        """Takes another ``units``, or gives them back if negative."""
         self._next += units * self._each
 
 
 class Slots:
-    """Gives out the right to start a call, in the order of asking (retries first).
+    """Slots for calls in flight, handed out in the order of request (retries first).
 
-    The number of slots starts small, doubles each round of successes until the server says that it is asked
-    too often, is then halved (once for all calls that were in flight at the time) and grows by one a round.
-    Only a full house grows: with few calls in flight there is nothing to learn from a success.
+    The number of slots starts small and doubles with each round of successes until the server reports a rate limit.
+    It is then halved (once for all calls in flight at the time) and grows by one per round. It grows only while all
+    slots are in use: with few calls in flight, a success says nothing about the limit.
     """
 
     def __init__(self, limits: Limits, loop: asyncio.AbstractEventLoop, on_wait: OnWait = lambda *_: None) -> None:
@@ -85,9 +85,10 @@ class Slots:
         return int(self._size)
 
     async def acquire(self, tokens: int = 0, first: bool = False) -> int:
-        """Waits for a slot and returns the round it belongs to; ``tokens`` are reserved.
+        """Waits for a slot, reserves ``tokens``, and returns the round the slot belongs to.
 
-        Raises what ``close`` was given once the slots are closed. A cancelled wait holds nothing.
+        Once the slots are closed, raises the exception that ``reason`` of ``close`` returns. A cancelled wait keeps no
+        slot.
         """
         if self._closed is not None:
             raise self._closed()
@@ -103,14 +104,14 @@ class Slots:
         try:
             return await future
         except asyncio.CancelledError:
-            # The slot may have been given in the same turn of the loop.
+            # The slot may have been granted in the same iteration of the loop.
             if future.done() and not future.cancelled() and future.exception() is None:
                 self._unpaced()
                 self.release(tokens, 0)
             raise
 
     def release(self, reserved: int = 0, used: int | None = None) -> None:
-        """Frees a slot. ``used`` tokens are what the call cost; None: unknown, so what was reserved."""
+        """Frees a slot. ``used`` is the number of tokens the call took; None: unknown, the reserved ones count."""
         self.in_flight -= 1
         if self._tokens is not None and used is not None and used != reserved:
             self._tokens.correct(used - reserved)
@@ -118,13 +119,13 @@ class Slots:
             self._pump()
 
     def grew(self) -> None:
-        """A call succeeded; called before its release."""
+        """Records a success; called before the slot is released."""
         if self._size < self._most and self.in_flight >= int(self._size):
             self._size = min(self._most, self._size + (1 / self._size if self._cut else 1))
 
     def shrink(self, of_round: int, pause: float | None, why: str = "") -> bool:
-        """The server says that it is asked too often, and may ask for a pause of so many seconds, of which
-        ``max_wait`` are kept. Returns whether the slots were halved."""
+        """Reacts to a rate-limit response. ``pause`` is the wait in seconds that the server asks for, if any, capped at
+        ``max_wait``. Returns whether the slots were halved."""
         until = self._loop.time() + min(pause or 0.0, self._limits.max_wait)
         if pause and until > self._paused_until:
             self._paused_until, self._pause = until, why
@@ -136,7 +137,7 @@ class Slots:
         return True
 
     def close(self, reason: Callable[[], Exception]) -> None:
-        """Nothing starts any more: whoever waits, and whoever asks from now on, gets ``reason()``."""
+        """Stops all starts: every waiting and every later ``acquire`` raises ``reason()``."""
         self._closed = reason
         if self._timer is not None:
             self._timer.cancel()

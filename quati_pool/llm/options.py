@@ -1,4 +1,4 @@
-"""What is asked of a model: the messages of a call, and the parameters that all calls of a run share."""
+"""A request to a model: the messages of a call, and the parameters that all calls of a run share."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def is_reasoning(model: str) -> bool:
 
 @dataclass(frozen=True)
 class Request:
-    """One call: chat messages, the JSON schema of the answer where it must have one, and ``n`` answers.
+    """One call: chat messages, the JSON schema of the answer or None, and the number ``n`` of answers.
 
-    ``estimated_tokens`` (input and output) are reserved under a limit of tokens a minute.
+    ``estimated_tokens`` (input and output) are reserved under a limit of tokens per minute.
     """
 
     messages: Sequence[Mapping[str, str]]
@@ -86,5 +86,5 @@ class Options(Model):
         return is_reasoning(model) if self.reasoning is None else self.reasoning
 
     def most_tokens(self, model: str) -> int:
-        """The most tokens, thoughts included, that one answer of ``model`` may take."""
+        """The most tokens that one answer of ``model`` may take, including thoughts."""
         return self.max_tokens + (self.reasoning_tokens if self.thinks(model) else 0)

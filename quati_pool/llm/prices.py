@@ -1,4 +1,4 @@
-"""What a call costs: dated list prices from ``prices.yaml``, which a file of the user's own overrides."""
+"""The cost of a call, from the dated list prices in ``prices.yaml``, which a file of the user overrides."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from quati_pool.llm.answers import Usage
 
 BUNDLED = Path(__file__).with_name("prices.yaml")
 
-# gpt-4o-2024-11-20 is a state of gpt-4o; gpt-4-0613 follows no such rule and is listed.
+# gpt-4o-2024-11-20 is a snapshot of gpt-4o; gpt-4-0613 does not follow this pattern and is listed.
 _SNAPSHOT = re.compile(r"-20\d\d-[01]\d-[0-3]\d\Z")
 
 Dollars = Annotated[float, Field(ge=0)]
 
 
 class ModelPrices(Model):
-    """US dollars per million tokens; without ``cached_input`` cached tokens cost what others cost."""
+    """US dollars per million tokens; without ``cached_input`` cached tokens cost as much as other input."""
 
     input: Dollars
     output: Dollars
@@ -42,7 +42,7 @@ class Provider(Model):
 
 @dataclass(frozen=True)
 class Price:
-    """A model's price: US dollars per million tokens, the share that a batch costs, date and source."""
+    """A model's price: US dollars per million tokens, the factor for batches, date and source."""
 
     model: str
     input: float
@@ -53,8 +53,8 @@ class Price:
     source: str
 
     def cost(self, usage: Usage, batch: bool = False) -> float | None:
-        """US dollars for the tokens of ``usage``; None where it lacks a count that matters. More cached tokens than
-        there are count as none."""
+        """US dollars for the tokens of ``usage``; None if a required count is missing. A count of cached tokens above
+        that of the input is ignored."""
         if usage.input is None or (usage.output is None and self.output):
             return None
         cached = usage.cached if usage.cached is not None and 0 <= usage.cached <= usage.input else 0
@@ -65,9 +65,9 @@ class Price:
 
 
 def price_of(model: str, own: Path | None = None) -> Price | None:
-    """The price of a model, from the file ``own`` first; None where it is unknown.
+    """The price of a model, from the file ``own`` first; None if it is unknown.
 
-    Raises InputError with file and line where a file does not hold what it should.
+    Raises InputError with file and line if a file is invalid.
     """
     lists = [read_prices(own)] if own is not None else []
     lists.append(_bundled())
@@ -81,7 +81,7 @@ def _bundled() -> dict[str, Price]:
 
 
 def read_prices(path: Path) -> dict[str, Price]:
-    """The prices of a file by model name. Raises InputError with file and line."""
+    """The prices in a file by model name. Raises InputError with file and line if it is invalid."""
     file = YamlFile(path, missing="check prices: in pool.yaml")
     if not isinstance(file.data, dict) or not file.data:
         raise InputError(path, 1, "holds no prices; expected  PROVIDER: {as_of: DATE, source: …, models: {…}}")

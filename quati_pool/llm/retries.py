@@ -1,4 +1,4 @@
-"""When a failed attempt is made again: tenacity's loop with our bounds, waits and clock."""
+"""Retries of failed attempts: tenacity's loop with our bounds, waits and clock."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ T = TypeVar("T")
 
 
 class Retry(Model):
-    """How long a call is tried again: at most ``attempts`` times in all, and no wait that ends after ``seconds``.
+    """How long a call is retried: at most ``attempts`` attempts in all, and no wait that ends after ``seconds``.
 
-    The n-th wait is drawn from 0 to ``first`` × 2ⁿ⁻¹ seconds (at most ``longest``), and starts after what the
-    server asks for with Retry-After.
+    The n-th wait is drawn from 0 to ``first`` × 2ⁿ⁻¹ seconds (at most ``longest``). If the server sends Retry-After,
+    the wait is that time plus the drawn one, capped at one second.
     """
 
     attempts: Annotated[int, Field(ge=1, description="attempts at one call, the first included")] = 8
@@ -31,7 +31,7 @@ class Retry(Model):
     longest: Annotated[float, Field(gt=0, description="the longest wait in seconds that we choose ourselves")] = 30.0
 
     def wait(self, attempt: int, fault: Fault) -> float:
-        """Seconds to wait after the ``attempt``-th attempt (from 1) failed."""
+        """Seconds to wait after attempt number ``attempt`` (from 1) failed."""
         own = random.uniform(0, min(self.longest, self.first * 2.0 ** (attempt - 1)))
         return own if fault.after is None else fault.after + min(own, 1.0)
 
@@ -52,12 +52,12 @@ async def retry_after_first(
     told: Callable[[Fault, float], None],
     max_wait: float = math.inf,
 ) -> T:
-    """Goes on after a first attempt that ended in ``failed``; ``attempt`` is given the number of retries,
-    ``told`` each fault and the wait that follows.
+    """Retries a call whose first attempt ended in ``failed``, and returns the result of the attempt that succeeds.
 
-    ``began`` is the time of the first attempt; a server that asks for more than ``max_wait`` seconds is not asked
-    again. Raises the last Fault once the bounds are reached or a fault cannot
-    pass, and whatever else ``attempt`` or ``sleep`` raise.
+    ``attempt`` is called with the number of retries, ``told`` with each fault and the seconds of wait that follow.
+    ``began`` is the time of the first attempt; a server that asks for a wait of more than ``max_wait`` seconds is not
+    called again. Raises the last Fault once the bounds are reached or a fault is not passing, and any other exception
+    of ``attempt`` or ``sleep``.
     """
     from tenacity import AsyncRetrying, retry_if_exception
 
@@ -66,7 +66,7 @@ async def retry_after_first(
     async def next_attempt() -> T:
         nonlocal made
         made += 1
-        # The first attempt has been made already, without this loop, which costs more than most calls need.
+        # The first attempt was made without this loop, whose overhead most calls do not need.
         if made == 1:
             raise failed
         return await attempt(made - 1)

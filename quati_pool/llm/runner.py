@@ -1,9 +1,9 @@
-"""The one way to make many calls, for chat and for embeddings: an event loop in a thread of its own, so that the
-command line, a notebook and the app can all start it; a reader that stays a chunk of tasks ahead; a writer that makes
-every answer durable.
+"""Runs many calls, for chat and for embeddings: an event loop in a separate thread, so that the command line, a
+notebook and the app can all start it; a reader that stays one chunk of tasks ahead; a writer that makes every
+answer durable.
 
-A worker takes the next task only once its last answer is committed, so a process that is killed loses
-what was in flight and the one commit under way, however many tasks there are.
+A worker takes the next task only once its last answer is committed, so a killed process loses only the calls in flight
+and the commit in progress, regardless of the number of tasks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Generic, Protocol, TypeVar
 from quati_pool.errors import QuatiPoolError
 from quati_pool.llm.client import Client
 
-# Seconds between two looks at how far a run has come.
+# Seconds between two checks of a run's progress.
 _POLL = 0.2
 
 T = TypeVar("T")
@@ -31,31 +31,30 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 class Asker(Protocol[T_contra, A_co]):
-    """What all calls of one run share."""
+    """Answers the tasks of one run."""
 
     @property
     def client(self) -> Client: ...
 
     @property
     def error(self) -> QuatiPoolError | None:
-        """Why no call can succeed any more."""
+        """Why no further call can succeed."""
 
     @property
     def exhausted(self) -> bool:
         """Whether no further call can be paid for."""
 
     async def ask(self, task: T_contra) -> Sequence[A_co]:
-        """The answers to a task; none where the client was stopped, or ``exhausted`` or ``error`` came between."""
+        """The answers to a task; empty if the client was stopped, or ``exhausted`` or ``error`` was set meanwhile."""
 
 
 class Runner(Generic[T, A]):
     """Asks about all tasks of ``source``, as many at once as the client's limits allow.
 
-    ``source`` gives chunks of tasks and is read in a thread of its own; ``write`` makes answers durable
-    and is called in another, with all that have arrived since its last call if these are written ``together``, else
-    with one task's; ``connect`` opens the client, and is not called where there is no task. At most ``limit`` tasks
-    are taken. There are ``workers`` for each call that may be in flight: those beyond wait for a retry, or for a
-    commit.
+    ``source`` yields chunks of tasks and is read in one thread. ``write`` makes answers durable and is called in
+    another, with all answers that have arrived since its last call if ``together``, else with those of one task.
+    ``connect`` opens the client, and is not called if there is no task. At most ``limit`` tasks are taken. There are
+    ``workers`` workers for each call that may be in flight, since some wait for a retry or a commit.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class Runner(Generic[T, A]):
         together: bool = True,
     ) -> None:
         self.error: BaseException | None = None
-        """What went wrong first."""
+        """The first error."""
         self.interrupted = False
         self._source = source
         self._connect = connect
@@ -93,10 +92,10 @@ class Runner(Generic[T, A]):
         stop: threading.Event | None = None,
         grace: float | None = None,
     ) -> None:
-        """Runs to the end, and calls ``progress`` all along. What goes wrong is ``error`` then.
+        """Runs to the end, calling ``progress`` regularly. An error is not raised but stored in ``error``.
 
-        Ctrl-C, or ``stop``, begins nothing new and lets what is in flight finish, after Ctrl-C for ``grace`` seconds
-        at most if these are given; Ctrl-C once more drops it. ``interrupted`` is called at the first Ctrl-C.
+        After Ctrl-C, or once ``stop`` is set, no call is started and those in flight finish; after Ctrl-C they have
+        ``grace`` seconds, if given. A second Ctrl-C drops them. ``interrupted`` is called at the first Ctrl-C.
         """
         threading.Thread(target=self._in_thread, name="llm-calls", daemon=True).start()
         done = False
@@ -129,7 +128,7 @@ class Runner(Generic[T, A]):
         self._call(self._stop_client)
 
     def _call(self, action: Callable[[], object]) -> None:
-        """In the loop; one that is closed has nothing left to stop."""
+        """Calls ``action`` in the event loop; a closed loop has nothing left to stop."""
         if self._loop is not None:
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(action)
@@ -138,7 +137,7 @@ class Runner(Generic[T, A]):
         if self._asker is not None:
             self._asker.client.stop()
         elif self._connecting:
-            # Nothing is in flight but the question that finds out how to ask.
+            # Only the request of ``Client.prepare`` is in flight.
             self._cancel()
 
     def _cancel(self) -> None:
@@ -155,13 +154,13 @@ class Runner(Generic[T, A]):
         except asyncio.CancelledError:
             pass
         except BaseException as error:
-            # A thread has nobody to raise it to.
+            # An exception raised here would be lost with the thread.
             self.error = self.error or error
         self._reader.shutdown()
         self._done.set()
 
     def _fail(self, error: BaseException) -> None:
-        """The run ends with its first error; what is in flight is paid for, and finishes."""
+        """Ends the run with its first error; calls in flight are paid for, so they finish."""
         self.error = self.error or error
         self._stop()
 
@@ -178,7 +177,7 @@ class Runner(Generic[T, A]):
             # The reader must not outlive the loop that waits for it.
             await asyncio.wait([self._ahead])
             if not self._ahead.cancelled():
-                self._ahead.exception()  # known of, though nobody asks for that chunk any more
+                self._ahead.exception()  # marks the exception as retrieved: the chunk is no longer needed
 
     async def _ask_all(self) -> None:
         assert self._loop is not None
@@ -199,7 +198,7 @@ class Runner(Generic[T, A]):
                 await self._loop.run_in_executor(None, writer.join)
 
     async def _work(self, asker: Asker[T, A]) -> None:
-        """One worker: the next task, its answers, their commit, until there is nothing more to do."""
+        """One worker: takes a task, gets its answers and waits for their commit, until there is nothing left to do."""
         assert self._loop is not None
         while True:
             try:
@@ -234,7 +233,7 @@ class Runner(Generic[T, A]):
         return loop.run_in_executor(self._reader, next, self._source, None)
 
     async def _fill(self) -> None:
-        """The next chunk that holds a task, if there is one; the one after it is read meanwhile."""
+        """Adds the next chunk that holds a task, if there is one, and starts reading the one after it."""
         while not self._tasks and not self._stopped:
             chunk = await self._ahead
             if chunk is None:
@@ -243,7 +242,7 @@ class Runner(Generic[T, A]):
             self._ahead = self._read()
 
     def _writing(self) -> None:
-        """Commits what has arrived as soon as the previous commit is back."""
+        """Commits the answers that have arrived as soon as the previous commit is done."""
         assert self._loop is not None
         open_ = True
         while open_:

@@ -1,5 +1,5 @@
-"""Keys in settings, which are stored with labels and published: one that is written out is refused; ``${NAME}`` stands
-for the variable NAME of the environment, is kept as it is written, and filled in for a call alone.
+"""API keys in settings. Settings are stored with labels and published, so a literal key is refused; ``${NAME}`` refers
+to the environment variable NAME, is stored unexpanded, and is filled in only for a call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OWNERS = {
     "pplx-": "api.perplexity.ai",
     "nvapi-": "integrate.api.nvidia.com",
 }
-"""How the keys of some providers begin, and the host of each."""
+"""The host of each provider whose keys can be recognised, by the prefix of its keys."""
 
 REMEDY = "put it into an environment variable and write ${NAME} in its place, or name the variable in api_key_env"
 
@@ -32,19 +32,19 @@ _BEGINNINGS = "|".join(map(re.escape, ("sk-", *OWNERS)))
 _KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?:(?:{_BEGINNINGS})[\w.-]{{8,}}|Bearer\s+[\w.~+/=-]{{8,}})")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SCHEME = re.compile(r"\s*(?:Bearer|Basic|Token)\b", re.I)
-# What is under these keys of a JSON schema is called by its own names, not by those of parameters.
+# Below these keys of a JSON schema, names are the schema's own, not those of parameters.
 _SCHEMAS = {"properties", "$defs", "definitions"}
-# Numbers under the name of a secret are settings unless they are as long as this.
+# A number under the name of a secret counts as a setting unless it has at least this many digits.
 _DIGITS = 6
-# Shorter secrets are dummies, such as servers want that need no key.
+# Shorter secrets are dummies, such as those sent to servers that need no key.
 _LEAST = 8
 
 
 def literal_key(value: Any, name: str, secret: bool = False, named: bool = True) -> str | None:
-    """Where in a JSON value a key is written out, as ``name.of.a.part``, or None.
+    """The path of a literal API key in a JSON value, as ``name.of.a.part``, or None.
 
-    ``secret``: whether all in the value is one, by the name above it; ``named``: whether its keys are names of
-    parameters.
+    ``secret``: whether the name above the value marks all of it as secret; ``named``: whether its keys are names
+    of parameters.
     """
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -66,7 +66,7 @@ def literal_key(value: Any, name: str, secret: bool = False, named: bool = True)
 
 
 def variables(value: Any) -> list[str]:
-    """The names in all ``${NAME}`` of a JSON value's strings."""
+    """The names of all ``${NAME}`` references in the strings of a JSON value."""
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, (list, tuple)):
@@ -75,7 +75,7 @@ def variables(value: Any) -> list[str]:
 
 
 def filled(value: Any, where: str) -> Any:
-    """A JSON value with each ``${NAME}`` replaced by that variable. Raises FatalError where one is not set."""
+    """A JSON value with each ``${NAME}`` replaced by that variable. Raises FatalError if one is not set."""
 
     def of(found: re.Match[str]) -> str:
         text = os.environ.get(found[1], "").strip()
@@ -91,11 +91,11 @@ def filled(value: Any, where: str) -> Any:
 
 
 class Secrets:
-    """The keys that calls carry, which nothing that a server says may bring into what is shown or stored."""
+    """The keys sent with calls, to be removed from server responses before these are shown or stored."""
 
     @classmethod
     def of(cls, key: str, *settings: Any) -> Secrets:
-        """A key, and all variables that settings refer to."""
+        """The secrets of a run: its key, and the values of all variables that ``settings`` refer to."""
         return cls([key, *(os.environ.get(name, "").strip() for name in variables(settings))])
 
     def __init__(self, values: Iterable[str]) -> None:
@@ -106,16 +106,16 @@ class Secrets:
             for form in (value, quote(value), quote(value, safe=""), quote_plus(value), json.dumps(value)[1:-1])
         ]
         self.forms = tuple(dict.fromkeys(forms))
-        """Each as it is, and as an address and JSON write it."""
-        # A key of digits alone could be a number of the answer's own.
+        """Each secret as it is, URL-quoted, and escaped for JSON."""
+        # A key of digits alone could equal a number in the answer.
         self._bytes = [form.encode() for form in self.forms if not form.isdigit()]
 
     def masked(self, words: str) -> str:
-        """A line without words that quote one of them, or a part of it."""
+        """A line with each word that quotes a secret, or part of one, replaced by ``(key)``."""
         return masked(words, self.forms)
 
     def without(self, body: bytes) -> bytes:
-        """An answer without them."""
+        """A response body with each secret replaced by ``(key)``."""
         for secret in self._bytes:
             body = body.replace(secret, b"(key)")
         return body

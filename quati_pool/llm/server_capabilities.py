@@ -1,7 +1,7 @@
-"""How one server wants a request written, and what its refusals teach about that.
+"""Which request parameters a server accepts, as learned from the requests it refuses.
 
-Servers that call themselves OpenAI-compatible differ in the name of the token limit, in whether they take a
-temperature, and in how far they can keep an answer to a form.
+Servers that call themselves OpenAI-compatible differ in the name of the token limit, in whether they accept a
+temperature, and in how strictly they can constrain the format of an answer.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from quati_pool.llm.options import Options, Request
 Output = Literal["json_schema", "json_object", "text"]
 
 MODES: tuple[Output, ...] = ("json_schema", "json_object", "text")
-"""Forms of output, the strictest first."""
+"""Output formats, strictest first."""
 
-# The first of these names in a refusal is the parameter that is refused; those after it are advice.
+# The first of these names in a refusal is the refused parameter; any later ones are advice.
 _NAMES = re.compile(
     r"\b(max_completion_tokens|max_tokens|temperature|top_p|top_logprobs|response_format|json_schema|json_object)\b"
 )
@@ -31,24 +31,24 @@ _UNSUPPORTED = re.compile(
 
 @dataclass(frozen=True)
 class Capabilities:
-    """How a server takes the parameters of ``Options``; ``Client.prepare`` finds it out."""
+    """How a server accepts the parameters of ``Options``; determined by ``Client.prepare``."""
 
     output: Output
     tokens: Literal["max_tokens", "max_completion_tokens"]
     sampling: frozenset[str] = frozenset({"temperature", "top_p"})
-    """Which parameters of sampling are sent."""
+    """The sampling parameters that are sent."""
     top_logprobs: int = 20
 
     @classmethod
     def of(cls, model: str, options: Options) -> Capabilities:
-        """The first guess, by the model's name."""
+        """The initial guess, based on the model's name."""
         output: Output = "json_schema" if options.output == "auto" else options.output
         if options.thinks(model):
             return cls(output, "max_completion_tokens", frozenset())
         return cls(output, "max_tokens")
 
     def body(self, model: str, options: Options) -> dict[str, Any]:
-        """The part of a request's body that all calls share."""
+        """The part of the request body that all calls share."""
         body: dict[str, Any] = {"model": model}
         for name, value in (("temperature", options.temperature), ("top_p", options.top_p)):
             if value is not None and name in self.sampling:
@@ -62,7 +62,7 @@ class Capabilities:
         return body | options.extra_body
 
     def response_format(self, request: Request) -> dict[str, Any] | None:
-        """The ``response_format`` of a request, or None where its answer is free."""
+        """The ``response_format`` of a request, or None if its answer is unconstrained."""
         if request.schema is None or self.output == "text":
             return None
         if self.output == "json_object":
@@ -71,14 +71,14 @@ class Capabilities:
         return {"type": "json_schema", "json_schema": schema}
 
     def looser(self) -> Capabilities | None:
-        """The next less strict form of output, or None after text."""
+        """The capabilities with the next less strict output format, or None after text."""
         after = MODES.index(self.output) + 1
         return replace(self, output=MODES[after]) if after < len(MODES) else None
 
     def after(self, fault: Fault) -> Capabilities | None:
-        """What a refusal teaches, or None where it is not about the way of writing."""
+        """The capabilities to try after a refusal, or None if the refusal is not about how the request is written."""
         if fault.status in (404, 501):
-            # Some servers have no route or handler for constrained output; a model that is not there stays fatal.
+            # Some servers have no route or handler for constrained output; a missing model stays fatal.
             return None if fault.about_model else self.looser()
         if fault.status not in (400, 422):
             return None
@@ -100,7 +100,7 @@ class Capabilities:
         return None
 
     def differs(self, other: Capabilities) -> str:
-        """What differs from the capabilities supposed before, in words."""
+        """The difference from the capabilities assumed before, as a phrase for a message."""
         if self.output != other.output:
             return f"does not do {other.output}: answers are asked for as {self.output}"
         if self.tokens != other.tokens:

@@ -1,7 +1,7 @@
-"""What a model thinks before it answers, kept apart from what it says.
+"""Separates a model's thoughts from its answer.
 
-Models that think mark their thoughts in their text, each family in its own way. Nothing in a thought is part of the
-answer: it is never read for a grade and never sent back to a model.
+Reasoning models mark thoughts in their text, each family in its own way. A thought is not part of the answer: no grade
+is read from it, and it is never sent back to a model.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def _compared(mark: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The texts between which a model puts its thoughts. Neither case nor white space in them counts. Raises
-    ValueError for texts that cannot mark anything."""
+    """The opening and closing marks around a model's thoughts, compared without case and white space. Raises ValueError
+    for texts that cannot serve as marks."""
 
     open: str
     close: str
@@ -52,7 +52,7 @@ ANY: tuple[Marks, ...] = (
     Marks("<|START_THINKING|>", "<|END_THINKING|>"),
     Marks("<|channel>thought", "<channel|>"),
 )
-"""The marks that are known of themselves; with them, the channels of ``<|channel|>analysis<|message|>…`` are."""
+"""The known marks. Where they are used, the channels of ``<|channel|>analysis<|message|>…`` are recognised too."""
 
 
 def _setting(value: Any) -> Any:
@@ -65,20 +65,20 @@ def _setting(value: Any) -> Any:
 
 
 ThoughtMarks = Annotated[Marks | Literal["none"] | None, BeforeValidator(_setting)]
-"""The parameter of a judge, for its pydantic model: marks of its own, "none", or None for the known ones."""
+"""The type of a judge's parameter in its pydantic model: further marks, "none", or None for the known ones."""
 
 
 def marks_of(setting: Marks | Literal["none"] | None) -> tuple[Marks, ...]:
-    """The marks that a judge's parameter stands for: its own come in addition to the known ones."""
+    """The marks for a judge's parameter; marks given there are added to the known ones."""
     if setting == "none":
         return ()
     return ANY if setting is None else (setting, *ANY)
 
 
 class Spoken(NamedTuple):
-    """A text without its thoughts. ``text`` is as long as the original, with line feeds for thoughts and marks, so that
-    places in it are places in the original; ``said`` is the same for people and models, without the line feeds.
-    ``closed`` is False where a thought has no end: the answer may have been still to come."""
+    """A text without its thoughts. ``text`` has line feeds in place of thoughts and marks, so that its length and all
+    positions are those of the original; ``said`` is the same without these line feeds, to show or to send. ``closed``
+    is False if a thought has no end, so the answer may be missing."""
 
     text: str
     thoughts: list[str]
@@ -87,11 +87,11 @@ class Spoken(NamedTuple):
 
 
 def split(text: str, marks: Sequence[Marks] = ANY) -> Spoken:
-    """Tells what a model says from what it thinks. Without ``marks`` all is said.
+    """Splits a model's text into answer and thoughts. Without ``marks`` the whole text is the answer.
 
-    Within a block only the marks of its own kind count, and they nest. A closing mark outside any block makes a thought
-    of all text before it, as templates may have opened it. Of channels only the bodies of ``final`` are said; their
-    tokens, and the role between ``<|start|>`` and ``<|channel|>``, are neither said nor thought. Linear in the text.
+    Within a block only marks of its kind count, and they nest. A closing mark outside any block makes all text before
+    it a thought, since the chat template may have opened it. Of channels only the bodies of ``final`` belong to the
+    answer; their tokens, and the role between ``<|start|>`` and ``<|channel|>``, belong to neither. Takes linear time.
     """
     own = () if marks is ANY else marks
     marked = any(sign in text for sign in _SIGNS) or any(_may_hold(text, mark) for kind in own for mark in kind.both)
@@ -110,25 +110,27 @@ def split(text: str, marks: Sequence[Marks] = ANY) -> Spoken:
 
 
 def apart(answer: str | None, thoughts: str | None, marks: Sequence[Marks] = ANY) -> tuple[str | None, str | None]:
-    """For people: what an answer says, and all that was thought before it, that which came apart from it (``thoughts``)
-    first; None where there is nothing. An answer without thoughts is left as it came."""
+    """The answer without thoughts, and all thoughts, to be shown to people; each is None if there is nothing.
+
+    ``thoughts`` are those that the server sent separately; they come first. An answer without thoughts is unchanged.
+    """
     spoken = split(answer or "", marks)
     said = answer if spoken.text == answer else spoken.said
     return said if answer is not None else None, "\n\n".join(filter(None, [thoughts, *spoken.thoughts])) or None
 
 
 _SIGNS = frozenset(mark[0] for kind in ANY for mark in kind.both)
-"""What any of the known marks, and every token of a channel, begins with."""
+"""The first characters of the known marks and of channel tokens."""
 
 
 def _may_hold(text: str, mark: str) -> bool:
-    """Whether a mark's first sign is in the text, which is quickly known; a letter might be of another case."""
+    """A fast check whether a mark may occur in the text, by its first character; a letter may differ in case."""
     first = mark.lstrip()[0]
     return first in text or first.isalpha()
 
 
 class _Scan:
-    """One pass over a text, which leaves the stretches that are said and those that are thought, in their order."""
+    """One pass over a text that collects the spans of the answer and of the thoughts, in order."""
 
     def __init__(self, text: str, marks: tuple[Marks, ...]) -> None:
         self.text = text
@@ -167,11 +169,11 @@ class _Scan:
             if channel and channel[0].casefold() == "final":
                 return start
             end = _BODY_END.search(self.text, start)
-        # What ends a body may begin the next one.
+        # The token that ends a body may begin the next one.
         return self._after_thought(start, (end.start(), end.start()) if end else None)
 
     def _after_thought(self, start: int, end: tuple[int, int] | None) -> int:
-        """Notes the thought from ``start``; ``end`` is where its closing mark begins and ends, None: there is none."""
+        """Records the thought from ``start``; returns where it ends. ``end``: the span of its closing mark, or None."""
         if end is None:
             self.closed = False
             end = (len(self.text), len(self.text))
@@ -206,9 +208,9 @@ _WORD = re.compile(r"\w+")
 
 @lru_cache(maxsize=64)
 def _patterns(marks: tuple[Marks, ...]) -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
-    """The pattern of all marks and tokens, and by the name of an opening mark's group that of its kind's marks."""
+    """A pattern of all marks and tokens; and a pattern of each kind's marks, by the group name of its opening mark."""
     named = {f"{role}{place}": getattr(kind, role) for place, kind in enumerate(marks) for role in ("open", "close")}
-    # The look ahead is for speed alone: most characters begin no mark.
+    # The lookahead is only for speed: most characters begin no mark.
     firsts = "".join(re.escape(mark.strip()[0]) for mark in named.values())
     any_mark = rf"(?=[<{firsts}])(?:{_one_of(named)}|(?P<token>{_TOKEN.pattern}))"
     kinds = {f"open{place}": _one_of({"open": kind.open, "close": kind.close}) for place, kind in enumerate(marks)}
@@ -218,8 +220,8 @@ def _patterns(marks: tuple[Marks, ...]) -> tuple[re.Pattern[str], dict[str, re.P
 
 
 def _one_of(marks: Mapping[str, str]) -> str:
-    """A group for each mark, with any white space between its words and signs. Of two that begin alike the longer is
-    meant."""
+    """A named group for each mark, allowing white space between its words and signs. The longer of two marks with the
+    same beginning is tried first."""
     longest = sorted(marks.items(), key=lambda named: -len(named[1]))
     return "|".join(f"(?P<{name}>{_pattern(mark)})" for name, mark in longest)
 

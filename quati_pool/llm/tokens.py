@@ -1,7 +1,7 @@
-"""How many tokens a text has: counted where the model's encoding is on this machine, else estimated by size.
+"""The number of tokens in a text: counted if the model's encoding is on this machine, else estimated by size.
 
-tiktoken would fetch an encoding that it does not find; here it is asked only once the file is known to be
-there, and nothing is ever downloaded.
+tiktoken would download an encoding that it does not find; here it is called only when the file is known to exist, so
+nothing is ever downloaded.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     import tiktoken
 
 BYTES_A_TOKEN = 3.5
-"""UTF-8 bytes a token: our own estimate for Portuguese and English prose under today's encodings, rather too many
-tokens than too few. Texts in other scripts have more bytes a character and about as many a token."""
+"""UTF-8 bytes per token: our own estimate for Portuguese and English prose under today's encodings, which errs towards
+too many tokens. Texts in other scripts have more bytes per character and about as many per token."""
 
 ESTIMATED = "estimated by characters"
 
 MESSAGE_TOKENS = 4
-"""What a chat message costs beside its text, for its role and its borders."""
+"""Tokens that a chat message costs in addition to its text, for its role and delimiters."""
 
 _ENCODINGS = {
     "o200k_base": "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
@@ -34,23 +34,23 @@ _ENCODINGS = {
 
 
 class Estimate(NamedTuple):
-    """A number of tokens and how it was found: the encoding's name, or ``ESTIMATED``."""
+    """A number of tokens and how it was determined: the encoding's name, or ``ESTIMATED``."""
 
     tokens: int
     how: str
 
 
 def estimate(text: str | Iterable[Mapping[str, str]], model: str | None = None) -> Estimate:
-    """The tokens of a text, or of chat messages with what a chat adds, under a model's encoding."""
+    """The tokens of a text, or of chat messages with their overhead, under a model's encoding."""
     encoding = _encoding(model)
     return Estimate(counting(model)(text), ESTIMATED if encoding is None else encoding.name)
 
 
 def counting(model: str | None = None) -> Callable[[str | Iterable[Mapping[str, str]]], int]:
-    """The tokens as ``estimate`` gives them, for many texts: the encoding is looked for once."""
+    """A function that counts tokens as ``estimate`` does, for many texts: the encoding is looked up once."""
     encoding = _encoding(model)
 
-    # Most calls of a run have all messages but the last in common.
+    # Most calls of a run share all messages except the last.
     @lru_cache(maxsize=8)
     def of_all(contents: tuple[str, ...]) -> int:
         return sum(_count(content, encoding) + MESSAGE_TOKENS for content in contents)
@@ -66,15 +66,15 @@ def counting(model: str | None = None) -> Callable[[str | Iterable[Mapping[str, 
 
 
 def truncate(text: str, max_tokens: int, model: str | None = None) -> str:
-    """The longest beginning of ``text`` that ``estimate`` gives at most ``max_tokens`` tokens.
+    """The longest prefix of ``text`` that has at most ``max_tokens`` tokens according to ``estimate``.
 
     It is never cut inside what a reader sees as one character: a letter and its combining marks, a joined
-    emoji, a flag of two letters, a line end of two characters.
+    emoji, a flag of two letters, a two-character line ending.
     """
     encoding = _encoding(model)
     if _count(text, encoding) <= max_tokens:
         return text
-    # More text never has fewer bytes; under an encoding it may, by a token, so that the cut is checked below.
+    # A longer text never has fewer bytes, but under an encoding it may have a token less, so the cut is checked below.
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -95,14 +95,14 @@ def _count(text: str, encoding: tiktoken.Encoding | None) -> int:
     return -int(-size // BYTES_A_TOKEN)
 
 
-# A prompt's messages but the last are the same in every call.
+# All messages of a prompt except the last are the same in every call.
 @lru_cache(maxsize=256)
 def _encoded(text: str, encoding: tiktoken.Encoding) -> int:
     return len(encoding.encode_ordinary(text))
 
 
 def _border(text: str, cut: int) -> int:
-    """The last place at or before ``cut`` that lies between two characters as a reader sees them."""
+    """The last position at or before ``cut`` between two characters as a reader sees them."""
     while 0 < cut < len(text) and _joined(text, cut):
         cut -= 1
     return cut
@@ -115,7 +115,7 @@ def _joined(text: str, place: int) -> bool:
         return True
     if unicodedata.category(after) in ("Mn", "Me", "Mc") or "\U0001f3fb" <= after <= "\U0001f3ff":
         return True
-    # Joiners, variation selectors' tags, and what a joiner joins.
+    # Joiners, tag characters, and the character after a joiner.
     if after in "\u200c\u200d" or before == "\u200d" or "\U000e0020" <= after <= "\U000e007f":
         return True
     if "\ud800" <= before <= "\udbff" and "\udc00" <= after <= "\udfff":
@@ -136,12 +136,12 @@ def _flag(character: str) -> bool:
 
 
 def _encoding(model: str | None) -> tiktoken.Encoding | None:
-    """A model's encoding where tiktoken knows it and its file is on this machine."""
+    """A model's encoding, if tiktoken knows it and its file is on this machine."""
     return _loaded(model, _cache_folder()) if model else None
 
 
 def _cache_folder() -> str:
-    """Where tiktoken keeps encodings; empty where it keeps none."""
+    """The folder of tiktoken's cache; empty if caching is turned off."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if variable in os.environ:
             return os.environ[variable]
@@ -163,7 +163,7 @@ def _loaded(model: str, folder: str) -> tiktoken.Encoding | None:
     if url is None or not folder:
         return None
     path = Path(folder) / hashlib.sha1(url.encode()).hexdigest()
-    # tiktoken replaces a file with another hash by a download, so the hash is checked first.
+    # tiktoken downloads a file again if its hash is wrong, so the hash is checked first.
     if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != _HASHES[name]:
         return None
     return tiktoken.get_encoding(name)

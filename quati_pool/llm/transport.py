@@ -1,4 +1,4 @@
-"""The openai SDK and its aiohttp transport: how a client of it is made, and what its errors mean."""
+"""The openai SDK and its aiohttp transport: creating a client, and translating its errors to faults."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import Fault, Kind, of_status, one_line
 
 ERRORS = (openai.OpenAIError, httpx2.HTTPError, aiohttp.ClientError, OSError)
-"""What a call of the SDK may raise for the network's or the server's sake."""
+"""The errors that an SDK call may raise because of the network or the server."""
 
-# What a call adds to base_url.
+# The route that a call appends to base_url.
 _ROUTE = re.compile(r"(/deployments/[^/]*)?/(chat/completions|embeddings|files|batches)/?$")
 
 
 def sdk(endpoint: Endpoint, key: str, concurrency: int) -> openai.AsyncOpenAI:
-    """An SDK client that never retries by itself, and sends the query of the endpoint's address with every call."""
+    """An SDK client that never retries by itself, and sends the query string of the endpoint's URL with every call."""
     address, query = endpoint.address()
     timeout = openai.Timeout(endpoint.timeout, connect=min(10.0, endpoint.timeout))
     connections = max(1000, concurrency)
@@ -42,12 +42,12 @@ def sdk(endpoint: Endpoint, key: str, concurrency: int) -> openai.AsyncOpenAI:
 
 
 def chat_path(endpoint: Endpoint) -> str:
-    """Where chat completions are asked for, relative to the SDK client's address."""
+    """The path for chat completions, relative to the SDK client's base URL."""
     return _path(endpoint, "/chat/completions")
 
 
 def embeddings_path(endpoint: Endpoint) -> str:
-    """Where embeddings are asked for, relative to the SDK client's address."""
+    """The path for embeddings, relative to the SDK client's base URL."""
     return _path(endpoint, "/embeddings")
 
 
@@ -58,16 +58,16 @@ def _path(endpoint: Endpoint, route: str) -> str:
 
 
 async def post(client: openai.AsyncOpenAI, path: str, body: bytes) -> bytes:
-    """Sends a JSON body and returns that of the answer, unread."""
+    """Sends a JSON body and returns the raw body of the answer."""
     response = await client.post(path, cast_to=httpx2.Response, content=body)
     return response.content
 
 
 async def _refuse_redirect(response: httpx2.Response) -> None:
-    """Raises Fault where a request that carries something would be sent elsewhere.
+    """Raises Fault if a request with a body would be redirected.
 
-    A redirect of a POST may become a GET without the prompt, whose answer is none to it; one that keeps the prompt
-    would show it, and a key, to a server that nobody named.
+    A redirected POST may become a GET without the prompt, whose answer would be meaningless; if it keeps the prompt, it
+    would disclose the prompt and the key to a server that the user did not choose.
     """
     if response.request.method == "GET" or not response.has_redirect_location:
         return
@@ -81,11 +81,11 @@ async def _refuse_redirect(response: httpx2.Response) -> None:
 
 
 def fault_of(error: BaseException, key: str, timeout: float) -> Fault:
-    """The fault behind an error of the SDK, of its transport or of the socket."""
+    """The fault that an error of the SDK, its transport or the socket stands for."""
     if isinstance(error, openai.APIStatusError):
         return of_status(error.status_code, error.response.headers, error.body, key)
     root = error
-    # The transport takes a dropped connection for a time-out; aiohttp's own error, below, knows better.
+    # The transport reports a dropped connection as a time-out; the aiohttp error that caused it is accurate.
     while root.__cause__ is not None and not isinstance(root, (aiohttp.ClientError, OSError)):
         root = root.__cause__
     if isinstance(root, aiohttp.ClientPayloadError):
@@ -102,7 +102,7 @@ def fault_of(error: BaseException, key: str, timeout: float) -> Fault:
         return Fault(f"no usable address: {one_line(root)}", "transport")
     kind: Kind = "transport"
     if isinstance(root, aiohttp.ClientConnectorError):
-        # asyncio puts the address into strerror; a name that is not found has a negative number and words of its own.
+        # asyncio puts the address into strerror; a failed name look-up has a negative number and its own text.
         number = root.os_error.errno or 0
         words = os.strerror(number) if number > 0 else root.os_error.strerror
         return Fault(f"no connection: {one_line(words or root)}", kind, passing=True)

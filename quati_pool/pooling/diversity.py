@@ -1,7 +1,7 @@
-"""The diversity of a pool: the pairs that each system alone contributed, and the overlap of systems.
+"""The diversity of a pool: the pairs that only one system contributed, and the overlap between systems.
 
-Only systems that feed the pool count, each with its documents within its pool depth. A share of no pairs is
-undefined (None or NaN), never 0.
+Only systems that feed the pool count, and of each only the documents within its pool depth. The share of an empty set
+of pairs is undefined (None or NaN), not 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Share:
-    """A number of pairs, and how many of them only one system returned."""
+    """A number of pairs, and how many of them were returned by only one system (``unique``)."""
 
     name: str
     pairs: int
@@ -36,13 +36,12 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class Diversity:
-    """The Quati paper's Table 1, and the similarity of systems.
+    """Table 1 of the Quati paper, and how similar the systems are to each other.
 
-    ``systems``: the pairs each feeding system returned, and those that only it returned; ``union``:
-    the pairs that any returned. ``extra`` counts the pool's pairs that no system fed. ``overlap``,
-    shape (systems, systems): share of the row system's pairs that the column system returned too;
-    ``rbo``, same shape: rank-biased overlap (p = 0.9), the mean over the queries for which both
-    systems returned something.
+    ``systems`` counts the pairs that each feeding system returned, and those that only it returned; ``union`` the pairs
+    that at least one system returned. ``extra`` is the number of pairs in the pool that no system fed. ``overlap``,
+    shape (systems, systems), is the share of the row system's pairs that the column system returned too. ``rbo``, same
+    shape, is the rank-biased overlap (p = 0.9), averaged over the queries for which both systems returned something.
     """
 
     systems: tuple[Share, ...]
@@ -54,7 +53,7 @@ class Diversity:
 
     @property
     def mean_unique_share(self) -> float | None:
-        """The mean of the systems' shares, without systems that returned nothing."""
+        """The mean of the unique shares of the systems that returned something; None if none did."""
         shares = [system.unique_share for system in self.systems if system.unique_share is not None]
         return float(np.mean(shares)) if shares else None
 
@@ -80,8 +79,8 @@ def diversity(pool: Pool) -> Diversity:
 
 @dataclass(frozen=True)
 class GradeShares:
-    """The Quati paper's Table 2: the pairs of each grade that systems returned, and those that one
-    system alone returned; ``relevant`` is the same for all grades from 1 on. ``ungraded`` pairs are in no row."""
+    """Table 2 of the Quati paper: for each grade, the pairs that systems returned, and those that only one system
+    returned. ``relevant`` is the same for grades of 1 and above. ``ungraded`` counts the pairs in no row."""
 
     grades: tuple[Share, ...]
     relevant: Share
@@ -89,7 +88,7 @@ class GradeShares:
 
 
 def diversity_by_grade(pool: Pool, qrels: Qrels) -> GradeShares:
-    """Splits the single-system pairs of a pool by their grade in ``qrels``."""
+    """Counts a pool's pairs, and those of a single system, by their grade in ``qrels``."""
     returned_by = pool.fed.sum(axis=1)
     union, single = returned_by > 0, returned_by == 1
     relevance, graded = _grades(pool, qrels)
@@ -106,7 +105,7 @@ def diversity_by_grade(pool: Pool, qrels: Qrels) -> GradeShares:
 
 
 def _grades(pool: Pool, qrels: Qrels) -> tuple[Int, npt.NDArray[np.bool_]]:
-    """The grade of each pair of a pool, and whether it has one; shape (pairs,)."""
+    """The grade of each pair of a pool (0 if it has none) and whether it has one, shape (pairs,) each."""
     query = qrels.queries.encode(pool.queries.decode(pool.query))
     doc = qrels.docs.encode(pool.docs.decode(pool.doc))
     relevance = np.zeros(len(pool), dtype=np.int64)
@@ -129,8 +128,8 @@ def _overlap(fed: npt.NDArray[np.bool_]) -> Matrix:
 
 
 def _rbo(pool: Pool, feeding: Int, fed: npt.NDArray[np.bool_]) -> Matrix:
-    """Mean rank-biased overlap of all systems, from the ledger alone: a document that two systems
-    returned joins their common set at the deeper of its two ranks."""
+    """Mean rank-biased overlap of all pairs of systems, computed from the pool's ledger: a document that two systems
+    returned enters their common set at the deeper of its two ranks."""
     systems = len(feeding)
     depth = int(pool.depths.max(initial=1))
     _, query = np.unique(pool.query, return_inverse=True)

@@ -1,4 +1,4 @@
-"""The pool: which query-document pairs to judge, and every system's rank of each."""
+"""The pool: the query-document pairs to judge, and the rank that each system gave them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from quati_pool.records import Ids, Int, Run, align, code_ids
 class Pool:
     """The pairs to judge, sorted by query, then doc_id, so that their order does not reveal ranks.
 
-    ``ranks``, shape (pairs, systems), is the ledger: each system's rank of each pair, 0 where it did not return it.
-    ``depths``, shape (systems,), holds the number of documents per query that each system feeds into the pool, 0
-    for one that is only in the ledger.
+    ``ranks``, shape (pairs, systems), is the ledger: the rank of each pair in each system's run, 0 if the system did
+    not return it. ``depths``, shape (systems,), is the number of documents per query that each system feeds into the
+    pool, 0 for a system that is only in the ledger.
     """
 
     queries: Ids
@@ -34,14 +34,17 @@ class Pool:
 
     @cached_property
     def fed(self) -> npt.NDArray[np.bool_]:
-        """Which system fed which pair into the pool, shape (pairs, systems); a pair that none fed is an extra one."""
+        """Whether each pair was fed into the pool by each system, shape (pairs, systems); a pair fed by none of them
+        is an extra one."""
         return (self.ranks > 0) & (self.ranks <= self.depths)
 
 
 def depth_pool(runs: Sequence[Run], depths: Mapping[str, int], extra: Sequence[tuple[str, str]] = ()) -> Pool:
-    """The depth pool of ``runs``: the first ``depths[run_tag]`` documents of each query and system,
-    0 for a system that does not feed it, and ``extra`` pairs of query_id and doc_id, whose queries
-    must be known to the first run. Queries keep the order of their vocabulary.
+    """The depth pool of ``runs``: the first ``depths[run_tag]`` documents per query of each run, and the ``extra``
+    (query_id, doc_id) pairs.
+
+    A depth of 0 means that the system does not feed the pool. The queries of extra pairs must be in the vocabulary of
+    the first run. Queries keep the order of their vocabulary.
     """
     runs = align([*runs, _extra_run(extra, runs[0].queries)] if extra else runs)
     runs, added = (runs[:-1], runs[-1:]) if extra else (runs, [])
@@ -67,7 +70,7 @@ def depth_pool(runs: Sequence[Run], depths: Mapping[str, int], extra: Sequence[t
 
 
 def growth(runs: Sequence[Run]) -> Int:
-    """The number of pairs in a pool of ``runs`` at depth 1, 2, … to the deepest rank, shape (depth,)."""
+    """The number of pairs in a pool of ``runs`` at depths 1, 2, … up to the deepest rank, shape (depth,)."""
     runs = align(runs)
     step = max((int(run.rank.max(initial=0)) for run in runs), default=0) + 1
     keys = np.sort(np.concatenate([run.pair * step + run.rank for run in runs]))

@@ -1,1 +1,1 @@
-"""From pages to passages: the steps of ``quati-pool prepare``, one file each."""
+"""Preparation of a corpus from pages: the steps of ``quati-pool prepare``, one file each."""

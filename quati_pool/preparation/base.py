@@ -1,10 +1,10 @@
-"""The kinds of steps of a preparation. A step is one class in the registry, with parameters and, where it drops rows,
-reasons that are counted.
+"""The base classes for the steps of a preparation. A step is one registered class with parameters and, if it drops
+rows, the reasons under which drops are counted.
 
-Steps see a shard's rows batch by batch, so memory stays flat. Where batches end depends only on the input, and no
-result may depend on where they end. A ``Source`` reads pages; a ``Filter`` keeps or drops each row by itself; a
+Steps see a shard's rows batch by batch, so memory use stays constant. Batch boundaries depend only on the input, and
+no result may depend on them. A ``Source`` reads pages; a ``Filter`` keeps or drops each row independently; a
 ``Cutter`` cuts pages into passages; a ``GlobalFilter`` needs to see all rows before it drops any; a ``Sink`` writes
-the rows that are left.
+the remaining rows.
 """
 
 from __future__ import annotations
@@ -29,26 +29,27 @@ T = TypeVar("T")
 
 
 class Parameters(Model):
-    """What a user may set of a step; every field has a description, shown by the listing."""
+    """The parameters of a step that a user can set; every field has a description, which the listing shows."""
 
 
 @dataclass(frozen=True)
 class ComponentEnvironment:
-    """What surrounds a step: the folder of ``prepare.yaml``, to which its paths are relative, and the seed."""
+    """The context of a step: the folder of ``prepare.yaml``, to which its paths are relative, and the seed."""
 
     folder: Path = Path()
     seed: int = 0
 
 
 class Step(ABC):
-    """What all steps share."""
+    """The base class of all steps."""
 
     id: ClassVar[str]
-    """Its name in everything stored, such as ``preparation/url``, wherever its code is. A plug-in without an id is
-    named by its kind and its entry point."""
+    """The step's name in stored data, such as ``preparation/url``, independent of where its code is. A plug-in without
+    an id is named by its kind and its entry point."""
 
     revision: ClassVar[int] = 1
-    """Raised by hand when the same parameters give another outcome than before, so that finished work is not reused."""
+    """Incremented by hand when the same parameters give a different outcome than before, so that finished work is not
+    reused."""
 
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
@@ -59,23 +60,23 @@ class Step(ABC):
 
     @classmethod
     def require(cls) -> None:
-        """Raises MissingExtraError where a package this step needs is not installed."""
+        """Raises MissingExtraError if a package that this step needs is not installed."""
 
     def check(self) -> None:
-        """Raises ConfigError for parameters that cannot be carried out; called before any work."""
+        """Raises ConfigError for parameters that cannot work; called before any work is done."""
 
     def key(self) -> dict[str, Any]:
-        """What changes the outcome apart from the parameters: the seed where it is used, versions of libraries, hashes
-        of lists in files."""
+        """Everything apart from the parameters that changes the outcome: the seed if it is used, versions of libraries,
+        hashes of list files."""
         return {}
 
     @property
     def reasons(self) -> Sequence[str]:
-        """The reasons for which it may drop a row, in the order of the funnel."""
+        """The reasons for which the step may drop a row, in the order of the funnel."""
         return ()
 
     def notes(self) -> Sequence[str]:
-        """Lines on how it will work that the user should know, such as a rule that is off."""
+        """Notes for the user on how the step will work, such as that a rule is off."""
         return ()
 
 
@@ -84,7 +85,7 @@ class DropReasons:
     """Why each row of a batch is dropped: ``codes``, shape (n,), holds ``KEPT`` or the position, from 1, of the reason
     in ``Step.reasons``.
 
-    ``detail(row)`` says in a few words what was measured; it is called for few rows only.
+    ``detail(row)`` describes briefly what was measured; it is called for a few rows only.
     """
 
     codes: Codes
@@ -92,9 +93,10 @@ class DropReasons:
 
 
 class Part(NamedTuple):
-    """A range of a file: ``path`` is relative to the folder of ``prepare.yaml`` (absolute where it was given so);
-    ``start`` to before ``end`` counts bytes or row groups, depending on the format; None is the end of the file.
-    ``line`` is the number of its first line, ``size`` and ``modified`` (nanoseconds) are those of the file."""
+    """A range of a file. ``path`` is relative to the folder of ``prepare.yaml``, or absolute if it was given so.
+    ``start`` (inclusive) and ``end`` (exclusive; None for the end of the file) count bytes or row groups, depending
+    on the format. ``line`` is the number of the first line of the range; ``size`` and ``modified`` (nanoseconds) are
+    those of the file."""
 
     path: str
     start: int
@@ -105,7 +107,7 @@ class Part(NamedTuple):
 
 
 class Shard(NamedTuple):
-    """What one task reads: parts of files, in the order of the input. ``weight`` is in bytes as on disk."""
+    """The input of one task: parts of files, in input order. ``weight`` is their size on disk in bytes."""
 
     parts: tuple[Part, ...]
     weight: int
@@ -113,43 +115,43 @@ class Shard(NamedTuple):
 
 @dataclass
 class Reading:
-    """What reading a shard reports apart from its pages."""
+    """Receives what the reading of a shard reports apart from its pages."""
 
     refuse: Callable[[int, int, int, str], None] = lambda reason, file, line, excerpt: None
-    """Called for something that cannot be a page: the position of the reason, from 1; file and line as in ``Batch``;
-    an excerpt."""
+    """Called for input that cannot become a page, with the position of the reason in ``Step.reasons``, from 1; the
+    file and line as in ``Batch``; and an excerpt."""
 
     tick: Callable[[int], None] = lambda done: None
-    """Called with the number of bytes read, of the shard's weight."""
+    """Called with the number of bytes read so far, out of the shard's weight."""
 
     notes: list[str] = field(default_factory=list)
-    """Lines that the user must see, such as a file that is cut off; each names the file and a remedy."""
+    """Notes for the user, such as that a file is cut off; each names the file and a remedy."""
 
 
 class Source(Step):
-    """Reads pages. A preparation has one, as its first step."""
+    """Reads pages. A preparation has exactly one source, as its first step."""
 
     @abstractmethod
     def shards(self) -> list[Shard]:
-        """The input in shards, in the order of the input; where they are cut depends only on the input.
+        """The shards of the input, in input order; their boundaries depend only on the input.
 
-        Raises InputError where there is nothing to read.
+        Raises InputError if there is nothing to read.
         """
 
     @abstractmethod
     def pages(self, shard: Shard, reading: Reading) -> Iterator[Batch]:
-        """The pages of a shard, in batches of some hundreds."""
+        """The pages of a shard, in batches of a few hundred."""
 
 
 class Filter(Step):
-    """Keeps or drops each row by itself."""
+    """Keeps or drops each row independently of the others."""
 
     @abstractmethod
     def apply(self, batch: Batch) -> DropReasons:
         """Which rows of the batch to drop, and why."""
 
     def enriched(self, batch: Batch) -> Batch:
-        """The same rows with what the filter has found out, such as their language; called after ``apply``."""
+        """The same rows with what the filter has determined, such as their language; called after ``apply``."""
         return batch
 
 
@@ -158,19 +160,19 @@ class Cutter(Step):
 
     @abstractmethod
     def cut(self, batch: Batch) -> tuple[Batch, DropReasons]:
-        """The passages, and why pages are dropped, which are those that gave no passage."""
+        """The passages, and the drop reasons of the pages that gave no passage."""
 
 
 Keys = Mapping[str, Array]
-"""Arrays by name, each with one row per row of a shard; memory-mapped."""
+"""Memory-mapped arrays by name, each with one row per row of a shard."""
 
 
 @dataclass(frozen=True, eq=False)
 class Drops:
-    """Rows that a global filter drops, by shard and row, ascending; columns of shape (n,).
+    """The rows that a global filter drops, sorted by shard and row; columns of shape (n,).
 
-    ``reason`` counts from 1 in ``Step.reasons``. ``kept_shard`` and ``kept_row`` say which row is kept instead, -1
-    where none is; ``similarity`` says how alike the two are, NaN where that means nothing.
+    ``reason`` is a position in ``Step.reasons``, from 1. ``kept_shard`` and ``kept_row`` identify the row that is kept
+    instead, -1 if there is none; ``similarity`` is the similarity of the two, NaN where it does not apply.
     """
 
     shard: Int
@@ -192,7 +194,7 @@ class Drops:
         kept_row: Int | None = None,
         similarity: npt.NDArray[Any] | None = None,
     ) -> Drops:
-        """Drops in any order, all for one reason."""
+        """``Drops`` of rows given in any order, all with the same reason."""
         order = np.lexsort((row, shard))
         none = np.full(len(row), -1, dtype=np.int64)
         alike = np.full(len(row), np.nan, dtype=np.float32)
@@ -208,45 +210,46 @@ class Drops:
 
 @dataclass(frozen=True)
 class TaskPool:
-    """Where a global filter works: ``folder`` outlives a killed command; ``run`` calls a module's function with each of
-    many arguments, on the workers of the engine, and returns the results in order. Function and arguments are pickled:
-    pass the path of a folder, not an array."""
+    """The working folder and the workers of a global filter. ``folder`` survives a killed command; ``run`` calls a
+    module-level function with each of many arguments on the workers of the engine, and returns the results in order.
+    Function and arguments are pickled, so pass the path of a folder rather than an array."""
 
     folder: Path
     run: Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
 
 
 class GlobalFilter(Step):
-    """Drops rows by looking at all of them."""
+    """Drops rows after seeing all of them."""
 
     @abstractmethod
     def keys(self, batch: Batch) -> dict[str, Array]:
-        """What must be known of each row, as arrays of n rows; every batch has the same names and types."""
+        """The keys that ``decide`` needs of each row, as arrays of n rows; names and types are the same for every
+        batch."""
 
     @abstractmethod
     def decide(self, shards: Sequence[Path], rows: Sequence[int], task_pool: TaskPool) -> Drops:
-        """The rows to drop, of all shards in order. ``read_keys(shards[i])`` gives the keys of shard i, ``rows[i]`` its
-        number of rows. The answer must not depend on how the input is cut into shards."""
+        """The rows to drop, over all shards in order. ``read_keys(shards[i])`` returns the keys of shard i, and
+        ``rows[i]`` is its number of rows. The result must not depend on how the input is cut into shards."""
 
     def outcome(self, rows: int, dropped: int) -> Sequence[str]:
-        """Lines that the user should see where ``dropped`` of ``rows`` rows in all are dropped."""
+        """Notes for the user after ``dropped`` of ``rows`` rows in total have been dropped."""
         return ()
 
 
 class Sink(Step):
-    """Writes the rows that reach it into files of ``rows`` rows; later steps continue with the same rows."""
+    """Writes the rows that reach it into files of ``rows`` rows each; later steps continue with the same rows."""
 
     rows: int
 
     @property
     @abstractmethod
     def folder(self) -> Path:
-        """The folder of its files, relative to that of ``prepare.yaml``."""
+        """The folder of the files, relative to that of ``prepare.yaml``."""
 
     @abstractmethod
     def name(self, number: int) -> str:
-        """The name of the file ``number``, from 0."""
+        """The name of file ``number``, counted from 0."""
 
     @abstractmethod
     def write(self, path: Path, batches: Iterator[Batch]) -> None:
-        """Writes one file; its bytes do not depend on how the rows are cut into batches."""
+        """Writes one file; its bytes must not depend on how the rows are cut into batches."""

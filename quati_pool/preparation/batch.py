@@ -1,4 +1,4 @@
-"""Pages, and the passages cut from them, as columns."""
+"""Batches of pages, or of the passages cut from them, stored as columns."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ WHOLE = -1
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Consecutive rows of one shard in the order of the input, all pages or all passages; columns of n rows.
+    """Consecutive rows of one shard in input order, all pages or all passages; columns of n rows.
 
-    ``doc_id`` is the page's; ``url`` and ``language`` are empty where unknown; ``page`` counts the pages of the
-    shard from 0, so that passages of one page share it; ``index`` counts the passages of a page from 0, and is
-    ``WHOLE`` for a page; ``file`` is a position among the files of the shard, ``line`` the line, row or record
-    in it, from 1.
+    ``doc_id`` is the page's; ``url`` and ``language`` are empty if unknown; ``page`` is the number of the page in the
+    shard, from 0, shared by all passages of the page; ``index`` is the number of the passage in its page, from 0, or
+    ``WHOLE`` for a page; ``file`` is a position among the files of the shard, and ``line`` the line, row or record
+    in that file, from 1.
     """
 
     doc_id: list[str]
@@ -40,14 +40,14 @@ class Batch:
 
     @cached_property
     def ids(self) -> list[str]:
-        """The ids that rows have as documents of a corpus: ``<doc_id>_<index>`` of passages."""
+        """The ids of the rows as documents of a corpus: ``<doc_id>`` for a page, ``<doc_id>_<index>`` for a passage."""
         return [
             doc_id if index == WHOLE else f"{doc_id}_{index}"
             for doc_id, index in zip(self.doc_id, self.index.tolist(), strict=True)
         ]
 
     def take(self, rows: npt.NDArray[Any]) -> Batch:
-        """The rows at these positions, or where this mask is true."""
+        """The rows at the given positions, or where the given mask is true."""
         rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         places = rows.tolist()
         return Batch(
@@ -62,7 +62,7 @@ class Batch:
         )
 
     def cut(self, rows: Int, index: Int, texts: Sequence[str]) -> Batch:
-        """Passages: ``texts[i]`` was cut from the row ``rows[i]``, whose ``index[i]``-th passage it is."""
+        """The passages cut from these rows: ``texts[i]`` is passage ``index[i]`` of the row ``rows[i]``."""
         return replace(self.take(rows), text=list(texts), index=index)
 
     def with_languages(self, languages: Sequence[str]) -> Batch:

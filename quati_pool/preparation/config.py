@@ -1,4 +1,4 @@
-"""``prepare.yaml`` as checked models: a list of steps. Every fault names file, line and key."""
+"""Reads and checks ``prepare.yaml``, a list of steps. Every error names file, line and key."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StepConfig(Model):
 
 
 class PrepareConfig(Model):
-    """How a corpus is prepared from pages: the steps in their order."""
+    """The content of a ``prepare.yaml``: the steps, in order, that prepare a corpus from pages."""
 
     name: str
     seed: Annotated[int, Field(ge=0)] = 0
@@ -48,7 +48,7 @@ class PrepareConfig(Model):
         return self.path.parent
 
     def built_steps(self) -> list[Step]:
-        """The steps as objects. Raises MissingExtraError, and InputError for parameters that cannot be carried out."""
+        """The step objects, checked. Raises MissingExtraError, and InputError for parameters that cannot work."""
         environment = ComponentEnvironment(self.folder, self.seed)
         steps = []
         written: set[str] = set()
@@ -74,8 +74,7 @@ class PrepareConfig(Model):
 def load_prepare_config(path: Path) -> PrepareConfig:
     """Reads and checks a ``prepare.yaml``.
 
-    Raises InputError, with the line at fault, for a file that is not there, is not YAML, or does not hold what
-    it should.
+    Raises InputError, with the line at fault, for a file that does not exist, is not YAML, or has invalid content.
     """
     reader = YamlFile(path, missing="name one with -c; data/quati-paper/prepare.yaml shows how one looks")
     data = reader.data
@@ -86,7 +85,7 @@ def load_prepare_config(path: Path) -> PrepareConfig:
     if not isinstance(steps, list) or not steps:
         raise reader.error(("steps",), "expected a list of steps, such as  - read: {path: pages/*.jsonl.gz}")
     if isinstance(data.get("name"), str):
-        # Reports are named by it.
+        # The name becomes part of the names of report files.
         reader.text_key(("name",), data["name"])
     read = [_step(reader, ("steps", place), item) for place, item in enumerate(steps)]
     _check_order(reader, [name for name, _ in read])
@@ -133,7 +132,7 @@ def _check_order(reader: YamlFile, names: list[str]) -> None:
 
 
 def _labels(names: list[str]) -> list[str]:
-    """The names, numbered from their second occurrence: quality, quality-2."""
+    """The names, numbered from the second occurrence on: quality, quality-2."""
     return [
         f"{name}-{names[: place + 1].count(name)}" if name in names[:place] else name
         for place, name in enumerate(names)

@@ -1,5 +1,5 @@
-"""A text cut into pieces of about a length, at the best place near it, never inside a word that has an end there
-and never inside a character as readers see it (a grapheme: Unicode Standard Annex 29).
+"""Cuts a text into pieces of about a given length, each at the best place near that length: not inside a word unless
+it is longer than a piece, and never inside a grapheme, a character as readers see it (Unicode Standard Annex 29).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~‐-‧、，；：・\u200b]")
 _CLOSES_LINE = frozenset(".!?…:;。！？\"'”’»)]}」』")
 
 _LOOK = 64
-"""How far a run of white space is searched for line ends, so that no text makes the search slow."""
+"""How many characters of a run of white space are searched for line ends; bounds the search time on any text."""
 
 _NEAR = 32
 _STEP = 8
@@ -34,28 +34,28 @@ _STEP = 8
 def cuts(
     text: str, characters: int, tolerance: int, overlap: int = 0, min_characters: int = 0
 ) -> list[tuple[int, int]]:
-    """Where each piece starts and ends. Without ``overlap`` the pieces give back the text.
+    """The (start, end) of each piece. Without ``overlap`` the pieces concatenate to the text.
 
-    A piece is between ``characters`` - ``tolerance`` and ``characters`` + ``tolerance`` long without its outer white
-    space; the last may be shorter. White space at a cut belongs to the piece before it. Among the places in reach
-    the first of these kinds is taken that there is one of, and of a kind the one nearest to ``characters``, of two
-    the earlier:
+    Without its outer white space, a piece has between ``characters`` - ``tolerance`` and ``characters`` +
+    ``tolerance`` characters; the last may be shorter. White space at a cut belongs to the piece before it. The cut is
+    at the first of these kinds of places that occurs within reach; of several places of that kind, at the one nearest
+    to ``characters``, and of two equally near ones at the earlier:
 
     1. a blank line;
-    2. the end of a line, unless the next begins with a small letter and no mark ends this one: then it is one
-       sentence on two lines;
-    3. the end of a sentence; 4. of a clause; 5. white space; 6. no-break space.
+    2. the end of a line, unless no mark ends the line and the next begins with a lower-case letter, which means that
+       a sentence continues on the next line;
+    3. the end of a sentence; 4. the end of a clause; 5. white space; 6. a no-break space.
 
-    Where there is none, a piece ends early, before the word in reach. A word longer than any piece (in scripts that
-    write words together, the text between two marks) is cut at punctuation, or at the border of a grapheme;
-    a grapheme longer than the tolerance makes a piece shorter, or longer where it fills it alone.
+    If none is within reach, the piece ends early, before the word that covers the reach. A word longer than any piece
+    (in scripts that write words together, the text between two marks) is cut at punctuation, or at a grapheme
+    boundary; a grapheme longer than the tolerance makes a piece shorter, or longer if it fills the piece alone.
 
-    The next piece begins about ``overlap`` earlier (between half and half as much again) at a place of those six
-    kinds, or where this one ends if there is none. ``min_characters`` are left for the last
-    piece, where ``tolerance`` allows it. Each piece depends on nothing but the text from its start, and
-    the time is in proportion to the text's length.
+    The next piece begins about ``overlap`` before the cut (between half and one and a half times as much), at a place
+    of those six kinds, or at the cut if there is none. ``min_characters`` are left for the last piece if
+    ``tolerance`` allows it. Each piece depends only on the text from its start on, and the time is proportional to
+    the length of the text.
 
-    With 0 ≤ tolerance < characters, overlap ≤ (characters - tolerance) / 2 and
+    Requires 0 ≤ tolerance < characters, overlap ≤ (characters - tolerance) / 2 and
     min_characters ≤ characters - tolerance.
     """
     if not text:
@@ -66,7 +66,7 @@ def cuts(
     begin, visible, cut = 0, len(text) - len(text.lstrip()), 0
     while end - visible > longest:
         low, high = visible + shortest, visible + longest
-        # What is left is the last piece where it is short enough.
+        # End this piece early enough to leave ``min_characters`` for the last one.
         if min_characters and low <= end - min_characters < high:
             high = end - min_characters
         target = min(visible + characters, high)
@@ -79,7 +79,7 @@ def cuts(
 
 
 def _earlier(text: str, start: int, cut: int, overlap: int) -> int:
-    """Where the piece after ``cut`` begins: about ``overlap`` before it, and after ``start``."""
+    """The start of the piece after ``cut``: about ``overlap`` before it, and after ``start``."""
     low, high = max(start + 1, cut - overlap - overlap // 2), cut - (overlap + 1) // 2
     if low > high:
         return cut
@@ -87,8 +87,8 @@ def _earlier(text: str, start: int, cut: int, overlap: int) -> int:
 
 
 def _between_words(text: str, low: int, target: int, high: int) -> int:
-    """The best place for a cut whose visible end is from ``low`` to ``high``, after the white space that follows;
-    0 where there is none."""
+    """The best cut such that the visible text before it ends between ``low`` and ``high``; the cut itself is after the
+    white space that follows. 0 if there is none."""
     for ends in _line_ends(text, low, high):
         if place := _nearest(text, ends, target):
             return place
@@ -96,7 +96,7 @@ def _between_words(text: str, low: int, target: int, high: int) -> int:
         return place
     if place := _nearest(text, _clause_ends(text, low, high), target):
         return place
-    # Words are short: looking at a few characters around the target mostly finds the nearest.
+    # Words are short: a few characters around the target usually include the nearest white space.
     for first, last in ((max(low, target - _NEAR), min(high, target + _NEAR)), (low, high)):
         breaking, others = _spaces(text, first, last)
         if place := _nearest(text, breaking, target):
@@ -105,8 +105,8 @@ def _between_words(text: str, low: int, target: int, high: int) -> int:
 
 
 def _at_word(text: str, start: int, floor: int, low: int, target: int, high: int) -> int:
-    """A place beyond ``floor`` for a cut where a word reaches over ``low`` and ``high``: before it where a piece can
-    hold it, else inside. The piece begins at ``start``, the border of a grapheme."""
+    """A cut beyond ``floor`` for a word that extends over both ``low`` and ``high``: before the word if a piece can
+    hold it, otherwise inside it. The piece begins at ``start``, a grapheme boundary."""
     if place := _before_word(text, floor, low, high, high - start):
         return place
     for first, last in ((max(low, target - _NEAR), min(high, target + _NEAR)), (low, high)):
@@ -117,13 +117,14 @@ def _at_word(text: str, start: int, floor: int, low: int, target: int, high: int
 
 
 def _after_space(text: str, place: int) -> int:
-    """The end of the white space at ``place``, but for a space that carries a mark."""
+    """The end of the white space at ``place``, excluding a last space that carries a combining mark."""
     after: int = _SPACE.match(text, place).end()  # type: ignore[union-attr]
     return after if after == place or _is_border(text, after) else after - 1
 
 
 def _nearest(text: str, ends: Sequence[int], target: int, accepted: Callable[[str, int], bool] | None = None) -> int:
-    """After the white space at the nearest of the ascending ``ends`` that is ``accepted``; 0 where none is."""
+    """The place after the white space that follows the end nearest to ``target``, among the ascending ``ends`` that
+    are ``accepted``; 0 if there is none."""
     after = bisect_left(ends, target)
     before = after - 1
     while before >= 0 or after < len(ends):
@@ -141,7 +142,7 @@ def _nearest(text: str, ends: Sequence[int], target: int, accepted: Callable[[st
 
 
 def _line_ends(text: str, low: int, high: int) -> tuple[list[int], list[int]]:
-    """Ends before blank lines, and other ends of lines."""
+    """The ends of text before blank lines, and the other line ends at which a cut is allowed."""
     blank: list[int] = []
     lines: list[int] = []
     place = low
@@ -169,7 +170,7 @@ def _clause_ends(text: str, low: int, high: int) -> list[int]:
 
 
 def _spaces(text: str, low: int, high: int) -> tuple[list[int], list[int]]:
-    """Ends before white space at which lines may be broken, and before such at which they may not."""
+    """The ends of text before breaking white space, and those before white space of no-break spaces only."""
     breaking: list[int] = []
     others: list[int] = []
     for run in _SPACES.finditer(text, low, high + 1):
@@ -179,7 +180,8 @@ def _spaces(text: str, low: int, high: int) -> tuple[list[int], list[int]]:
 
 
 def _before_word(text: str, floor: int, low: int, high: int, longest: int) -> int:
-    """The start, beyond ``floor``, of the word around ``low`` and ``high`` where a piece can hold it; else 0."""
+    """The start of the word that covers ``low`` and ``high``, if it is beyond ``floor`` and a piece can hold the word;
+    otherwise 0."""
     head = text[floor:low]
     place = _after_space(text, low) if head[-1:].isspace() else low - len(head.rsplit(maxsplit=1)[-1])
     whole = place + longest >= len(text) or _SPACES.search(text, high, place + longest + 1) is not None
@@ -194,13 +196,14 @@ def _grapheme() -> Any:
 
 
 def _is_border(text: str, place: int) -> bool:
-    """Whether a grapheme ends before ``place``, which is a mark or white space."""
-    # What joins the character before it begins at U+0300.
+    """Whether a grapheme ends at ``place``; the character before it must be punctuation or white space."""
+    # Characters that join the one before them begin at U+0300.
     return place == len(text) or text[place] < "\u0300" or _grapheme().match(text, place - 1).end() == place
 
 
 def _border(text: str, start: int, floor: int, target: int, high: int) -> int:
-    """The border of a grapheme nearest to ``target``, at most ``high``; the next one where ``floor`` lies beyond."""
+    """The grapheme boundary nearest to ``target``, at most ``high`` and beyond ``floor``; if there is none, the next
+    boundary."""
     piece = text[start : high + 1]
     wanted = target - start
     after: int = _grapheme().match(piece, wanted - 1).end()
@@ -213,7 +216,7 @@ def _border(text: str, start: int, floor: int, target: int, high: int) -> int:
         if match.end() >= wanted:
             break
         before = match.end()
-    # The piece may end inside a grapheme; what lies beyond ``high`` is not looked at but for that.
+    # ``piece`` may end inside a grapheme; text beyond ``high`` is only read in that case.
     fits = after <= high - start
     if fits and (after - wanted < wanted - before or start + before <= floor):
         return start + after

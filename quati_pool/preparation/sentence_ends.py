@@ -1,11 +1,11 @@
-"""Where sentences end: the marks of many scripts, less abbreviations, initials and the numbers of lists."""
+"""Finds the ends of sentences: the marks of many scripts, except after abbreviations, initials and list numbers."""
 
 from __future__ import annotations
 
 import re
 
 LINE_BREAKS = "\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-"""What ends a line, for a character class of a regular expression."""
+"""The characters that end a line, for a character class of a regular expression."""
 
 BREAKING = " \t\n\r\v\f\x1c-\x1f\x85\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000"
 """White space at which a line may be broken, for a character class: all but the no-break spaces."""
@@ -17,18 +17,18 @@ _OPENING = "\"'“‘„‚«‹»([{「『【〔《〈（［｛｢¿¡*_"
 
 _MARK = f"[{_MARKS}{re.escape(_CLOSING)}]"
 _WIDE = f"[{_WIDE_MARKS}{re.escape(_CLOSING)}]"
-# Written so that a search stops at white space and wide marks only, and no run of marks is read twice.
+# Written so that a search stops only at white space and wide marks, and no run of marks is read twice.
 _END = re.compile(rf"[{BREAKING}{_WIDE_MARKS}](?:(?<={_MARK}[{BREAKING}])|(?<=[{_WIDE_MARKS}]){_WIDE}*+)")
 _SPACE = re.compile(r"\s*")
 _ENUMERATION = re.compile(r"(\d{1,3}(\.\d{1,3})*|[ivxlcIVXLC]{1,5}|\w)\Z")
 _LINE_START = re.compile(rf"[{LINE_BREAKS}][^\S{LINE_BREAKS}]*\Z")
 
 _LOOK = 64
-"""How far white space is looked through for the next word, so that no text makes the search slow."""
+"""How many characters of white space are skipped to find the next word; bounds the search time on any text."""
 
-# Words that come before a name or a number, after which a dot mostly ends nothing. Those that often end a
-# sentence, such as "etc.", are left to the rule that a sentence begins with no small letter; so are those that
-# are common words too, such as "no" and "mar".
+# Abbreviations that precede a name or a number, so that the dot after them rarely ends a sentence. Those that often
+# end a sentence, such as "etc.", are left to the rule that no sentence begins with a lower-case letter; so are those
+# that are also common words, such as "no" and "mar".
 _PORTUGUESE_AND_SPANISH = """
 sr sra srs sras srta sres d dr dra drs dras prof profa profs ilmo ilma exmo exma eng enga engo arq arqa adv pe fr frei
 sto sta gen cel ten sgt maj cap alm brig dep sen pres gov art arts al caps fl fls fig figs tab obs p.ex v.g cf pág
@@ -49,10 +49,10 @@ _ABBREVIATIONS = frozenset((_PORTUGUESE_AND_SPANISH + _ENGLISH + _FRENCH_ITALIAN
 def possible_ends(text: str, low: int, high: int) -> list[int]:
     """Positions from ``low`` to ``high`` that look like the end of a sentence; ``ends_sentence`` decides.
 
-    An end is after the closing quotes and brackets, and before white space, which the marks of Chinese and
-    Japanese do without.
+    A position is after the closing quotes and brackets, and before white space, which is not needed after Chinese and
+    Japanese marks.
     """
-    # A wide mark may be a little before the closing quotes that end at ``low``.
+    # The closing quotes that end at ``low`` may have their wide mark a few characters before it.
     found = _END.finditer(text, max(low - 8, 0), min(high + 1, len(text)))
     ends = (match.start() if match[0].isspace() else match.end() for match in found)
     return [end for end in ends if low <= end <= high]
@@ -75,13 +75,13 @@ def ends_sentence(text: str, end: int) -> bool:
 
 
 def next_visible(text: str, place: int, ignored: str = "") -> str:
-    """The next character that is neither white space nor ``ignored``, empty where there is none near."""
+    """The next character that is neither white space nor ``ignored``; empty if there is none nearby."""
     start = _SPACE.match(text, place, place + _LOOK).end()  # type: ignore[union-attr]
     return text[start : start + 4].lstrip(ignored)[:1] if ignored else text[start : start + 1]
 
 
 def _is_abbreviated(text: str, dot: int) -> bool:
-    """Whether the dot belongs to an abbreviation, an initial, or the number of a list's item."""
+    """Whether the dot belongs to an abbreviation, an initial, or the number of a list item."""
     before = text[max(dot - 16, 0) : dot]
     words = before.split()
     if not words or before[-1].isspace():

@@ -1,1 +1,1 @@
-"""Other processes: children that answer requests, and engines that run many tasks at once."""
+"""Child processes that answer requests, and engines that run many tasks in parallel."""

@@ -1,7 +1,7 @@
-"""What an engine is: it calls a function for each of many tasks, in other processes.
+"""The interface of an engine, which calls a function for each of many tasks in other processes.
 
-Tasks and results are small; large data is in files that tasks name. A task may be started again after its worker
-died, so what it leaves unfinished must not disturb a second start.
+Tasks and results should be small; large data goes into files that tasks name. A task may be started again after its
+worker died, so anything it leaves unfinished must not disturb the second attempt.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from quati_pool.processes.messages import outcome_of
 A = TypeVar("A")
 R = TypeVar("R")
 DEATHS = 3
-"""How many workers may die over a task before it is given up."""
+"""How many times a task's worker may die before the task is given up."""
 IDLE_SECONDS = 0.5
-"""How often a waiting engine calls ``idle``."""
+"""Seconds between two calls of ``idle`` while an engine waits for results."""
 
 
 class Engine(ABC):
-    """Workers, which live from the first ``run`` to ``close``. Use it in a ``with``."""
+    """A group of workers that live from the first ``run`` until ``close``. Use it as a context manager."""
 
     workers: int
     """How many tasks run at once."""
@@ -38,20 +38,20 @@ class Engine(ABC):
         name: Callable[[A], str],
         idle: Callable[[], None] = lambda: None,
     ) -> Iterator[tuple[int, R]]:
-        """Results with the position of their task, as they finish.
+        """Yields (position of a task, its result) as tasks finish.
 
-        ``function`` is a function of a module; it, the tasks and the results are pickled. ``name`` says in an
-        error which task it was. ``idle`` is called about every half second while results are awaited.
+        ``function`` must be defined at module level; it, the tasks and the results are pickled. ``name`` describes a
+        task in error messages. ``idle`` is called about every half second while results are awaited.
 
-        What a task raises is raised here, of the same type and with the same message, its traceback in
-        ``__cause__``; no other task is started then, and running ones are stopped, as they also are
-        where the iterator is closed before its end. A worker that dies is replaced and its task started again; raises
-        EngineError for a task whose worker died three times.
+        An exception that a task raises is raised here with the same type and message, and with the worker's traceback
+        as its ``__cause__``. No further task is started then and running ones are stopped; closing the iterator early
+        does the same. A worker that dies is replaced and its task is started again; raises EngineError for a task whose
+        worker died three times.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Ends the workers, in the middle of a task too."""
+        """Ends the workers, even in the middle of a task."""
 
     def __enter__(self) -> Self:
         return self
@@ -69,17 +69,17 @@ def check_workers(workers: int | None) -> None:
 
 
 def pack_call(function: Callable[[A], R], task: A) -> bytes:
-    """A task as it is sent to a worker."""
+    """A function and a task in the form in which they are sent to a worker, for ``perform``."""
     return pickle.dumps((function, task), pickle.HIGHEST_PROTOCOL)
 
 
 def perform(call: bytes) -> bytes:
-    """Runs a task in a worker; returns the outcome, for ``unpack_outcome``."""
+    """Runs a task in a worker; returns its pickled outcome, for ``unpack_outcome``."""
     return outcome_of(lambda function_and_task: function_and_task[0](function_and_task[1]), call)
 
 
 def lost(task: str, how: str) -> EngineError:
-    """The error for a task that was given up; ``how`` says how its worker ended."""
+    """The error for a task that was given up; ``how`` describes how its worker ended."""
     return EngineError(
         f"{task}: its worker died {DEATHS} times ({how}); where memory ran out, run the command again with fewer "
         "workers or more memory: finished work is kept"
@@ -87,5 +87,5 @@ def lost(task: str, how: str) -> EngineError:
 
 
 def stopped() -> EngineError:
-    """The error for results that are awaited and will not come."""
+    """The error for results that will not arrive because the engine was closed."""
     return EngineError("the engine was closed before all its tasks were done: run the command again")

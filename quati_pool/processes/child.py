@@ -1,4 +1,4 @@
-"""A process that this one started and talks with in messages."""
+"""A child process that exchanges messages with this one."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _STOP_SECONDS = 1.0
 _PRINTED_BYTES = 4096
 _PRINTED_LINE = 200
 
-# The path comes first, by which the rest is found. Neither the input nor the output of the process is left
-# where a task, or a program that it starts, could read or print.
+# sys.path comes first, because everything else is imported through it. The pipes are moved away from stdin and stdout,
+# so that no task, and no program that a task starts, can read from or print into them.
 _START = """
 import signal
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -36,21 +36,21 @@ except BrokenPipeError:
 
 
 class ChildEnded(Exception):  # noqa: N818 - what happened to a process; callers raise an error for it
-    """The process ended; the message says how, and the last line that it printed."""
+    """The process ended. The message says how, and quotes the last line that it printed."""
 
 
 class Child:
-    """A fresh interpreter in which ``serve(messages, answers)`` of ``module`` runs.
+    """A fresh interpreter that runs ``serve(messages, answers)`` of ``module``.
 
-    It has this process's path, folder and environment, and ``environment`` besides. It ignores Ctrl-C;
-    ``serve`` must end when ``messages`` ends, which it does even where this process was killed. What it prints
-    goes to a file, or to this process's stderr where it is not ``quiet``.
+    It inherits this process's ``sys.path``, working directory and environment, to which ``environment`` is added. It
+    ignores Ctrl-C. ``serve`` must return when ``messages`` ends, which happens even if this process is killed. The
+    child's output goes to a temporary file or, if not ``quiet``, to this process's stderr.
     """
 
     def __init__(self, module: str, environment: Mapping[str, str] | None = None, *, quiet: bool = True) -> None:
         self._printed = tempfile.TemporaryFile() if quiet else None  # noqa: SIM115 - closed with the process
         self._process = subprocess.Popen(
-            # -P: a json.py in the user's folder must not become the child's.
+            # -P: a json.py in the user's working directory must not shadow the standard library.
             [sys.executable, "-P", "-c", _START, module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -73,32 +73,32 @@ class Child:
         return self._process.poll() is None
 
     def send(self, message: bytes) -> None:
-        """Raises ChildEnded."""
+        """Sends a message. Raises ChildEnded if the process has ended."""
         try:
             send(self._messages, message)
         except BrokenPipeError:
             raise self._ended() from None
 
     def receive(self) -> bytes:
-        """The next answer. Raises ChildEnded."""
+        """The next answer. Raises ChildEnded if the process has ended."""
         try:
             return receive(self._answers)
         except EOFError:
             raise self._ended() from None
 
     def call(self, request: bytes, progress: Callable[..., None] = lambda *state: None) -> bytes:
-        """The outcome of a request, for ``unpack_outcome``; ``progress`` is called with what the child reports until
-        then. Raises ChildEnded."""
+        """Sends a request and returns its outcome, for ``unpack_outcome``; until then, ``progress`` is called with each
+        state that the child reports. Raises ChildEnded if the process ends."""
         self.send(request)
         while (state := unpack_progress(answer := self.receive())) is not None:
             progress(*state)
         return answer
 
     def printed(self, lines: int = 1) -> str:
-        """The last lines that it printed, joined; "" where it is not quiet."""
+        """The last lines that the child printed, joined; "" if it is not quiet."""
         if self._printed is None:
             return ""
-        # Not by seeking: the child writes at the same position.
+        # pread instead of seek: the child shares the file offset, at which it writes.
         file = self._printed.fileno()
         text = os.pread(file, _PRINTED_BYTES, max(0, os.fstat(file).st_size - _PRINTED_BYTES)).decode(errors="replace")
         found = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
@@ -108,12 +108,12 @@ class Child:
         self._process.kill()
 
     def finish(self) -> None:
-        """Asks it to end, by closing its messages."""
+        """Asks the process to end, by closing the pipe of messages."""
         with contextlib.suppress(BrokenPipeError):
             self._messages.close()
 
     def close(self, seconds: float = _STOP_SECONDS) -> None:
-        """Lets it end, and kills it where that takes longer than ``seconds``."""
+        """Asks the process to end, and kills it if that takes longer than ``seconds``."""
         self.finish()
         self._wait(seconds)
         self._answers.close()

@@ -1,4 +1,4 @@
-"""What an engine may raise of itself, and how a task's own error travels from a worker to the driver."""
+"""The errors of engines, and how an exception raised by a task travels from a worker to the driver."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from quati_pool.errors import QuatiPoolError
 
 
 class EngineError(QuatiPoolError):
-    """Tasks that cannot be carried out where they run: workers that keep dying, a cluster out of reach."""
+    """Raised when tasks cannot be run: workers that keep dying, or a cluster that cannot be reached."""
 
 
 class WorkerTraceback(Exception):  # noqa: N818 - it tells of an error, and is none
-    """Where in a worker a task's error was raised, as text: the ``__cause__`` of that error in the driver."""
+    """The traceback of a task's error in the worker, as text: set as the ``__cause__`` of that error in the driver."""
 
     def __str__(self) -> str:
         return f"\n{self.args[0]}"
 
 
 def pack_error(error: BaseException) -> bytes:
-    """The error for ``unpack_error``: type, message and attributes as they are.
+    """Pickles an error with its type, message and attributes, for ``unpack_error``.
 
-    Errors often cannot be pickled as Python does it, by calling their class with what ``args`` holds: the
-    arguments of InputError are not its message. An error whose class or attributes do not travel comes as the
-    nearest class it inherits from, with the same message.
+    Python unpickles an error by calling its class with ``args``, which often fails: InputError, for example, takes
+    other arguments than its message. If the class or the attributes of an error cannot be pickled, the nearest base
+    class for which it works is used, with the same message.
     """
     text = "".join(traceback.format_exception(error))
     kinds = [kind for kind in type(error).__mro__ if issubclass(kind, BaseException)]
@@ -43,7 +43,7 @@ def pack_error(error: BaseException) -> bytes:
 
 
 def unpack_error(packed: bytes) -> BaseException:
-    """The error, with the worker's traceback as its cause."""
+    """The error packed by ``pack_error``, with the worker's traceback as its cause."""
     way, text = pickle.loads(packed)
     error = _made(way)
     error.__cause__ = WorkerTraceback(text)
@@ -55,7 +55,7 @@ def _made(way: tuple[Any, ...]) -> BaseException:
         error: BaseException = way[0]
         return error
     kind, args, state = way
-    # Without __init__, whose parameters may be others than args.
+    # Bypasses __init__, whose parameters may differ from args.
     error = kind.__new__(kind, *args)
     error.__dict__.update(state)
     return error

@@ -1,8 +1,8 @@
-"""Workers that are processes of this machine.
+"""An engine whose workers are processes on this machine.
 
-Each is a fresh interpreter (never a fork, which breaks the threads of pyarrow and torch) with its own pipes, so
-that it is known which task was running when a worker died. Workers end by themselves when the driver does, however
-that ends. Nothing that they print is shown, except the last line of a worker that died.
+Each worker is a fresh interpreter (not a fork, which would break the threads of pyarrow and torch) with its own pipes,
+so that it is known which task was running when a worker died. Workers end when the driver ends, even if it is killed.
+Their output is not shown, except for the last line of a worker that died.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from quati_pool.processes.messages import has_failed, unpack_outcome
 
 
 def usable_cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class LocalEngine(Engine):
-    """``workers`` processes; by default as many as there are usable cores."""
+    """Runs tasks in ``workers`` processes, by default one per usable core."""
 
     def __init__(self, workers: int | None = None) -> None:
         check_workers(workers)
@@ -75,7 +75,7 @@ class LocalEngine(Engine):
 
 
 class _TaskRun:
-    """One ``run``: its tasks, by position, and the driver's threads, each of which gives tasks to one worker."""
+    """The state of one ``run``: its tasks, by position, and the driver's threads, each of which serves one worker."""
 
     def __init__(self, call: Callable[[int], bytes], tasks: int, free: deque[Child]) -> None:
         self._call = call
@@ -104,7 +104,7 @@ class _TaskRun:
                 self._idle_at = time.monotonic() + IDLE_SECONDS
 
     def stop(self) -> None:
-        """Starts no further task, and kills workers in the middle of one."""
+        """Stops starting tasks, and kills the workers that are running one."""
         with self._lock:
             self._stopped = True
             for worker in self._busy:
@@ -114,7 +114,7 @@ class _TaskRun:
         self._outcomes.put((0, stopped()))
 
     def _lead(self) -> None:
-        """Gives a worker one task after the other, and another worker where that one died."""
+        """Gives tasks to a worker one by one, replacing the worker if it dies; runs in a thread of the driver."""
         worker: Child | None = None
         while (place := self._next_place()) is not None:
             try:
@@ -125,7 +125,7 @@ class _TaskRun:
                 self._note_death(place, death)
             except BaseException as error:
                 if worker:
-                    # Half a message may be in its pipes, as where memory ran out here.
+                    # Its pipes may hold half a message, for example if this process ran out of memory.
                     worker.kill()
                     worker.close()
                     worker = None
@@ -172,7 +172,8 @@ class _TaskRun:
                 self._busy.remove(worker)
 
     def _note_death(self, place: int, death: ChildEnded) -> None:
-        """Puts the task behind all others, to start again: where memory was short, it then shares it with fewer."""
+        """Moves the task to the end of the queue, where fewer other tasks compete with it for memory; gives it up
+        after too many deaths."""
         with self._lock:
             self._deaths[place] += 1
             if self._deaths[place] < DEATHS:

@@ -1,8 +1,8 @@
-"""What a process and its child say to each other over two pipes; ``child`` is the parent's side.
+"""The messages that a process and its child exchange over two pipes; ``child`` implements the parent's side.
 
-A message is its length in bytes (8 bytes, big-endian) and its bytes. Ray's leader has messages of its own. Every
-other child answers one request at a time, with any number of progress messages and then the outcome: the first
-byte says which of the two it is, and whether the request failed; a pickle follows.
+A message is sent as its length (8 bytes, big-endian), followed by its bytes. The content of the Ray leader's messages
+is described in ``ray_leader``. Every other child answers one request at a time, with any number of progress messages
+and then the outcome. The first byte of an answer distinguishes progress, success and failure; a pickle follows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def send(to: BinaryIO | IO[bytes], message: bytes) -> None:
 
 
 def receive(source: BinaryIO | IO[bytes]) -> bytes:
-    """The next message. Raises EOFError where the other side ended."""
+    """The next message. Raises EOFError if the other side has closed the pipe."""
     (size,) = _SIZE.unpack(_exactly(source, _SIZE.size))
     return _exactly(source, size)
 
@@ -41,8 +41,8 @@ def _exactly(source: BinaryIO | IO[bytes], size: int) -> bytes:
 
 
 def requests(messages: BinaryIO) -> Iterator[bytes]:
-    """The requests that reach a child. As soon as the parent closes the pipe or dies, this process exits, in the
-    middle of a request too."""
+    """The requests that a child receives. As soon as the parent closes the pipe or dies, this process exits, even in
+    the middle of a request."""
     waiting: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(messages, waiting), daemon=True).start()
     return iter(waiting.get, None)
@@ -57,7 +57,7 @@ def _listen(messages: BinaryIO, waiting: SimpleQueue[bytes]) -> None:
 
 
 def outcome_of(function: Callable[[Any], object], request: bytes) -> bytes:
-    """What ``function`` returns or raises for a pickled request, for ``unpack_outcome``."""
+    """The pickled result or exception of ``function`` for a pickled request, for ``unpack_outcome``."""
     try:
         return _DONE + pickle.dumps(function(pickle.loads(request)), pickle.HIGHEST_PROTOCOL)
     except BaseException as error:
@@ -69,19 +69,19 @@ def has_failed(outcome: bytes) -> bool:
 
 
 def unpack_outcome(outcome: bytes) -> Any:
-    """The result of a request. Raises what the child raised."""
+    """The result of a request. Raises the exception that the child raised, if it did."""
     if has_failed(outcome):
         raise unpack_error(outcome[len(_FAILED) :])
     return pickle.loads(memoryview(outcome)[len(_DONE) :])
 
 
 def pack_progress(*state: object) -> bytes:
-    """How far a request is, for ``unpack_progress``."""
+    """A progress message with the arguments for the caller's ``progress`` function, for ``unpack_progress``."""
     return _PROGRESS + pickle.dumps(state)
 
 
 def unpack_progress(answer: bytes) -> tuple[Any, ...] | None:
-    """How far a request is; None where the answer is its outcome."""
+    """The arguments for ``progress`` from a progress message; None if the answer is the outcome of the request."""
     if not answer.startswith(_PROGRESS):
         return None
     state: tuple[Any, ...] = pickle.loads(answer[len(_PROGRESS) :])

@@ -1,4 +1,4 @@
-"""The engine that a command asks for."""
+"""Opens the engine that the user chose on the command line."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ EngineName = Literal["local", "ray"]
 
 
 def open_engine(name: EngineName, workers: int | None = None, address: str | None = None) -> Engine:
-    """The engine ``name`` with that many workers, by default all there is room for; ``address`` is that of a
-    Ray cluster which runs already.
+    """Opens the engine ``name`` with ``workers`` workers, by default one per core or CPU of the cluster; ``address`` is
+    the address of a running Ray cluster.
 
-    Raises ConfigError for what does not fit together, MissingExtraError where Ray is not installed, and
-    EngineError where the cluster does not answer.
+    Raises ConfigError for arguments that contradict each other, MissingExtraError if Ray is not installed, and
+    EngineError if the cluster does not answer.
     """
     if name == "ray":
         return RayEngine(address, workers)

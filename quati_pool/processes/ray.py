@@ -1,9 +1,9 @@
-"""Workers that are processes of a Ray cluster: one that runs already, or one of this machine for the while.
+"""An engine whose workers are processes of a Ray cluster, either a running one or one started on this machine.
 
-A cluster needs the same quati-pool installed on all nodes, by the same version of Python and Ray, and a file
-system that all nodes share under the same paths: tasks read and write files there. ``address`` is as Ray has
-it: ``HOST:PORT`` of the head node, or ``auto`` on a node of the cluster. A task takes one CPU. A worker that
-dies is replaced by Ray, and its task begun again by us.
+All nodes of a cluster need the same versions of quati-pool, Python and Ray, and a file system that they share under the
+same paths, in which tasks read and write files. ``address`` is what Ray expects: ``HOST:PORT`` of the head node, or
+``auto`` on a node of the cluster. A task takes one CPU. Ray replaces a worker that dies; the engine starts its task
+again.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ from quati_pool.processes.messages import unpack_outcome
 from quati_pool.processes.ray_leader import Lost, Settings
 
 _CARRIED = ("OMP_", "MKL_", "OPENBLAS_", "NUMEXPR_", "HF_", "TRANSFORMERS_", "TOKENIZERS_", "QUATI_POOL_")
-"""Beginnings of the environment variables that the workers of a cluster elsewhere are given."""
+"""Prefixes of the environment variables that are passed on to the workers of a running cluster."""
 _CONNECT_SECONDS = 10.0
 _CLOSE_SECONDS = 15.0
 _STOP_SECONDS = 10.0
 
 
 class RayEngine(Engine):
-    """``workers`` tasks at once, by default one a CPU of the cluster; without ``address`` a cluster is started on
-    this machine, and ended by ``close``. A cluster that was there is left as it was.
+    """Runs up to ``workers`` tasks at once, by default one per CPU of the cluster. Without ``address``, a cluster is
+    started on this machine and ended by ``close``; a cluster that was already running is left as it was.
 
-    Raises MissingExtraError where Ray is not installed, EngineError where the cluster does not answer.
+    Raises MissingExtraError if Ray is not installed, and EngineError if the cluster does not answer.
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
@@ -59,7 +59,7 @@ class RayEngine(Engine):
         if address is not None:
             _check_reachable(address)
         self._numbers = itertools.count()
-        # Not one lock: while the leader is sent a large task, its answers must be taken, or both wait for ever.
+        # Two locks, because answers must be read while a large task is being sent: otherwise both sides would deadlock.
         self._sending, self._noting = threading.Lock(), threading.Lock()
         self._runs: dict[int, _Answers] = {}
         self._closed = False
@@ -115,7 +115,7 @@ class RayEngine(Engine):
                         raise EngineError(f"{name(tasks[place])}: {answer.how}")
                     if deaths[place] == DEATHS:
                         raise lost(name(tasks[place]), answer.how)
-                    # After all others: where memory was short, it then shares it with fewer.
+                    # At the end of the queue, fewer other tasks compete with it for memory.
                     waiting.append(place)
                 else:
                     yield place, unpack_outcome(answer)
@@ -146,7 +146,7 @@ class RayEngine(Engine):
                 raise _ray_ended(end) from None
 
     def _read(self) -> None:
-        """Runs in a thread of the driver: passes answers on to the runs that wait for them."""
+        """Passes answers on to the runs that wait for them; runs in a thread of the driver."""
         try:
             while True:
                 number, answer = pickle.loads(self._leader.receive())
@@ -159,7 +159,7 @@ class RayEngine(Engine):
                     answers.put(_ray_ended(end))
 
     def _stop(self, running: dict[int, int], answers: _Answers) -> None:
-        """Stops the tasks that a run has started, and waits until they have stopped."""
+        """Stops the running tasks of a run, and waits until they have stopped."""
         with contextlib.suppress(EngineError):
             for number in running:
                 self._send(number, None)
@@ -186,7 +186,8 @@ class _Answers:
                 self._idle_at = time.monotonic() + IDLE_SECONDS
 
     def drop(self, numbers: set[int]) -> None:
-        """Waits for these answers, though not for ever: a node that is out of reach gives none."""
+        """Waits for these answers and discards them; gives up after some seconds, as a node that cannot be reached
+        never answers."""
         end = time.monotonic() + _STOP_SECONDS
         with contextlib.suppress(queue.Empty):
             while numbers:
@@ -200,7 +201,7 @@ class _Answers:
 
 
 def _check_reachable(address: str) -> None:
-    """Raises EngineError where nobody listens; Ray would try for a minute and more."""
+    """Raises EngineError if nothing listens at the address; Ray itself would keep trying for over a minute."""
     host, colon, port = address.rpartition("://")[2].rpartition(":")
     if not (colon and port.isdigit()):
         return
@@ -220,7 +221,7 @@ def _unreachable(address: str, why: str) -> EngineError:
 def _leader_environment(address: str | None) -> dict[str, str]:
     added = {"RAY_USAGE_STATS_ENABLED": "0"}
     if address is None and not {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & set(os.environ):
-        # Ray would keep one in a file of the user's home.
+        # Otherwise Ray would write a token to a file in the user's home directory.
         added["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
     return added
 

@@ -1,12 +1,12 @@
 """The process that talks to Ray for ``RayEngine``.
 
-Ray takes over the process that it runs in: it prints, sets signal handlers and environment variables, allows one
-cluster, and ends the process where its own parts fail. So it gets this process to itself. The process ends, and
-with it everything that it started, when its messages end.
+Ray takes over the process that it runs in: it prints, sets signal handlers and environment variables, allows only one
+cluster per process, and ends the process if parts of it fail. So it runs in a process of its own, which ends, with
+everything that it started, when the driver closes the pipe of messages.
 
-Messages are (number, call) to start a task and (number, None) to stop it; answers (number, outcome) or
-(number, Lost). The first message holds the settings, and the first answer is the number of
-the cluster's CPUs or the fault.
+The first message is a ``Settings``; it is answered with the number of CPUs of the cluster or, as a string, the reason
+why Ray could not start. After that, (number, call) starts a task and (number, None) stops it; a task is answered with
+(number, outcome) or (number, Lost).
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from quati_pool.processes.messages import receive, send
 
 _STORE_BYTES = 100_000_000
 _LONGEST_FOLDER = 40
-"""Ray makes sockets below its folder, whose whole paths may have 107 bytes."""
+"""Ray creates sockets below its folder, and the path of a socket may have at most 107 bytes."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """``environment`` is for the workers of a running cluster; those of a cluster started here inherit it."""
+    """The settings of the cluster. ``environment`` is for the workers of a running cluster; those of a cluster started
+    here inherit this process's environment."""
 
     address: str | None
     workers: int | None
@@ -42,7 +43,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Lost:
-    """A task that has no outcome: why, and whether it may be started ``again``."""
+    """A task without an outcome: ``how`` says why, ``again`` whether it may be started again."""
 
     how: str
     again: bool
@@ -103,7 +104,7 @@ class _Tasks:
         self._answers = answers
         self._lock = threading.Lock()
         self._running: dict[int, Any] = {}
-        # Deaths are counted by the engine.
+        # No retries by Ray, because the engine counts how often a task's worker died.
         self._begin = ray.remote(num_cpus=1, max_retries=0)(_carried())
 
     def lead(self, messages: BinaryIO) -> None:
@@ -137,7 +138,7 @@ class _Tasks:
             send(self._answers, pickle.dumps((number, answer)))
 
     def _lost(self, error: BaseException) -> Lost:
-        # What a task raises is its outcome, so this error is the worker's.
+        # An exception that a task raises is part of its outcome, so this error comes from the worker itself.
         if isinstance(error, self._ray.exceptions.RayTaskError):
             return Lost(
                 f"a worker of the cluster fails ({_line(error.cause)}): install this quati-pool on all nodes", False
@@ -148,14 +149,14 @@ class _Tasks:
 
 
 def _line(error: BaseException) -> str:
-    """An error in one line: its first sentence."""
+    """The type of an error and its first sentence, in one line."""
     first = next((line for line in str(error).splitlines() if line.strip()), "")
     return f"{type(error).__name__}: {first.strip().partition('. ')[0]}"
 
 
 def _carried() -> Callable[[list[str], bytes], bytes]:
-    """The function that a worker runs for a task, sent as a whole: to find this package, a worker first needs the
-    driver's path."""
+    """The function that a worker runs for a task. Ray sends its code rather than a reference, because a worker can
+    import this package only once it has the driver's ``sys.path``."""
 
     def begin(path: list[str], call: bytes) -> bytes:
         import sys

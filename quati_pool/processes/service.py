@@ -1,4 +1,4 @@
-"""A child that answers requests for as long as they come, and is replaced where it dies."""
+"""A child process that answers requests, and is replaced if it dies."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from quati_pool.processes.child import Child, ChildEnded
 
 
 class Service:
-    """The child that ``start`` returns, started with the first request.
+    """Wraps the child that ``start`` returns; it is started on the first request.
 
-    A request during which the child dies is sent once more, to a fresh one. Anything else that ends a request
-    early (Ctrl-C, an exception in ``progress``) ends the child too, because its outcome would still be on the way.
+    If the child dies during a request, the request is sent once more, to a fresh child. Anything else that cuts a
+    request short (Ctrl-C, an exception in ``progress``) ends the child too, because its outcome would still arrive.
     """
 
     def __init__(self, start: Callable[[], Child]) -> None:
@@ -22,7 +22,7 @@ class Service:
         self._closed = False
 
     def call(self, request: bytes, progress: Callable[..., None] = lambda *state: None) -> bytes:
-        """As ``Child.call``. Raises ChildEnded where a second child dies, and after ``close``."""
+        """Like ``Child.call``. Raises ChildEnded if a second child dies too, and after ``close``."""
         with self._lock:
             try:
                 return self._call(request, progress)
@@ -32,12 +32,12 @@ class Service:
                 return self._call(request, progress)
 
     def end(self) -> None:
-        """Kills the child; the next request starts another."""
+        """Kills the child; the next request starts a new one."""
         with self._lock:
             self._end()
 
     def close(self) -> None:
-        """Kills the child for good, in the middle of a request too."""
+        """Kills the child for good, even in the middle of a request."""
         self._closed = True
         if child := self.child:
             child.kill()
@@ -46,7 +46,7 @@ class Service:
     def _call(self, request: bytes, progress: Callable[..., None]) -> bytes:
         try:
             self.child = self.child or self._start()
-            # Asked only now: ``close`` may have come before there was a child to kill.
+            # Checked only now: ``close`` may have been called before there was a child to kill.
             if self._closed:
                 self.child.kill()
             return self.child.call(request, progress)

@@ -1,4 +1,4 @@
-"""The worker of the local engine: runs one task after the other."""
+"""The worker process of the local engine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from quati_pool.processes.messages import requests, send
 
 
 def serve(messages: BinaryIO, answers: BinaryIO) -> None:
-    """Runs tasks until the driver closes the pipe or dies."""
+    """Runs one task after the other until the driver closes the pipe or dies."""
     for call in requests(messages):
         _forget_what_was_printed()
         send(answers, perform(call))
 
 
 def _forget_what_was_printed() -> None:
-    """Empties the file that keeps what is printed: only the task that kills its worker is quoted."""
+    """Empties the file that collects the worker's output, so that only output of the task that kills it is quoted."""
     os.lseek(2, 0, os.SEEK_SET)
     os.ftruncate(2, 0)

@@ -30,7 +30,7 @@ class ArtifactBuilder:
         self.provenance = provenance
         self.listener = listener
         self._built: set[Path] = set()
-        # Seconds that the artifact being built has spent so far on other artifacts that it needs.
+        # Seconds spent so far, while building the current artifact, on other artifacts that it needs.
         self._nested_seconds = 0.0
 
     def ensure(
@@ -47,10 +47,10 @@ class ArtifactBuilder:
     ) -> bool:
         """Builds the artifact at ``path`` with ``fill`` unless it is current; returns whether it was built.
 
-        ``resumable``: ``fill`` continues a folder that an interrupted command left. ``quiet``: the listener hears
-        nothing. One process at a time builds an artifact; others wait and reuse it. The sidecar of an artifact that
-        was built without interruption has its ``seconds``, less those of other artifacts built within: plans learn
-        from them.
+        ``resumable``: ``fill`` continues a folder that an interrupted command left. ``quiet``: nothing is reported to
+        the listener. One process at a time builds an artifact; others wait and reuse it. The sidecar of an artifact
+        that was built without interruption records its ``seconds``, minus those spent on other artifacts built
+        meanwhile; ``build --plan`` scales its estimates by them.
         """
         entered, outer = time.monotonic(), self._nested_seconds
         self._nested_seconds = 0.0

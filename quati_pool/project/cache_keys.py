@@ -1,6 +1,7 @@
-"""The keys of runs, indexes and the pool: everything that changes their content.
+"""The cache keys of runs, indexes and the pool: everything that affects their content.
 
-``build`` stores an artifact's key next to it; where the key of today differs, the artifact is out of date."""
+``build`` stores an artifact's key next to it; an artifact whose stored key differs from the current one is out of
+date."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
 from quati_pool.retrieval.base import Component, ComponentEnvironment
 
-# Raised when the same runs give another pool, or when the key is written differently; see former_keys.
+# Incremented whenever the same runs would lead to a different pool, or the key changes its form; see former_keys.
 _POOL_FORMAT = 2
 
 
 class CacheKeys:
-    """The keys of one collection's artifacts; ``corpora`` has the fingerprint of each corpus in use, by name."""
+    """The keys of one collection's artifacts; ``corpora`` maps the name of each corpus in use to its fingerprint."""
 
     def __init__(self, config: PoolConfig, workspace: Workspace, queries: Queries, corpora: Mapping[str, str]) -> None:
         self.config = config
@@ -55,7 +56,7 @@ class CacheKeys:
         return next(iter(names))
 
     def search(self, run_tag: str) -> dict[str, Any]:
-        """The key of a system's run to its search depth."""
+        """The key of a system's run down to its search depth."""
         return {"depth": self.config.search_depth(run_tag), **self.ranking(run_tag)}
 
     def deep(self, run_tag: str) -> bool:
@@ -63,13 +64,13 @@ class CacheKeys:
         return self.config.search_depth(run_tag) > self.config.run_depth
 
     def run(self, run_tag: str) -> dict[str, Any]:
-        """The key of the file in ``runs/``."""
+        """The key of a system's file in ``runs/``."""
         key = self.search(run_tag)
         return {"run_depth": self.config.run_depth, "candidates": key} if self.deep(run_tag) else key
 
     def ranking(self, run_tag: str) -> dict[str, Any]:
-        """The key of a system's ranking to any depth. The search depth of its inputs is no part of it: the system
-        reads each only to ``input_depth``."""
+        """The key of a system's ranking, whatever its depth. The search depth of its inputs is not part of it, as the
+        system reads each only down to ``input_depth``."""
         if run_tag in self._rankings:
             return self._rankings[run_tag]
         system = self.config.systems[run_tag]
@@ -82,7 +83,7 @@ class CacheKeys:
             try:
                 index, search = component.index_key(), component.search_key()
             except ImportError:
-                # They name the versions of packages, which may not be installed.
+                # The keys contain versions of packages, which may not be installed.
                 component.require()
                 raise
             key |= {
@@ -105,7 +106,7 @@ class CacheKeys:
             "format": _POOL_FORMAT,
             "depth": {tag: self.config.pool_depth(tag) for tag in systems},
             "extra": digest(extra),
-            # In the order of each pair's ranks.
+            # A list, as the pool stores each pair's ranks in this order.
             "systems": systems,
             "run": {tag: self.ranking(tag) for tag in systems},
             "run_depth": self.config.run_depth,
@@ -115,7 +116,7 @@ class CacheKeys:
 
 
 def component_environment(config: PoolConfig, workspace: Workspace) -> ComponentEnvironment:
-    """What the components of a collection know of it: its folder, its seed, and how to hash its files."""
+    """The environment of a collection's components: its folder, its seed, and a function that hashes its files."""
     return ComponentEnvironment(config.folder, config.seed, workspace.input_digest)
 
 
@@ -133,8 +134,8 @@ def locate_index(
 ) -> tuple[Path, dict[str, Any]] | None:
     """The folder of a component's index of a corpus, and its key; None for a component without an index.
 
-    ``identity`` is that of the index (``Registry.index_identity``): components with the same one share an index if
-    their keys agree. ``fingerprint`` is the corpus's.
+    ``identity`` is that of the index (``Registry.index_identity``): components with the same identity share an index
+    if their keys agree. ``fingerprint`` is that of the corpus.
     """
     settings = component.index_key()
     if settings is None:
@@ -153,10 +154,11 @@ def used_corpora(config: PoolConfig) -> list[str]:
 
 
 def refuse_outdated(config: PoolConfig) -> None:
-    """Raises InputError where a finished run or the pool was built with other settings than pool.yaml has now:
-    nothing that is reported of them would be true of the collection.
+    """Raises InputError where a finished run or the pool was built with settings other than pool.yaml's current ones:
+    results computed from them would not describe the collection.
 
-    What cannot be compared passes: systems whose extra or model is missing, and everything while inputs are missing.
+    Artifacts that cannot be compared pass: those of systems whose extra or model is missing, and all artifacts while
+    inputs are missing.
     """
     workspace = Workspace(config.folder)
     try:

@@ -22,7 +22,7 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.records import Ids, Query
 from quati_pool.registry import nearest
 
-# Raised when the same files give another store.
+# Incremented whenever the same files would lead to a different store.
 _STORE_FORMAT = 1
 
 
@@ -82,7 +82,7 @@ def corpus_key(config: PoolConfig, name: str, workspace: Workspace) -> dict[str,
     settings = config.corpora[name]
     paths = expand_paths(config.folder, settings.path, workspace.is_output)
     return {
-        # The suffix chooses the format; a file's name changes nothing else.
+        # Only the suffix matters, as it selects the format; the rest of a file's name changes nothing.
         "files": [[data_suffix(path), workspace.input_digest(path)] for path in paths],
         "doc_id": settings.doc_id,
         "text": settings.text,
@@ -91,7 +91,7 @@ def corpus_key(config: PoolConfig, name: str, workspace: Workspace) -> dict[str,
 
 
 def open_corpus(config: PoolConfig, name: str, builder: ArtifactBuilder, force: bool) -> Corpus:
-    """A corpus of the collection; its store is written first where there is no current one."""
+    """Opens a corpus of the collection; writes its store first if that is missing or out of date."""
     settings = config.corpora[name]
     paths = expand_paths(config.folder, settings.path, builder.workspace.is_output)
     key = corpus_key(config, name, builder.workspace)
@@ -132,7 +132,7 @@ def _write_store(
 
 
 def read_extra(config: PoolConfig) -> dict[tuple[str, str], int]:
-    """The pairs (query_id, doc_id) of the file ``pool.extra``, each with its line; empty without one."""
+    """The pairs (query_id, doc_id) of the file ``pool.extra``, each with its line; empty where none is configured."""
     if config.pool.extra is None:
         return {}
     path = config.folder / config.pool.extra
@@ -165,7 +165,7 @@ def load_extra(config: PoolConfig, queries: Queries, corpora: list[Corpus]) -> l
 
 
 def passage_texts(doc_ids: Sequence[str], corpora: Sequence[Corpus]) -> dict[str, str]:
-    """The text of each doc_id.
+    """The text of each of ``doc_ids`` that is in a corpus.
 
     Raises QuatiPoolError where two corpora have different texts under one id.
     """

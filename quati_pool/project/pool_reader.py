@@ -15,9 +15,10 @@ from quati_pool.records import Ids, code_ids
 
 
 def read_ledger(path: Path) -> Pool:
-    """The pool in a file that ``build`` wrote, with every system's rank of each pair.
+    """Reads the pool from a file that ``build`` wrote, with every system's rank of each pair.
 
-    Raises InputError where the file's sidecar lacks the depth of each system, or where the file names other systems.
+    Raises InputError where the file's sidecar lacks the systems or their depths, or where the file names a system that
+    the sidecar does not.
     """
     try:
         meta = json.loads(sidecar(path).read_text(encoding="utf-8"))

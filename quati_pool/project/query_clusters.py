@@ -15,7 +15,7 @@ from quati_pool.project.config import PoolConfig
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """The cluster_id of every query in a file, None for a query in no cluster; they are in the file's ``column``."""
+    """The cluster_id of every query in a file, read from its ``column``; None for a query without a cluster."""
 
     path: Path
     column: str
@@ -23,7 +23,7 @@ class Clusters:
     of: Mapping[str, str | None]
 
     def none_judged(self, judged: Iterable[str]) -> InputError:
-        """The fault where none of the judged queries is in a cluster."""
+        """The error to raise where none of the judged queries is in a cluster."""
         judged = set(judged)
         if judged.isdisjoint(self.of):
             problem = f"holds none of the {len(judged):,} judged queries; name the file of these with --queries"
@@ -34,9 +34,9 @@ class Clusters:
 
 
 def read_clusters(path: Path | None, config: PoolConfig | None) -> Clusters:
-    """The clusters in the queries file ``path``, or else in a workspace's, of all its queries.
+    """The clusters of all queries in the file ``path`` or, where that is None, in the workspace's file of queries.
 
-    Raises ConfigError where there is neither, InputError where no query has a cluster_id.
+    Raises ConfigError where there is neither, and InputError where no query has a cluster_id.
     """
     column = CLUSTER_ID
     if path is not None:

@@ -1,4 +1,4 @@
-"""Long work that an interrupted build resumes: vectors of a corpus, scores of many pairs."""
+"""Folders of long-running work that an interrupted build resumes: vectors of a corpus, scores of many pairs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from quati_pool.retrieval.shards import Shards
 
 @dataclass
 class BuildContext(Context):
-    """The context of a build, which keeps long work in the workspace's cache. ``forced``: finished work is done again,
-    unless it was paid for."""
+    """The context of a build, which keeps long-running work in the workspace's cache. ``forced``: finished work is done
+    again, unless it was paid for."""
 
     builder: ArtifactBuilder = field(kw_only=True)
     corpora: Sequence[Corpus] = field(kw_only=True)
@@ -64,6 +64,6 @@ class BuildContext(Context):
 def locate_resumable(
     workspace: Workspace, name: str, fingerprint: str, key: Mapping[str, Any]
 ) -> tuple[Path, dict[str, Any]]:
-    """The folder of long work on the corpus with this fingerprint, and its full key."""
+    """The folder of resumable work on the corpus with this fingerprint, and its full key."""
     full_key = {"name": name, "corpus": fingerprint, **key}
     return workspace.encodings(name, digest(full_key)), full_key

@@ -22,8 +22,8 @@ from quati_pool.registry import RETRIEVERS, nearest
 
 
 class RunBuilder:
-    """Builds each run of one collection at most once and keeps it in memory; ``forced`` names the systems whose current
-    runs are built again."""
+    """Builds each run of one collection at most once and keeps it in memory; ``forced`` names the systems whose runs
+    are rebuilt even if they are current."""
 
     def __init__(
         self,
@@ -45,14 +45,15 @@ class RunBuilder:
         self._runs: dict[str, Run] = {}
 
     def reads_files(self, run_tag: str) -> bool:
-        """Whether a system reads files of the user's, whose faults had better be found early."""
+        """Whether a system reads files of the user, whose faults are best found before any long work."""
         system = self.config.systems[run_tag]
         return isinstance(system, RetrieverSystem) and bool(
             RETRIEVERS.get(system.retriever)(system.parameters, self.keys.environment).inputs()
         )
 
     def run(self, run_tag: str) -> Run:
-        """A system's run to its search depth, built or read from disk; ``runs/`` gets it to ``run_depth``."""
+        """A system's run down to its search depth, built or read from disk; its file in ``runs/`` ends at
+        ``run_depth``."""
         if run_tag in self._runs:
             return self._runs[run_tag]
         key, depth, deep = self.keys.search(run_tag), self.config.search_depth(run_tag), self.keys.deep(run_tag)
@@ -78,7 +79,8 @@ class RunBuilder:
         return computed[0] if computed else self._read(path, run_tag)
 
     def _read(self, path: Path, run_tag: str) -> Run:
-        """A finished run, its ids coded as the collection's: runs over one corpus then need no recoding."""
+        """Reads a finished run and codes its ids like the collection's, so that runs over one corpus need no
+        recoding."""
         names = self.keys.corpora_of(run_tag)
         docs = self.corpora[next(iter(names))].store.ids if len(names) == 1 else None
         if read_counts(path)["documents"] == 0:
@@ -146,8 +148,8 @@ def check_and_fetch(
 ) -> None:
     """Downloads the models of systems whose runs are to be built, and checks all systems, before any work.
 
-    A system whose run is current needs nothing, such as the key of a server. Raises QuatiPoolError for what cannot
-    be run.
+    A system whose run is current needs nothing more, not even the API key of its server. Raises QuatiPoolError for a
+    system that cannot run.
     """
     for run_tag in run_tags:
         system = keys.config.systems[run_tag]
@@ -158,7 +160,7 @@ def check_and_fetch(
 
 
 def run_is_current(keys: CacheKeys, workspace: Workspace, run_tag: str) -> bool:
-    """Whether a system's run is finished and has the settings that pool.yaml has now."""
+    """Whether a system's run is finished and was built with the current settings of pool.yaml."""
     try:
         key = keys.search(run_tag)
     except QuatiPoolError:
@@ -167,5 +169,5 @@ def run_is_current(keys: CacheKeys, workspace: Workspace, run_tag: str) -> bool:
 
 
 def _path(keys: CacheKeys, workspace: Workspace, run_tag: str) -> Path:
-    """The file of a system's run to its search depth."""
+    """The path of a system's run down to its search depth."""
     return workspace.candidates(run_tag) if keys.deep(run_tag) else workspace.run(run_tag)

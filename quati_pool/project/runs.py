@@ -1,4 +1,4 @@
-"""The runs that a command measures: the workspace's, or run files in one or several sets."""
+"""The runs that a command measures: those of the workspace, or run files in one or several sets."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _SET_NAME = re.compile(r"[^\s=/#*?\[\]]+\Z")
 
 @dataclass(frozen=True, eq=False)
 class RunSet:
-    """Runs over one corpus, and by run_tag what is known of them.
+    """Runs over one corpus, with facts about them by run_tag.
 
-    ``name`` is empty where there is one set. ``pool_depths``: how many documents per query each run fed into the
-    pool, None where that is not known. ``extra``: pairs that came into the pool by other means. ``absent``: why a
-    system of pool.yaml has no finished run. ``digests``: the SHA-256 of each run's file. ``contradictions``: where
-    the ranks in a run's file are not in the order of its scores. ``of_workspace``: whether the runs are those of a
-    workspace, for its queries. ``warnings``: what looks odd in the files of the runs.
+    ``name`` is empty where there is only one set. ``pool_depths``: how many documents per query each run contributed
+    to the pool, None where unknown. ``extra``: pairs that were added to the pool by other means. ``absent``: why a
+    system of pool.yaml has no finished run. ``digests``: the SHA-256 of each run's file. ``contradictions``: where the
+    ranks in a run's file do not follow the order of its scores. ``of_workspace``: whether the runs are those of a
+    workspace, for its queries. ``warnings``: oddities in the run files.
     """
 
     name: str
@@ -55,7 +55,7 @@ class RunSet:
 
     @cached_property
     def pool(self) -> Pool | str:
-        """The pool that the runs fed, without ranks beyond their pool depths; or why it is not known."""
+        """The pool that the runs contributed to, without ranks below their pool depths; or why it is unknown."""
         if self.pool_depths is None:
             return "how deep the runs were pooled is not known; say so with --pool-depth"
         lacking = [run_tag for run_tag in self.absent if self.pool_depths[run_tag]]
@@ -68,10 +68,10 @@ class RunSet:
         return depth_pool([run.head(depths[run.run_tag]) for run in self.runs], depths)
 
     def answering(self, qrels: Qrels) -> list[Run]:
-        """The runs to measure under qrels.
+        """The runs to measure under ``qrels``.
 
-        A run that has only other queries would be refused; of a workspace, it is empty if another run has judged
-        queries, as it found nothing for the few queries of a sample.
+        A run without any judged query would be refused. A workspace's run is instead emptied if another run has judged
+        queries: it merely found nothing for the few queries of a sample.
         """
         if not self.of_workspace:
             return self.runs
@@ -80,9 +80,9 @@ class RunSet:
 
 
 def workspace_runs(config: PoolConfig) -> RunSet:
-    """The runs that ``build`` wrote, to run_depth.
+    """The runs that ``build`` wrote, down to ``run_depth``.
 
-    Raises InputError where there is none. ``refuse_outdated`` checks whether they still fit pool.yaml.
+    Raises InputError where there are none. ``refuse_outdated`` checks whether they still fit pool.yaml.
     """
     workspace = Workspace(config.folder)
     absent = {}
@@ -114,7 +114,10 @@ def workspace_runs(config: PoolConfig) -> RunSet:
 
 
 def _source_file(config: PoolConfig, system: object) -> Path | None:
-    """The user's file behind a run of ``retriever: run`` (in the workspace's copy, ``build`` has set the ranks)."""
+    """The user's file behind a run of ``retriever: run``, not the workspace's copy, in which ``build`` set the ranks.
+
+    None for other systems, and where the file is gone.
+    """
     if not isinstance(system, RetrieverSystem) or not isinstance(system.parameters, RunFileParameters):
         return None
     path = config.folder / system.parameters.path
@@ -176,7 +179,7 @@ class _Warnings(Problems):
 
 
 def _read(path: Path, warnings: list[str]) -> RunRows:
-    """The rows of a run file, whose warnings are added to ``warnings``; an InputError names them too."""
+    """The rows of a run file. Its warnings are appended to ``warnings``, and to the message of an InputError."""
     problems = _Warnings()
     try:
         rows = read_run_rows(path, problems)

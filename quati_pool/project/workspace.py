@@ -48,7 +48,7 @@ class Workspace:
         return self.folder / "cache" / "indexes" / f"{engine}-{fingerprint[:16]}"
 
     def encodings(self, engine: str, fingerprint: str) -> Path:
-        """Vectors of a corpus and other long work that an interrupted build resumes."""
+        """The folder of a corpus's vectors, or of other long-running work that an interrupted build resumes."""
         return self.folder / "cache" / "encodings" / f"{engine}-{fingerprint[:16]}"
 
     def candidates(self, run_tag: str) -> Path:
@@ -56,11 +56,11 @@ class Workspace:
         return self.folder / "cache" / "candidates" / f"{run_tag}.trec.gz"
 
     def content_hashes(self, fingerprint: str) -> Path:
-        """The hash of what a judge is shown, for each pair of a pool."""
+        """The file with the hash of what a judge is shown, for each pair of a pool."""
         return self.folder / "cache" / "shown" / f"{fingerprint[:16]}.arrow"
 
     def pool_view(self, fingerprint: str) -> Path:
-        """The pairs of a pool as people see them."""
+        """The file with the pairs of a pool as annotators see them."""
         return self.folder / "cache" / "frames" / f"{fingerprint[:16]}.arrow"
 
     @property
@@ -72,10 +72,10 @@ class Workspace:
         return self.folder / "cache" / "locks" / f"{name}.lock"
 
     def input_digest(self, path: Path) -> str:
-        """The SHA-256 of an input file, remembered by its size and modification time.
+        """The SHA-256 of an input file, cached by the file's size and modification time.
 
-        Raises InputError where it is not a file. A file changed within the last two seconds is not remembered: it
-        could change again without its time changing.
+        Raises InputError where ``path`` is not a file. The hash of a file modified within the last two seconds is not
+        cached, as the file could change again without a new modification time.
         """
         memory = self.folder / "cache" / "hashes.json"
         try:
@@ -111,7 +111,7 @@ class Workspace:
 
 
 def _read(memory: Path) -> dict[str, Any]:
-    """The remembered hashes; empty where their file is missing or damaged."""
+    """The cached hashes; empty where their file is missing or damaged."""
     try:
         known = json.loads(memory.read_text(encoding="utf-8"))
     except (OSError, ValueError):

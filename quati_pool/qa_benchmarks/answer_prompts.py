@@ -1,7 +1,7 @@
-"""Prompts for the questions of a task, the requests built from them, and how answers are read.
+"""Prompts for the questions of a task, requests built from these prompts, and the reading of answers.
 
-Prompts are YAML files in ``prompts/answering``. All text from a benchmark's files is fenced in the
-messages (``quati_pool.text.fencing``), so that it cannot pass itself off as the prompt.
+Prompts are YAML files in ``prompts/answering``. All text from a benchmark's files is fenced in the messages
+(``quati_pool.text.fencing``), so that it cannot be mistaken for the prompt.
 """
 
 from __future__ import annotations
@@ -25,18 +25,19 @@ from quati_pool.text.json_objects import Member, folded, json_objects
 from quati_pool.text.prompt_parts import Line, Message, Text, asked_again, checked_template
 from quati_pool.text.templates import Template
 
-# What may surround a label that is the complete answer: white space, quotes, Markdown.
+# Characters that may surround a label that is the complete answer: white space, quotes, Markdown.
 _BARE = " \t\r\n\"'`*_“”„‘’«»"
 
 
 class Unreadable(ValueError):  # noqa: N818 - it names a state
-    """An answer from which no single value can be read in its form; the message says why, in one line."""
+    """Raised for an answer from which no single value of the expected form can be read; the message says why, in one
+    line."""
 
 
 @dataclass(frozen=True)
 class AnswerForm:
-    """The form of an answer: ``{"answer": …}``, or ``{"answers": […]}`` for several; with ``labels`` if it must be one
-    of these."""
+    """The expected form of an answer: ``{"answer": …}``, or ``{"answers": […]}`` for several; each must be one of the
+    ``labels`` if there are any."""
 
     kind: Literal["text", "choice", "texts", "choices"]
     labels: tuple[str, ...] = ()
@@ -63,17 +64,17 @@ class AnswerForm:
         }
 
     def written(self, answer: str | Sequence[str]) -> str:
-        """The JSON of an answer."""
+        """An answer as JSON, as a model would write it."""
         value = answer if isinstance(answer, str) else list(answer)
         return json.dumps({self.key: value}, ensure_ascii=False)
 
     def read(self, answer_text: str) -> str | tuple[str, ...]:
-        """The answer in ``answer_text``: one text, or for several a tuple of them in their order.
+        """The answer in ``answer_text``: one text, or for several answers a tuple of them in their order.
 
-        The last JSON object with the key counts, wherever it is; nested objects never do, and none does if an
-        object of the text is broken. A label must equal one of the form's; a choice may also be the complete
-        text. Texts are stripped; of several, empty ones and repeated choices are dropped. Raises Unreadable where
-        the answer is not clear.
+        The last JSON object with the key counts, wherever it is in the text; nested objects are ignored, and all
+        objects are if one is broken. Where the form has labels, an answer must equal one of them, and a single choice
+        may also be the complete text. Texts are stripped; of several, empty ones and repeated choices are dropped.
+        Raises Unreadable where no unambiguous answer is found.
         """
         if not answer_text.strip():
             raise Unreadable("the answer is empty")
@@ -120,7 +121,7 @@ class AnswerForm:
         return tuple(dict.fromkeys(answers) if self.labels else answers)
 
     def _label(self, value: str) -> str:
-        # JSON can spell half a surrogate pair, which is no text.
+        # JSON can contain half a surrogate pair, which is not valid text.
         answer = sendable(value).strip()
         if not self.labels:
             return answer
@@ -150,7 +151,7 @@ class AnswerRequest:
             "messages": [dict(message) for message in self.messages],
             "form": asdict(self.form),
             "again": self.again,
-            # Part of the requests of all journals, so it stays: answers are read again when the rules change.
+            # Kept, as it is part of the requests in all journals: when the rules change, answers are read again.
             "reading": 1,
         }
 
@@ -164,9 +165,9 @@ def _as_tuple(value: Any) -> Any:
 
 
 class AnswerPrompt(Model):
-    """One file of ``prompts/answering``. ``user`` has ``{question}`` and, where wanted, ``{text}``, ``{options}``
-    and ``{candidates}``, each in its own paragraph; ``labels`` are the answers that the prompt itself names (for
-    a yes-no question: yes, then no); ``reask`` has ``{problem}``."""
+    """The prompt in one file of ``prompts/answering``. ``user`` contains ``{question}`` and optionally ``{text}``,
+    ``{options}`` and ``{candidates}``, each in its own paragraph; ``labels`` are the answers that the prompt itself
+    names (for a yes-no question: yes, then no); ``reask`` contains ``{problem}``."""
 
     id: Line
     version: Annotated[int, Field(ge=1)]
@@ -187,7 +188,7 @@ class AnswerPrompt(Model):
         """The request with these fields, each fenced; the paragraph of a missing or empty field is left out.
         ``examples`` (fields, right answer) come first, as turns of user and assistant.
 
-        Raises ValueError for a field that the prompt does not show, QuatiPoolError where all fields are empty.
+        Raises ValueError for a field that is not in the prompt, and QuatiPoolError where all fields are empty.
         """
         messages: list[Message] = [{"role": "system", "content": self._system}]
         for example, answer in examples:
@@ -222,8 +223,8 @@ class AnswerPrompt(Model):
 
 
 def labelled_lines(texts: Sequence[str], labels: Sequence[str] | None = None) -> str:
-    """Lines ``A) text``, by ``labels`` or, where None, by numbers from 1. White space in a text becomes one space, so
-    that no text can look like a further line; an empty text leaves only its label."""
+    """A line ``A) text`` for each text, with ``labels`` or, where None, numbers from 1. White space in a text becomes
+    one space, so that no text can look like a further line; an empty text leaves only its label."""
     labels = [str(number) for number in range(1, len(texts) + 1)] if labels is None else labels
     pairs = zip(labels, texts, strict=True)
     return "\n".join(f"{label}) {' '.join(text.split())}".rstrip() for label, text in pairs)
@@ -232,8 +233,8 @@ def labelled_lines(texts: Sequence[str], labels: Sequence[str] | None = None) ->
 def read_answer_prompt(path: Path, missing: str = "check the path") -> AnswerPrompt:
     """Reads and checks a prompt file.
 
-    Raises InputError, with the line at fault, for a file that is not there, is not YAML, or does not hold a
-    prompt whose parts agree.
+    Raises InputError, with the line at fault, for a file that is missing, is not YAML, or does not hold a prompt whose
+    parts agree.
     """
     reader = YamlFile(path, missing)
     if not isinstance(reader.data, dict):

@@ -1,7 +1,7 @@
-"""The measures of sets of answers, as in RoMQA.
+"""Measures of sets of answers, as in RoMQA.
 
-There are two golds: the right answers among a question's candidates, compared with all answers; and the complete
-answers, compared with the first k answers. Zhong, Shi, Yih, Zettlemoyer, "RoMQA: A Benchmark for Robust,
+There are two gold sets: the right answers among a question's candidates, compared with all answers given; and the
+complete answers, compared with the first k answers given. Zhong, Shi, Yih, Zettlemoyer, "RoMQA: A Benchmark for Robust,
 Multi-evidence, Multi-answer Question Answering", Findings of EMNLP 2022, arXiv 2210.14353, and the evaluation script
 released with it.
 """
@@ -24,7 +24,7 @@ from quati_pool.stats.clusters import cluster_minima, cluster_sizes
 Values = npt.NDArray[np.float64]
 
 CUTOFFS: tuple[int | None, ...] = (1, 10, 100, None)
-"""The numbers of first answers that are compared with the complete gold; None: all."""
+"""How many of the first answers are compared with the complete answers; None: all."""
 
 _PARTS = ("F1", "precision", "recall", "accuracy")
 _MEANS_WITHOUT_EMPTY = ("F1", "precision", "recall")
@@ -48,7 +48,7 @@ MEASURES = _names()
 
 
 class Key(NamedTuple):
-    """A question's cluster and its right answers: those among its candidates, and the complete ones."""
+    """A question's cluster and its right answers: those among its candidates, and the complete answers."""
 
     cluster_id: str
     candidates: frozenset[str]
@@ -66,7 +66,7 @@ class SetMeasures(NamedTuple):
 
 def compared(answers: Iterable[str], gold: frozenset[str]) -> SetMeasures:
     """Precision |P∩G| / max(1, |P|), recall |P∩G| / max(1, |G|), their harmonic mean (0 where both are 0), and
-    accuracy: 1 where the sets are equal. Two empty sets have accuracy 1, and 0 for the others."""
+    accuracy: 1 where the sets are equal. For two empty sets accuracy is 1, and the other measures are 0."""
     given = frozenset(answers)
     common = len(given & gold)
     precision, recall = common / max(1, len(given)), common / max(1, len(gold))
@@ -94,7 +94,7 @@ def _columns(answers: Sequence[str], key: Key) -> list[float]:
 
 
 def _best(key: Key) -> list[float]:
-    """The measures of the best possible answers: the complete gold, cut at k where it is longer."""
+    """The measures of the best possible answers: the complete answers, cut at k if there are more."""
     found = [*compared(key.candidates, key.candidates)]
     for k in CUTOFFS:
         found += compared(sorted(key.complete)[:k], key.complete)
@@ -116,9 +116,9 @@ def measured(answers: Sequence[Sequence[str]], keys: Sequence[Key]) -> Measured:
     """All MEASURES and their cluster minima (the worst question of each cluster, averaged over clusters), in
     percent; the released script gives shares from 0 to 1.
 
-    As that script does, the means of F1, precision and recall leave out the questions whose gold is empty or
-    holds the empty text alone; the mean accuracy and all minima keep them. Against an empty gold F1, precision
-    and recall are 0.
+    As in that script, the means of F1, precision and recall leave out the questions whose gold set is empty or holds
+    only the empty text; the mean accuracy and all minima keep them. Against an empty gold set F1, precision and recall
+    are 0.
     """
     return _over([_columns(given, key) for given, key in zip(answers, keys, strict=True)], keys)
 
@@ -162,7 +162,7 @@ def set_row(
     """The row of one system over the questions it answered, in percent. ``first`` names the measures that come first;
     the others follow in the order of MEASURES, each before its cluster minimum.
 
-    ``bounds`` are each measure over all questions, with all measures of the unanswered ones 0, and with the best
+    ``bounds`` gives each measure over all questions, with every measure of the unanswered ones as 0, and with the best
     possible answers to them.
     """
     answered = [question_id for question_id in keys if question_id in answers]

@@ -30,8 +30,8 @@ _FILES = QuestionFiles(
 
 
 class Arc(Benchmark):
-    """``ARC-Easy/ARC-Easy-{Train,Dev,Test}.jsonl`` and the same of ``ARC-Challenge``, which are the settings
-    ``easy`` and ``challenge``.
+    """``ARC-Easy/ARC-Easy-{Train,Dev,Test}.jsonl`` (the setting ``easy``) and the same files of ``ARC-Challenge`` (the
+    setting ``challenge``).
 
     The files hold no facts, so there is no task ``contexts``; contexts that were found elsewhere are read
     from a choice's ``para``.

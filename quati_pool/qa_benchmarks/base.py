@@ -29,7 +29,8 @@ class MissingDataError(QuatiPoolError):
 
 
 class Case(NamedTuple):
-    """One combination that a task is measured on; ``setting`` is empty where the task has only one."""
+    """A combination of split, language and setting that a task is measured on; ``setting`` is empty where the task has
+    only one."""
 
     split: str
     language: str
@@ -37,7 +38,7 @@ class Case(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A query of a collection; ``cluster_id`` names its group of related questions, empty without one."""
+    """A query of a collection; ``cluster_id`` names its group of related questions, empty if it is in none."""
 
     query_id: str
     query: str
@@ -48,7 +49,7 @@ class Topic(NamedTuple):
 class Collection:
     """A retrieval task's corpus (doc_id, text), queries and qrels (query_id, doc_id, relevance).
 
-    ``language`` is the language that the default systems analyse it in. ``units`` maps each passage to the id of
+    ``language`` is the language that the default systems analyse texts in. ``units`` maps each passage to the id of
     the text it was cut from; measures are then computed for both.
     """
 
@@ -62,10 +63,10 @@ class Collection:
 
 @dataclass(frozen=True)
 class Row:
-    """One system on one case: ``measures`` over the ``n`` questions it answered.
+    """The results of one system on one case: ``measures`` over the ``n`` questions it answered.
 
     An undefined measure is None, with its reason in ``undefined``. Where questions are unanswered, ``bounds``
-    holds a measure's value with all of these wrong and with all of them right. ``extra`` holds further keys of
+    holds a measure's value if all of these were wrong and if all were right. ``extra`` holds further keys of
     the row's JSON.
     """
 
@@ -90,14 +91,14 @@ class AnswerTaskRun(ABC):
     dropped: Sequence[str] | AbstractSet[str] = ()
     """Ids of released questions without a right answer; predictions for them are ignored."""
     for_models: bool = True
-    """Whether a model is asked; False where its requests would be those of another case."""
+    """Whether a model is asked; False where its requests would be the same as in another case."""
     notes: Sequence[str] = ()
     EMPTY: ClassVar[Any] = ""
     """The answer that counts for a question without a prediction."""
 
     @abstractmethod
     def programs(self) -> Mapping[str, Mapping[str, Any]]:
-        """The answers of programs that need no model: by program, then by question id. A missing id is unanswered."""
+        """The answers of programs that need no model, by program and question id; a missing id is unanswered."""
 
     @abstractmethod
     def request(self, question_id: str) -> AnswerRequest:
@@ -105,14 +106,14 @@ class AnswerTaskRun(ABC):
 
     @abstractmethod
     def prediction(self, question_id: str, value: Any) -> Any:
-        """A value of a predictions file as an answer; raises ValueError (fault; what was expected)."""
+        """The answer in a value of a predictions file; raises ValueError, with the fault and what was expected."""
 
     @abstractmethod
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
         """The measures of a system's ``answers`` by question id, over the questions that it answered."""
 
     def extra_rows(self) -> list[Row]:
-        """Rows of no system, such as statistics on how the questions were built."""
+        """Rows that belong to no system, such as statistics on how the questions were built."""
         return []
 
     def files(self) -> Mapping[str, bytes]:
@@ -132,7 +133,7 @@ class Task(ABC):
 
     @abstractmethod
     def cases(self, data: Path) -> list[Case]:
-        """The cases that the folder has files for, in the order of the rows; raises MissingDataError for none."""
+        """The cases that the folder has files for, in the order of the rows; raises MissingDataError if it has none."""
 
     def files(self, data: Path, case: Case) -> Sequence[Path]:
         """The files in the folder that a case is read from, whose hashes are recorded with the results."""
@@ -144,7 +145,7 @@ class RetrievalTask(Task):
 
     measures: ClassVar[tuple[str, ...]] = ("nDCG@10",)
     curve: ClassVar[bool] = False
-    """Whether success@k is plotted for k = 1…100, with that of a random order."""
+    """Whether success@k is plotted for k = 1…100, together with that of a random order."""
 
     @abstractmethod
     def collection(self, data: Path, case: Case) -> Collection:
@@ -167,7 +168,7 @@ class AnswerTask(Task):
 
     @abstractmethod
     def task_run(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
-        """The questions of a case; ``seed`` is that of all draws."""
+        """The questions of a case; ``seed`` determines all random draws."""
 
 
 class Parameters(BaseModel):

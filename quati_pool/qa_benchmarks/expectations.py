@@ -1,8 +1,8 @@
-"""Expectations of multiple-choice systems, on questions that were made easier or unanswerable.
+"""Tests expectations of multiple-choice systems on questions that were made easier or unanswerable.
 
 Shah, Gupta and Roth, What do we expect from Multiple-choice QA Systems?, Findings of EMNLP 2020
-(arXiv 2011.10647): monotonicity (no worse where a wrong option is made even less likely), sanity (poor
-where the input is trivially insufficient), reading (poor without the texts that hold the answer).
+(arXiv 2011.10647): monotonicity (a system is no worse where a wrong option is made even less likely), sanity (it is
+poor where the input is trivially insufficient), reading (it is poor without the texts that contain the answer).
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ NOT_BELOW = "not below original"
 NOT_ABOVE = "not above chance"
 
 COPIES = 10
-"""How often the question is repeated in the context of the option that it replaces."""
+"""How many times the question is repeated in the context of the option that it replaces."""
 FEW = 30
-"""With fewer questions a percentile interval is rough, which a note says."""
+"""With fewer questions than this a percentile interval is rough, and a note says so."""
 
-# Means over resamples have rounding errors, which rounding to so many digits removes.
+# Rounding to this many digits removes the rounding errors of means over resamples.
 _DIGITS = 9
 
 
 class Setting(NamedTuple):
-    """A perturbation, the expectation that it tests, and how accuracy should compare."""
+    """A perturbation, the expectation that it tests, and how accuracy should compare if that is met."""
 
     name: str
     expectation: str
@@ -99,9 +99,8 @@ class ExpectationTaskRun(MultipleChoiceTaskRun):
     """The questions of one case in every setting that applies to them; answers are labels by question and setting
     (``<id>`` and ``<id>#<setting>``).
 
-    ``random`` draws by that id, so separately in each setting; ``tf-idf`` has the term
-    weights of the original questions in every setting, and decides equal cosines as it does for the original.
-    Questions without a key are left out.
+    ``random`` draws by that id, and so separately in each setting; ``tf-idf`` uses the term weights of the original
+    questions in every setting, and breaks ties as it does for the original. Questions without a key are left out.
     """
 
     def __init__(
@@ -126,12 +125,12 @@ class ExpectationTaskRun(MultipleChoiceTaskRun):
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
         """One row per setting that applies, ``original`` first: accuracy and chance in percent.
 
-        ``difference`` is in percentage points, from the original over the questions answered in both, or from
-        chance over those answered; ``interval`` is its paired 95 % percentile bootstrap interval over questions
-        (2,000 draws by seed). ``verdict``: ``fails`` where all of the interval is on the unexpected side,
+        ``difference``, in percentage points, is that from the original over the questions answered in both, or that
+        from chance over the questions answered; ``interval`` is its paired 95 % percentile bootstrap interval over
+        questions (2,000 draws by seed). ``verdict`` is ``fails`` where the whole interval is on the unexpected side,
         ``holds`` where none of it is, ``undecided`` otherwise; ``undefined`` where there is nothing to compare.
-        The row of ``original`` has under ``expectations`` the verdict on each of the three: it fails if any of its
-        settings does, holds (or is undefined) if all do, and is otherwise undecided.
+        The row of ``original`` has under ``expectations`` the verdict on each of the three: an expectation fails if any
+        of its settings does, holds (or is undefined) if all of them do, and is otherwise undecided.
         """
         first = self._row(system, ORIGINAL, answers)
         rows = [self._compared(system, setting, answers) for setting in SETTINGS if self._settings[setting.name]]
@@ -139,8 +138,8 @@ class ExpectationTaskRun(MultipleChoiceTaskRun):
         return [replace(first, extra=extra), *rows]
 
     def files(self) -> Mapping[str, bytes]:
-        """For each question its settings and the label of the option that was replaced, from which another system's
-        inputs can be built; its predictions name ``<id>#<setting>``."""
+        """A JSONL file with each question's settings and the label of the option that was replaced, from which another
+        system's inputs can be built; its predictions are to use the ids ``<id>#<setting>``."""
         settings: dict[str, list[str]] = {}
         for name, pairs in self._settings.items():
             for question, _ in pairs:
@@ -164,7 +163,7 @@ class ExpectationTaskRun(MultipleChoiceTaskRun):
         pairs = [(one, changed) for one, changed in self._settings[setting.name] if changed.id in answers]
         pairs.sort(
             key=lambda pair: pair[1].id
-        )  # draws are of positions, which must not depend on the order of the file
+        )  # the bootstrap draws positions, which must not depend on the order of the file
         if setting.expected == NOT_BELOW:
             pairs = [(one, changed) for one, changed in pairs if one.id in answers]
             over = "original"
@@ -296,7 +295,7 @@ def _with(texts: Sequence[str], place: int, text: str) -> tuple[str, ...]:
 
 
 class Loaded(NamedTuple):
-    """The questions of one case, and notes on the files for readers of the results."""
+    """The questions of one case, and notes on the files that are shown with the results."""
 
     questions: Sequence[MultipleChoice]
     notes: Iterable[str] = ()
@@ -310,10 +309,9 @@ class Loader(CaseLoader, Protocol):
 
 
 class Expectations(LoaderTask[Loader], AnswerTask):
-    """The three expectations, over the questions that ``loader`` reads.
+    """The three expectations, tested on the questions that ``loader`` reads.
 
-    A row's setting is the perturbation, after the case's own setting where it has one:
-    ``challenge/no-question``.
+    A row's setting is the perturbation, preceded by the case's setting if it has one: ``challenge/no-question``.
     """
 
     name = "expectations"

@@ -33,13 +33,13 @@ class LoaderTask(Task, Generic[L]):
         self._loader = loader
 
     def settings(self) -> Mapping[str, str]:
-        """Those of the loader."""
+        """The loader's settings."""
         return self._loader.settings
 
     def cases(self, data: Path) -> list[Case]:
-        """Those of the loader."""
+        """The loader's cases."""
         return self._loader.cases(data)
 
     def files(self, data: Path, case: Case) -> Sequence[Path]:
-        """Those of the loader."""
+        """The loader's files."""
         return self._loader.files(data, case)

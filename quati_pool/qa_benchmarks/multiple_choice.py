@@ -1,4 +1,4 @@
-"""Multiple choice: questions with labelled options, programs that pick one, requests to a model, accuracy."""
+"""Multiple choice: questions with labelled options, programs that pick one, requests to a model, and accuracy."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ Values = npt.NDArray[np.float64]
 NO_KEY = "none of its questions has a released answer"
 NONE_ANSWERED = "no question was answered"
 
-# The number of options compared at a time: a RACE article of 300 words makes 40 MB of 16,384 rows.
+# How many options are compared at a time: with RACE articles of 300 words, 16,384 rows take 40 MB.
 _BLOCK = 16_384
-# Cosines that differ by less are equal: the order in which a product is summed moves the last digits.
+# Cosines are compared after rounding to this many digits, as the order of summation changes the last ones.
 _DIGITS = 12
 
 
 @dataclass(frozen=True)
 class MultipleChoice:
-    """One question; ``labels`` are the file's labels of its options, ``gold`` is that of the right one (None
-    where it is not released).
+    """One multiple-choice question; ``labels`` are the file's labels of its options, ``gold`` is the label of the right
+    one (None where it is not released).
 
-    ``contexts`` is empty (no context), one text (shared by the options) or one text per option. Raises ValueError
-    (fault; what was expected) where these are inconsistent.
+    ``contexts`` is empty (no context), one text (shared by the options) or one text per option. Raises ValueError, with
+    the fault and what was expected, where these are inconsistent.
     """
 
     id: str
@@ -70,20 +70,20 @@ class MultipleChoice:
 
     @property
     def chance(self) -> float:
-        """The expected share of right answers by guessing."""
+        """The probability of guessing the right answer."""
         return 1 / len(self.options)
 
 
 class MultipleChoiceTaskRun(AnswerTaskRun):
-    """Multiple-choice questions of one case. An answer is a label; the empty string is no label.
+    """Multiple-choice questions of one case. An answer is a label; the empty string is not a label.
 
-    Programs: ``random`` picks by a hash of seed, id and label, so a question's pick depends on no other
-    question and on no order. ``tf-idf`` picks the option whose words are nearest to its context: the TF-IDF
-    cosine of question and option together with the option's context (or the shared one); where no context
-    holds text, of option and question. Each distinct text of ``fitted_on`` (default: these questions) is
-    one document of the frequencies. Equal cosines, also where all are zero, are decided by the lowest hash of id and
-    label, which favours no position; the id is that of the original question where ``originals`` maps the
-    question's id to one. The prompt is in the case's language.
+    Programs: ``random`` picks by a hash of seed, id and label, so that a question's pick depends neither on other
+    questions nor on any order. ``tf-idf`` picks the option with the highest TF-IDF cosine between question and option
+    together and the option's context (or the shared one); where no context holds text, between option and question.
+    Document frequencies are those of the distinct texts of ``fitted_on`` (default: these questions). Ties, including
+    those where all cosines are zero, go to the lowest hash of id and label, which favours no position; where
+    ``originals`` maps the question's id to that of an original question, the latter is used. The prompt is in the
+    case's language.
     """
 
     EMPTY: ClassVar[Any] = ""
@@ -122,7 +122,7 @@ class MultipleChoiceTaskRun(AnswerTaskRun):
         return load_answer_prompt(f"choose-{self.case.language}").request(fields, AnswerForm("choice", question.labels))
 
     def prediction(self, question_id: str, value: Any) -> str:
-        """A label of the question's options, or an empty string, which is no answer and counts as wrong."""
+        """The label of one of the question's options, or an empty string, which is no answer and counts as wrong."""
         labels = self.by_id[question_id].labels
         if not isinstance(value, str):
             written = json.dumps(value, ensure_ascii=False)
@@ -175,10 +175,12 @@ def accuracy_row(
 
 
 def similarities(questions: Sequence[MultipleChoice], fitted_on: Sequence[MultipleChoice]) -> Iterator[Values]:
-    """For each question the TF-IDF cosines of its options, shape (options,): of question and option with
-    the option's context, or where no context holds text of option and question. Term weights are
-    tf · (ln((1 + N) / (1 + df)) + 1), N being the distinct texts of ``fitted_on`` (Pedregosa et al.,
-    JMLR 12, 2011, scikit-learn's smoothed form); any run of letters and digits is a term, lower-cased.
+    """For each question the TF-IDF cosines of its options, shape (options,): between question and option together and
+    the option's context or, where no context holds text, between option and question.
+
+    Term weights are tf · (ln((1 + N) / (1 + df)) + 1), where N is the number of distinct texts of ``fitted_on``
+    (Pedregosa et al., JMLR 12, 2011, scikit-learn's smoothed form); any run of letters and digits is a term,
+    lower-cased.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -203,7 +205,8 @@ def _cosines(left: csr_matrix, right: csr_matrix, places: list[int]) -> Values:
 
 
 def _pairs(questions: Sequence[MultipleChoice]) -> tuple[list[str], list[str], list[int]]:
-    """The text of each option, the distinct texts that they are compared with, and the position of each option's."""
+    """The text of each option, the distinct texts to compare these with, and for each option the position of its own
+    among these."""
     left: list[str] = []
     right: dict[str, int] = {}
     places: list[int] = []
@@ -244,8 +247,8 @@ def _nearest(question: MultipleChoice, cosines: Values, id_: str) -> str:
 
 
 def drawn(labels: Sequence[str], *of: object) -> str:
-    """The label with the lowest hash of ``of`` and itself: all labels are equally likely, and the draw depends neither
-    on their order nor on another draw."""
+    """The label with the lowest hash of ``of`` and the label: all labels are equally likely, and the draw depends
+    neither on their order nor on other draws."""
     prefix = hashlib.blake2b(json.dumps(of).encode(), digest_size=16)
 
     def hashed(label: str) -> bytes:

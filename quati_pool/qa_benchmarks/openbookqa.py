@@ -13,7 +13,7 @@ from quati_pool.qa_benchmarks.question_files import QuestionFiles
 
 SOURCE = "https://allenai.org/data/open-book-qa"
 _SPLITS = (("train", "train"), ("validation", "dev"), ("test", "test"))
-# The archive's own folder, the folder Data in it, and what is in that.
+# The user may name the archive's top folder, the folder Data in it, or the folder it was unpacked into.
 _ROOTS = ("Data/", "", "OpenBookQA-V1-Sep2018/Data/")
 
 
@@ -41,7 +41,7 @@ _WITH_FACTS = QuestionFiles(
 
 
 def _book(data: Path) -> list[Path]:
-    """``openbook.txt``, where the folder holds it."""
+    """The file ``openbook.txt``; empty where the folder has none."""
     places = (*_places("Main/openbook.txt"), "openbook.txt")
     return [data / place for place in places if (data / place).is_file()][:1]
 

@@ -21,7 +21,7 @@ UNJUDGED = (
 
 
 class Grounded(NamedTuple):
-    """A question and the doc_ids of the texts that hold its answer."""
+    """A question, and the doc_ids of the texts that contain its answer."""
 
     question: MultipleChoice
     doc_ids: Sequence[str]
@@ -36,15 +36,15 @@ class Texts(NamedTuple):
 
 
 class TextLoader(CaseLoader, Protocol):
-    """Reads the texts of a benchmark's released files; its cases are those whose questions have some."""
+    """Reads the texts of a benchmark's released files; its cases are those whose questions have texts."""
 
     def texts(self, data: Path, case: Case) -> Texts:
         """The texts and the questions of one case."""
 
 
 class Contexts(LoaderTask[TextLoader], RetrievalTask):
-    """Finds texts for each option: the query ``<id>-<label>`` is question and option; the texts of the question are
-    relevant (1) to the query of its right option. As only that query of a question is judged, there are no
+    """Retrieval of texts for each option: the query ``<id>-<label>`` is question and option; the texts of the question
+    are relevant (1) to the query of its right option. As only that one of a question's queries is judged, there are no
     clusters."""
 
     name = "contexts"
@@ -70,14 +70,14 @@ class Contexts(LoaderTask[TextLoader], RetrievalTask):
 
 
 class Facts:
-    """Distinct facts in the order of their first appearance, without white space and quotes around them. A doc_id is a
-    hash of the text, so it is the same in every split and folder."""
+    """Distinct facts in the order of their first appearance, without the white space and quotes around them. A doc_id
+    is a hash of the text, and so is the same in every split and folder."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
 
     def add(self, fact: str) -> str | None:
-        """The doc_id of a fact; None where it is empty."""
+        """Adds a fact and returns its doc_id; None where it is empty."""
         text = fact.strip()
         if len(text) > 1 and text[0] == text[-1] == '"':
             text = text[1:-1].strip()

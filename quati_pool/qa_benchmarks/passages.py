@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def cut(text: str, words: int) -> list[str]:
-    """``text`` in passages of ``words`` words, the last with the rest; white space becomes single spaces.
+    """Cuts ``text`` into passages of ``words`` words, the last with the rest; white space becomes single spaces.
 
     Words are separated by white space. Passages may end within a sentence. An empty text has no passage.
     """

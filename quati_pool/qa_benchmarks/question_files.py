@@ -31,8 +31,9 @@ class Record(NamedTuple):
 
 
 class QuestionFiles:
-    """The files of one benchmark: for each case the possible paths of its file, relative to the folder, of which the
-    first that exists is read. ``source`` is where they are released, ``settings`` describes those of the cases."""
+    """The files of one benchmark: ``places`` has for each case the possible paths of its file, relative to the folder;
+    the first that exists is read. ``source`` is where the files are released; ``settings`` describes the settings of
+    the cases."""
 
     def __init__(
         self, title: str, source: str, places: Mapping[Case, Sequence[str]], settings: Mapping[str, str] | None = None
@@ -87,9 +88,9 @@ class QuestionFiles:
 def read_questions(path: Path, facts: Sequence[str] = ()) -> list[Record]:
     """The questions of a file in its order; ``facts`` names the fields that hold facts.
 
-    Raises InputError, with the line, for broken JSON, a missing field, a value of another type, an invalid or
-    repeated id, fewer than two choices, two choices with one label, and an answerKey that is no label. A question
-    with a missing or empty answerKey has no released answer.
+    Raises InputError, with the line, for broken JSON, a missing field, a value of the wrong type, an invalid or
+    repeated id, fewer than two choices, two choices with the same label, and an answerKey that is not a label. A
+    question with a missing or empty answerKey has no released answer.
     """
     found: list[Record] = []
     lines: dict[str, int] = {}
@@ -116,7 +117,7 @@ def empty_options(name: str, questions: Sequence[MultipleChoice]) -> list[str]:
 
 
 def parsed(text: str, expected: str) -> dict[str, object]:
-    """A JSON object; raises RowError (fault; what was expected)."""
+    """The JSON object in ``text``; raises RowError, with the fault and what was expected."""
     try:
         record = decode(text)
     except json.JSONDecodeError as error:
@@ -129,14 +130,14 @@ def parsed(text: str, expected: str) -> dict[str, object]:
 
 
 def string(record: Mapping[str, object], name: str) -> str:
-    """A field that must hold a string; raises RowError."""
+    """The string in a field; raises RowError where the field is missing or holds anything else."""
     if name not in record:
         raise RowError(f"has no {quoted(name)}; it has {', '.join(map(quoted, record)) or 'nothing'}: add it")
     return as_string(record[name], name)
 
 
 def as_string(value: object, name: str) -> str:
-    """A string that UTF-8 can hold; raises RowError."""
+    """``value``, if it is a string that UTF-8 can encode; raises RowError otherwise."""
     if not isinstance(value, str):
         raise RowError(f"{name} is {_kind(value)}; expected a string")
     problem = surrogate_problem(value)
@@ -146,7 +147,7 @@ def as_string(value: object, name: str) -> str:
 
 
 def as_list(value: object, name: str) -> list[object]:
-    """A list; raises RowError."""
+    """``value``, if it is a list; raises RowError otherwise."""
     if not isinstance(value, list):
         raise RowError(f"{name} is {_kind(value)}; expected a list")
     return value

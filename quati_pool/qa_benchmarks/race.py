@@ -35,9 +35,9 @@ class Article(NamedTuple):
 
 
 def read_article(path: Path) -> Article:
-    """One file: a JSON object with an article, its questions, their options and answers.
+    """Reads one file: a JSON object with an article, its questions, their options and answers.
 
-    Raises InputError for any other content, lists of different lengths, and an answer that is no label. Options are
+    Raises InputError for any other content, lists of different lengths, and an answer that is not a label. Options are
     labelled A, B, C, … in their order.
     """
     try:
@@ -106,14 +106,14 @@ class _Files:
         return list(_paths(data, case.split, case.setting))
 
     def load(self, data: Path, case: Case) -> Loaded:
-        """The questions of one case, with their article as the context that the options share."""
+        """The questions of one case, each with its article as the context that its options share."""
         questions = [question for article in self._articles(data, case) for question in article.questions]
         if not questions:
             raise MissingDataError(f"{data}: no article of {case.split} {case.setting} has a question; see {SOURCE}")
         return Loaded(questions, empty_options(f"{case.split} {case.setting}", questions))
 
     def texts(self, data: Path, case: Case) -> Texts:
-        """All articles of the folder, and the questions of one case with theirs."""
+        """All articles of the folder, and the questions of one case, each with its article."""
         doc_ids: dict[str, str] = {}
         questions: list[Grounded] = []
         for of in self.cases(data):
@@ -124,7 +124,7 @@ class _Files:
         return Texts([(doc_id, text) for text, doc_id in doc_ids.items()], questions, (_CORPUS,))
 
     def _articles(self, data: Path, case: Case) -> Iterator[Article]:
-        """The articles of a case; raises InputError where two files have one id."""
+        """The articles of a case; raises InputError where two files have the same id."""
         seen: dict[str, Path] = {}
         for path in _paths(data, case.split, case.setting):
             article = read_article(path)
@@ -138,13 +138,13 @@ def _paths(data: Path, split: str, level: str) -> Iterator[Path]:
     for root in _ROOTS:
         folder = data / root / _FOLDERS[split] / level
         if folder.is_dir():
-            # macOS adds a file ._1.txt to 1.txt, which is no article.
+            # Skips files that macOS adds, such as ._1.txt next to 1.txt.
             yield from sorted(path for path in folder.glob("*.txt") if not path.name.startswith("."))
             return
 
 
 class _AllFiles(_Files):
-    """The same with all files for each case, as the corpus is built from all of them."""
+    """The same cases, each with all files, as the corpus is built from all of them."""
 
     def files(self, data: Path, case: Case) -> list[Path]:
         return [path for split in _FOLDERS for level in LEVELS for path in _paths(data, split, level)]

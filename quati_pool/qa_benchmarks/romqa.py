@@ -1,14 +1,14 @@
-"""RoMQA: questions with sets of answers, in clusters of related questions whose worst one measures robustness.
+"""RoMQA: questions with sets of answers, in clusters of related questions; the worst of each measures robustness.
 
-``closed`` chooses among a question's candidates, ``gold`` the same with the evidence of each, ``open`` lists
-answers, ``evidence`` retrieves the evidence of answers from that of all candidates. Measures of answers are in percent
-(the released script gives shares from 0 to 1):
+The task ``closed`` is to choose among a question's candidates; ``gold`` is the same with each candidate's evidence;
+``open`` is to list answers; ``evidence`` is to retrieve the evidence of answers from that of all candidates. Measures
+of answers are in percent (the released script gives shares from 0 to 1):
 
-- ``F1``, ``precision``, ``recall``, ``accuracy`` of all answers against the candidates that are right;
+- ``F1``, ``precision``, ``recall``, ``accuracy`` of all answers against the right candidates;
 - ``P@k``, ``complete F1@k``, ``complete recall@k``, ``complete accuracy@k`` of the first k = 1, 10, 100 answers
   against the complete answers, and ``complete F1``, ``complete precision`` … of all; P@k is precision, divided by
   the answers given where these are fewer than k;
-- ``cluster_min <measure>`` of each: the lowest of a cluster's questions, averaged over the clusters.
+- ``cluster_min <measure>`` of each: the lowest value among a cluster's questions, averaged over the clusters.
 
 Answers match by the exact name (its canonical Wikidata label); aliases are not accepted, as in the released script.
 Zhong, Shi, Yih, Zettlemoyer, Findings of EMNLP 2022, arXiv 2210.14353.
@@ -64,7 +64,7 @@ class _AnswerSets(AnswerTask):
     """Answering the questions of one kind of file, with or without examples from its training file."""
 
     kinds: ClassVar[tuple[str, ...]]
-    """The kinds of its files; a split's file is that of the first kind that has one."""
+    """The kinds of files that the task can use; for each split, the file of the first kind that has one is read."""
     first: ClassVar[tuple[str, ...]]
     shown: ClassVar[QuestionView]
 
@@ -123,7 +123,7 @@ class _AnswerSets(AnswerTask):
 
 
 class ClosedTask(_AnswerSets):
-    """Closed files, or gold ones for the splits that have none."""
+    """Choosing among a question's candidates, from closed files, or from gold ones for splits without a closed file."""
 
     name = "closed"
     summary = "chooses the answers among a question's candidates; set F1 and the worst question of each cluster"
@@ -143,7 +143,7 @@ class GoldTask(_AnswerSets):
 
 
 class OpenTask(_AnswerSets):
-    """The question alone; in the setting ``retrieved`` with the texts that the file gives for it."""
+    """Answering from the question alone or, in the setting ``retrieved``, with the texts that the file gives for it."""
 
     name = "open"
     summary = "lists the answers, best first; precision of the first k and the worst question of each cluster"
@@ -152,7 +152,7 @@ class OpenTask(_AnswerSets):
     shown = QuestionView(candidates=False)
 
     def settings(self) -> Mapping[str, str]:
-        """The settings of all tasks, and ``retrieved``."""
+        """The settings of all tasks that ask for answers, and ``retrieved``."""
         return {**super().settings(), RETRIEVED: "a model reads the texts that the file gives for the question"}
 
     def _settings(self, split: str, path: Path, files: RomqaFiles) -> list[str]:
@@ -163,9 +163,12 @@ class OpenTask(_AnswerSets):
 
 
 class EvidenceTask(RetrievalTask):
-    """The corpus consists of the distinct evidence texts of all candidates in all gold files with answers; a question's
-    relevant texts (1) are those of its right candidates. Those of its other candidates are unjudged: evidence of a
-    wrong one may still be relevant to the question."""
+    """Retrieval of the evidence for a question's answers.
+
+    The corpus consists of the distinct evidence texts of all candidates in all gold files with answers; a question's
+    relevant texts (1) are those of its right candidates. Those of its other candidates are unjudged, as evidence of a
+    wrong candidate may still be relevant to the question.
+    """
 
     name = "evidence"
     summary = "finds the evidence of a question's answers; nDCG@10 and its worst question of each cluster"
@@ -229,7 +232,7 @@ def _query_id(path: Path, question_id: str) -> str:
 
 
 def _first_of(data: Path, kinds: Sequence[str]) -> RomqaFiles:
-    """For each split its file of the first of ``kinds`` that has one; raises MissingDataError where none has."""
+    """Each split's file, of the first of ``kinds`` that has one; raises MissingDataError where no file has answers."""
     found = [find(data, kind) for kind in kinds]
     answered = {split: path for one in reversed(found) for split, path in one.answered.items()}
     unanswered = {
@@ -245,7 +248,7 @@ def _by_name(*tasks: Task) -> dict[str, Task]:
 
 
 class Romqa(Benchmark):
-    """The tasks over RoMQA's files."""
+    """The benchmark RoMQA and its tasks."""
 
     id = "benchmark/romqa"
     name = "romqa"

@@ -1,7 +1,7 @@
 """RoMQA's released files and their questions.
 
-``data/{gold,closed,open}/[…]{train,dev,test}[.noanswer].json[.bz2]``, each one JSON list of questions. Only the
-fields that a task needs are kept, as the decompressed files have hundreds of megabytes.
+The files are ``data/{gold,closed,open}/[…]{train,dev,test}[.noanswer].json[.bz2]``, each one JSON list of questions.
+Only the fields that a task needs are kept, as the decompressed files have hundreds of megabytes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KEPT = frozenset({"id", "cluster_id", "question", "candidates", "complete_answe
 
 
 class Candidate(NamedTuple):
-    """``evidence`` is empty in files that have none."""
+    """A candidate answer of a question; ``evidence`` is empty in files that have none."""
 
     text: str
     description: str
@@ -41,7 +41,8 @@ class Candidate(NamedTuple):
 
 
 class Question(NamedTuple):
-    """``complete`` are the names of all right answers, each once; ``retrieved`` the texts in the open files."""
+    """A question of a file; ``complete`` are the names of all right answers, each once; ``retrieved`` are the texts
+    that the open files give."""
 
     id: str
     cluster_id: str
@@ -83,7 +84,7 @@ def find(data: Path, kind: str) -> RomqaFiles:
 
 
 def missing(data: Path, kinds: str, found: Collection[Path]) -> MissingDataError:
-    """The error where no file of ``kinds`` has answers; ``found`` are those without."""
+    """The error to raise where no file of ``kinds`` has answers; ``found`` are the files without."""
     expected = f"{kinds}/[…]train.json.bz2 or […]dev.json.bz2 in it or in its folder data"
     if found:
         names = ", ".join(path.name for path in found)
@@ -95,10 +96,10 @@ def missing(data: Path, kinds: str, found: Collection[Path]) -> MissingDataError
 
 
 def read(path: Path, evidence: bool = False, retrieved: bool = False) -> tuple[Question, ...]:
-    """The questions of a file with answers, in its order; ``evidence`` and ``retrieved`` say that their texts
-    are needed.
+    """The questions of a file with answers, in its order; ``evidence`` and ``retrieved`` say whether those texts are
+    needed.
 
-    Raises InputError where the file is not what its format asks for.
+    Raises InputError where the file is missing or not in its format.
     """
     try:
         state = path.stat()
@@ -107,7 +108,7 @@ def read(path: Path, evidence: bool = False, retrieved: bool = False) -> tuple[Q
     return _read(path, state.st_size, state.st_mtime_ns, evidence, retrieved)
 
 
-# A training file is read for its own case and then for examples; caching more would only fill the memory.
+# A training file is read for its own case and then for examples; a larger cache would only fill the memory.
 @lru_cache(maxsize=2)
 def _read(path: Path, _size: int, _changed: int, evidence: bool, retrieved: bool) -> tuple[Question, ...]:
     kept = _KEPT | ({"evidence"} if evidence else set()) | ({"dpr"} if retrieved else set())
@@ -184,7 +185,8 @@ def _shown(entry: Any, place: int) -> str:
 
 
 def _question(entry: Any, evidence: bool, retrieved: bool) -> Question:
-    """Raises ValueError (fault; what was expected), as do all functions below."""
+    """Checks and converts a question. Raises ValueError, with the fault and what was expected, as do all functions
+    below."""
     if not isinstance(entry, dict):
         raise ValueError("is no object; expected id, cluster_id, question, candidates, complete_answer")
     if "complete_answer" not in entry:

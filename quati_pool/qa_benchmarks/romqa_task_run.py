@@ -27,8 +27,8 @@ EXAMPLES = 3
 """The number of examples before a question in the few-shot setting."""
 
 LONGEST_DESCRIPTION, LONGEST_TEXT = 300, 1000
-"""The most characters that a model is shown of a candidate's description, and of all its evidence or of a retrieved
-text."""
+"""The maximum numbers of characters that a model is shown: of a candidate's description; of all of a candidate's
+evidence, or of a retrieved text."""
 _EASY = 30
 """Examples with at most this many candidates or answers are preferred."""
 _LEFT_OUT = (
@@ -42,7 +42,7 @@ _PERCENT = "figures are in percent; the released script gives shares from 0 to 1
 
 @dataclass(frozen=True)
 class CandidateForm(AnswerForm):
-    """Numbers of candidates, read as their distinct names."""
+    """The form of an answer that lists candidates by number; it is read as their distinct names."""
 
     names: tuple[str, ...] = ()
 
@@ -53,7 +53,8 @@ class CandidateForm(AnswerForm):
 
 @dataclass(frozen=True)
 class QuestionView:
-    """What a model is shown with a question: its candidates (with or without evidence), retrieved texts, or neither."""
+    """The parts of a question that a model is shown: candidates (with or without evidence), retrieved texts, or no
+    more than the question."""
 
     candidates: bool
     evidence: bool = False
@@ -111,7 +112,7 @@ class QuestionView:
 class AnswerSetTaskRun(AnswerTaskRun):
     """The questions of a file that have complete answers. An answer is a list of names, best first.
 
-    ``dropped`` are the ids of the others, which are neither asked nor measured, but may be in predictions.
+    ``dropped`` are the ids of its other questions, which are neither asked nor measured, but may be in predictions.
     """
 
     EMPTY: ClassVar[tuple[str, ...]] = ()
@@ -148,7 +149,7 @@ class AnswerSetTaskRun(AnswerTaskRun):
         return {"predict-all": everything}
 
     def request(self, question_id: str) -> AnswerRequest:
-        """Raises ConfigError in the few-shot setting where there is no example."""
+        """The request for a question; raises ConfigError in the few-shot setting where there is no example."""
         if self.case.setting == FEW_SHOT and not self._examples:
             message = "the training file has no question to show as an example that is not asked itself"
             raise ConfigError(f"{message}; take the file away, or put the released one there")
@@ -199,8 +200,8 @@ def right_candidates(question: Question) -> frozenset[str]:
 
 
 def drawn(questions: Iterable[Question], asked: Sequence[Question], shown: QuestionView, seed: int) -> list[Question]:
-    """At most EXAMPLES questions to show as examples, by seed and id alone: ones with an answer to show and not
-    among those asked, preferably short ones."""
+    """Draws at most EXAMPLES questions to show as examples, by seed and id alone: they have an answer to show and are
+    not among those asked; short ones are preferred."""
     ids, texts = {question.id for question in asked}, {question.question for question in asked}
     usable = [
         question

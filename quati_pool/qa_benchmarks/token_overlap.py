@@ -1,4 +1,4 @@
-"""Agreement of an answer in words with the expected one: token F1 and exact match, in percent.
+"""Agreement of a free-text answer with the expected one: token F1 and exact match, in percent.
 
 The measures of SQuAD (Rajpurkar et al., EMNLP 2016, section 6.1) as used by Pirá (arXiv 2309.10945): articles are
 kept, so that both languages are measured alike.
@@ -18,9 +18,9 @@ def tokens(text: str) -> list[str]:
 
 
 def token_f1(answer: str, expected: str) -> float:
-    """The harmonic mean of the shares of each one's tokens that the other has too, with repetitions: 0 to 100.
+    """The harmonic mean of the shares of each text's tokens that the other has too, counting repetitions: 0 to 100.
 
-    It is 0 where one has no token and 100 where neither has, as in SQuAD's script since version 2.
+    It is 0 where only one text has no tokens and 100 where neither has any, as in SQuAD's script since version 2.
     """
     given, wanted = tokens(answer), tokens(expected)
     if not given and not wanted:
@@ -30,5 +30,5 @@ def token_f1(answer: str, expected: str) -> float:
 
 
 def exact_match(answer: str, expected: str) -> bool:
-    """Whether both have the same tokens in the same order."""
+    """Whether both texts have the same tokens in the same order."""
     return tokens(answer) == tokens(expected)

@@ -20,20 +20,20 @@ from quati_pool.text.secrets import masked
 
 
 class Parameters(BaseModel):
-    """The parameters of a format; every field has a description, which the listing shows."""
+    """Base class of a format's parameters; every field has a description, which is shown when formats are listed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Format(ABC):
-    """A layout of a release in a folder."""
+    """A format of releases: the layout of their files in a folder."""
 
     id: ClassVar[str]
-    """The name that is stored, such as ``export/beir``, independent of the location of its code. By default a plug-in
-    is named by its kind and its entry point."""
+    """The name that is stored, such as ``export/beir``, independent of where the code is. By default, the id of a
+    plug-in consists of its kind and its entry point."""
 
     revision: ClassVar[int] = 1
-    """To be raised when the same parameters give other files than before, so that releases are written again."""
+    """Increase this when the same parameters produce different files than before, so that releases are rewritten."""
 
     name: ClassVar[str]
     summary: ClassVar[str]
@@ -46,14 +46,14 @@ class Format(ABC):
 
     @classmethod
     def require(cls) -> None:
-        """Raises MissingExtraError where a package this format needs is not installed."""
+        """Raises MissingExtraError if a package that this format needs is not installed."""
 
     def write(self, release: Release, folder: Path) -> dict[str, Any]:
-        """Writes the release into the empty ``folder``, MANIFEST.json last, and returns the counts of ``fill``,
-        ``files`` and ``bytes``. What looks like a secret in the labelers' definitions is masked first
+        """Writes the release into the empty ``folder``, MANIFEST.json last, and returns the counts from ``fill`` plus
+        ``files`` and ``bytes``. First masks anything in the labelers' definitions that looks like a secret
         (``text.secrets``).
 
-        Raises ReleaseError where the release contradicts itself (see ``checks``) or the format cannot express it.
+        Raises ReleaseError if the release contradicts itself (see ``checks``) or the format cannot express it.
         """
         check(release, self.needs_grades)
         release = replace(release, labelers=[_masked(labelled) for labelled in release.labelers])

@@ -26,7 +26,7 @@ class BeirParameters(base.Parameters):
 
 
 class Beir(base.Format):
-    """Writes the first labeler's grades to qrels/<split>.tsv, every further one's to qrels/<labeler>.tsv."""
+    """Writes the first labeler's grades to qrels/<split>.tsv, and those of the others to qrels/<labeler>.tsv."""
 
     id = "export/beir"
     name = "beir"
@@ -57,8 +57,11 @@ def _query(query: Query) -> Mapping[str, Any]:
 
 
 def _write_qrels(output: Output, name: str, qrels: Qrels) -> int:
-    """BEIR reads these files by csv.reader, which takes a field that begins with ``"`` for a quoted one; csv.writer
-    quotes such ids and doubles the quotes within."""
+    """Writes one qrels file and returns its number of rows.
+
+    BEIR reads these files with csv.reader, which treats a field that begins with ``"`` as quoted; csv.writer
+    quotes such ids and doubles the quotes in them.
+    """
     with output.place(name).open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_MINIMAL, lineterminator="\n")
         writer.writerow(_HEADER)

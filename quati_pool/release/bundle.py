@@ -34,8 +34,8 @@ class BundleParameters(base.Parameters):
 
 
 class Bundle(base.Format):
-    """Everything, in formats that other programs can read; ``corpus: none`` is for passages whose licence forbids to
-    pass them on. The address of the label database is never part of it."""
+    """Writes everything, in formats that other programs can read; ``corpus: none`` is for passages whose licence
+    forbids redistribution. The address of the label database is never included."""
 
     id = "export/bundle"
     name = "bundle"
@@ -119,7 +119,7 @@ def _unquoted(release: Release) -> list[str]:
 
 
 def _pooled(release: Release) -> Iterator[tuple[str, str]]:
-    """The passages of the pool, each once, in its order; then those of graded pairs outside the pool, in the corpus's
+    """The passages of the pool, each once, in pool order; then those of graded pairs outside the pool, in corpus
     order."""
     seen: set[str] = set()
     for _, pair in read_pool_rows(release.pool):
@@ -132,18 +132,18 @@ def _pooled(release: Release) -> Iterator[tuple[str, str]]:
 
 
 def _labels(labelled: Labelled, labels: pa.Table, *, quotes: bool) -> pa.Table:
-    """All labels, sorted, each with its labeler and version, and with its rationale unless ``quotes`` of passages are
-    forbidden."""
+    """All labels, sorted, each with its labeler and version; ``quotes`` says whether to keep rationales, which may
+    quote passages."""
     if not quotes and _RATIONALE in labels.column_names:
         labels = labels.drop_columns([_RATIONALE])
     for name, value in (("version", labelled.version), ("labeler", labelled.labeler)):
         if name not in labels.column_names:
             labels = labels.add_column(0, name, pa.array([value] * len(labels), pa.string()))
     keys = [(name, "ascending") for name in _ORDER if name in labels.column_names]
-    # Schema metadata, such as that of pandas, would differ between equal tables.
+    # Schema metadata, such as that of pandas, could differ between equal tables.
     return labels.sort_by(keys).replace_schema_metadata(None)
 
 
 def _lines(release: Release, run_tag: str) -> Iterator[str]:
-    """A run's rows, to be compressed again, as another tool's gzip file may hold a time."""
+    """A run's rows, uncompressed: they are compressed again because the original gzip file may contain a timestamp."""
     return (line for _, line in read_lines(release.runs[run_tag]) if line.strip())

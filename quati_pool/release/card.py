@@ -1,7 +1,7 @@
 """The data card of a release: its contents, who graded it and how, and what is left out.
 
-It states only what is known. Foreign text (names, prompts, examples) is escaped or in fences that it cannot close;
-only the description is the author's Markdown.
+It states only what is known. Text from elsewhere (names, prompts, examples) is escaped or put into fences that it
+cannot close; only the description is kept as Markdown, as the author wrote it.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ _LICENSES = {
     "cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0", "gfdl", "gpl-3.0", "mit", "odbl", "odc-by",
     "pddl", "unlicense",
 }  # fmt: skip
-"""Licences that the Hub knows by these names; any other is ``other`` there, with a ``license_name``."""
+"""Licences that the Hugging Face Hub knows by these names; any other is ``other`` there, with a ``license_name``."""
 
-# The Hub accepts ISO 639 codes; other names of a language are only in the text.
+# The Hub accepts ISO 639 codes; other language names appear only in the text.
 _LANGUAGE = re.compile(r"[a-z]{2,3}\Z")
 _SIZES = {
     10**3: "n<1K", 10**4: "1K<n<10K", 10**5: "10K<n<100K", 10**6: "100K<n<1M", 10**7: "1M<n<10M",
     10**8: "10M<n<100M", 10**9: "100M<n<1B", 10**10: "1B<n<10B",
 }  # fmt: skip
 
-# Values of a definition up to this length are in the table; longer ones, or those of several lines, below it.
+# Values of a definition up to this length go into the table; longer or multi-line values are shown below it.
 _SHORT = 100
 _STATES = [*(state.value for state in State), "never asked"]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the release: its name, its split (None without splits), the number of its rows, and the labeler of its
-    grades, None for other data."""
+    """A part of the release: its name, its split (None in formats without splits), its number of rows, its folder if
+    that is not its name, and the labeler whose grades it holds, None for other data."""
 
     name: str
     split: str | None
@@ -56,8 +56,11 @@ class Part:
 
 
 def header(release: Release, rows: int, configs: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The YAML between ``---`` lines that the Hugging Face Hub reads; ``configs`` name the files of each configuration
-    and split for ``datasets``. ``rows`` is the size of the collection: the number of passages."""
+    """The YAML front matter between ``---`` lines that the Hugging Face Hub reads.
+
+    ``configs`` names the files of each configuration and split for ``datasets``; ``rows`` is the size of the
+    collection, the number of passages.
+    """
     about = release.about
     fields: dict[str, Any] = {"pretty_name": one_line(about.title or release.name)}
     languages = [language for language in about.languages if _LANGUAGE.match(language)]
@@ -70,7 +73,7 @@ def header(release: Release, rows: int, configs: Sequence[Mapping[str, Any]] = (
     fields["size_categories"] = [_size(rows)]
     if configs:
         fields["configs"] = list(configs)
-    # YAML indents continuation lines, so that no text begins a line.
+    # YAML indents continuation lines, so a value cannot begin a line and end the front matter with ``---``.
     text = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True)
     return f"---\n{text}---\n\n"
 
@@ -87,7 +90,7 @@ def _size(rows: int) -> str:
 
 
 def card(release: Release, parts: Sequence[Part], notes: Sequence[str] = ()) -> str:
-    """The body in GitHub's Markdown; ``notes`` are sentences on what this format leaves out."""
+    """The body of the card in GitHub-flavored Markdown; ``notes`` are sentences on what this format leaves out."""
     about = release.about
     sections = [f"# {_line(about.title or release.name)}"]
     if about.description and about.description.strip():
@@ -127,13 +130,13 @@ def _contents(parts: Sequence[Part]) -> str:
 
 
 def _main(release: Release) -> str:
-    """The main labeler, where there are several; empty for one."""
+    """A sentence that names the main labeler, if there are several; otherwise empty."""
     several = len(release.labelers) > 1
     return f"The main labeler is {_line(release.labelers[0].labeler)}." if several else ""
 
 
 def _grades(release: Release) -> str:
-    """A table of the number of pairs by labeler and grade."""
+    """A table of the number of pairs per labeler and grade."""
     scale = sorted(release.grades)
     columns = ["Labeler", "Kind", "Graded pairs"]
     columns += [one_line(f"{grade} {release.grades[grade]}") for grade in scale]
@@ -146,7 +149,7 @@ def _grades(release: Release) -> str:
 
 
 def _outside(release: Release) -> str:
-    """The number of each labeler's grades of pairs outside the pool."""
+    """A list of the labelers that graded pairs outside the pool, with the number of these grades."""
     return "\n".join(
         f"- Of the {len(labelled.qrels):,} grades by {_line(labelled.labeler)}, {labelled.outside:,} are of pairs "
         "outside the pool."
@@ -193,7 +196,7 @@ def _labeler(labelled: Labelled) -> str:
 
 
 def _flattened(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Each setting's dotted name and its value; nulls are left out."""
+    """The dotted name and the value of each setting; nulls are left out."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _flattened(inner, f"{name}.{key}" if name else str(key))

@@ -1,4 +1,4 @@
-"""Checks that refuse a release which contradicts itself."""
+"""Checks that a release is consistent before it is written."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ BY_ID = "name the passages by their doc_id in its file"
 
 
 def check(release: Release, needs_grades: bool = True) -> None:
-    """Raises ReleaseError for a query or labeler that occurs twice, a labeler without grades, grades off the scale, a
-    pair graded twice, a graded query that is not among the queries, and an invalid doc_id (a label file may have
-    texts in place of ids).
+    """Raises ReleaseError for an invalid query_id, a query or labeler that occurs twice, a release without labelers if
+    the format ``needs_grades``, a labeler without grades, grades off the scale, a pair graded twice, a graded query
+    that is not among the queries, and an invalid doc_id (a label file may have texts instead of ids).
     """
     query_ids = [query.query_id for query in release.queries]
     for query_id in query_ids:
@@ -71,7 +71,7 @@ def _check_grades(release: Release, labelled: Labelled, query_ids: Collection[st
 
 
 def graded(qrels: Qrels) -> Mapping[tuple[str, str], int]:
-    """Each pair's grade by (query_id, doc_id)."""
+    """Grades by (query_id, doc_id)."""
     query_ids = qrels.queries.decode(qrels.query).to_pylist()
     doc_ids = qrels.docs.decode(qrels.doc).to_pylist()
     return dict(zip(zip(query_ids, doc_ids, strict=True), qrels.relevance.tolist(), strict=True))
@@ -84,7 +84,7 @@ def graded_documents(labelled: Labelled) -> list[str]:
 
 
 def holding_all_graded(release: Release, passages: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The same passages; raises ReleaseError after the last if a graded document was not among them."""
+    """Yields the passages unchanged; raises ReleaseError after the last one if a graded document was not among them."""
     missing: dict[str, str] = {}
     for labelled in release.labelers:
         for doc_id in graded_documents(labelled):

@@ -1,4 +1,4 @@
-"""The pool's pairs and the scale's labels, to grade the pairs in a doccano project of text classification."""
+"""Exports the pairs of the pool and the labels of the scale, for grading in a doccano text classification project."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from quati_pool.release.errors import ReleaseError
 from quati_pool.release.output import Output
 from quati_pool.release.state import Release
 
-# doccano's own limit.
+# doccano's limit.
 _LONGEST_LABEL = 100
 _LEFT_OUT = "grades outside the pool left out"
 
@@ -30,12 +30,12 @@ class DoccanoParameters(base.Parameters):
 
 
 class Doccano(base.Format):
-    """``pairs.jsonl`` to import as JSONL (text ``text``, label ``label``), and ``labels.json`` to import as
-    labels, with the digits as keys.
+    """Writes ``pairs.jsonl``, to be imported as JSONL (text ``text``, label ``label``), and ``labels.json``, to be
+    imported as labels, with digits as shortcut keys.
 
-    A pair's ``text`` is the query, its narrative where there is one, and the passage, with an empty line
-    between; ids, query and passage are further fields, which doccano exports again. A pair without a grade has no
-    label: it is to be graded. Grades of pairs outside the pool are left out and counted.
+    A pair's ``text`` is the query, its narrative if there is one, and the passage, separated by empty
+    lines; ids, query and passage are further fields, which doccano exports again. A pair without a grade has no
+    label and remains to be graded. Grades of pairs outside the pool are left out and counted.
     """
 
     id = "export/doccano"
@@ -69,7 +69,7 @@ class Doccano(base.Format):
         return {**counts, _LEFT_OUT: len(left)} if left else counts
 
     def _outside(self, release: Release) -> int:
-        """The number of grades that are known to be of pairs outside the pool."""
+        """The number of the chosen labeler's grades that are known to be of pairs outside the pool."""
         return sum(one.outside for one in release.labelers if one.labeler == self.parameters.labeler)
 
     def _grades(self, release: Release) -> dict[tuple[str, str], int]:
@@ -84,7 +84,8 @@ class Doccano(base.Format):
 
 
 def _check_names(release: Release) -> None:
-    """Raises ReleaseError for a name from which its grade cannot be read when the labels are imported again."""
+    """Raises ReleaseError for a grade's name that doccano does not accept, or from which the grade could not be
+    recovered when the labels are imported again."""
     grader = Grader(release.grades)
     for grade, name in release.grades.items():
         if not name.strip() or len(name) > _LONGEST_LABEL:

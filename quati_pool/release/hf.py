@@ -1,4 +1,4 @@
-"""A Hugging Face dataset folder: Parquet files, and a card from which ``datasets`` reads their layout."""
+"""A Hugging Face dataset folder: Parquet files, and a data card from which ``datasets`` reads their layout."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class HfParameters(base.Parameters):
 
 
 class Hf(base.Format):
-    """The configurations ``corpus``, ``queries`` (splits of the same names) and, for each labeler,
-    ``qrels-<labeler>`` (split test)."""
+    """Writes the configurations ``corpus`` and ``queries``, each with a split of the same name, and
+    ``qrels-<labeler>`` for each labeler, with the split test."""
 
     id = "export/hf"
     name = "hf"

@@ -1,4 +1,4 @@
-"""MANIFEST.json: every file of a release with its size, SHA-256 and rows; and the check of a folder against it."""
+"""Writes MANIFEST.json, which lists every file of a release with size, SHA-256 and rows; checks a folder against it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from quati_pool.release.state import Release
 MANIFEST = "MANIFEST.json"
 MANIFEST_VERSION = 1
 
-# Files and folders that Git and the Hugging Face Hub add to a folder that they transfer.
+# Files and folders that Git and the Hugging Face Hub add to a folder when transferring it.
 TRANSFER_FILES = {".git", ".gitattributes", ".cache"}
 
 
 def write_manifest(form: str, release: Release, output: Output, counts: Mapping[str, Any]) -> tuple[int, int]:
-    """Writes the manifest of all files in the folder; returns their number and their bytes.
+    """Writes the manifest of all files in the folder; returns their number and total size in bytes.
 
-    Raises ReleaseError if a file that was written has been changed or removed since.
+    Raises ReleaseError if a file has been changed or removed since it was written.
     """
     lost = output.lost()
     if lost is not None:
@@ -63,9 +63,9 @@ def write_manifest(form: str, release: Release, output: Output, counts: Mapping[
 
 
 def verify(folder: Path) -> list[str]:
-    """The faults of a released folder, one line per file: missing, changed, or not in its manifest.
+    """The problems of a released folder, one line per file that is missing, changed, or not in the manifest.
 
-    Files of Git and the Hub (.git, .gitattributes, .cache) are ignored. Raises InputError where the folder or its
+    Files of Git and the Hub (.git, .gitattributes, .cache) are ignored. Raises InputError if the folder or its
     manifest is missing or cannot be read.
     """
     path = folder / MANIFEST
@@ -113,7 +113,7 @@ def _read(path: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """All files but the manifest and ``TRANSFER_FILES``, as paths within the folder; links count as files."""
+    """All files except the manifest and ``TRANSFER_FILES``, as paths relative to the folder; links count as files."""
     for root, folders, names in os.walk(folder):
         here = Path(root)
         links = [name for name in folders if (here / name).is_symlink()]

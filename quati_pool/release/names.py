@@ -1,8 +1,8 @@
 """File names for labelers and runs that are valid on every file system and in links.
 
-A name of letters, digits, ``_``, ``-``, ``.`` and ``+`` is kept. Any other name, one that Windows reserves, and one
-that differs from another only in case, is cleaned and gets eight digits of its SHA-256: no name can leave its
-folder, and no two names share a file.
+A name of letters, digits, ``_``, ``-``, ``.`` and ``+`` is kept. Any other name is cleaned and gets eight digits of
+its SHA-256 appended, and so is a name that Windows reserves or that differs from another only in case. So no name can
+point outside its folder, and no two names share a file.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt"
 
 
 def file_stems(names: Iterable[str], reserved: Iterable[str] = ()) -> dict[str, str]:
-    """The stem of each name, in their order; none equals a ``reserved`` one in any case."""
+    """The file stem for each name, in order; none equals a ``reserved`` stem, regardless of case."""
     taken = {_folded(stem) for stem in reserved}
     stems: dict[str, str] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""The folder of a release while it is written: its files and their numbers of rows."""
+"""Writes the files of a release into its folder, and keeps track of their sizes and numbers of rows."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from quati_pool.files.lines import output
 from quati_pool.files.readable_json import readable_json
 
-# One encoder for all rows: json.dumps would create one for each.
+# One encoder for all rows; json.dumps would create one per row.
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 class Output:
-    """Writes files into a folder; they are named by their path within it, with ``/``."""
+    """Writes files into a folder; a file's name is its path relative to the folder, with ``/``."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.rows: dict[str, int] = {}
-        """The number of rows by file, for files with rows."""
+        """The number of rows by file name, for files that have rows."""
         self._bytes: dict[str, int | None] = {}
 
     def place(self, name: str) -> Path:
-        """The path to write the file ``name`` to; its folder is created."""
+        """The path at which to write the file ``name``; creates its folder."""
         self._bytes[name] = None
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ class Output:
             self.rows[name] = rows
 
     def lost(self) -> str | None:
-        """A file that was changed or removed after it was written; None without one."""
+        """The name of a file that was changed or removed after it was written; None if there is none."""
         for name in dict.fromkeys([*self._bytes, *self.rows]):
             path, size = self.folder / name, self._bytes.get(name)
             if not path.is_file() or (size is not None and path.stat().st_size != size):
@@ -45,7 +45,7 @@ class Output:
         return None
 
     def lines(self, name: str, lines: Iterable[str]) -> int:
-        """Writes lines (UTF-8, by gzip if ``name`` ends in .gz) and returns their number."""
+        """Writes lines in UTF-8, compressed with gzip if ``name`` ends in .gz, and returns their number."""
         count = 0
         with output(self.place(name)) as stream:
             for line in lines:
@@ -55,7 +55,7 @@ class Output:
         return count
 
     def records(self, name: str, records: Iterable[Mapping[str, Any]]) -> int:
-        """Writes JSON lines, as ``lines``."""
+        """Writes records as JSON Lines, like ``lines``, and returns their number."""
         return self.lines(name, map(_encode, records))
 
     def text(self, name: str, text: str) -> None:

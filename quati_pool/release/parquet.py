@@ -9,7 +9,7 @@ import pyarrow as pa
 from quati_pool.records import Qrels
 from quati_pool.release.output import Output
 
-# A row group ends at either limit.
+# A row group ends when either limit is reached.
 ROWS = 16_384
 CHARACTERS = 16_000_000
 
@@ -37,7 +37,7 @@ def _passage_batch(doc_ids: list[str], texts: list[str]) -> pa.RecordBatch:
 
 
 def qrels_table(qrels: Qrels) -> pa.Table:
-    """query_id, doc_id and relevance, in the order of the pairs."""
+    """A table with the columns query_id, doc_id and relevance, in the order of the pairs."""
     return pa.table(
         {
             "query_id": qrels.queries.decode(qrels.query).cast(pa.string()),
@@ -52,8 +52,8 @@ def write_shards(
 ) -> int:
     """Writes batches as ``folder/00000.parquet`` and so on, one row group each, and returns the number of rows.
 
-    A file ends before the batch that would exceed ``most_bytes`` of uncompressed data; there is always at least one
-    file, which has the columns.
+    A new file begins before a batch that would exceed ``most_bytes`` of uncompressed data. There is always at least
+    one file, so that the columns are known even without rows.
     """
     total, shard, size, rows, name = 0, 0, 0, 0, ""
     writer = None
@@ -81,7 +81,7 @@ def write_shards(
 
 
 def write_table(output: Output, name: str, table: pa.Table) -> int:
-    """Writes a table as one file and returns the number of its rows."""
+    """Writes a table as one file and returns its number of rows."""
     with _writer(output, name, table.schema) as writer:
         writer.write_table(table, row_group_size=ROWS)
     output.wrote(name, len(table))
@@ -91,7 +91,7 @@ def write_table(output: Output, name: str, table: pa.Table) -> int:
 def _writer(output: Output, name: str, schema: pa.Schema) -> pa.parquet.ParquetWriter:
     import pyarrow.parquet as pq
 
-    # The values of these columns recur; a dictionary of texts or doc_ids would only cost time.
+    # The values of these columns repeat; a dictionary of texts or doc_ids would only cost time.
     recurring = {"query_id", "relevance", "phase", "status", "version", "sample", "labeler"}
     return pq.ParquetWriter(
         output.place(name),

@@ -1,4 +1,4 @@
-"""``pool.yaml`` for publication: without the address of the label database and without secrets."""
+"""Prepares ``pool.yaml`` for publication: removes the address of the label database, and secrets."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _REMEDY = "take it out of the file: a key belongs into an environment variable, 
 
 
 def publishable(path: Path) -> str:
-    """The file's text with ``labels: url:`` as null and ``***`` for what looks like a secret (``text.secrets``);
-    everything else, comments too, is unchanged.
+    """The file's text with ``labels: url:`` set to null and ``***`` in place of anything that looks like a secret
+    (``text.secrets``); everything else, including comments, is unchanged.
 
-    Raises InputError, which shows no secret, where one cannot be replaced alone, or is in a comment.
+    Raises InputError, which does not show the secret, if a secret or the address cannot be replaced without changing
+    anything else, or if a secret is in a comment.
     """
     text = path.read_bytes().decode("utf-8-sig")
     cut = _without_secrets(path, _without_url(path, text), text)
@@ -94,7 +95,7 @@ def _without_secrets(path: Path, text: str, original: str) -> str:
 
 def _masked_settings(settings: Any) -> Any:
     """The settings with secrets masked. Names that the user chose (of systems, judges, corpora, label files) are not
-    settings, and the addresses under ``release:`` are to be published."""
+    treated as names of settings, and the addresses under ``release:`` are kept because they are meant to be public."""
     if not isinstance(settings, dict):
         return settings
     found = {}
@@ -114,7 +115,7 @@ def _masked_settings(settings: Any) -> Any:
 
 
 def _changes(node: yaml.Node | None, before: Any, wanted: Any) -> Iterator[tuple[yaml.Node, str]]:
-    """The scalars that differ, each with its replacement."""
+    """The YAML scalars that differ between ``before`` and ``wanted``, each with its replacement."""
     if node is None or before == wanted:
         return
     if isinstance(node, yaml.MappingNode) and isinstance(before, Mapping):
@@ -131,19 +132,20 @@ def _changes(node: yaml.Node | None, before: Any, wanted: Any) -> Iterator[tuple
 
 
 def _replaced(text: str, spans: Mapping[tuple[int, int], str]) -> str:
-    """The text with its spans replaced; the line end that closes a block of lines is kept."""
+    """The text with the given spans replaced; if a span ends in a newline, as that of a block scalar does, the newline
+    is kept."""
     for (start, end), value in sorted(spans.items(), reverse=True):
         text = text[:start] + value + ("\n" if text[:end].endswith("\n") else "") + text[end:]
     return text
 
 
 def _comment(line: str) -> str:
-    """What may be a comment: the text from the first ``#`` that begins the line or follows a space."""
+    """The part of a line that may be a comment: from the first ``#`` that begins the line or follows white space."""
     found = re.search(r"(?:^|[ \t])#.*", line)
     return found[0] if found else ""
 
 
 def _line_before(original: str, line: str, number: int) -> int:
-    """The number of a line before lines above it were removed."""
+    """The number that a line had in the original text, before lines above it were removed."""
     lines = original.split("\n")
     return next((place for place in range(number, len(lines) + 1) if lines[place - 1] == line), number)

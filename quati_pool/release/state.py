@@ -1,4 +1,4 @@
-"""The state of a collection that a format writes."""
+"""The state of a collection, from which formats write a release."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from quati_pool.release.about import ReleaseConfig
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Labelled:
-    """One labeler's grades, and the numbers of pairs of the pool without a grade, by state (``left_out``). ``outside``
-    of the grades are of pairs outside the pool, as a label file may hold; ``kind`` "file" is a label file that
-    does not name its labeler.
+    """One labeler's grades.
 
-    ``version`` and ``definition`` (model, prompt, parameters: JSON) are None where there is none, as for a consensus
-    or a person; ``labels`` are all labels that count, with the columns of ``store.rows.TABLE`` and the rationale
-    where one is kept.
+    ``outside`` counts the grades of pairs outside the pool, which a label file may hold; ``left_out`` counts the pairs
+    of the pool without a grade, by state. The ``kind`` "file" is a label file that does not name its labeler.
+
+    ``version`` and ``definition`` (model, prompt and parameters, as JSON) are None if there is none, as for a consensus
+    or a person. ``labels`` holds all labels that count, with the columns of ``store.rows.TABLE`` and the rationale
+    if one is kept.
     """
 
     labeler: str
@@ -38,10 +39,10 @@ class Labelled:
 class Release:
     """A collection at one moment.
 
-    ``passages`` returns at each call an iterator over every (doc_id, text) of the corpus, each doc_id once. ``pool``
-    is the file that ``files.pools`` writes, ``runs`` TREC files by run_tag, ``grades`` the scale.
-    ``provenance`` (JSON) is written to the manifest and the card: it must not hold a time, or two exports of one
-    state would differ.
+    Each call of ``passages`` returns a new iterator over every (doc_id, text) of the corpus, each doc_id once.
+    ``pool`` is the file that ``files.pools`` writes, ``runs`` maps run_tags to TREC files, ``grades`` is the scale.
+    ``provenance`` (JSON) is written to the manifest and the card; it must not contain a time, or two exports of the
+    same state would differ.
     """
 
     name: str

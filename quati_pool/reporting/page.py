@@ -1,4 +1,4 @@
-"""``quati-pool report``: everything known of a collection as one HTML page and one Markdown file."""
+"""``quati-pool report``: everything known about a collection, as one HTML page and one Markdown file."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from quati_pool.reporting.tables import labels as labels_tables
 from quati_pool.reporting.tables import run_facts as run_facts_tables
 from quati_pool.text.secrets import masked
 
-# The report's own: what build, agree and evaluate draw is next to this folder and changes at other times.
+# The report has its own folder, because build, agree and evaluate write figures next to it at other times.
 _FIGURES = "figures"
 _AVERAGED = {
     "judged": "all judged queries, a query that a run lacks counting 0",
@@ -58,10 +58,10 @@ def report(
     people: Sequence[str] = (),
     output: Path | None = None,
 ) -> Path:
-    """Writes ``report.html``, ``report.md`` and their figures into ``output``, or into the workspace's
+    """Writes ``report.html``, ``report.md`` and their figures into ``output`` or, without it, into the workspace's
     reports; returns the path of the HTML page.
 
-    Raises QuatiPoolError where the pool was not built.
+    Raises QuatiPoolError if the pool was not built.
     """
     state = read(config_path, settings or Settings(), people)
     document = _document(state)
@@ -230,7 +230,7 @@ def _made_by(system: RetrieverSystem | RerankSystem | FusionSystem) -> str:
 
 
 def _compact(parameters: Any) -> str:
-    """Parameters in one line of YAML, those not set left out."""
+    """Parameters as one line of YAML, without those that are not set."""
     given = {} if parameters is None else masked(parameters.model_dump(exclude_none=True, mode="json"))
     return yaml.safe_dump(given, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6).strip()[
         1:-1

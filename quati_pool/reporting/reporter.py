@@ -1,4 +1,4 @@
-"""Saves the results of commands as they are finished."""
+"""Saves the results of commands when they finish."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from quati_pool.project.events import Listener
 
 
 class Reporter(Listener):
-    """Writes what a workspace's ``reports/`` hold of a pool, of agreement and of an evaluation."""
+    """Writes the reports on the pool, on agreement and on evaluation into the workspace's ``reports/``."""
 
     def finished(self, result: object) -> None:
         from quati_pool.commands.agree import AgreeReport

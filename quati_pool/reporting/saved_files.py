@@ -1,4 +1,4 @@
-"""Tables and figures of a command, saved under ``reports/`` or wherever they were asked for."""
+"""Saves the tables and figures of a command under ``reports/`` or in the requested folder."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from quati_pool.project.workspace import Workspace
 
 
 def report_folder(config: PoolConfig | None, output: Path | None) -> Path | None:
-    """Where reports go: the folder asked for, or the workspace's; None where there is neither.
+    """The folder for reports: ``output``, or that of the workspace; None if there is neither.
 
-    Raises QuatiPoolError where something else than a folder is there.
+    Raises QuatiPoolError if ``output`` exists but is not a folder.
     """
     if output is not None and output.exists() and not output.is_dir():
         raise QuatiPoolError(f"{output} is no folder; name one with -o")
@@ -28,10 +28,10 @@ def save(
     config: PoolConfig | None, folder: Path, files: Mapping[str, str | bytes], settings: Mapping[str, Any],
     listener: Listener, what: str,
 ) -> None:  # fmt: skip
-    """Writes files by name, each whole or not at all; one that is there with the same content and
-    ``settings`` stays as it is."""
+    """Writes ``files``, given by name, each completely or not at all; an existing file with the same content and
+    ``settings`` is left as it is."""
     provenance = {"collection": config.name, "config": file_digest(config.path)} if config else {}
-    # Another workspace, or none, may write into the same folder.
+    # A command on another workspace, or without one, may write into the same folder.
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     with locked_output(folder / "reports", listener.say, str(folder)):

@@ -1,7 +1,7 @@
-"""What a retriever and a reranker are: a parameter model, an index in a folder, and a search.
+"""The interfaces of retrievers and rerankers: a parameter model, an index in a folder, and a search.
 
-A component never decides where its index is kept or whether it is current: the command ``build`` gives it a
-folder, keyed by ``index_key`` and the corpus, and calls ``search`` with it. Work that takes hours is done in
+A component does not decide where its index is kept or whether it is up to date: the command ``build`` gives it a
+folder, keyed by ``index_key`` and the corpus, and passes that folder to ``search``. Work that takes hours is done in
 shards, in folders from ``Context.resumable_folder``.
 """
 
@@ -29,17 +29,17 @@ from quati_pool.records import Query, Run
 from quati_pool.retrieval.planning import Estimate, Workload
 
 Progress = Callable[[int, int], None]
-"""Called with (done, total) as work goes on, from the calling thread."""
+"""Called with (done, total) as work progresses, from the calling thread."""
 
 
 class Parameters(BaseModel):
-    """What a user may set of a component; every field has a description, shown by the listing."""
+    """The parameters of a component that users may set; every field has a description, shown by the listing."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Hits(NamedTuple):
-    """Scored pairs in any order: positions in the list of queries, corpus ordinals, scores; shape (n,)."""
+    """Scored pairs in any order: positions in the list of queries, corpus ordinals and scores, shape (n,) each."""
 
     query: npt.NDArray[np.int64]
     doc: npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ class Hits(NamedTuple):
 
 
 def no_hits() -> Hits:
-    """No hits at all."""
+    """Empty hits."""
     return Hits(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
 
 
@@ -56,8 +56,8 @@ E = TypeVar("E", bound=AbstractContextManager[Any])
 
 @dataclass(frozen=True)
 class ComponentEnvironment:
-    """What surrounds a component: the workspace's folder, to which its paths are relative; the seed; and a function
-    that gives the SHA-256 of a file, which the workspace caches."""
+    """The environment of a component: the workspace's folder, to which paths are relative, the seed, and a function
+    that returns the SHA-256 of a file, which the workspace caches."""
 
     folder: Path = Path()
     seed: int = 0
@@ -66,11 +66,11 @@ class ComponentEnvironment:
 
 @dataclass
 class Context:
-    """What components of one build share: where progress and notes go, services that are started once (``engine``),
-    folders for long work, and ``workers``, which opens an engine whose workers encode a corpus (None: this process
-    encodes).
+    """What the components of one build share: callbacks for progress and notes, services that are started once
+    (``engine``), folders for long-running work, and ``workers``, which opens an engine whose workers encode a corpus
+    (None: this process encodes it).
 
-    Here the folders last as long as the context; a build keeps them in the workspace."""
+    In this class the folders last as long as the context; a build keeps them in the workspace."""
 
     progress: Progress = lambda done, total: None
     note: Callable[[str], None] = lambda line: None
@@ -90,12 +90,12 @@ class Context:
         unit: str = "passages",
         paid: bool = False,
     ) -> Path:
-        """A folder of finished work: the same for the same corpus, ``name`` and ``key``.
+        """The folder of a piece of work, finished: the same folder for the same corpus, ``name`` and ``key``.
 
-        Where the work is not finished, ``fill(folder)`` continues from what the folder holds, which may be what a
-        killed command left, and returns its counts, such as ``{"passages": 1000}``; ``unit`` is what ``progress``
-        counts. One process at a time works on it. ``paid`` work is kept even where the user asks for everything
-        to be built again.
+        If the work is not finished, ``fill(folder)`` continues from the content of the folder, possibly left by a
+        killed command, and returns its counts, such as ``{"passages": 1000}``; ``unit`` is what ``progress`` counts.
+        Only one process at a time works on a folder. ``paid`` work is kept even if the user asks for everything to be
+        rebuilt.
         """
         folder = self._folder(corpus, name, key)
         if folder not in self._finished:
@@ -105,7 +105,7 @@ class Context:
         return folder
 
     def finished_folder(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> Path | None:
-        """That folder if its work is finished, else None."""
+        """The folder that ``resumable_folder`` would return if its work is already finished, else None."""
         folder = self._folder(corpus, name, key)
         return folder if folder in self._finished else None
 
@@ -116,7 +116,7 @@ class Context:
         return self._place / f"{name}-{digest([str(corpus.folder.absolute()), dict(key)])[:16]}"
 
     def engine(self, kind: type[E]) -> E:
-        """The build's one service of this kind (a Lucene process, say), started on first use."""
+        """The build's single service of this kind, such as a Lucene process, started on first use."""
         if kind not in self._engines:
             self._engines[kind] = self._exit.enter_context(kind())
         engine: E = self._engines[kind]
@@ -133,25 +133,25 @@ class Context:
 
 
 class Component(ABC):
-    """What retrievers and rerankers have in common; most keep an index of the corpus."""
+    """The common base of retrievers and rerankers; most keep an index of the corpus."""
 
     id: ClassVar[str]
-    """Its name in everything stored, such as ``retriever/bm25``, wherever its code is. A plug-in without an id is
-    named by its kind and its entry point."""
+    """The component's name in all stored keys, such as ``retriever/bm25``, independent of its module. A plug-in without
+    an id is named after its kind and its entry point."""
 
     revision: ClassVar[int] = 1
-    """Raised by hand when the same parameters give other results than before, so that caches are not reused."""
+    """Incremented by hand when the same parameters start to give different results, so that caches are not reused."""
 
     index_identity: ClassVar[str | None] = None
-    """The name and revision of an index that several components share, such as ``index/lsa@1``; None where the
-    index is the component's alone."""
+    """The name and revision of an index that several components share, such as ``index/lsa@1``; None for an index that
+    belongs to one component."""
 
     summary: ClassVar[str]
     Parameters: ClassVar[type[Parameters]]
 
     encodes: ClassVar[str | None] = None
-    """The ``name`` of the resumable folders in which a component keeps what its model computes of texts or pairs;
-    None where it computes nothing to keep."""
+    """The ``name`` of the resumable folders in which a component keeps what its model computes from texts or pairs;
+    None if it keeps nothing."""
 
     def __init__(self, parameters: Any, environment: ComponentEnvironment | None = None) -> None:
         self.parameters = parameters
@@ -159,53 +159,52 @@ class Component(ABC):
 
     @classmethod
     def require(cls) -> None:
-        """Raises MissingExtraError where a package this component needs is not installed."""
+        """Raises MissingExtraError if a package that this component needs is not installed."""
 
     def inputs(self) -> list[str]:
         """Files the component reads besides the corpus, relative to the workspace."""
         return []
 
     def fetch(self, note: Callable[[str], None]) -> None:
-        """Gets what the component needs from elsewhere, such as a model that ``pool.yaml`` names; ``note``
-        takes a line about it. Called before any work.
+        """Fetches what the component needs from elsewhere, such as a model named in ``pool.yaml``, and reports it in
+        lines to ``note``. Called before any work.
 
-        Raises QuatiPoolError for what cannot be had: a model that does not exist, a missing API key.
+        Raises QuatiPoolError for what cannot be obtained: a model that does not exist, a missing API key.
         """
 
     def inspect(self, note: Callable[[str], None]) -> None:
-        """Refuses what ``fetch`` would refuse, as far as that can be known without the network, without reading
-        a model's weights, and without writing anything; ``note`` takes a line about what would be downloaded.
-
-        Raises QuatiPoolError.
-        """
+        """Raises the QuatiPoolError that ``fetch`` would raise, as far as that can be known without using the network,
+        reading a model's weights or writing anything; reports to ``note`` what would be downloaded."""
 
     def index_key(self) -> dict[str, Any] | None:
         """Everything except the corpus that changes the index: parameters, seed, library versions.
 
-        None where the component keeps no index. Components of one ``index_identity`` share an index where
-        their keys agree. Raises QuatiPoolError where the key is not known before ``fetch``.
+        None if the component keeps no index. Components with the same ``index_identity`` share an index if their keys
+        are equal. Raises QuatiPoolError if the key is not known before ``fetch``.
         """
         return None
 
     def search_key(self) -> dict[str, Any]:
-        """What changes the scores over the same index; without an index, everything that changes them."""
+        """Everything that changes the scores computed with the same index or, without an index, everything that
+        changes the scores."""
         return {}
 
     def encodings(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """Name and key of each resumable folder that holds something for every passage of a corpus, so that a plan
-        can say how much of it is done."""
+        """The name and key of each resumable folder that holds something for every passage of a corpus, from which a
+        plan can tell how much is already done."""
         return []
 
     def encoded_as(self) -> Any:
-        """Equal for components that share what they encode of a corpus, even where the model is not on this machine;
-        None where nothing is shared. For plans."""
+        """A value that is equal for components that share the encoded corpus, even if the model is not on this machine;
+        None if nothing is shared. Used by plans."""
         return None
 
     def index(self, corpus: CorpusStore, folder: Path, context: Context) -> None:
         """Writes the index of ``corpus`` into the empty ``folder``."""
 
     def estimate(self, work: Workload) -> Estimate:
-        """What the work would take, found offline and within about two seconds; an empty estimate says nothing."""
+        """An estimate of what the work takes, computed offline and within about two seconds; an empty estimate means
+        that nothing is known."""
         return Estimate()
 
 
@@ -214,13 +213,13 @@ class Retriever(Component):
 
     @abstractmethod
     def search(self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], depth: int, context: Context) -> Hits:
-        """The ``depth`` best hits per query, and all that tie with the last; fewer where fewer documents match.
+        """The ``depth`` best hits per query and all that tie with the last of them; fewer if fewer documents match.
 
-        More may be returned, in any order."""
+        Hits may be in any order, and there may be more of them."""
 
 
 class Reranker(Component):
-    """Gives the documents of a run new scores."""
+    """Computes new scores for the documents of a run."""
 
     @abstractmethod
     def rescore(

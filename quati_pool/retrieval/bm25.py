@@ -1,4 +1,4 @@
-"""BM25 by Lucene through Anserini: the same documents and scores as Pyserini's LuceneSearcher."""
+"""BM25 with Lucene through Anserini: the same documents and scores as Pyserini's LuceneSearcher."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ LANGUAGES = (
     *("ar", "bn", "da", "de", "en", "es", "fa", "fi", "fr", "hi", "hu", "id", "it"),
     *("ja", "ko", "nl", "no", "pl", "pt", "ru", "sv", "te", "th", "tr", "uk", "zh"),
 )
-"""Anserini's AnalyzerMap, and English, which is its default analyzer (Porter's stemmer)."""
+"""The languages in Anserini's AnalyzerMap, and English, whose analyzer is the default one (Porter's stemmer)."""
 
 _HITS_AT_ONCE = 100_000
 
-# For estimates, measured (tests/benchmarks/bench_plan.py). Bytes of a Lucene index: of a posting (a passage's distinct
-# term), of a term, and of a passage (its id and length).
+# For estimates, measured (tests/benchmarks/bench_plan.py): bytes in a Lucene index per posting (a distinct term of a
+# passage), per term, and per passage (its id and length).
 _POSTING, _TERM, _PASSAGE = 1.4, 13, 13
-# How many times faster a thread of Lucene indexes than our own analyzer finds terms: not measured side by side, but
-# reckoned from a million passages (46 s) and our analyzer's speed over 40,000. Seconds per query and per hit: the line
-# through 113 queries a second at depth 10 and 22 at depth 1,000.
+# How many times faster a thread of Lucene indexes than our own analyzer finds terms: not measured directly, but derived
+# from a million passages (46 s) and our analyzer's speed over 40,000. Seconds per query and per hit: the line through
+# 113 queries per second at depth 10 and 22 at depth 1,000.
 _FASTER, _QUERY, _HIT = 2.5, 0.008, 4e-5
-# Java's memory while it indexes, in bytes of text: 2.4 GB for a million passages of 500 characters.
+# Java's memory while it indexes, as a multiple of the size of the texts: 2.4 GB for a million passages of 500
+# characters.
 _HELD = 4
 
 
@@ -64,7 +65,7 @@ class Parameters(base.Parameters):
 
 
 class Bm25(base.Retriever):
-    """Never goes deeper than ``depth``: Lucene's own order settles a tie at the cut-off."""
+    """Returns at most ``depth`` documents per query: Lucene's own order breaks a tie at the cut-off."""
 
     id = "retriever/bm25"
     summary = "BM25 by Lucene (Pyserini, Anserini), with an analyzer for each of 26 languages"
@@ -93,7 +94,7 @@ class Bm25(base.Retriever):
         lucene.index(corpus.folder, folder, self.parameters.language, threads, context.progress)
 
     def estimate(self, work: Workload) -> Estimate:
-        # Lucene's own analyzers live in Java; one of ours tells how fast this machine is.
+        # Lucene's analyzers would need Java, so the speed of this machine is measured with one of ours.
         found = expected_terms(work, analyzer("en", True, True))
         threads = self.parameters.threads or os.cpu_count() or 1
         disk = _POSTING * found.postings + _TERM * found.vocabulary + _PASSAGE * work.passages
@@ -133,23 +134,23 @@ class Bm25(base.Retriever):
 
 
 def _heap() -> int:
-    """What the worker lets Java take: a quarter of the memory, within bounds."""
+    """Bytes of heap that the worker gives Java: a quarter of the machine's memory, within bounds."""
     import psutil
 
     return min(max(int(psutil.virtual_memory().total) // 4, 512 * 2**20), 4 * 2**30)
 
 
 def _untied(query: npt.NDArray[np.int64], score: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """The scores of hits in Lucene's order, each below the one before it in its query.
+    """The scores of hits in Lucene's order, made strictly decreasing within each query.
 
-    Anserini lowers ties by millionths, which float32 loses from 16 upwards; there the next lower
-    float32 is used instead, so that Lucene's order survives trec_eval's own tie rule, at any depth.
+    Anserini lowers tied scores by millionths, which float32 cannot represent from 16 upwards. There the next lower
+    float32 is used instead, so that Lucene's order survives trec_eval's tie-breaking at any depth.
     """
     bits = score.view(np.int32).astype(np.int64)
-    # Consecutive float32 as consecutive integers, negative ones too.
+    # Maps consecutive float32 values, including negative ones, to consecutive integers.
     level = np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
-    # With its position added, a level that must lie below the one before is a running minimum; each
-    # query's levels are shifted below all of those before it.
+    # Adding the position turns "strictly below the one before" into a running minimum; the levels of each query are
+    # shifted below those of all queries before it.
     shift = np.arange(len(score)) - (query << 33)
     level = np.minimum.accumulate(level + shift) - shift
     bits = np.where(level < 0, -level | -0x80000000, level)

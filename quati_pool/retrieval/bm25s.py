@@ -1,4 +1,4 @@
-"""BM25 in memory through the library bm25s (Lù 2024, arXiv 2407.03618): no Java, small corpora."""
+"""BM25 in memory with the library bm25s (Lù 2024, arXiv 2407.03618): for small corpora, needs no Java."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from quati_pool.retrieval.planning import LIBRARIES, Estimate, Part, Workload, h
 from quati_pool.retrieval.top_scores import best
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
 
-# On disk: a float32 score and an int32 passage of a posting; a term's text and number in JSON, and where its postings
-# begin.
+# Bytes on disk: per posting, a float32 score and an int32 passage number; per term, its text and number in JSON, and
+# the offset of its postings.
 _POSTING, _TERM = 8, 26
-# Seconds per query and passage: every passage gets a score.
+# Seconds per query and passage, since every passage is scored.
 _QUERY = 4e-9
-# All of the work as a multiple of finding the terms: 9.4 s of 5.5 s, once, over 40,000 passages on a busy machine.
+# The time of all the work as a multiple of that for finding the terms: 9.4 s against 5.5 s, measured once over 40,000
+# passages on a busy machine.
 _SCORING = 1.7
 
 
 def _needed(passages: int, tokens: float, postings: float) -> float:
-    """Bytes at the peak: 8 a token in lists; a posting as scores and coordinates, then once more as CSC."""
+    """Peak memory in bytes: 8 per token in lists, and each posting as score and coordinates, then once more as CSC."""
     return 120 * passages + 8 * tokens + 36 * postings
 
 
@@ -66,7 +67,7 @@ class Bm25s(base.Retriever):
                 passages.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms(text)])
             context.progress(len(passages), len(corpus))
         if not vocabulary:
-            # bm25s cannot index a corpus without a single term; a term no query holds changes nothing.
+            # bm25s cannot index a corpus without a single term; a term that occurs in no query changes no result.
             vocabulary[""] = 0
             passages[0] = [0]
         model = bm25s.BM25(

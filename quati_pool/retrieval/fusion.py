@@ -1,7 +1,7 @@
 """Fusion of rankings: reciprocal rank fusion, CombSUM and CombMNZ.
 
-A document that an input does not return gets nothing from it. Sums are taken in float64, in the
-order in which the inputs are named, so a fusion does not depend on threads or on input files.
+A document gets nothing from an input that does not return it. Sums are computed in float64, in the order in which the
+inputs are named, so that a fusion does not depend on threads or on input files.
 """
 
 from __future__ import annotations
@@ -29,37 +29,38 @@ class FusionParameters(Parameters):
 
 
 class Fusion(ABC):
-    """Joins runs into one."""
+    """The base class of methods that combine several runs into one."""
 
     id: ClassVar[str]
-    """What it is called in all that is stored, such as ``fusion/rrf``, wherever its code lies. A plug-in without
-    one is called by its kind and the name of its entry point."""
+    """The fusion's name in all stored keys, such as ``fusion/rrf``, independent of its module. A plug-in without an id
+    is named after its kind and its entry point."""
 
     revision: ClassVar[int] = 1
-    """Raised when the same parameters come to give other results, so that caches are not reused."""
+    """Incremented by hand when the same parameters start to give different results, so that caches are not reused."""
 
     summary: ClassVar[str]
     Parameters: ClassVar[type[FusionParameters]]
 
     @classmethod
     def require(cls) -> None:
-        """Raises MissingExtraError where a package this fusion needs is not installed."""
+        """Raises MissingExtraError if a package that this fusion needs is not installed."""
 
     def __init__(self, parameters: Any) -> None:
         self.parameters = parameters
 
     @abstractmethod
     def contributions(self, run: Run) -> Contributions:
-        """What each row of a run adds to its document, before the weight; shape (n,)."""
+        """The unweighted amount that each row of a run adds to the score of its document, shape (n,)."""
 
     def combine(self, total: Contributions, inputs: npt.NDArray[np.int64]) -> Contributions:
-        """The fused score from the sum of contributions and the number of inputs that returned it."""
+        """The fused score of each document, from the sum of its weighted contributions and the number of inputs that
+        returned it."""
         return total
 
     def fuse(self, run_tag: str, runs: Sequence[Run], depth: int | None = None) -> Run:
-        """The fused run, by score descending, then doc_id descending, to ``depth``.
+        """The fused run, ranked by descending score, then descending doc_id, and cut at ``depth``.
 
-        Raises ConfigError where the number of weights is not the number of runs, or a score is too large.
+        Raises ConfigError if the number of weights is not the number of runs, or a fused score overflows float32.
         """
         weights = [1.0] * len(runs) if self.parameters.weights is None else self.parameters.weights
         if len(weights) != len(runs):
@@ -124,11 +125,11 @@ class CombMnz(CombSum):
 
 
 def normalized(run: Run, how: str) -> Contributions:
-    """A run's scores, normalised query by query; shape (n,), float64.
+    """A run's scores normalised query by query, shape (n,), float64.
 
-    ``min-max`` maps a query's scores to 0…1, ``z-score`` to mean 0 and (population) standard
-    deviation 1, ``sum`` shifts the lowest to 0 and the sum to 1. Where all of a query's scores are
-    equal the formulas are undefined, and each of its n documents gets 1, 0 or 1/n.
+    ``min-max`` maps a query's scores to 0…1, ``z-score`` maps them to mean 0 and (population) standard deviation 1, and
+    ``sum`` shifts the lowest to 0 and scales the sum to 1. If all scores of a query are equal, these formulas are
+    undefined, and each of its n documents gets 1, 0 or 1/n respectively.
     """
     score = run.score.astype(np.float64)
     if how == "none" or len(score) == 0:

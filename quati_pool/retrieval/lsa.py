@@ -1,8 +1,8 @@
 """Latent semantic analysis (Deerwester et al. 1990): TF-IDF, truncated SVD, exact cosine search.
 
-A dense retriever that needs no model: its vectors come from the corpus itself. One thread throughout,
-so that the same corpus and seed give the same scores; and a score is that of its pair alone, so that equal
-passages have equal ones whatever else is asked for.
+A dense retriever that needs no model: its vectors are computed from the corpus itself. It uses one thread throughout,
+so that the same corpus and seed give the same scores. A score depends on its query and passage only, so that equal
+passages always get equal scores.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Matrix = npt.NDArray[np.float32]
 _BLOCK = 65536
 _QUERIES = 128
 _ITERATIONS = 7
-# Bytes of a term in vocabulary.json.
+# Bytes per term in vocabulary.json.
 _TERM = 18
 
 
@@ -42,7 +42,7 @@ class LsaParameters(base.Parameters):
 
 
 class _Vectors:
-    """What retriever and reranker share: the index, and the vectors of queries."""
+    """The part that the retriever and the reranker share: the index, and the vectors of queries."""
 
     index_identity: ClassVar[str | None] = "index/lsa@1"
     parameters: LsaParameters
@@ -78,15 +78,15 @@ class _Vectors:
             np.save(folder / "terms.npy", np.zeros((0, 1), dtype=np.float32))
             (folder / "vocabulary.json").write_text("{}", encoding="utf-8")
             return
-        # How many terms there are is known only now.
+        # Checked again, because the number of terms is known only now.
         require_memory("lsa", len(corpus), dense * (len(corpus) + len(vocabulary)))
         frequency = np.bincount(counts.indices, minlength=len(vocabulary))
-        # Smoothed as scikit-learn's TfidfTransformer does, so that no weight is 0.
+        # Smoothed as in scikit-learn's TfidfTransformer, so that no weight is 0.
         idf = (np.log((1 + len(corpus)) / (1 + frequency)) + 1).astype(np.float32)
         weights = _weighted(counts, idf)
         rank = min(self.parameters.dimensions, *weights.shape)
         with threadpool_limits(1):
-            # scikit-learn takes seeds of 32 bits.
+            # scikit-learn accepts only 32-bit seeds.
             _, _, directions = randomized_svd(
                 weights, rank, n_iter=_ITERATIONS, random_state=self.environment.seed % 2**32
             )
@@ -97,8 +97,8 @@ class _Vectors:
         (folder / "vocabulary.json").write_text(json.dumps(vocabulary, ensure_ascii=False), encoding="utf-8")
 
     def _dense(self, passages: int) -> int:
-        """Bytes for each passage and each term: the SVD holds the weights and a few dense blocks of them by
-        dimensions."""
+        """Bytes of memory per passage and per term: besides the weights, the SVD holds a few dense matrices of shape
+        (passages or terms, dimensions)."""
         return 4 * 4 * (min(self.parameters.dimensions, passages) + 10)
 
     def estimate(self, work: Workload) -> Estimate:
@@ -106,7 +106,7 @@ class _Vectors:
         dimensions = min(self.parameters.dimensions, work.passages)
         memory = 32 * found.postings + self._dense(work.passages) * (work.passages + found.vocabulary)
         disk = 4 * dimensions * (work.passages + found.vocabulary) + _TERM * found.vocabulary
-        # Each of the iterations multiplies by the weights and by their transpose, and so do start and end.
+        # Every iteration multiplies by the weights and by their transpose, and so do the first and the last step.
         flops = 2 * (2 * _ITERATIONS + 2) * found.postings * (dimensions + 10)
         compared = work.pairs or work.queries * work.passages
         return Estimate(disk=0, memory=LIBRARIES["scikit-learn"], seconds=0).plus(
@@ -138,7 +138,7 @@ class _Vectors:
 
 
 class Lsa(_Vectors, base.Retriever):
-    """Exact cosine search; negative scores stay, a query without a known term returns nothing."""
+    """Exact cosine search. Negative scores are kept; a query without a known term returns nothing."""
 
     id = "retriever/lsa"
     summary = "TF-IDF + truncated SVD, exact cosine search (scikit-learn): dense, without a model"
@@ -164,7 +164,7 @@ class Lsa(_Vectors, base.Retriever):
 
 
 class LsaReranker(_Vectors, base.Reranker):
-    """The cosine of query and passage, for the passages of another system."""
+    """Scores the passages of another system by the cosine of query and passage."""
 
     id = "reranker/lsa"
     summary = "cosine of the vectors of the retriever lsa"
@@ -180,7 +180,7 @@ class LsaReranker(_Vectors, base.Reranker):
 
 @cache
 def _sparse_flops() -> float:
-    """FLOP/s of a sparse matrix times a dense one here, in one thread; measured once a process."""
+    """FLOP/s of multiplying a sparse by a dense matrix on this machine, in one thread; measured once per process."""
     from scipy.sparse import random_array
 
     generator = np.random.default_rng(0)
@@ -201,7 +201,7 @@ def _texts(corpus: CorpusStore, context: base.Context) -> Any:
 
 
 def _weighted(counts: Any, idf: Matrix) -> Any:
-    """(1 + log tf) · idf, each passage at length 1."""
+    """The weights (1 + log tf) · idf, with each passage's row scaled to length 1; changes ``counts`` in place."""
     from sklearn.preprocessing import normalize
 
     counts.data = (1 + np.log(counts.data)) * idf[counts.indices]
@@ -209,7 +209,7 @@ def _weighted(counts: Any, idf: Matrix) -> Any:
 
 
 def _unit(vectors: Any) -> Matrix:
-    """Rows at length 1; rows too short to have a direction become 0."""
+    """Rows scaled to length 1; rows too short to have a meaningful direction become 0."""
     vectors = np.asarray(vectors, dtype=np.float32)
     length = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit: Matrix = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-6)
@@ -219,8 +219,8 @@ def _unit(vectors: Any) -> Matrix:
 def _pair_scores(
     passages: Matrix, vectors: Matrix, docs: Int, rows: Int, progress: base.Progress = lambda done, total: None
 ) -> Matrix:
-    """The cosine of the passage ``docs[i]`` and the query ``rows[i]``, shape (pairs,), whatever other pairs there
-    are: einsum adds up each product by itself, which a product of matrices does not."""
+    """The cosine of the passage ``docs[i]`` and the query ``rows[i]``, shape (pairs,). It does not depend on the other
+    pairs: einsum sums each dot product separately, which a matrix product does not."""
     scores = np.empty(len(docs), dtype=np.float32)
     for start in range(0, len(docs), _BLOCK):
         some = slice(start, start + _BLOCK)
@@ -230,12 +230,12 @@ def _pair_scores(
 
 
 def _nearest(passages: Matrix, vectors: Matrix, asked: Int, depth: int) -> base.Hits:
-    """The best passages of the queries ``asked``, block by block, so that memory holds one block.
+    """The best passages for the queries ``asked``, found block by block, so that memory holds one block of scores.
 
-    The last bits of a product of matrices depend on where in it a vector lies. So it only chooses candidates: all
-    that reach the ``depth``-th less what rounding can add up to, at most about d · 2⁻²⁴ for a product of unit
-    vectors of d numbers (Higham 2002, Accuracy and Stability, section 3.1), once for each of two passages in the
-    matrix and by the pair.
+    The last bits of a matrix product depend on the position of a vector in the matrix, so the product only selects
+    candidates, which are then scored pair by pair. Candidates are all passages that reach the ``depth``-th score minus
+    the possible rounding error: at most about d · 2⁻²⁴ for the dot product of two unit vectors of dimension d (Higham
+    2002, Accuracy and Stability, section 3.1), counted for both passages compared, in the matrix and by the pair.
     """
     slack = 4 * passages.shape[1] * 2.0**-24
     docs = [np.empty(0, dtype=np.int64) for _ in asked]

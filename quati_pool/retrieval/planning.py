@@ -1,4 +1,4 @@
-"""Estimates of disk, memory, time and cost before anything runs: the workload that a component is given, the
+"""Estimates of disk, memory, time and cost before anything runs: the workload that a component is asked about, the
 estimate that it returns, and the arithmetic that components share."""
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 @dataclass(frozen=True)
 class Workload:
-    """What a system is asked to do.
+    """The work of a system, for which an estimate is wanted.
 
-    ``characters`` is the mean length of a passage; ``pairs`` how many query–passage pairs a reranker scores
-    (0 for a retriever). ``sample`` are some texts spread over the corpus, none where it is not here.
+    ``characters`` is the mean length of a passage, ``pairs`` the number of query–passage pairs that a reranker scores
+    (0 for a retriever). ``sample`` holds some texts spread over the corpus; it is empty if the corpus is not on this
+    machine.
     """
 
     passages: int
@@ -39,16 +40,16 @@ NONE = Part()
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a workload takes; None where that is not known, 0 where it takes none.
+    """What a workload takes; a field is None if that is not known, and 0 if none is needed.
 
-    ``encode`` counts passages to encode or, for a reranker, pairs to score. ``disk`` and ``memory`` are bytes:
-    what is kept, and the most that is held at a time apart from the interpreter (``device_memory``: on a GPU).
-    ``seconds`` are on this machine, ``flops`` the floating point operations of a model, ``tokens`` those sent to a
-    server, ``cost`` US dollars. ``arithmetic`` shows how the figures came about, one line each.
+    ``encode`` counts the passages to encode or, for a reranker, the pairs to score. ``disk`` is the bytes that are
+    kept, ``memory`` the peak in bytes apart from the interpreter (``device_memory``: on a GPU). ``seconds`` refers to
+    this machine, ``flops`` counts the floating point operations of a model, ``tokens`` those sent to a server, and
+    ``cost`` is in US dollars. ``arithmetic`` shows how the figures were calculated, one line each.
 
-    Of ``disk`` and ``seconds``, ``index`` is the index's part and ``search`` the run's: systems that share vectors
-    may each have their own index, and each has its own run. The rest belongs to what is encoded or, where a
-    component encodes nothing, to its index.
+    ``index`` and ``search`` are the parts of ``disk`` and ``seconds`` that belong to the index and to the run: systems
+    that share vectors may each have their own index, and each has its own run. The rest belongs to what is encoded or,
+    if a component encodes nothing, to its index.
     """
 
     encode: int = 0
@@ -67,7 +68,7 @@ class Estimate:
     def plus(
         self, *, index: Part = NONE, search: Part = NONE, memory: float = 0, lines: Sequence[str] = ()
     ) -> Estimate:
-        """The estimate with an index and a search added; ``memory`` is held together with what is already held."""
+        """The estimate with an index and a search added; ``memory`` is needed at the same time as the memory so far."""
         seconds = None if self.seconds is None else self.seconds + index.seconds + search.seconds
         return replace(
             self,
@@ -84,8 +85,8 @@ class Estimate:
 class Shape:
     """The sizes of a transformer; for an encoder-decoder, those of its encoder and the number of decoder layers.
 
-    ``ffn`` is the inner width of a feed-forward block, ``matrices`` how many matrices such a block has (2; 3
-    where it is gated), ``dimension`` that of the vectors that come out.
+    ``ffn`` is the inner width of a feed-forward block, ``matrices`` the number of matrices in such a block (2, or 3 if
+    it is gated), and ``dimension`` that of the output vectors.
     """
 
     layers: int
@@ -100,21 +101,21 @@ class Shape:
 
 
 CHARACTERS_A_TOKEN = 4.0
-"""Characters per token of running text in a Latin script, where there is no tokenizer to ask: the rule of thumb
-that OpenAI gives for English. Not measured on the Portuguese of Quati, whose words have 6.3 characters with their
-space, so that the rule gives 1.6 tokens per word."""
+"""Characters per token of running text in a Latin script, used when there is no tokenizer: OpenAI's rule of thumb for
+English. Not measured on Quati's Portuguese, whose words have 6.3 characters including the space, for which the rule
+gives 1.6 tokens per word."""
 
 GPU = "NVIDIA A100"
 GPU_PEAK: Mapping[str, float] = {"fp32": 19.5e12, "fp16": 312e12, "bf16": 312e12}
-"""FLOP/s of dense matrices on one A100, by what the model computes in (NVIDIA's data sheet of the A100)."""
+"""FLOP/s for dense matrices on one A100, by the precision in which a model computes (NVIDIA's A100 data sheet)."""
 GPU_SHARE = 0.5
-"""The share of the peak that a GPU is taken to reach: Narayanan et al. (2021, arXiv 2104.04473, table 1) reach
-44 to 52 % on A100s. Short batches, padding or fp32 reach less."""
+"""The share of its peak that a GPU is assumed to reach: Narayanan et al. (2021, arXiv 2104.04473, table 1) reach 44 to
+52 % on A100s. With short batches, padding or fp32 it is lower."""
 
 CPU_SHARE = 0.8
-"""The share of a plain matrix product's FLOP/s (numpy's, float32) that a transformer is taken to reach on a CPU. On
-two cores, all of encoding 20,000 short texts with all-MiniLM-L6-v2 reached 0.52 (tests/benchmarks/RESULTS.md), and
-layers of BERT base over texts of 256 tokens 1.4 (torch has matrix products of its own)."""
+"""The share of the FLOP/s of a plain matrix product (numpy, float32) that a transformer is assumed to reach on a CPU.
+On two cores, the whole encoding of 20,000 short texts with all-MiniLM-L6-v2 reached 0.52 (tests/benchmarks/RESULTS.md),
+and the layers of BERT base over texts of 256 tokens reached 1.4 (torch has its own matrix products)."""
 
 _BERT_BASE = Shape(12, 768, 3072, 12, 30522, 768, 512)
 _XLM_R_BASE = Shape(12, 768, 3072, 12, 250002, 768, 512)
@@ -133,12 +134,12 @@ KNOWN: Mapping[str, Shape] = {
     # Conneau et al. (2020, arXiv 1911.02116), and the models' config.json.
     "FacebookAI/xlm-roberta-base": _XLM_R_BASE,
     "FacebookAI/xlm-roberta-large": _XLM_R_LARGE,
-    # Wang et al. (2024, arXiv 2402.05672): started from Multilingual MiniLM, XLM-R base and large.
+    # Wang et al. (2024, arXiv 2402.05672): initialised from Multilingual MiniLM, XLM-R base and large.
     "intfloat/multilingual-e5-small": Shape(12, 384, 1536, 12, 250037, 384, 512),
     "intfloat/multilingual-e5-base": _XLM_R_BASE,
     "intfloat/multilingual-e5-large": _XLM_R_LARGE,
     # Xue et al. (2021, arXiv 2010.11934), and the models' config.json; Bonifacio et al. (2021, arXiv
-    # 2108.13897) and Jeronymo et al. (2022, arXiv 2209.13738) tuned them to rerank.
+    # 2108.13897) and Jeronymo et al. (2022, arXiv 2209.13738) fine-tuned them to rerank.
     "google/mt5-base": _MT5_BASE,
     "google/mt5-xl": _MT5_XL,
     "google/mt5-xxl": _MT5_XXL,
@@ -160,7 +161,7 @@ STAND_INS: Mapping[str, tuple[Shape, str]] = {
         "as large as DistilBERT, from which SPLADE v2 starts (Formal et al. 2021)",
     ),
 }
-"""By retriever: the shape assumed for a model that is still to be named (``<yours>``), and why."""
+"""The shape assumed for each retriever whose model is still to be named (``<yours>``), and the reason for it."""
 
 
 def known_shape(model: str) -> Shape | None:
@@ -170,12 +171,12 @@ def known_shape(model: str) -> Shape | None:
 
 
 def layer_weights(shape: Shape) -> int:
-    """The weights of the layers that every token passes: of the encoder, without embeddings and decoder."""
+    """The number of weights in the layers that every token passes: the encoder's, without embeddings and decoder."""
     return shape.layers * (4 * shape.hidden**2 + shape.matrices * shape.hidden * shape.ffn)
 
 
 def weights(shape: Shape) -> int:
-    """The weights of a model, approximately: layers and embeddings, of both halves of an encoder-decoder."""
+    """The approximate number of weights of a model: layers and embeddings, of both halves of an encoder-decoder."""
     decoder = shape.decoder_layers * (8 * shape.hidden**2 + shape.matrices * shape.hidden * shape.ffn)
     embeddings = shape.vocabulary * shape.hidden * (2 if shape.decoder_layers else 1)
     return layer_weights(shape) + decoder + embeddings
@@ -184,11 +185,11 @@ def weights(shape: Shape) -> int:
 def forward_flops(shape: Shape, tokens: float, sequences: float = 1, *, vocabulary_head: bool = False) -> float:
     """Floating point operations of one forward pass over ``sequences`` texts of ``tokens`` tokens each.
 
-    Per token, two for each weight of the layers, and 4 · tokens · hidden for the attention of each layer
-    (Narayanan et al. 2021, arXiv 2104.04473, appendix; Kaplan et al. 2020, arXiv 2001.08361, section 2.1,
-    halve the latter for causal models). An encoder-decoder decodes one token: its decoder's layers compute
-    keys and values for all tokens, and everything else for that one. ``vocabulary_head`` adds a weight for every
-    entry of the vocabulary at every token, as in SPLADE.
+    Per token there are two operations for each weight of the layers, and 4 · tokens · hidden for the attention of each
+    layer (Narayanan et al. 2021, arXiv 2104.04473, appendix; Kaplan et al. 2020, arXiv 2001.08361, section 2.1, halve
+    the latter for causal models). An encoder-decoder decodes one token: the layers of its decoder compute keys and
+    values for all tokens, and everything else for that one token. ``vocabulary_head`` adds a head that computes a
+    weight for every vocabulary entry at every token, as in SPLADE.
     """
     hidden = shape.hidden
     token = 2 * layer_weights(shape) + 4 * tokens * hidden * shape.layers
@@ -208,10 +209,10 @@ def tokens_of(
     sample: Sequence[str] = (),
     count: Callable[[str], int] | None = None,
 ) -> float:
-    """About how many tokens of a text of ``characters`` characters a model reads, at most ``max_tokens``.
+    """About how many tokens a model reads of a text of ``characters`` characters, at most ``max_tokens``.
 
-    Counted by ``count`` over the texts of ``sample`` where both are given, each cut at ``max_tokens``; else
-    ``characters`` ÷ CHARACTERS_A_TOKEN.
+    If ``sample`` and ``count`` are given, this is the mean of ``count`` over the sample's texts, each capped at
+    ``max_tokens``; otherwise ``characters`` ÷ CHARACTERS_A_TOKEN.
     """
     limit = float("inf") if max_tokens is None else float(max_tokens)
     if count is not None and sample:
@@ -221,8 +222,8 @@ def tokens_of(
 
 @cache
 def calibrated_flops() -> float:
-    """FLOP/s of a float32 matrix product on this machine, measured for about half a second once per process: on the
-    GPU where torch finds one (then in float16), else on the CPU's cores."""
+    """FLOP/s of a matrix product on this machine, measured once per process for about half a second: in float16 on the
+    GPU if torch finds one, else in float32 on all CPU cores."""
     device = _gpu_flops()
     if device is not None:
         return device
@@ -233,7 +234,7 @@ def calibrated_flops() -> float:
 
 
 def _gpu_flops() -> float | None:
-    # torch takes seconds to import, and a machine without the driver has no use for it.
+    # Importing torch takes seconds, so it is skipped on a machine without the driver.
     if not Path("/dev/nvidiactl").exists():
         return None
     try:
@@ -254,7 +255,7 @@ def _gpu_flops() -> float | None:
 
 
 def _best(work: Callable[[], object], flops: float, seconds: float = 0.4) -> float:
-    """FLOP/s of the fastest of the runs that fit into ``seconds``; slower ones were disturbed."""
+    """FLOP/s of the fastest of the runs that fit into ``seconds``; slower runs were disturbed by other work."""
     best, end = float("inf"), time.perf_counter() + seconds
     while True:
         started = time.perf_counter()
@@ -267,8 +268,8 @@ def _best(work: Callable[[], object], flops: float, seconds: float = 0.4) -> flo
 
 @cache
 def core_flops() -> float:
-    """FLOP/s of a float32 matrix product in one CPU thread, measured once per process: for what is built on one
-    thread, so that it is always the same, even where there are more cores or a GPU."""
+    """FLOP/s of a float32 matrix product in one CPU thread, measured once per process. Used for what is built on one
+    thread to be reproducible, even if there are more cores or a GPU."""
     import numpy as np
     from threadpoolctl import threadpool_limits
 
@@ -278,7 +279,7 @@ def core_flops() -> float:
 
 
 READ = 1e9
-"""Bytes per second at which vectors are read from disk or the system's memory, approximately."""
+"""The approximate bytes per second at which vectors are read from disk or main memory."""
 
 LIBRARIES: Mapping[str, int] = {
     "neural": 470 * 2**20,
@@ -287,14 +288,14 @@ LIBRARIES: Mapping[str, int] = {
     "faiss": 40 * 2**20,
     "java": 400 * 2**20,
 }
-"""Bytes of memory that libraries take once loaded: ``neural`` is torch with transformers, ``java`` includes its
-process (tests/benchmarks/bench_plan.py)."""
+"""Bytes of memory that libraries take once loaded. ``neural`` is torch with transformers; ``java`` includes its process
+(tests/benchmarks/bench_plan.py)."""
 START: Mapping[str, float] = {"neural": 8.0, "java": 3.0}
-"""Seconds to load libraries, with a small model."""
+"""Seconds to load the libraries together with a small model."""
 
 
 def seconds_here(flops: float) -> float:
-    """Seconds that a model's ``flops`` take on this machine, approximately."""
+    """The approximate seconds that ``flops`` of a model take on this machine."""
     return flops / (calibrated_flops() * CPU_SHARE)
 
 
@@ -304,7 +305,7 @@ def gpu_speed(compute: str = "fp16") -> float:
 
 
 def gpu_hours(flops: float, compute: str = "fp16") -> float:
-    """Hours of one GPU for ``flops`` in the precision ``compute``."""
+    """Hours that one GPU takes for ``flops`` in the precision ``compute``."""
     return flops / gpu_speed(compute) / 3600
 
 
@@ -318,8 +319,8 @@ def estimate_forward(
     weight_bytes: int = 4,
     vocabulary_head: bool = False,
 ) -> Estimate:
-    """What one pass of ``sequences`` texts of ``tokens`` tokens through a model takes: everything but ``disk``, with
-    the arithmetic; ``memory`` is that of the weights. Without a shape only the count is known.
+    """The estimate for one pass of ``sequences`` texts of ``tokens`` tokens through a model: everything but ``disk``,
+    with the arithmetic; ``memory`` is that of the weights. Without a shape only the number of texts is known.
     """
     if shape is None:
         return Estimate(encode=sequences, notes=(f"{model}: its sizes are not known here",))
@@ -356,7 +357,7 @@ def _short(model: str) -> str:
 
 
 def human_bytes(size: float) -> str:
-    """Bytes with about three digits: ``3.81 GiB``."""
+    """Formats bytes with about three digits: ``3.81 GiB``."""
     for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
         if size < 1024 or unit == "TiB":
             break
@@ -365,7 +366,7 @@ def human_bytes(size: float) -> str:
 
 
 def human_seconds(seconds: float) -> str:
-    """A length of time in its natural unit: ``40 s``, ``12 min``, ``3.4 h``, ``12 days``."""
+    """Formats a duration in its natural unit: ``40 s``, ``12 min``, ``3.4 h``, ``12 days``."""
     if seconds < 1:
         return "< 1 s"
     for limit, unit, size in ((120, "s", 1), (7200, "min", 60), (172800, "h", 3600)):
@@ -375,5 +376,5 @@ def human_seconds(seconds: float) -> str:
 
 
 def human_hours(hours: float) -> str:
-    """Hours with two digits: ``0.33 h``, ``120 h``."""
+    """Formats hours with about two digits: ``0.33 h``, ``120 h``."""
     return f"{hours:,.0f} h" if hours >= 10 else f"{hours:.2g} h" if hours >= 0.01 else "< 0.01 h"

@@ -1,4 +1,4 @@
-"""A TREC run file from elsewhere, which joins the pool as it is."""
+"""Takes an existing TREC run file into the pool as it is."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from quati_pool.records import Ids, Query
 from quati_pool.retrieval import base
 from quati_pool.retrieval.planning import Estimate, Workload
 
-# Seconds per byte of the file; bytes of memory per byte of the file, and the ratio of compression.
+# Seconds per byte of the file, bytes of memory per byte of the file, and the compression ratio of .gz files.
 _READ, _HELD, _PACKED = 5e-8, 9.5, 3.5
-# Bytes of memory per row while it is read, where the file does not exist.
+# Bytes of memory per row while reading, for the estimate of a file that does not exist yet.
 _ROW = 230
 
 
@@ -27,7 +27,10 @@ class RunFileParameters(base.Parameters):
 
 
 class RunFile(base.Retriever):
-    """Scores as they are in the file, in trec_eval's order; the file's rank column is not used."""
+    """Returns the scores of the file, ranked as trec_eval does; the file's rank column is ignored.
+
+    Queries that are not in the collection are left out, with a note. Raises InputError for a doc_id that is not in the
+    corpus."""
 
     id = "retriever/run"
     summary = "a TREC run file made elsewhere"
@@ -71,7 +74,7 @@ class RunFile(base.Retriever):
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file; 0 where it does not exist, which the build will report."""
+    """The size of a file in bytes; 0 if it does not exist, which the build will report."""
     try:
         return path.stat().st_size
     except OSError:

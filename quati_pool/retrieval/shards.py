@@ -1,8 +1,8 @@
-"""Arrays over the passages of a corpus that grow shard by shard, and survive whatever ends the process.
+"""Arrays over the passages of a corpus that grow shard by shard, and survive a killed process.
 
-Each array is one raw file, appended to and memory-mapped when read. A journal records how long each was when a
-shard was finished; anything beyond that is unfinished, and is cut off. So an encoding that was killed continues
-where its last finished shard ends.
+Each array is one raw file, which is appended to, and memory-mapped for reading. A journal records the length of each
+file when a shard is finished; anything beyond that length is unfinished and is cut off. An encoding that was killed
+therefore continues where its last finished shard ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _JOURNAL = "shards.jsonl"
 
 
 class ShardError(QuatiPoolError):
-    """A shard that does not fit those before it."""
+    """A shard whose arrays do not match those of the shards before it."""
 
 
 class _Layout(NamedTuple):
@@ -40,7 +40,8 @@ class _Layout(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """The state when a shard was finished: the passages up to its end, and the layout and rows of each array."""
+    """The state after a finished shard: the number of passages so far, and the layout and number of rows of each
+    array."""
 
     passages: int
     layouts: dict[str, _Layout]
@@ -48,7 +49,7 @@ class _Entry(NamedTuple):
 
 
 class Shards:
-    """The arrays in ``folder``. ``passages`` and ``shards`` count what is finished."""
+    """The arrays in ``folder``. ``passages`` and ``shards`` are the numbers of those that are finished."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -58,7 +59,7 @@ class Shards:
         self._layouts: dict[str, _Layout] = {}
         self._journal_bytes = 0
         for (passages, layouts, rows), end in _entries(folder / _JOURNAL):
-            # A file that was cut short ends what can be read; everything after it is encoded again.
+            # If a file is shorter than the journal says, this shard and all after it are encoded again.
             if any(_size(folder / f"{name}.bin") < rows[name] * layouts[name].row_bytes for name in rows):
                 break
             self._rows, self._layouts, self.passages = rows, layouts, passages
@@ -66,9 +67,9 @@ class Shards:
             self._journal_bytes = end
 
     def append(self, passages: int, **arrays: Array) -> None:
-        """Adds a shard of the next ``passages`` passages, on disk for good when this returns.
+        """Adds a shard with the next ``passages`` passages; it is safely on disk when this returns.
 
-        Raises ShardError where an array has another type or row shape than in the shards before.
+        Raises ShardError if an array has a different type or row shape than in earlier shards.
         """
         layouts = {name: _Layout(array.dtype, array.shape[1:]) for name, array in arrays.items()}
         if self._layouts and layouts != self._layouts:
@@ -97,7 +98,7 @@ class Shards:
         return list(self._layouts)
 
     def array(self, name: str) -> Array:
-        """All finished rows of an array, memory-mapped, read-only.
+        """All finished rows of an array, memory-mapped and read-only.
 
         Raises KeyError for an array that no shard has.
         """
@@ -109,8 +110,7 @@ class Shards:
 
 
 def _entries(journal: Path) -> Iterator[tuple[_Entry, int]]:
-    """The whole lines of a journal, each with its end in bytes. Stops at a line that was cut short or that a failing
-    disk has damaged."""
+    """The entries of a journal, each with the byte offset of its end. Stops at a line that was cut short or damaged."""
     end = 0
     try:
         lines = journal.read_bytes().splitlines(keepends=True)
@@ -126,7 +126,7 @@ def _entries(journal: Path) -> Iterator[tuple[_Entry, int]]:
 
 
 def _entry(line: bytes) -> _Entry:
-    """Raises one of several errors for a line that ``append`` did not write."""
+    """Parses a line of a journal; raises ValueError, TypeError, KeyError or AttributeError if it is not valid."""
     if not line.endswith(b"\n"):
         raise ValueError("cut short")
     entry = json.loads(line)
@@ -145,7 +145,7 @@ def _size(path: Path) -> int:
 
 
 def _write(path: Path, start: int, data: memoryview) -> None:
-    """Writes at ``start``, lets the file end there, and waits until it is on disk."""
+    """Cuts the file off at ``start``, appends ``data``, and waits until it is on disk."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o644), "wb") as file:
         file.truncate(start)
         file.seek(start)

@@ -1,7 +1,8 @@
-"""Bootstrap intervals over queries: resampling with replacement, by multiplicities.
+"""Bootstrap intervals over queries by resampling with replacement.
 
-A statistic of sums over queries is computed for all draws at once as ``multiplicities @ summable(sums)``
-(Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13: percentile intervals).
+Resamples are represented by multiplicities, so that a statistic of sums over queries is computed for all draws at once
+as ``multiplicities @ summable(sums)`` (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13:
+percentile intervals).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _BLOCK = 2_000_000
 
 
 class Interval(NamedTuple):
-    """The percentile interval of a statistic; both ends are None where it is undefined. ``undefined`` counts the draws
-    in which the statistic is undefined."""
+    """The percentile interval of a statistic; both ends are None if it is undefined. ``undefined`` is the number of
+    draws in which the statistic is undefined."""
 
     low: float | None
     high: float | None
@@ -31,8 +32,8 @@ class Interval(NamedTuple):
 
 
 def multiplicities(units: int, draws: int, seed: int) -> Iterator[Values]:
-    """How often each unit is drawn in each of ``draws`` resamples of ``units`` out of ``units``: blocks
-    of shape (some draws, units), the same for the same seed however they are cut."""
+    """The number of times each unit is drawn in each of ``draws`` resamples of ``units`` out of ``units``, in blocks of
+    shape (some draws, units). The draws depend only on the seed, not on the block size."""
     generator = np.random.default_rng(seed)
     step = max(1, _BLOCK // max(units, 1))
     for start in range(0, draws, step):
@@ -43,11 +44,12 @@ def multiplicities(units: int, draws: int, seed: int) -> Iterator[Values]:
 
 
 def summable(values: npt.NDArray[Any]) -> Values:
-    """``values``, shape (units, …), rounded so that every sum of a resample of the units is exact.
+    """``values``, shape (units, …), rounded so that the sum over any resample of the units is exact.
 
-    A matrix product sums in an order that depends on its shape, the processor and the number of threads, which
-    changes the last bits of inexact sums. Each column is rounded to multiples of a step, 2⁻⁵² of the number of
-    units times their largest value (up to the next power of 2), so that all sums are fewer than 2⁵³ steps.
+    The order of summation in a matrix product depends on its shape, the processor and the number of threads, which
+    changes the last bits of inexact sums. Each column is therefore rounded to multiples of a step: 2⁻⁵² of the number
+    of units times their largest absolute value (rounded up to the next power of 2), so that every sum is less than
+    2⁵³ steps.
     """
     _, exponent = np.frexp(len(values) * np.abs(values).max(axis=0, initial=0))
     step = np.ldexp(1.0, exponent - 52)
@@ -56,8 +58,8 @@ def summable(values: npt.NDArray[Any]) -> Values:
 
 
 def interval(values: npt.NDArray[Any], level: float = LEVEL) -> Interval:
-    """The percentile interval of a statistic's draws, shape (draws,); NaN is an undefined draw, and the interval is
-    undefined if more than half of the draws are."""
+    """The percentile interval of a statistic's values in all draws, shape (draws,). NaN marks an undefined draw; the
+    interval is undefined if more than half of the draws are."""
     defined = values[np.isfinite(values)]
     undefined = len(values) - len(defined)
     if len(defined) == 0 or undefined > len(values) / 2:

@@ -1,4 +1,4 @@
-"""The worst query of each cluster of related queries: robustness as RoMQA measures it."""
+"""The lowest value in each cluster of related queries: robustness as measured by RoMQA."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ Int = npt.NDArray[np.int64]
 
 
 def cluster_minima(values: npt.NDArray[Any], clusters: npt.NDArray[Any]) -> Values:
-    """The lowest value of each cluster (Zhong et al., RoMQA, arXiv 2210.14353, on robustness).
+    """The lowest value in each cluster (Zhong et al., RoMQA, arXiv 2210.14353, on robustness).
 
-    ``values``, shape (…, n), are those of n queries; ``clusters``, shape (n,), holds the number of each query's
-    cluster. Shape (…, number of clusters), in the order of these numbers. A NaN makes its cluster's minimum NaN.
+    ``values``, shape (…, n), are the values of n queries; ``clusters``, shape (n,), is the number of each query's
+    cluster. Returns shape (…, number of clusters), in ascending order of cluster number. A NaN makes its cluster's
+    minimum NaN. Raises ValueError if the lengths differ.
     """
     found, code = np.unique(clusters, return_inverse=True)
     values = np.asarray(values, dtype=np.float64)
@@ -30,6 +31,6 @@ def cluster_minima(values: npt.NDArray[Any], clusters: npt.NDArray[Any]) -> Valu
 
 
 def cluster_sizes(clusters: npt.NDArray[Any]) -> Int:
-    """The number of queries of each cluster, shape (number of clusters,), in the order of ``cluster_minima``."""
+    """The number of queries in each cluster, shape (number of clusters,), in the order of ``cluster_minima``."""
     sizes: Int = np.unique(clusters, return_counts=True)[1].astype(np.int64)
     return sizes

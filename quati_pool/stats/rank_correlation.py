@@ -1,7 +1,7 @@
-"""Correlations of two rankings of the same systems by scores, for many draws at once.
+"""Correlations between two rankings of the same systems, given as scores, for many draws at once.
 
-Every function takes scores of shape (draws, systems), the higher the better, and returns shape (draws,):
-NaN where a score is NaN or the coefficient is undefined. Equal scores are ties.
+Every function takes scores of shape (draws, systems), where higher is better, and returns shape (draws,), with NaN
+where a score is NaN or the coefficient is undefined. Equal scores are ties.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ _BLOCK = 4_000_000
 
 
 def kendall_tau(a: Values, b: Values) -> Values:
-    """Kendall's τ-b: concordant less discordant pairs, over the root of the pairs that ``a`` orders
-    times those that ``b`` orders (Kendall, Biometrika 33(3), 1945). Undefined where either orders none."""
+    """Kendall's τ-b: the number of concordant minus discordant pairs, divided by the square root of the number of pairs
+    that ``a`` orders times the number that ``b`` orders (Kendall, Biometrika 33(3), 1945). Undefined if either orders
+    none."""
     return _by_block(_tau_b, a, b)
 
 
 def top_tau(estimated: Values, reference: Values, k: int) -> Values:
-    """τ-b over the ``k`` best systems of ``reference`` alone; systems tied with the k-th are among them.
+    """τ-b over the ``k`` best systems of ``reference`` only, including systems tied with the k-th.
 
-    Undefined where they are fewer than two or either ranking orders no pair of them.
+    Undefined if these are fewer than two, or if either ranking orders no pair of them.
     """
 
     def block(x: Values, y: Values) -> Values:
@@ -42,25 +43,26 @@ def top_tau(estimated: Values, reference: Values, k: int) -> Values:
 
 
 def tau_ap(estimated: Values, reference: Values) -> Values:
-    """AP correlation: walks down the estimated ranking, and at each system takes the share of those
-    above it that the reference puts above it too; 2 · mean - 1 (Yilmaz, Aslam and Robertson, A New Rank
-    Correlation Coefficient for Information Retrieval, SIGIR 2008). Errors at the top weigh most. Not
-    symmetric.
+    """AP correlation τ_AP, which weights errors at the top most (Yilmaz, Aslam and Robertson, A New Rank Correlation
+    Coefficient for Information Retrieval, SIGIR 2008). Not symmetric.
 
-    Ties as in τ_AP,b of Urbano and Marrero (ICTIR 2017), which is the mean of this over both directions:
-    tied systems of the estimate are not above each other and all have their first rank, the mean
-    is over the systems below the first group, and a pair that only the reference ties counts as
-    misplaced. Undefined where either ranking ties all systems.
+    At each system of the estimated ranking, it takes the share of the systems above it that the reference also ranks
+    above it; the result is 2 · mean - 1.
+
+    Ties are treated as in τ_AP,b of Urbano and Marrero (ICTIR 2017), which is the mean of this function over both
+    directions: systems tied in the estimate are not above each other and all have the first rank of their group, the
+    mean is over the systems below the first group, and a pair tied only in the reference counts as misplaced.
+    Undefined if either ranking ties all systems.
     """
     return _by_block(_tau_ap, estimated, reference)
 
 
 def ranking_overlap(a: Values, b: Values, p: float) -> Values:
-    """Rank-biased overlap of the two rankings of all systems, ``p`` between 0 and 1.
+    """Rank-biased overlap of the two rankings of all systems, with persistence ``p`` between 0 and 1.
 
-    Ties as in RBO^b of Corsi and Urbano (SIGIR 2024): of a tied group that a depth cuts, each member counts
-    in part, and the agreement at depth d is Σ a·b / √(Σ a² · Σ b²) over these parts, so that a
-    ranking overlaps with itself by 1. Without ties it is plain RBO. Undefined without systems.
+    Ties are treated as in RBO^b of Corsi and Urbano (SIGIR 2024): if a depth cuts a tied group, each member counts in
+    part, and the agreement at depth d is Σ a·b / √(Σ a² · Σ b²) over these parts, so that the overlap of a ranking with
+    itself is 1. Without ties this is plain RBO. Undefined without systems.
     """
 
     def block(x: Values, y: Values) -> Values:
@@ -107,7 +109,7 @@ def _tau_ap(estimated: Values, reference: Values) -> Values:
 
 
 def _parts(values: Values, depth: Values) -> Values:
-    """The part of each system that is within each depth, shape (draws, systems, depths)."""
+    """The fraction of each system that is within each depth, shape (draws, systems, depths)."""
     before = (values[:, None, :] > values[:, :, None]).sum(axis=2)
     size = (values[:, None, :] == values[:, :, None]).sum(axis=2)
     parts: Values = np.clip((depth - before[:, :, None]) / size[:, :, None], 0, 1)

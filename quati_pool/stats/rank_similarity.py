@@ -14,10 +14,10 @@ def rank_biased_overlap(
     """Extrapolated rank-biased overlap, RBO_ext, of many pairs of lists (Webber, Moffat and Zobel,
     TOIS 28(4), 2010, equation 32, for lists of uneven length).
 
-    ``common``, shape (n, depth), counts the items the two lists share in their first 1…depth ranks
-    (a list that ended keeps its last set); ``length_a`` and ``length_b``, shape (n,), are the
-    lists' lengths, at most depth; ``p``, between 0 and 1, is the persistence: depth d has the weight p^d.
-    Returns shape (n,), from 0 to 1; NaN where a list is empty and so undefined.
+    ``common``, shape (n, depth), is the number of items that the two lists share in their first 1…depth ranks (beyond
+    the end of a list, all of its items count); ``length_a`` and ``length_b``, shape (n,), are the lengths of the
+    lists, at most depth; ``p``, between 0 and 1, is the persistence: depth d has the weight p^d. Returns shape (n,),
+    from 0 to 1; NaN where a list is empty, for which RBO is undefined.
     """
     short = np.minimum(length_a, length_b).astype(np.int64)
     long = np.maximum(length_a, length_b).astype(np.int64)

@@ -16,7 +16,7 @@ def ratio(
     defined: npt.NDArray[np.bool_] | None = None,
     otherwise: float = np.nan,
 ) -> Values:
-    """``numerator / denominator`` where ``defined``, by default where the denominator is above 0, and
+    """``numerator / denominator`` where ``defined`` is true (by default where the denominator is above 0), and
     ``otherwise`` elsewhere. Shapes broadcast."""
     where = np.asarray(denominator) > 0 if defined is None else defined
     shape = np.broadcast_shapes(np.shape(numerator), np.shape(denominator), np.shape(where))

@@ -1,8 +1,8 @@
-"""Paired tests of per-query differences, and Holm's correction for many of them.
+"""Paired tests of per-query differences, and Holm's correction for multiple tests.
 
-Every test takes differences of shape (comparisons, queries) and gives one ``Outcome`` for each comparison,
-two-sided. Differences are first rounded to twelve decimals, so that 0.3 - 0.2 equals 0.2 - 0.1, and equal values
-computed in different ways differ by 0.
+Every test is two-sided, takes differences of shape (comparisons, queries) and returns one ``Outcome`` per comparison.
+Differences are first rounded to twelve decimals, so that 0.3 - 0.2 equals 0.2 - 0.1, and equal values computed in
+different ways differ by 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Values = npt.NDArray[np.float64]
 
 FLIPS = 10_000
 EXACT = 12
-"""With at most this many differences other than 0, all 2ⁿ sign flips are counted."""
+"""With at most this many nonzero differences, all 2ⁿ sign flips are enumerated."""
 
 _DECIMALS = 12
 # The size of one block of signs: 16 MB.
@@ -25,7 +25,7 @@ _BLOCK = 2_000_000
 
 
 class Outcome(NamedTuple):
-    """A test's p-value, or None and the reason why there is none."""
+    """A test's p-value, or None with the reason why it is undefined."""
 
     p: float | None
     undefined: str | None = None
@@ -39,9 +39,9 @@ _SAME = Outcome(None, "the difference is the same on every query, so it has no s
 
 
 def t_test(differences: Values, seed: int = 0) -> list[Outcome]:
-    """Student's paired t; ``seed`` is not used.
+    """Student's paired t-test; ``seed`` is not used.
 
-    Undefined where every difference is 0 or the same: without spread t divides by 0.
+    Undefined if all differences are 0 or equal, since t divides by their spread.
     """
     from scipy.special import stdtr
 
@@ -51,7 +51,7 @@ def t_test(differences: Values, seed: int = 0) -> list[Outcome]:
         return [_FEW] * len(differences)
     spread = differences.std(axis=1, ddof=1)
     largest = np.abs(differences).max(axis=1)
-    # Not `spread == 0`: that of equal numbers can be a rounding error.
+    # Not `spread == 0`: the spread of equal numbers can be a rounding error above 0.
     flat = np.ptp(differences, axis=1) <= 1e-9 * largest
     t = differences.mean(axis=1) / np.where(flat, 1, spread) * np.sqrt(n)
     p = 2 * stdtr(n - 1, -np.abs(t))
@@ -62,11 +62,11 @@ def t_test(differences: Values, seed: int = 0) -> list[Outcome]:
 
 
 def wilcoxon(differences: Values, seed: int = 0) -> list[Outcome]:
-    """Wilcoxon's signed ranks; ``seed`` is not used.
+    """Wilcoxon's signed-rank test; ``seed`` is not used.
 
-    Differences of 0 are dropped, as Wilcoxon did (Biometrics Bulletin 1(6), 1945); with none left the
-    test is undefined. By scipy: exact for at most 50 differences without ties, and for at most 13 with
-    them; else by the normal approximation.
+    Differences of 0 are dropped, as Wilcoxon did (Biometrics Bulletin 1(6), 1945); if none is left, the test is
+    undefined. Computed by scipy: exactly for at most 50 differences without ties or at most 13 with ties, otherwise
+    by the normal approximation.
     """
     from scipy import stats
 
@@ -83,19 +83,19 @@ def wilcoxon(differences: Values, seed: int = 0) -> list[Outcome]:
 
 
 def randomisation(differences: Values, seed: int = 0) -> list[Outcome]:
-    """Fisher's randomisation: how often the mean is at least as far from 0 when each query's sign is
-    flipped at random (Smucker, Allan and Carterette, CIKM 2007).
+    """Fisher's randomisation test: how often the mean is at least as far from 0 when each query's sign is flipped at
+    random (Smucker, Allan and Carterette, CIKM 2007).
 
-    Exact with at most ``EXACT`` differences other than 0 (with none p is 1); else ``FLIPS`` random
-    flips, the same for all comparisons, and p = (1 + as far) / (1 + flips), as the observed signs are
-    one of the possible flips (Phipson and Smyth, 2010).
+    Exact with at most ``EXACT`` nonzero differences (with none, p is 1); otherwise with ``FLIPS`` random flips, the
+    same for all comparisons, and p = (1 + flips at least as far) / (1 + flips), since the observed signs are one of
+    the possible flips (Phipson and Smyth, 2010).
     """
     differences = _rounded(differences)
     count, n = differences.shape
     if n < 2:
         return [_FEW] * count
     observed = np.abs(differences.sum(axis=1))
-    # Sums in another order differ in their last bits.
+    # Sums in a different order differ in their last bits.
     threshold = observed - 1e-12 * np.abs(differences).sum(axis=1)
     few = (differences != 0).sum(axis=1) <= EXACT
     p = np.empty(count)
@@ -110,9 +110,9 @@ TESTS: dict[str, PairedTest] = {"t": t_test, "wilcoxon": wilcoxon, "randomisatio
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down adjustment (Scandinavian Journal of Statistics 6(2), 1979): comparing the result
-    with α keeps the chance of any false finding in the family at most α. None, an undefined test, does
-    not belong to the family and stays None."""
+    """P-values after Holm's step-down adjustment (Scandinavian Journal of Statistics 6(2), 1979): comparing them with α
+    keeps the probability of any false finding in the family at most α. None, an undefined test, is not part of the
+    family and stays None."""
     defined = [place for place, p in enumerate(p_values) if p is not None]
     p = np.array([p_values[place] for place in defined], dtype=np.float64)
     order = np.argsort(p, kind="stable")

@@ -1,6 +1,6 @@
-"""SplitMix64 (Steele, Lea and Flood 2014, Fast splittable pseudorandom number generators), of many states at once.
+"""SplitMix64 (Steele, Lea and Flood 2014, Fast splittable pseudorandom number generators) for many states at once.
 
-Its n-th number from a seed is ``mix(seed + n * GAMMA)``, modulo 2^64.
+The n-th number from a seed is ``mix(seed + n * GAMMA)``, modulo 2^64.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mix(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """A bijection of 64-bit numbers whose every bit depends on all bits. Works in place, and returns ``values``."""
+    """Applies a bijection of 64-bit numbers in which every output bit depends on all input bits. Works in place, and
+    returns ``values``."""
     values ^= values >> np.uint64(30)
     values *= np.uint64(0xBF58476D1CE4E5B9)
     values ^= values >> np.uint64(27)

@@ -15,14 +15,14 @@ from quati_pool.store.statements import OWN_STATES, SEQ_OF_NONCE
 
 
 def own_states(store: Store, collection: str, name: str, query_id: str) -> Mapping[str, str]:
-    """Which of one query's passages a person holds (``open``) or did (``done``), by doc_id."""
+    """The state of each of a query's passages that a person holds (``open``) or has done (``done``), by doc_id."""
     mine = {"of": collection, "name": name, "query_id": query_id}
     with store.reading() as connection:
         return {row.doc_id: row.state for row in connection.execute(OWN_STATES, mine)}
 
 
 def own_open(store: Store, collection: str, name: str) -> list[tuple[int, str, str]]:
-    """The assignment_id, query_id and doc_id of all that a person holds and has not done."""
+    """The assignment_id, query_id and doc_id of every open slot that a person holds."""
     a = assignments.c
     mine = (a.collection == collection, a.holder == name, a.state == "open")
     wanted = select(a.assignment_id, a.query_id, a.doc_id).where(*mine).order_by(a.assignment_id)
@@ -31,7 +31,7 @@ def own_open(store: Store, collection: str, name: str) -> list[tuple[int, str, s
 
 
 def own_loads(store: Store, collection: str, name: str) -> dict[int, int]:
-    """How many slots a person holds or did of each design, by design_id."""
+    """How many slots of each design a person holds or has done, by design_id."""
     a = assignments.c
     mine = (a.collection == collection, a.holder == name)
     wanted = select(a.design_id, func.count().label("slots")).where(*mine).group_by(a.design_id)
@@ -40,8 +40,8 @@ def own_loads(store: Store, collection: str, name: str) -> dict[int, int]:
 
 
 def renew(store: Store, collection: str, name: str, seconds: float) -> int:
-    """Makes a person's leases last ``seconds`` from now by the database's clock, those that ran out and were
-    not taken over too; how many there are."""
+    """Extends a person's leases to ``seconds`` from now by the database's clock, including expired ones that nobody
+    has taken over; returns how many there are."""
     a = assignments.c
     mine = (a.collection == collection, a.holder == name, a.state == "open", a.leased_until.is_not(None))
     with store.writing() as connection:

@@ -1,4 +1,4 @@
-"""Slots, each of a pair to be graded by one person: which a person gets next, and the labels they give."""
+"""Slots (a slot is a pair to be graded by one person): which slot a person gets next, and the labels they give."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from quati_pool.store.slots import (
     slot_of,
 )
 
-LATE = 2  # skips after which a slot waits until all else is done
-_KEPT = 0.9  # of a lease: renewed only below, for else every label would write all of a person's slots
+LATE = 2  # skips after which a slot waits until everything else is done
+_KEPT = 0.9  # of a lease; renewed only when less is left, or every label would update all of a person's slots
 
 _SAID = {
     "done": "it is graded already",
@@ -47,10 +47,10 @@ _PAIR = tuple(assignments.c[name] for name in ("assignment_id", "design_id", "qu
 
 
 class Assignments:
-    """The slots of one collection, over an open store; as safe with threads and processes as that is.
+    """The slots of one collection, over an open store; as safe with threads and processes as the store.
 
-    A slot is *held* by the person it was given to, for good or until its lease runs out; one whose lease ran
-    out stays its holder's until somebody else claims it. All times are the database's.
+    A slot is *held* by the person it was given to, either for good or until its lease expires. An expired slot
+    stays with its holder until somebody else claims it. All times are the database's.
     """
 
     def __init__(self, store: Store, collection: str) -> None:
@@ -60,15 +60,15 @@ class Assignments:
     # Who gets what
 
     def held(self, name: str) -> Slot | None:
-        """The slot that a person works on: the first of the open ones they hold. What was undone comes first, what was
-        skipped twice or more last; else by query_turn, skips and turn."""
+        """The slot that a person is working on: the first of the open ones they hold. Undone slots come first, slots
+        skipped twice or more last; the rest are ordered by query_turn, skips and turn."""
 
         with self._store.reading() as connection:
             row = connection.execute(statements.HELD, self._of(name)).first()
         return None if row is None else slot_of(row)
 
     def slot(self, assignment_id: int) -> Slot | None:
-        """A slot, of any holder."""
+        """A slot by its id, whoever holds it."""
 
         with self._store.reading() as connection:
             return self._slot(connection, assignment_id)
@@ -79,8 +79,8 @@ class Assignments:
         return None if row is None else slot_of(row)
 
     def open_queries(self, name: str) -> list[OpenQuery]:
-        """The queries with pairs that a person could be given, by query_order, then query_id. A pair counts once,
-        however many of its slots are free, and not at all where the person has or did one of them."""
+        """The queries with pairs that a person could be given, by query_order, then query_id. A pair counts once
+        however many of its slots are free, and not at all if the person holds or has done one of them."""
 
         with self._store.reading() as connection:
             queries = connection.execute(statements.QUEUES, {"of": self._collection}).all()
@@ -97,7 +97,7 @@ class Assignments:
             return int(connection.execute(statements.FREE_PAIRS, self._of(name)).scalar_one())
 
     def free(self, name: str, query_id: str) -> list[Slot]:
-        """The slots of a query that a person could be given, by doc_id, for each pair the lowest replicate."""
+        """The slots of a query that a person could be given, one per pair (the lowest replicate), by doc_id."""
 
         c = assignments.c
         wanted = select(*SLOT).where(
@@ -113,16 +113,18 @@ class Assignments:
     def claim(
         self, name: str, assignment_ids: Sequence[int], lease_seconds: float, limit: Mapping[int, int] | None = None
     ) -> list[Slot]:
-        """Takes free slots for a person, to be done in this order after all they hold: of each pair one at most,
-        of each design as many as ``limit`` (by design_id; none: without limit) leaves to the person, slots done
-        included. What somebody else got meanwhile is not among those returned."""
+        """Assigns free slots to a person, in this order and after the slots they already hold; returns those they got.
+
+        They get at most one slot per pair. ``limit`` (by design_id; a design not in it is unlimited) is the most
+        slots of a design that the person may have, done ones included. Slots that somebody else claimed in the
+        meantime are left out."""
 
         c = assignments.c
         wanted = list(dict.fromkeys(assignment_ids))
         with self._store.writing() as connection:
             lock_person(connection, self._collection, name)
-            # What others are claiming just now is as good as theirs: no waiting for them. "takable" is a column,
-            # not a condition, so that SQLite is left with these few ids to go by.
+            # Slots that others are claiming right now are skipped, not waited for. "takable" is a column, not a
+            # condition, so that SQLite looks the slots up by these few ids.
             there = {
                 row.assignment_id: row
                 for row in connection.execute(
@@ -160,7 +162,7 @@ class Assignments:
         return sorted(got, key=lambda slot: slot.turn or 0)
 
     def _left(self, connection: Connection, name: str, limit: Mapping[int, int]) -> dict[int, int]:
-        """How many slots of each limited design a person may still get."""
+        """How many more slots of each limited design a person may get."""
         if not limit:
             return {}
         c = assignments.c
@@ -171,11 +173,11 @@ class Assignments:
     # Labels
 
     def submit(self, name: str, assignment_id: int, label: Label, lease_seconds: float) -> Submitted:
-        """Writes a person's label of the slot they hold (``ok`` and ``unsure``: it is done; ``skipped``: it stays
-        open, later in line) and renews their leases, to nine tenths at least. A label whose nonce is in the store is
-        not written again.
+        """Writes a person's label for a slot they hold and renews their leases, so that each has at least nine tenths
+        left. ``ok`` and ``unsure`` complete the slot; ``skipped`` leaves it open, later in the queue. A label whose
+        nonce is in the store is not written again.
 
-        Raises ConflictError, and writes nothing, where the slot is done, withdrawn, gone or no longer theirs;
+        Raises ConflictError, and writes nothing, if the slot is done, withdrawn, gone or no longer theirs;
         StoreError for a label of another person, pair or state, or a nonce that another label has.
         """
 
@@ -214,7 +216,7 @@ class Assignments:
             )
 
     def _known(self, connection: Connection, label: Label) -> int | None:
-        """The seq of this very label, where its nonce is in the store."""
+        """The seq of this label if it was already written, as found by its nonce; None if it was not."""
         if label.nonce is None:
             return None
         row = connection.execute(statements.LABEL_OF_NONCE, {"nonce": label.nonce}).mappings().first()
@@ -236,7 +238,7 @@ class Assignments:
         return ConflictError(reason, f"slot {assignment_id}: {_SAID[reason]}; nothing was written: go on with the next")
 
     def add_label(self, label: Label) -> Submitted:
-        """Writes a label that belongs to no slot (of training, revealed or final), once by its nonce.
+        """Writes a label that belongs to no slot (training, revealed or final); a nonce is written only once.
 
         Raises StoreError for a nonce that another label has.
         """
@@ -251,7 +253,7 @@ class Assignments:
         return Submitted(seq, again=False)
 
     def last(self, name: str) -> tuple[Slot, Label] | None:
-        """What a person did last and can undo: the slot, still theirs, and its label."""
+        """The slot that a person labelled last and still holds, with its label: what they can undo."""
 
         c = assignments.c
         mine = (*held_by(self._collection, name), c.label_seq.is_not(None))
@@ -264,10 +266,10 @@ class Assignments:
         return slot, label_of(given)
 
     def undo(self, name: str, assignment_id: int, seq: int, retraction: Label, lease_seconds: float = 1800.0) -> int:
-        """Writes the retraction of the label ``seq``; its slot is open again and first in line, with the skips from
-        before. The retraction's seq; by its nonce it is written once.
+        """Writes the retraction of the label ``seq`` and returns the retraction's seq. The slot is open again, first
+        in the queue, with its previous number of skips. A retraction whose nonce is in the store is not written again.
 
-        Raises ConflictError, and writes nothing, where ``seq`` is not the slot's label any more.
+        Raises ConflictError, and writes nothing, if ``seq`` is no longer the slot's label.
         """
 
         if retraction.status != State.retracted:
@@ -288,7 +290,7 @@ class Assignments:
             if slot.label_seq != seq:
                 raise self._conflict("changed", assignment_id)
             given = label_of(connection.execute(select(labels).where(labels.c.seq == seq)).mappings().one())
-            # It takes back that label and no other, whatever was changed since in guidelines or passage.
+            # It retracts exactly that label, even if the guidelines or the passage have changed since.
             back = replace(
                 retraction, assignment_id=assignment_id, version=given.version, content_sha=given.content_sha,
                 phase=given.phase, sample=given.sample,
@@ -305,7 +307,7 @@ class Assignments:
     # For leads
 
     def withdraw(self, assignment_ids: Sequence[int]) -> int:
-        """Takes open slots out of the queue; done ones stay. How many it took."""
+        """Withdraws open slots; done ones stay. Returns how many it withdrew."""
 
         c = assignments.c
         taken = 0
@@ -322,7 +324,7 @@ class Assignments:
         return taken
 
     def release(self, name: str) -> int:
-        """Frees the open slots of a person, those given for good too. How many it freed."""
+        """Frees a person's open slots, including those given for good. Returns how many it freed."""
 
         theirs = (*held_by(self._collection, name), assignments.c.state == "open")
         with self._store.writing() as connection:
@@ -332,8 +334,8 @@ class Assignments:
         return freed
 
     def reopen(self, assignment_ids: Sequence[int]) -> int:
-        """Opens done slots again, whose labels stay: the person who did them is asked once more; where that person's
-        code was revoked, the slot is in the open queue. How many it opened."""
+        """Opens done slots again and keeps their labels; returns how many it opened. The person who did a slot is asked
+        again; if that person's code was revoked, the slot returns to the open queue."""
 
         c, a = assignments.c, assessors.c
         revoked = select(a.name).where(a.collection == self._collection, a.revoked_at.is_not(None))
@@ -352,7 +354,7 @@ class Assignments:
         return opened
 
     def progress(self) -> list[QueryProgress]:
-        """By holder (None: without one) and query, how many slots are open, done and skipped."""
+        """How many slots are open, done and skipped, per holder (None: no holder) and query."""
 
         return self._progress(statements.PROGRESS, {"of": self._collection})
 

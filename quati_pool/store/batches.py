@@ -1,4 +1,4 @@
-"""Batches given to a provider's batch service, and what each of them asks for."""
+"""Batches sent to a provider's batch service, and the requests in them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLLECT = (
 
 
 def prepare(connection: Connection, batch: Batch, requests: Sequence[BatchRequest]) -> None:
-    """Writes a batch, its ``requests`` counted, and its requests."""
+    """Writes a batch, with the number of its requests, and the requests themselves."""
     values = {name: getattr(batch, name) for name in _BATCH}
     connection.execute(insert(batches), {**values, "requests": len(requests), "created_at": datetime.now(UTC)})
     if requests:
@@ -36,7 +36,7 @@ def prepare(connection: Connection, batch: Batch, requests: Sequence[BatchReques
 
 
 def change(connection: Connection, key: str, values: Mapping[str, Any]) -> bool:
-    """Sets columns of a batch; False where there is none of this key."""
+    """Sets columns of a batch; False if no batch has this key."""
     mine = batches.c.key == key
     if not values:
         return connection.execute(select(batches.c.key).where(mine)).first() is not None
@@ -44,7 +44,7 @@ def change(connection: Connection, key: str, values: Mapping[str, Any]) -> bool:
 
 
 def mark(connection: Connection, collected: Sequence[tuple[str, str]]) -> bool:
-    """Marks requests (key, custom_id) as collected; False where not every one of them was open."""
+    """Marks requests (key, custom_id) as collected; False unless every one of them was open."""
     wanted = sorted(set(collected))
     done = connection.execute(_COLLECT, [{"key": key, "request": request} for key, request in wanted])
     return done.rowcount == len(wanted)

@@ -1,4 +1,4 @@
-"""Many rows into one table at once: some hundred thousand in seconds on either engine."""
+"""Bulk insertion into one table: some hundred thousand rows in seconds on either engine."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Connection, Double, Integer, Table
 
-_ROWS = 20_000  # in one statement
+_ROWS = 20_000  # per statement
 
 
 def insert_rows(connection: Connection, table: Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Inserts rows of these columns in the open write transaction; their values go to the driver as they are."""
+    """Inserts rows with these columns in the open write transaction; values are passed to the driver unconverted."""
     begin = f"INSERT INTO {table.name} ({', '.join(columns)})"
     if connection.dialect.name == "sqlite":
         statement = f"{begin} VALUES ({', '.join('?' * len(columns))})"
         for some in _chunks(rows):
             connection.exec_driver_sql(statement, some)
         return
-    # A column is one parameter: the server parses, plans and answers once for all rows.
+    # One array parameter per column: the server parses, plans and replies once for all rows.
     arrays = ", ".join(f"%s::{_postgresql(table, column)}[]" for column in columns)
     for some in _chunks(rows):
         values = tuple(list(column) for column in zip(*some, strict=True))

@@ -1,4 +1,4 @@
-"""The database's clock: how long a lease or a sign-in lasts must not hang on the clocks of those who ask."""
+"""The database's clock, so that how long a lease or a sign-in lasts does not depend on the clients' clocks."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
 
-class database_now(FunctionElement[float]):  # noqa: N801 - used as a function is
-    """Seconds since 1970 as the statement begins, as SQL; to the millisecond on SQLite."""
+class database_now(FunctionElement[float]):  # noqa: N801 - used like a function
+    """SQL for the seconds since 1970 at the start of the statement; to the millisecond on SQLite."""
 
     type = Double()
     inherit_cache = True
@@ -24,7 +24,7 @@ def _sqlite(element: Any, compiler: Any, **_: Any) -> str:
 
 @compiles(database_now, "postgresql")
 def _postgresql(element: Any, compiler: Any, **_: Any) -> str:
-    # A transaction may have waited for another since it began, so not now().
+    # Not now(), which is when the transaction began: it may have waited for another since.
     return "CAST(extract(epoch FROM statement_timestamp()) AS double precision)"
 
 

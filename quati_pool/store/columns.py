@@ -1,10 +1,10 @@
-"""Column types that hold on both engines whatever a model answered.
+"""Column types that can store any model answer on both engines.
 
-PostgreSQL can hold neither NUL nor a lone surrogate in text, and Python's SQLite driver no lone
-surrogate. In ``AnyText`` each such character, and U+001A itself, is written as U+001A (the control
-character SUBSTITUTE) and four hex digits, and read back as it was. JSON is written in ASCII, where
-``\\uXXXX`` says the same; two lone surrogates that make a pair come back as the character they stand
-for, and NaN or an infinite number as the text "NaN", "Infinity" or "-Infinity".
+PostgreSQL text can hold neither NUL nor a lone surrogate, and Python's SQLite driver cannot hold a lone
+surrogate. ``AnyText`` writes each such character, and U+001A itself, as U+001A (the control character
+SUBSTITUTE) and four hex digits, and restores it on reading. JSON is written in ASCII, where ``\\uXXXX``
+does the same; two lone surrogates that form a pair come back as the character they encode, and NaN or an
+infinite number as the text "NaN", "Infinity" or "-Infinity".
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _ESCAPED = re.compile("\x1a([0-9a-f]{4})")
 
 
 def escaped(text: str) -> str:
-    """The text as both engines can hold it."""
+    """The text in the form that both engines can store."""
     if "\x00" not in text and _ESCAPE not in text:
         if text.isascii():
             return text
         try:
-            text.encode()  # several times quicker than the search for surrogates
+            text.encode()  # several times faster than searching for surrogates
         except UnicodeEncodeError:
             pass
         else:
@@ -39,12 +39,12 @@ def escaped(text: str) -> str:
 
 
 def restored(text: str) -> str:
-    """The text that was given to ``escaped``."""
+    """The inverse of ``escaped``: the original text."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if _ESCAPE in text else text
 
 
 def json_text(value: Any) -> str:
-    """A value as JSON in ASCII, without NaN."""
+    """A value as ASCII JSON; NaN and infinite numbers become text."""
     if value == {}:
         return "{}"
     try:
@@ -64,7 +64,7 @@ def _without_nan(value: Any) -> Any:
 
 
 class AnyText(TypeDecorator[str]):
-    """Text of any characters."""
+    """Text that may contain any character."""
 
     impl = Text
     cache_ok = True
@@ -77,7 +77,7 @@ class AnyText(TypeDecorator[str]):
 
 
 class Utc(TypeDecorator[datetime]):
-    """A time with its zone, UTC inside and out; SQLite's column type knows no zone."""
+    """A time with its zone, stored and read as UTC; SQLite's column type has no time zone."""
 
     impl = DateTime(timezone=True)
     cache_ok = True

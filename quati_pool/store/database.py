@@ -1,7 +1,7 @@
-"""The label database: what was judged, by whom, on what ground, appended and never changed.
+"""The label database: what was judged, by whom and why. Labels are appended and never changed.
 
-People, what they are assigned and the questions they write have classes of their own over an open
-``Store``: ``People``, ``Assignments`` and ``Questions``.
+People, their assignments and the questions they write have separate classes over an open ``Store``:
+``People``, ``Assignments`` and ``Questions``.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ from quati_pool.store.upgrade import make_ready, ready
 from quati_pool.store.usage import attempts_of, total
 
 _IDS_A_STATEMENT = 500
-_ROWS = 20_000  # held at a time while many are read
+_ROWS = 20_000  # in memory at a time when many are read
 
 
 class Store:
     """An open label database, to be used in a ``with`` statement.
 
-    Any number of threads may use one at once. Every method raises StoreError, with one line that says
-    what to do, where the database cannot do what is asked.
+    Any number of threads may use one at once. When the database cannot do what is asked, every method raises
+    StoreError with a one-line message that says what to do.
     """
 
     def __init__(self, engine: Engine, url: DatabaseUrl) -> None:
@@ -75,7 +75,7 @@ class Store:
         self._writer = engines.writing(engine)
         self._url = url
         self._mine = _OfThisThread()
-        # SQLite's writers sleep and try again, some of them for long; in a queue each goes as the one before is done.
+        # Waiting SQLite writers sleep and retry, some for a long time; with a lock each goes when the previous is done.
         self._turn: AbstractContextManager[Any] = nullcontext() if url.path is None else threading.Lock()
 
     @classmethod
@@ -108,13 +108,13 @@ class Store:
 
     @property
     def name(self) -> str:
-        """How messages call the database."""
+        """The database's name in messages."""
         return self._url.name
 
     @contextmanager
     def snapshot(self) -> Iterator[int]:
-        """Within, all reading by this thread sees one state of the database, whatever others write meanwhile;
-        gives the seq of that state's last label, 0 where there is none."""
+        """A context in which all reads of this thread see one state of the database, whatever others write meanwhile.
+        Yields the seq of that state's last label, 0 if there is none."""
         with explained(self._url), one_state(self._engine) as connection:
             last = connection.execute(select(func.max(labels.c.seq))).scalar()
             self._mine.pinned = connection
@@ -125,7 +125,7 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to read by, within a snapshot of this thread that one's."""
+        """A connection for reading; within a snapshot of this thread, the snapshot's."""
         if self._mine.pinned is not None:
             yield self._mine.pinned
             return
@@ -134,20 +134,20 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that writes, committed at its end, undone by an exception. Not one within another."""
+        """A write transaction, committed at its end and rolled back by an exception. Must not be nested."""
         with explained(self._url), self._turn, self._writer.begin() as connection:
             yield connection
 
     def lock(self, name: str, say: Callable[[str], None]) -> AbstractContextManager[None]:
-        """Holds ``name`` among all processes that use this database; see ``held``."""
+        """Holds the lock ``name`` among all processes that use this database; see ``held``."""
         return held(self._engine, self._url, name, say)
 
     # Versions
 
     def register(self, version: str, kind: Kind, definition: Mapping[str, Any]) -> None:
-        """Stores the definition of a version; a second time it does nothing.
+        """Stores the definition of a version; does nothing if it is already stored.
 
-        Raises StoreError where the version has another definition already.
+        Raises StoreError if the version already has a different definition.
         """
         row = {"version": version, "kind": kind, "definition": dict(definition), "created_at": datetime.now(UTC)}
         with self.writing() as connection:
@@ -160,14 +160,14 @@ class Store:
             )
 
     def definition(self, version: str) -> dict[str, Any] | None:
-        """The definition of a version; None where it is unknown."""
+        """The definition of a version; None if the version is unknown."""
         with self.reading() as connection:
             found = connection.execute(select(versions.c.definition).where(versions.c.version == version)).scalar()
         return cast("dict[str, Any] | None", found)
 
     def rename_version(self, former: str, version: str) -> None:
-        """Moves everything that is stored under ``former`` to ``version``, which is registered, and deletes the
-        definition of ``former``; does nothing where it is not known."""
+        """Moves everything stored under ``former`` to ``version``, which must be registered, and deletes the
+        definition of ``former``; does nothing if ``former`` is unknown."""
         with self.writing() as connection:
             if connection.execute(select(versions.c.version).where(versions.c.version == former)).scalar() is None:
                 return
@@ -184,9 +184,9 @@ class Store:
 
     def append(self, entries: Sequence[Entry], collected: Sequence[tuple[str, str]] = ()) -> list[int]:
         """Writes labels with their attempts and sharers, and marks batch requests (key, custom_id) as
-        collected, all or nothing; durable once it returns the seqs of the entries' labels, in order.
+        collected, all or nothing. Returns the seqs of the entries' labels, in order; by then all is durable.
 
-        Raises StoreError, and writes nothing, where one of the requests is collected already or unknown.
+        Raises StoreError, and writes nothing, if one of the requests is already collected or unknown.
         """
         with self.writing() as connection:
             seqs = write(connection, entries)
@@ -207,8 +207,7 @@ class Store:
         query_ids: Sequence[str],
         phases: Sequence[Phase] = COUNTING,
     ) -> list[CurrentLabel]:
-        """The label that counts for each (doc_id, content_sha, phase, sample) of these queries, in
-        order of query_id."""
+        """The label that counts for each (doc_id, content_sha, phase, sample) of these queries, by query_id."""
         found: list[CurrentLabel] = []
         with self.reading() as connection:
             for some in _chunks(query_ids):
@@ -217,8 +216,8 @@ class Store:
         return found
 
     def shareable(self, version: str, content_shas: Sequence[str]) -> dict[tuple[str, int], CurrentLabel]:
-        """For each (content_sha, sample) a grade that counts, by this version in any collection:
-        the first of those that were given rather than shared, or else the first."""
+        """A grade that counts for each (content_sha, sample), by this version in any collection: the first one that
+        was given rather than shared, or else the first."""
         c = labels.c
         found: dict[tuple[str, int], CurrentLabel] = {}
 
@@ -240,9 +239,9 @@ class Store:
         return found
 
     def labelers(self, collection: str) -> list[Labeler]:
-        """Every version of every labeler of a collection, the one that wrote last first."""
+        """Every version of every labeler of a collection, the most recent writer first."""
         c = labels.c
-        # An index has these columns of all labels; the kind, which a version has one of, is read of one of each.
+        # An index covers these columns; the kind, which is the same throughout a version, is read from one label each.
         spans = (
             select(
                 c.labeler_id,
@@ -267,8 +266,7 @@ class Store:
         phases: Sequence[Phase] = COUNTING,
         query_ids: Sequence[str] | None = None,
     ) -> pa.Table:
-        """Every label that counts, with the columns of ``TABLE``, in order of query_id; of all queries, or
-        of those named."""
+        """Every label that counts, with the columns of ``TABLE``, by query_id; for all queries or for ``query_ids``."""
         wanted = of_version(collection, labeler_id, version, phases)
         parts = [wanted]
         if query_ids is not None:
@@ -287,7 +285,7 @@ class Store:
         return pa.Table.from_batches(batches, schema=TABLE)
 
     def rationales(self, collection: str, labeler_id: str, version: str) -> dict[int, str]:
-        """The reasons that a labeler gave, by the seq of the label."""
+        """A labeler's rationales, by the seq of the label."""
         c = labels.c
         mine = (c.collection == collection, c.labeler_id == labeler_id, c.version == version)
         wanted = select(c.seq, c.rationale).where(*mine, c.rationale.is_not(None))
@@ -297,7 +295,7 @@ class Store:
     def history(
         self, collection: str, labeler_id: str, query_id: str, doc_id: str
     ) -> list[tuple[Label, list[Attempt]]]:
-        """All that a labeler ever said of one pair, of any version, oldest first, with the attempts."""
+        """Every label that a labeler gave to one pair, under any version, oldest first, each with its attempts."""
         c = labels.c
         pair = (
             c.collection == collection, c.labeler_id == labeler_id, c.query_id == query_id, c.doc_id == doc_id,
@@ -313,7 +311,7 @@ class Store:
         return [(label, tries.get(label.seq, [])) for label in found]
 
     def usage(self, collection: str, labeler_id: str, version: str | None = None) -> Usage:
-        """What a labeler's attempts have used, of one version or of all."""
+        """The total usage of a labeler's attempts, under one version or all."""
         with self.reading() as connection:
             streamed = connection.execution_options(yield_per=_ROWS)
             return total(streamed.execute(attempts_of(collection, labeler_id, version)).partitions())
@@ -321,7 +319,7 @@ class Store:
     # Batches
 
     def prepare_batch(self, batch: Batch, requests: Sequence[BatchRequest]) -> None:
-        """Keeps a batch and what it asks for, before anything is sent."""
+        """Stores a batch and its requests, before anything is sent."""
         with self.writing() as connection:
             batching.prepare(connection, batch, requests)
 
@@ -334,7 +332,7 @@ class Store:
         batch_id: str | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """Sets what is given and leaves the rest; raises StoreError where no batch has this key."""
+        """Sets the values that are given and leaves the rest; raises StoreError if no batch has this key."""
         values = {"status": status, "file_id": file_id, "batch_id": batch_id, "extra": extra}
         given = {name: value for name, value in values.items() if value is not None}
         with self.writing() as connection:
@@ -344,12 +342,12 @@ class Store:
                 )
 
     def batches(self, collection: str, labeler_id: str | None = None, open_only: bool = False) -> list[Batch]:
-        """The batches of a collection, oldest first; ``open_only``: those prepared or submitted."""
+        """The batches of a collection, oldest first; with ``open_only``, those prepared or submitted."""
         with self.reading() as connection:
             return batching.listed(connection, collection, labeler_id, open_only)
 
     def batch_requests(self, key: str) -> list[BatchRequest]:
-        """What a batch asks for, in order of custom_id."""
+        """The requests of a batch, by custom_id."""
         with self.reading() as connection:
             return batching.requests(connection, key)
 
@@ -359,7 +357,7 @@ class _OfThisThread(threading.local):
 
 
 def _silent(_: str) -> None:
-    """Waiting for another process to make the tables is a matter of a second."""
+    """Reports nothing: another process creates the tables within a second."""
 
 
 def _canonical(definition: Mapping[str, Any]) -> str:

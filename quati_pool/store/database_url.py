@@ -1,4 +1,4 @@
-"""The URL of a label database, parsed strictly, and what messages may say of it."""
+"""Strict parsing of a label database's URL, and the parts of it that messages may show."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _EXAMPLES = "write sqlite:///labels.db or postgresql://user:password@host/databa
 
 @dataclass(frozen=True)
 class DatabaseUrl:
-    """A database's parsed ``url``; ``name`` is how messages call it, ``path`` its file, None on PostgreSQL."""
+    """A database's parsed ``url``, its ``name`` in messages, and the ``path`` of its file (None on PostgreSQL)."""
 
     url: URL
     name: str
     path: Path | None
 
     def hide(self, text: str) -> str:
-        """The text without the password, should a driver have quoted it."""
+        """The text with the password masked, in case a driver has quoted it."""
         for secret in (self.url.password, self.url.query.get("password")):
             for one in [secret] if isinstance(secret, str) else secret or ():
                 text = re.sub(rf"(?<!\w){re.escape(str(one))}(?!\w)", "***", text) if one else text
@@ -43,7 +43,7 @@ def parse_database_url(url: str | None, folder: Path) -> DatabaseUrl:
 
     try:
         parsed = make_url(url or DEFAULT)
-        # The rest of a password that holds an @ was taken for the host and the database.
+        # In a URL whose password contains an @, the rest of the password was parsed as host and database.
         if "@" in f"{parsed.host}{parsed.database}" and parsed.password:
             raise ValueError
     except (ArgumentError, ValueError):

@@ -1,4 +1,4 @@
-"""How pairs were chosen for people to grade: designs, the pairs that each selected, and the slots that it created."""
+"""Designs (how pairs were chosen for people to grade), the pairs that each selected and the slots it created."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NEW_SLOT = (
 
 
 class Designs:
-    """The designs of one collection, over an open store; as safe with threads and processes as that is."""
+    """The designs of one collection, over an open store; as safe with threads and processes as the store."""
 
     def __init__(self, store: Store, collection: str) -> None:
         self._store = store
@@ -35,9 +35,9 @@ class Designs:
 
     def create(self, design: Design, selected: Iterable[Selection], slots: Iterable[NewSlot]) -> int:
         """Stores a design with the pairs it selected and their slots, all or nothing; returns its design_id. A holder's
-        new queries come after those they have.
+        new queries are queued after those they already have.
 
-        Raises StoreError where a pair is selected twice, or would be assigned to the same person a second time.
+        Raises StoreError if a pair is selected twice, or would be assigned to the same person a second time.
         """
         row = {name: getattr(design, name) for name in _DESIGN if name != "design_id"}
         row.update(collection=self._collection, created_at=datetime.now(UTC))
@@ -52,7 +52,7 @@ class Designs:
                 insert_rows(connection, assignments, _NEW_SLOT, self._slot_rows(connection, slots, design_id))
                 rebuild(connection, self._collection)
                 if connection.dialect.name == "postgresql":
-                    connection.exec_driver_sql("ANALYZE assignments")  # which its planner would do a minute later
+                    connection.exec_driver_sql("ANALYZE assignments")  # autovacuum would only do it a minute later
             except IntegrityError as error:
                 raise StoreError(
                     f"{self._store.name}: the design was not kept: a pair is chosen twice, has an inclusion of 0, "
@@ -79,7 +79,7 @@ class Designs:
             return [Design(**row) for row in connection.execute(wanted.order_by(designs.c.design_id)).mappings()]
 
     def parameters(self) -> dict[int, Mapping[str, Any]]:
-        """The parameters of each design, by design_id, read without its strata."""
+        """The parameters of each design, by design_id, without its strata."""
         with self._store.reading() as connection:
             return dict(connection.execute(statements.PARAMETERS, {"of": self._collection}).all())
 

@@ -1,4 +1,4 @@
-"""One engine a database: SQLite set up to lose nothing, PostgreSQL through psycopg 3."""
+"""SQLAlchemy engines: SQLite configured for durability, PostgreSQL through psycopg 3."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from quati_pool.store.database_url import DatabaseUrl
 
 _WAIT = 60  # seconds for another writer
 _WRITES = "quati_pool_writes"
-# A web server has some forty threads that each may ask; a connection is made as it is first needed.
+# A web server has some forty threads, each of which may need a connection; they are opened on first use.
 _POOL = {"pool_size": 20, "max_overflow": 30}
 
 
 def reading(url: DatabaseUrl) -> Engine:
-    """A pool of connections to a database; nothing is opened yet.
+    """An engine with a pool of connections to a database, none of them open yet.
 
     Raises MissingExtraError for PostgreSQL without psycopg.
     """
@@ -31,7 +31,7 @@ def reading(url: DatabaseUrl) -> Engine:
             return create_engine(url.url, connect_args=_postgresql(url), pool_pre_ping=True, **settings)
         except ImportError:
             raise MissingExtraError("a PostgreSQL store", "postgres", "psycopg") from None
-    # Without an isolation level the driver begins no transaction of its own: _begin does.
+    # Without an isolation level the driver starts no transactions itself: _begin does.
     connect = {"timeout": _WAIT, "isolation_level": None}
     engine = create_engine(url.url, connect_args=connect, **settings)
     event.listen(engine, "connect", _sqlite)
@@ -40,13 +40,13 @@ def reading(url: DatabaseUrl) -> Engine:
 
 
 def writing(engine: Engine) -> Engine:
-    """The same connections, for transactions that write."""
+    """The same pool of connections, for write transactions."""
     return engine.execution_options(**{_WRITES: True})
 
 
 def migrating(url: DatabaseUrl) -> Engine:
-    """A pool of its own for migrations, which write: SQLite changes a table by way of a new one, and would take that
-    for the loss of the rows that others point to."""
+    """An engine with a separate pool for migrations, without foreign keys on SQLite: there a table is changed by
+    copying it to a new one, which would violate the foreign keys that refer to its rows."""
     engine = reading(url)
     if url.path is not None:
         event.listen(engine, "connect", _without_foreign_keys)
@@ -55,15 +55,15 @@ def migrating(url: DatabaseUrl) -> Engine:
 
 @contextmanager
 def one_state(engine: Engine) -> Iterator[Connection]:
-    """A connection whose reads all see the state of its first one."""
-    # In WAL mode any reading transaction of SQLite's does.
+    """A connection whose reads all see the state that its first read saw."""
+    # In WAL mode every SQLite read transaction does so anyway.
     apart = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     with engine.connect() as connection:
         yield connection.execution_options(**apart)
 
 
 def insert_where_new(connection: Connection, table: Table, row: dict[str, Any]) -> None:
-    """Inserts a row unless one of its primary key is there, also where two processes do it at once."""
+    """Inserts a row unless its primary key exists; safe when two processes do it at once."""
     if connection.dialect.name == "postgresql":
         from sqlalchemy.dialects import postgresql
 
@@ -92,6 +92,6 @@ def _without_foreign_keys(connection: Any, _: object) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    # A transaction that reads first and writes later could not wait for another writer.
+    # IMMEDIATE, because a transaction that reads first and writes later cannot wait for another writer.
     writes = connection.get_execution_options().get(_WRITES)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,4 +1,4 @@
-"""What can go wrong with a database, in one line that says what to do."""
+"""One-line messages for database errors that say what to do."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _POSTGRESQL = {
 
 @contextmanager
 def explained(url: DatabaseUrl) -> Iterator[None]:
-    """Turns any error of SQLAlchemy, the driver or the file system within it into a StoreError."""
+    """Turns any error of SQLAlchemy, the driver or the file system in its block into a StoreError."""
     try:
         yield
     except (SQLAlchemyError, sqlite3.Error, OSError, OverflowError, UnicodeEncodeError) as error:
@@ -57,7 +57,7 @@ def _reason(error: Exception) -> str:
     if isinstance(state, str) and (known := _POSTGRESQL.get(state) or _POSTGRESQL.get(state[:2])):
         return known
     if isinstance(error, DBAPIError) and not isinstance(driver, sqlite3.Error):
-        # Without a statement it was the connection that could not be made.
+        # Without a statement, it was connecting that failed.
         if error.statement is None and not error.connection_invalidated:
             return f"no connection ({said}); check that the server runs, and pool.yaml under labels: url:"
         if error.connection_invalidated:

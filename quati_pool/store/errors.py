@@ -6,14 +6,14 @@ from quati_pool.errors import QuatiPoolError
 
 
 class StoreError(QuatiPoolError):
-    """A database that cannot be opened or written, or that refuses what it was given."""
+    """The database cannot be opened or written, or refuses its input."""
 
 
 class ConflictError(StoreError):
-    """What a caller saw is no longer so, and nothing was written.
+    """The state that the caller saw has changed since, and nothing was written.
 
-    ``reason`` is ``done`` (graded already), ``taken`` (no longer this person's), ``withdrawn`` (by a lead),
-    ``gone`` (there is none), or ``changed`` (something newer came between).
+    ``reason`` is ``done`` (already graded), ``taken`` (no longer this person's), ``withdrawn`` (by a lead),
+    ``gone`` (does not exist), or ``changed`` (something newer was written in between).
     """
 
     def __init__(self, reason: str, message: str) -> None:

@@ -1,4 +1,4 @@
-"""What a judge answered where its answer is no grade."""
+"""Judge answers that contain no grade."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _IDS_A_STATEMENT = 500
 
 @dataclass(frozen=True, slots=True)
 class FailedAnswer:
-    """A pair's last answer that is no grade: ``problem`` says why, ``answer`` is what the model wrote, None where it
-    wrote nothing, ``thoughts`` what came apart from that, and ``notes`` what was strange in the server's answer."""
+    """A pair's last answer without a grade: ``problem`` says why, ``answer`` is the text the model wrote (None if it
+    wrote nothing), ``thoughts`` its separate reasoning, and ``notes`` list oddities of the server's response."""
 
     query_id: str
     doc_id: str
@@ -34,8 +34,8 @@ class FailedAnswer:
 def failed_answer(
     query_id: str, doc_id: str, status: State, rationale: str | None, last: Attempt | StoredTry | None
 ) -> FailedAnswer:
-    """From a label that is no grade and the last attempt behind it. The label's rationale says more than the attempt's
-    problem: it may be of a newer reading."""
+    """Builds a FailedAnswer from a label without a grade and the last attempt behind it. The label's rationale takes
+    precedence over the attempt's problem, because it may come from a newer reading."""
     if last is None:
         return FailedAnswer(query_id, doc_id, status, rationale, None)
     notes = tuple(last.extra.get("notes", ()))
@@ -45,8 +45,9 @@ def failed_answer(
 def failed_answers(
     store: Store, collection: str, labeler_id: str, version: str, query_ids: Iterable[str]
 ) -> dict[tuple[str, str], FailedAnswer]:
-    """By (query_id, doc_id) the last failure of each pair of these queries that ever failed under ``version``,
-    whatever came after it; each answer by its newest reading. Of a pair that shares another's answer, that answer."""
+    """The last failure of each pair of these queries that ever failed under ``version``, by (query_id, doc_id), even
+    if the pair was graded later. Each answer counts by its newest reading; a pair that shares the answer of another
+    pair has that answer."""
     c = labels.c
     answer = func.coalesce(c.rereads, c.seq)
     mine = (c.collection == collection, c.labeler_id == labeler_id, c.version == version)

@@ -1,5 +1,5 @@
-"""Labels read for the lead's pages: people's labels from where they were last read, and others' labels of the same
-pairs, without reading all that a judge graded. And the writing of a label that belongs to no slot."""
+"""Label queries for the lead's pages: people's labels since the last read, and other labelers' labels of the same
+pairs without reading everything a judge graded. Also writes labels that belong to no slot."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _SEQS_A_STATEMENT = 500
 
 
 class Extent(NamedTuple):
-    """A collection's labels: the last one's seq (0 where there is none), how many there are, and how many of
-    those came after a seq. Labels are only ever appended, so that as many are the same."""
+    """A collection's labels: the last one's seq (0 if there is none), how many there are, and how many of those
+    came after a given seq. Labels are only ever appended, so equal counts mean the same labels."""
 
     last: int
     total: int
@@ -41,8 +41,8 @@ def extent(store: Store, collection: str, after: int) -> Extent:
 
 
 def peoples_labels(store: Store, collection: str, version: str, after: int) -> dict[str, list[CurrentLabel]]:
-    """The labels that people gave under a version after the one with the seq ``after``, in the phases that
-    count; by labeler_id, in order of seq, those replaced since among them."""
+    """The labels with a seq above ``after`` that people gave under a version, in the phases that count; by
+    labeler_id, in order of seq. Labels that were replaced later are included."""
     c = labels.c
     wherever = (looked_up(c.collection) == collection, looked_up(c.version) == version)
     theirs = (*wherever, c.kind == "assessor", c.phase.in_(COUNTING), c.seq > after)
@@ -61,8 +61,8 @@ def labels_of_peoples_pairs(
     version: str,
     people: Mapping[str, str],
 ) -> list[CurrentLabel]:
-    """The labels of one labeler's version that count, of the pairs that one of ``people`` (labeler_id to
-    version) labelled, in order of query_id."""
+    """The labels that count of one labeler's version, for the pairs that one of ``people`` (labeler_id to version)
+    labelled, by query_id."""
     if not people:
         return []
     c = labels.c
@@ -75,8 +75,8 @@ def labels_of_peoples_pairs(
 
 
 def rationales_of(store: Store, seqs: Iterable[int]) -> dict[int, str]:
-    """The reasons that came with these labels, by seq, with a grade that was shared those of the newest reading of
-    the answer that it was shared from; a label without any is absent."""
+    """The rationales of these labels, by seq. A shared grade has the rationale of the newest reading of the answer
+    that it was shared from; a label without a rationale is absent."""
     wanted = sorted(set(seqs))
     c, origin, reading = labels.c, labels.alias(), labels.alias()
     newest = (
@@ -88,7 +88,7 @@ def rationales_of(store: Store, seqs: Iterable[int]) -> dict[int, str]:
         .correlate(origin)
         .scalar_subquery()
     )
-    # A reading of its own that found no reasons has none: the answer's former ones may be thoughts.
+    # A sharer's own reading that found no rationale has none: the answer's former rationale may be thoughts.
     own = or_(c.rationale.is_not(None), c.rereads.is_not(None))
     reason = type_coerce(case((own, c.rationale), else_=newest), c.rationale.type).label("reason")
     joined = labels.outerjoin(origin, c.shared_from == origin.c.seq)
@@ -102,7 +102,7 @@ def rationales_of(store: Store, seqs: Iterable[int]) -> dict[int, str]:
 
 
 def last_seq(store: Store, collection: str, labeler_id: str, query_id: str, doc_id: str) -> int | None:
-    """The seq of a labeler's last label of a pair, of whatever version and state; None where there is none."""
+    """The seq of a labeler's last label of a pair, of any version and state; None if there is none."""
     with store.reading() as connection:
         found: int | None = connection.execute(_last(collection, labeler_id, query_id, doc_id)).scalar()
     return found
@@ -110,16 +110,16 @@ def last_seq(store: Store, collection: str, labeler_id: str, query_id: str, doc_
 
 def _last(collection: str, labeler_id: str, query_id: str, doc_id: str) -> Select[Any]:
     c = labels.c
-    # Without the version: what was decided under older guidelines was decided all the same.
+    # Not restricted to a version: a decision under older guidelines counts too.
     pair = (c.collection == collection, c.labeler_id == labeler_id, c.query_id == query_id, c.doc_id == doc_id)
     return select(func.max(c.seq)).where(*pair)
 
 
 def append_once(store: Store, label: Label, seen: int | None) -> Submitted:
-    """Writes a label with a nonce, unless one with that nonce is there. ``seen`` is the seq of the labeler's
-    last label of the pair as the writer saw it, None where there was none.
+    """Writes a label with a nonce unless the nonce is in the store. ``seen`` is the seq of the labeler's last
+    label of the pair when the writer looked, None if there was none.
 
-    Raises ConflictError, and writes nothing, where there is a newer one meanwhile.
+    Raises ConflictError, and writes nothing, if there is a newer one by now.
     """
     last = _last(label.collection, label.labeler_id, label.query_id, label.doc_id)
     try:

@@ -1,8 +1,9 @@
-"""Which label counts where a pair was labelled more than once.
+"""Which label counts when a pair was labelled more than once.
 
 Within one key the newest answer wins, except that a failure never replaces a grade: a model that
-cannot answer today takes nothing back. What a person or judge decides (retracted, skipped, unsure)
-does replace it, and a failure after that stays. Of one answer its newest reading counts, whatever it says.
+cannot answer today does not retract its earlier grade. What a person or judge decides (retracted, skipped,
+unsure) does replace it, and a failure after that stays. If an answer was read more than once, its newest
+reading counts, whatever it says.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 from quati_pool.records import FAILURES, State
 
 SEQ, STATUS, REREADS = 5, 6, 9
-"""The places of these columns in a row that begins as ``CurrentLabel`` does."""
+"""The positions of these columns in a row that begins with the columns of ``CurrentLabel``."""
 
 _OK = State.ok.value
 _FAILED = frozenset(state.value for state in FAILURES)
@@ -24,8 +25,8 @@ Row = TypeVar("Row", bound=Sequence[Any])
 def resolved(rows: Iterable[Row], key: Callable[[Any], Hashable]) -> list[Row]:
     """The row that counts for each key, keys in order of first appearance.
 
-    Rows begin with the columns of ``CurrentLabel``; those of one key come in order of seq, all readings of an
-    answer among them.
+    Rows begin with the columns of ``CurrentLabel``; those of one key must be in order of seq and include all
+    readings of an answer.
     """
     rows = list(rows)
     readings = {row[REREADS]: row for row in rows if row[REREADS] is not None}

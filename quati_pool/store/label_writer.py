@@ -1,5 +1,5 @@
-"""Writes labels and attempts by statements made once: SQLAlchemy's own binding of a row costs about as
-much as all else that is done for it, some hundred times a second while a judge runs."""
+"""Writes labels and attempts with prepared SQL text: SQLAlchemy's own binding of a row costs about as much as
+everything else done for it, some hundred times a second while a judge runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _clock = threading.Lock()
 
 
 def _now() -> datetime:
-    """The time, in UTC; where the machine's clock was set back, the latest that this process has given."""
+    """The current time in UTC; if the machine's clock was set back, the latest time this process has returned."""
     global _latest
     with _clock:
         _latest = max(_latest, datetime.now(UTC))
@@ -42,7 +42,7 @@ def _now() -> datetime:
 
 
 def _insertion(table: Table, columns: Sequence[str]) -> Mapping[str, str]:
-    """By dialect the statement that inserts a row of these columns."""
+    """The statement that inserts a row with these columns, by dialect."""
     begin = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES"
     marks = {"sqlite": "?", "postgresql": "%s"}
     return {dialect: f"{begin} ({', '.join([mark] * len(columns))})" for dialect, mark in marks.items()}
@@ -53,8 +53,8 @@ _INSERT_ATTEMPT = _insertion(attempts, _ATTEMPT)
 
 
 def write(connection: Connection, entries: Sequence[Entry]) -> list[int]:
-    """Inserts labels, sharers and attempts in the open write transaction; the seqs of the entries'
-    labels, in their order."""
+    """Inserts labels, sharers and attempts in the open write transaction; returns the seqs of the entries'
+    labels, in order."""
     dialect = connection.dialect
     now = _now()
     bind = labels.c.created_at.type.dialect_impl(dialect).bind_processor(dialect)
@@ -77,10 +77,10 @@ def write(connection: Connection, entries: Sequence[Entry]) -> list[int]:
 
 
 def _new_seqs(connection: Connection, count: int) -> Sequence[int]:
-    """Seqs never given before, known ahead of the rows: a sharer must name its label's."""
+    """New seqs, reserved before the rows are inserted: a sharer must name its label's seq."""
     if connection.dialect.name == "postgresql":
         return connection.exec_driver_sql(_NEXT_SEQS, (count,)).scalars().all()
-    # The write transaction is open: no other process can take these.
+    # The write transaction is open, so no other process can take these.
     last = connection.exec_driver_sql(_LAST_SEQ).scalar() or 0
     return range(last + 1, last + 1 + count)
 

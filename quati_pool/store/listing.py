@@ -1,4 +1,4 @@
-"""Lists of slots and people, read whole."""
+"""Complete lists of slots, sign-ins and nonces."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _NONCES_A_STATEMENT = 500
 
 
 def slots(store: Store, collection: str, holder: str | None = None) -> list[Slot]:
-    """All slots of a collection, withdrawn ones too, or those that somebody holds or did, in the order in
-    which they were created."""
+    """All slots of a collection, including withdrawn ones, or those that ``holder`` holds or has done, in the order
+    in which they were created."""
     c = assignments.c
     wanted = select(*SLOT).where(c.collection == collection).order_by(c.assignment_id)
     if holder is not None:
@@ -28,7 +28,7 @@ def slots(store: Store, collection: str, holder: str | None = None) -> list[Slot
 
 
 class DoneSlot(NamedTuple):
-    """A slot that is done, with the version and the content_sha of its label."""
+    """A done slot, with the version and content_sha of its label."""
 
     assignment_id: int
     query_id: str
@@ -51,7 +51,7 @@ def done_slots(store: Store, collection: str) -> list[DoneSlot]:
 
 
 def last_seen(store: Store, collection: str) -> dict[str, datetime]:
-    """When each person who ever signed in was last seen, by name, in UTC, to the minute."""
+    """The time at which each person who ever signed in was last seen, by name; in UTC, to the minute."""
     c = sessions.c
     wanted = select(c.name, func.max(c.seen_at).label("seen_at")).where(c.collection == collection).group_by(c.name)
     with store.reading() as connection:

@@ -1,4 +1,4 @@
-"""One holder of a name among all processes that share a database."""
+"""Named locks among all processes that share a database."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _HOLDER = text(
 
 @contextmanager
 def held(engine: Engine, url: DatabaseUrl, name: str, say: Callable[[str], None]) -> Iterator[None]:
-    """Holds ``name``; where another process holds it, says so in one line and waits.
+    """Holds the lock ``name``; if another process holds it, reports so in one line and waits.
 
-    SQLite: a hidden file next to the database, gone afterwards. PostgreSQL: an advisory lock of a connection of its
-    own. Either way a process that dies lets go.
+    SQLite: a hidden file next to the database, removed afterwards. PostgreSQL: an advisory lock on a separate
+    connection. Either way a process that dies releases it.
     """
     if url.path is None:
         with explained(url):
@@ -52,7 +52,7 @@ def held(engine: Engine, url: DatabaseUrl, name: str, say: Callable[[str], None]
 
 
 def _file(database: Path, name: str) -> Path:
-    """A file of this name's own next to the database, whatever its characters and its length."""
+    """The lock file of this name, next to the database; a name may have any characters and length."""
     stem = quote(name, safe=" ")
     if len(stem) > 100:
         stem = hashlib.sha256(name.encode()).hexdigest()
@@ -63,7 +63,7 @@ def _file(database: Path, name: str) -> Path:
 def _wait(connection: Connection, name: str, say: Callable[[str], None]) -> None:
     number = int.from_bytes(hashlib.sha256(f"quati-pool {name}".encode()).digest()[:8], signed=True)
     said = False
-    # Not the statement that waits: the server may limit how long a statement takes.
+    # Not pg_advisory_lock, which waits: the server may limit how long a statement takes.
     while not connection.execute(_TRY, {"number": number}).scalar_one():
         if not said:
             holder = connection.execute(_HOLDER, {"number": number}).first()

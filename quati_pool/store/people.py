@@ -1,4 +1,4 @@
-"""Who may sign in, who is signed in, and how long one must wait after wrong codes."""
+"""People who may sign in, their sign-ins, and the waiting time after wrong codes."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ LONGEST_WAIT = 300  # seconds
 FORGOTTEN = 3600  # seconds after the last wrong code
 
 NO_CODE = ""
-"""The hash of those who never had a code; no code has it."""
+"""The code hash of people who never had a code; no code has it."""
 
-_TOUCH = 60  # seconds: a sign-in's last sign of life is known to the minute
+_TOUCH = 60  # seconds: the last activity of a sign-in is recorded to the minute
 
 
 class People:
-    """The people of one collection, over an open store; as safe with threads as that is."""
+    """The people of one collection, over an open store; as safe with threads as the store."""
 
     def __init__(self, store: Store, collection: str) -> None:
         self._store = store
         self._collection = collection
 
     def add(self, name: str, role: Role, handle: str, code_hash: str) -> None:
-        """Gives somebody a code. A revoked person comes back, with the new role and code and the old settings.
+        """Gives somebody a code. A revoked person is restored, with the new role and code and the old settings.
 
-        Raises StoreError for a name that cannot be one, one that is taken, or a handle that is taken.
+        Raises StoreError for an invalid name, or a name or handle that is taken.
         """
         problem = id_problem(name) or (f"has more than {LONGEST_NAME} characters" if len(name) > LONGEST_NAME else None)
         if problem:
@@ -70,8 +70,8 @@ class People:
                 ) from None
 
     def add_without_code(self, name: str) -> bool:
-        """Makes somebody known who cannot sign in: as a person whose code was revoked, so that ``add`` gives them
-        one. Whether they were unknown; nothing changes for anybody else."""
+        """Adds somebody who cannot sign in, like a person whose code was revoked; ``add`` can give them a code later.
+        Returns whether they were new; somebody already known is left unchanged."""
         with self._store.writing() as connection:
             if connection.execute(self._of(name)).first() is not None:
                 return False
@@ -80,7 +80,7 @@ class People:
                 "collection": self._collection,
                 "name": name,
                 "role": "assessor",
-                "handle": f"!{name}",  # handles are unique, and no code begins so
+                "handle": f"!{name}",  # handles are unique, and no code begins with "!"
                 "code_hash": NO_CODE,
                 "settings": {},
                 "created_at": now,
@@ -90,13 +90,13 @@ class People:
         return True
 
     def all(self) -> list[Assessor]:
-        """Everybody who ever had a code or whose labels were imported, by name."""
+        """Everybody who ever had a code or whose labels were imported, sorted by name."""
         wanted = select(assessors).where(assessors.c.collection == self._collection).order_by(assessors.c.name)
         with self._store.reading() as connection:
             return [_assessor(row) for row in connection.execute(wanted)]
 
     def named(self, name: str) -> Assessor | None:
-        """The person of this name, revoked or not."""
+        """The person with this name, revoked or not."""
         return self._one(assessors.c.name == name)
 
     def by_handle(self, handle: str) -> Assessor | None:
@@ -104,8 +104,8 @@ class People:
         return self._one((assessors.c.handle == handle) & assessors.c.revoked_at.is_(None))
 
     def revoke(self, name: str) -> bool:
-        """Takes somebody's code back, ends their sign-ins and frees the slots they hold for a time only; slots
-        given to them for good stay theirs. False where nobody of this name has a code."""
+        """Revokes somebody's code, ends their sign-ins and frees the slots they hold on a lease; slots given to them
+        for good stay theirs. False if nobody with this name has a code."""
         now = datetime.now(UTC)
         c, s = assignments.c, sessions.c
         with self._store.writing() as connection:
@@ -121,9 +121,9 @@ class People:
         return True
 
     def set(self, name: str, key: str, value: Any) -> None:
-        """Keeps one of a person's settings, any value that JSON can hold; None drops it.
+        """Stores one of a person's settings, any JSON value; None deletes it.
 
-        Raises StoreError where nobody has this name.
+        Raises StoreError if nobody has this name.
         """
         with self._store.writing() as connection:
             known = connection.execute(self._of(name).with_for_update()).first()
@@ -137,9 +137,9 @@ class People:
     # Sign-ins
 
     def sign_in(self, name: str, token_sha: str, seconds: float) -> None:
-        """Signs somebody in for so many seconds by the database's clock.
+        """Signs somebody in for ``seconds`` by the database's clock.
 
-        Raises StoreError where nobody of this name has a code.
+        Raises StoreError if nobody with this name has a code.
         """
 
         now = database_now()
@@ -152,8 +152,8 @@ class People:
             connection.execute(insert(sessions).values(**row, **times))
 
     def signed_in(self, token_sha: str) -> SignIn | None:
-        """The sign-in of a token, if it is valid now and its person not revoked; keeps, to the minute, when it was
-        last seen."""
+        """The sign-in of a token, if it is valid now and its person is not revoked; also records, to the minute, when
+        it was last seen."""
 
         known = {"token_sha": token_sha, "of": self._collection}
         with self._store.reading() as connection:
@@ -171,7 +171,7 @@ class People:
         )  # fmt: skip
 
     def sign_out(self, token_sha: str) -> None:
-        """Signs out; of a token that is unknown it does nothing."""
+        """Signs out; does nothing if the token is unknown."""
 
         s = sessions.c
         mine = (s.token_sha == token_sha, s.collection == self._collection, s.ended_at.is_(None))
@@ -182,22 +182,22 @@ class People:
 
     def wait(self, subjects: Sequence[str]) -> float:
         """Seconds until the next code may be tried: the longest wait of any of these subjects (a handle, an
-        address). From the 4th failure in a row on it is 2**(n - 3) s after the n-th, 300 at most; an hour after
-        the last one all is forgotten."""
+        address). From the 4th failure in a row on, the wait after the n-th is 2**(n - 3) s, at most 300 s; an hour
+        after the last failure all are forgotten."""
 
         with self._store.reading() as connection:
             return self._wait(connection, subjects)
 
     def failed(self, subjects: Sequence[str]) -> None:
-        """Counts a wrong code against each of these."""
+        """Counts a wrong code against each of these subjects."""
 
         with self._store.writing() as connection:
             self._alone(connection)
             self._failed(connection, subjects)
 
     def attempt(self, subjects: Sequence[str]) -> float:
-        """What ``wait`` and then, where that is 0, ``failed`` do, in one step: count first, check the code, and
-        ``forget`` what was right. So many guesses at once get no further than the same one by one."""
+        """Does ``wait`` and, if that is 0, ``failed``, in one step; returns the wait. The caller then checks the code
+        and calls ``forget`` if it was right. Counting first gives simultaneous guesses no advantage."""
 
         with self._store.writing() as connection:
             self._alone(connection)
@@ -207,7 +207,7 @@ class People:
         return seconds
 
     def forget(self, subjects: Sequence[str]) -> None:
-        """Strikes out the failures of these, for the code was right."""
+        """Deletes the failures of these subjects, after a right code."""
 
         f = sign_in_failures.c
         with self._store.writing() as connection:
@@ -254,7 +254,7 @@ class People:
 
 
 def delay(failures: int) -> float:
-    """Seconds to wait after so many wrong codes in a row."""
+    """Seconds to wait after this many wrong codes in a row."""
     return 0.0 if failures <= FREE_FAILURES else float(min(2 ** min(failures - FREE_FAILURES, 30), LONGEST_WAIT))
 
 

@@ -1,4 +1,4 @@
-"""The questions that people write for a collection, as what happened to each."""
+"""The questions that people write for a collection, stored as a log of events."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Questions:
         self._collection = collection
 
     def add_event(self, event: QuestionEvent, after: int | None = None) -> int:
-        """Appends an event; its seq, which is the question_id of a new question. An event whose nonce is in the
-        store is not written again. ``after``: the seq of the question's last event as the caller saw it.
+        """Appends an event and returns its seq, which for a new question is the question_id. An event whose nonce is
+        in the store is not written again. ``after`` is the seq of the question's last event that the caller saw.
 
-        Raises ConflictError, and writes nothing, where another event came since ``after``; StoreError where
-        there is no such question, a new one is not ``proposed`` or has no text, or another event has the nonce.
+        Raises ConflictError, and writes nothing, if there is an event newer than ``after`` or no such question;
+        StoreError if a new one is not ``proposed`` or has no text, or another event has the nonce.
         """
 
         q = question_events.c
@@ -90,7 +90,7 @@ class Questions:
         return [Question(question_id, author, last[question_id]) for question_id, author in authors.items()]
 
     def events(self, question_id: int) -> list[QuestionEvent]:
-        """All that happened to a question, oldest first."""
+        """All events of a question, oldest first."""
 
         q = question_events.c
         wanted = _ALL.where(q.collection == self._collection, q.question_id == question_id).order_by(q.seq)

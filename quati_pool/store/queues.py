@@ -1,6 +1,6 @@
-"""How many pairs of each query still have a slot without a holder: counted again whenever that changes.
+"""Cached counts of the pairs of each query that have an open slot without a holder, updated whenever that changes.
 
-Counting some hundred thousand slots takes a fifth of a second, and it is asked for with every label.
+Counting some hundred thousand slots takes a fifth of a second, and the counts are needed with every label.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from quati_pool.store.schema import assignments, queues
 
 
 def rebuild(connection: Connection, collection: str) -> None:
-    """Counts all queries again; under ``lock_all``, for claims count too."""
+    """Recounts all queries; call it under ``lock_all``, because claims recount too."""
     c = assignments.c
     free = func.count(case((and_(c.state == "open", c.holder.is_(None)), c.doc_id)).distinct())
     counted = (
@@ -26,10 +26,10 @@ def rebuild(connection: Connection, collection: str) -> None:
 
 
 def recount(connection: Connection, collection: str, query_ids: Iterable[str]) -> None:
-    """Counts these queries again."""
+    """Recounts these queries."""
     q, c = queues.c, assignments.c
     some = (q.collection == collection, q.query_id.in_(sorted(set(query_ids))))
-    # A process that waited here for another's count must see what the other changed, so this is a separate statement.
+    # A separate statement, so that a process that waited here for another's count sees what the other changed.
     connection.execute(select(q.query_id).where(*some).order_by(q.query_id).with_for_update()).all()
     free = (
         select(func.count(c.doc_id.distinct()))

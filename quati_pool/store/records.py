@@ -1,7 +1,7 @@
-"""What the label database holds, as plain values: labels and the attempts behind them, batches, people
-and their sessions, what they are assigned, and the questions they write.
+"""The records of the label database as plain values: labels and the attempts behind them, batches, people and
+their sign-ins, assignments, and the questions that people write.
 
-Nothing here knows SQL, so code that creates or reads labels needs no database package.
+Nothing here uses SQL, so code that creates or reads labels needs no database package.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ SlotState = Literal["open", "done", "withdrawn"]
 QuestionAction = Literal["proposed", "revised", "accepted", "sent_back", "withdrawn"]
 
 ADJUDICATED = "adjudicated"
-"""The labeler that leads' decisions are stored under."""
+"""The labeler_id under which leads' decisions are stored."""
 
 COUNTING: tuple[Phase, ...] = ("blind", "final")
-"""The phases whose labels count; the others are practice, or given in sight of another's grade."""
+"""The phases whose labels count; in the others people practise, or have seen another labeler's grade."""
 
 
 def content_sha(query: str, text: str, narrative: str | None = None) -> str:
-    """The SHA-256 (hex) of a pair as it was shown; no narrative differs from an empty one."""
+    """The SHA-256 (hex) of a pair's texts as shown; no narrative and an empty one have different hashes."""
     parts = (query, text) if narrative is None else (query, text, narrative)
-    # Lengths part the texts, so that no two pairs read alike; far cheaper than JSON, once for every pair.
+    # Length prefixes separate the texts, so that no two pairs encode alike; far cheaper than JSON, per pair.
     shown = "".join([f"{len(part)}:{part}" for part in parts])
     return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -44,10 +44,10 @@ def content_sha(query: str, text: str, narrative: str | None = None) -> str:
 class Label:
     """One labeler's answer to one pair. The store sets ``seq`` and ``created_at`` (UTC).
 
-    ``nonce`` is made up by the sender of the label, unique in the store: a label that is sent twice is written once.
-    ``reading`` is the version of the rules by which a model's answer was read. A label with ``rereads`` is another
-    reading of the answer that the label of that seq holds, and replaces it whatever it says; ``shared_from`` always
-    names the label that holds the answer itself.
+    ``nonce`` is chosen by the sender and unique in the store, so that a label sent twice is written once.
+    ``reading`` is the version of the rules by which a model's answer was parsed. ``rereads`` is the seq of an earlier
+    label whose answer this label parses again; it replaces that label, whatever the result. ``shared_from`` is always
+    the seq of the label that holds the answer itself.
 
     Raises ValueError for a grade in any state but ``ok``, and for ``ok`` without a grade.
     """
@@ -83,11 +83,11 @@ class Label:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One call to a model for one label; ``number`` counts from 1. None is unknown, never 0.
+    """One call to a model for one label; ``number`` counts from 1. None means unknown, never 0.
 
-    ``answer`` is what the model wrote, whole; ``thoughts`` are what came apart from it. ``cost`` is in US dollars,
-    ``output`` how an answer was asked for (json_schema, json_object or text), ``model`` and ``fingerprint`` what the
-    server called itself. ``extra`` holds under ``notes`` what was wrong with the rest of the server's answer.
+    ``answer`` is the model's complete text, ``thoughts`` the reasoning that the server returned separately. ``cost``
+    is in US dollars, ``output`` the requested format (json_schema, json_object or text), ``model`` and ``fingerprint``
+    are as reported by the server. ``notes`` in ``extra`` lists what was wrong with the rest of the server's response.
     """
 
     number: int
@@ -113,8 +113,8 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A label with its attempts, and the labels of other pairs that take its grade over: those are
-    written with it and point to it by ``shared_from``."""
+    """A label with its attempts, and the labels of other pairs that share its grade: these are written together
+    with it and refer to it by ``shared_from``."""
 
     label: Label
     attempts: tuple[Attempt, ...] = ()
@@ -122,7 +122,7 @@ class Entry:
 
 
 class CurrentLabel(NamedTuple):
-    """The label that counts for one key: ``labels`` of one labeler and version, resolved."""
+    """The label that counts for one key, among the labels of one labeler and version."""
 
     query_id: str
     doc_id: str
@@ -139,7 +139,7 @@ class CurrentLabel(NamedTuple):
 
     @property
     def answer(self) -> int:
-        """The seq of the label that was written when the answer came, whose place in time this one has."""
+        """The seq of the label that was written when the answer arrived; this label takes its place in time."""
         return self.rereads or self.seq
 
     @property
@@ -150,7 +150,7 @@ class CurrentLabel(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Labeler:
-    """One version of a labeler in a collection; ``rows`` counts all its labels, replaced ones too."""
+    """One version of a labeler in a collection; ``rows`` counts all its labels, including replaced ones."""
 
     labeler_id: str
     kind: Kind
@@ -162,10 +162,10 @@ class Labeler:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Usage:
-    """What a labeler's attempts have used. A sum is over the calls that named the figure, and None
-    where there were calls but none named it; ``unknown_cost`` counts the calls without a cost (US dollars).
+    """The total usage of a labeler's attempts. A sum covers the calls that reported the figure; it is None if there
+    were calls but none reported it. ``cost`` is in US dollars; ``unknown_cost`` counts the calls without a cost.
 
-    ``answers`` counts the attempts that had one, of which ``seconds`` holds the latencies, float64 of shape
+    ``answers`` counts the attempts with an answer and ``seconds`` holds their latencies, float64 of shape
     (answers with a time,); ``models`` and ``states`` count attempts.
     """
 
@@ -185,7 +185,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """One submission to a provider's batch service. ``key`` is ours, stored before anything is sent;
+    """One submission to a provider's batch service. ``key`` is our id, stored before anything is sent;
     ``file_id`` and ``batch_id`` are the provider's. The store sets ``created_at`` and ``requests``."""
 
     key: str
@@ -203,7 +203,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRequest:
-    """One pair within a batch; ``collected`` once its label is stored."""
+    """One pair within a batch; ``collected`` is True once its label is stored."""
 
     custom_id: str
     query_id: str
@@ -216,9 +216,9 @@ class BatchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessor:
-    """A person: ``handle`` is the public part of their access code, ``code_hash`` the hash of the whole;
-    ``revoked_at`` is None while the code is good. Those who never had a code are kept as revoked, with
-    ``people.NO_CODE`` for a hash."""
+    """A person: ``handle`` is the public part of their access code, ``code_hash`` the hash of the whole code;
+    ``revoked_at`` is None while the code is valid. People who never had a code are stored as revoked, with the
+    hash ``people.NO_CODE``."""
 
     name: str
     role: Role
@@ -231,7 +231,7 @@ class Assessor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignIn:
-    """A person's being signed in; all times are the database's, in UTC."""
+    """A person's sign-in; all times are by the database's clock, in UTC."""
 
     name: str
     role: Role
@@ -244,8 +244,8 @@ class SignIn:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
     """How pairs were chosen for people to grade. ``frame_sha`` is the hash of the ``frame_pairs`` pairs they
-    were chosen among; ``strata`` says of each stratum what it held and gave; ``parameters`` is all else that
-    was asked for. The store sets ``design_id`` and ``created_at``."""
+    were chosen from; ``strata`` says how many pairs each stratum has and how many were selected; ``parameters``
+    are all other options. The store sets ``design_id`` and ``created_at``."""
 
     method: Method
     seed: int
@@ -258,8 +258,7 @@ class Design:
 
 
 class Selection(NamedTuple):
-    """A chosen pair: its stratum, the probability with which it was to be chosen (0 to 1), and how many
-    people are to grade it."""
+    """A selected pair: its stratum, its inclusion probability (0 to 1), and how many people are to grade it."""
 
     query_id: str
     doc_id: str
@@ -269,9 +268,9 @@ class Selection(NamedTuple):
 
 
 class NewSlot(NamedTuple):
-    """A pair to be graded once by one person. ``replicate`` counts the pair's slots from 1, ``query_order`` is
-    the query's place in the queue. With a ``holder`` the slot is that person's for good: ``query_turn`` then
-    orders the person's queries and ``turn`` the slots within one (None: as ``query_order``, and as given)."""
+    """A pair to be graded once by one person. ``replicate`` counts the pair's slots from 1; ``query_order`` is
+    the query's place in the queue. With a ``holder`` the slot is that person's for good; ``query_turn`` then
+    orders the person's queries (None: by ``query_order``) and ``turn`` the slots of a query (None: as given)."""
 
     query_id: str
     doc_id: str
@@ -283,9 +282,9 @@ class NewSlot(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """A slot now. ``leased_until`` is in seconds since 1970 by the database's clock; None with a holder means
-    that it is theirs for good. ``skips`` counts the holder's "later", ``label_seq`` is the holder's last label;
-    ``line`` is below 0 for what was undone, 1 for what was skipped twice or more, else 0."""
+    """The current state of a slot. ``leased_until`` is in seconds since 1970 by the database's clock; if it is None
+    and there is a holder, the slot is theirs for good. ``skips`` counts how often the holder chose "later";
+    ``label_seq`` is the holder's last label; ``line`` is below 0 after an undo, 1 after two or more skips, else 0."""
 
     assignment_id: int
     design_id: int
@@ -304,7 +303,7 @@ class Slot(NamedTuple):
 
 
 class OpenQuery(NamedTuple):
-    """A query with pairs that a person could still be given, and how many those are."""
+    """A query with pairs that a person could still be given; ``free`` is the number of those pairs."""
 
     query_id: str
     query_order: int
@@ -312,14 +311,15 @@ class OpenQuery(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """A label in the store; ``again``: it was there already, by its nonce."""
+    """A label in the store; ``again`` if a label with its nonce had already been stored."""
 
     seq: int
     again: bool
 
 
 class QueryProgress(NamedTuple):
-    """A person's slots of one query; those without a holder have None. ``skipped`` are among the open."""
+    """Counts of a person's slots of one query (``holder`` None: slots without a holder). ``open`` includes
+    ``skipped``."""
 
     holder: str | None
     query_id: str
@@ -330,8 +330,8 @@ class QueryProgress(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """A pair of known grade that assessors do first; ``explanation`` is shown after their answer, ``by`` is
-    the lead who gave it."""
+    """A pair with a known grade that assessors do first; ``explanation`` is shown after their answer, ``by`` is
+    the lead who wrote it."""
 
     training_id: int
     query_id: str
@@ -344,10 +344,10 @@ class Training:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionEvent:
-    """Something that happened to a question that people write; ``by`` is who did it. A new question has no
-    ``question_id`` yet. Where ``query`` is None the question stays as it was: the store then fills in all of
-    ``query`` to ``query_id`` that is None from the question's last event. ``doc_id`` is the passage it was written
-    from, ``query_id`` its id in the collection once it has one. The store sets ``seq`` and ``created_at``."""
+    """An event in the life of a question that people write, caused by ``by``. A new question has no ``question_id``
+    yet. If ``query`` is None the question is unchanged: the store then fills every field from ``query`` to
+    ``query_id`` that is None from the question's last event. ``doc_id`` is the passage it was written from,
+    ``query_id`` its id in the collection once it has one. The store sets ``seq`` and ``created_at``."""
 
     by: str
     action: QuestionAction
@@ -366,7 +366,7 @@ class QuestionEvent:
 
 
 class Question(NamedTuple):
-    """A question now: who proposed it, and its last event, which has the whole text."""
+    """The current state of a question: who proposed it, and its last event, which has the complete text."""
 
     question_id: int
     author: str

@@ -1,4 +1,4 @@
-"""The answers of a judge that were not read by the rules of today, with all that is needed to read them again."""
+"""A judge's answers that were parsed by older rules, with everything needed to parse them again."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from quati_pool.store.records import CurrentLabel
 from quati_pool.store.rows import RESOLVING, current_of
 from quati_pool.store.schema import attempts, labels
 
-_LABELS_A_CHUNK = 2000  # or those of one query, where these are more
+_LABELS_A_CHUNK = 2000  # a query with more labels is a chunk by itself
 _SEQS_A_STATEMENT = 500
 _ANSWERED = [state.value for state in (State.ok, *FAILURES)]
 
 
 class StoredTry(NamedTuple):
-    """What an attempt left to read; ``cost`` in US dollars, None where it is unknown, ``extra`` as in ``Attempt``."""
+    """The parts of an attempt that are parsed again; ``cost`` in US dollars, None if unknown, ``extra`` as in
+    ``Attempt``."""
 
     status: State
     answer: str | None
@@ -33,7 +34,7 @@ class StoredTry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose a label is: what its key holds besides the pair."""
+    """The owner of a label: collection and labeler."""
 
     collection: str
     labeler_id: str
@@ -47,8 +48,8 @@ class OwnedLabel(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """All labels of some queries by one judge, in order of seq, of which some answers wait to be read; ``done`` of
-    ``queries`` queries come before the next."""
+    """All labels of some queries by one judge, in order of seq, and those of them whose answers are ``waiting`` to be
+    parsed again; ``done`` of ``queries`` queries are finished after this chunk."""
 
     labels: list[OwnedLabel]
     waiting: list[OwnedLabel]
@@ -57,8 +58,8 @@ class Unread(NamedTuple):
 
 
 def unread(store: Store, owner: Owner, version: str, reading: str) -> Iterator[Unread]:
-    """Some queries at a time, the labels of ``owner`` under ``version`` where the newest reading of an answer is not
-    ``reading``."""
+    """Yields, some queries at a time, the labels of ``owner`` under ``version`` for the queries with an answer whose
+    newest reading is not ``reading``."""
     c, mine = labels.c, _of(owner, version)
     waiting = select(c.query_id).where(*_waiting(owner, version, reading))
     sizes = select(c.query_id, func.count()).where(*mine, c.query_id.in_(waiting)).group_by(c.query_id)
@@ -73,7 +74,7 @@ def unread(store: Store, owner: Owner, version: str, reading: str) -> Iterator[U
 
 
 def _chunks(queries: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
-    """Queries, each with how many labels it has, as many at a time as have some thousand labels."""
+    """Groups queries, given with their numbers of labels, into chunks of at most _LABELS_A_CHUNK labels."""
     some: list[str] = []
     labelled = 0
     for query_id, size in queries:
@@ -87,15 +88,15 @@ def _chunks(queries: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
 
 
 def count_unread(store: Store, owner: Owner, version: str, reading: str) -> int:
-    """How many answers ``unread`` would give."""
+    """How many answers ``unread`` would yield as waiting."""
     with store.reading() as connection:
         found = connection.execute(select(func.count()).where(*_waiting(owner, version, reading)))
         return found.scalar_one()
 
 
 def followers(store: Store, owner: Owner, version: str, reading: str) -> Mapping[int, Sequence[OwnedLabel]]:
-    """Labels of others that share an answer of this version, by the seq of the label that holds it, where their
-    newest reading is not ``reading``."""
+    """Labels of other owners that share an answer of this version and whose newest reading is not ``reading``, by the
+    seq of the label that holds the answer."""
     c = labels.c
     others = or_(c.collection != owner.collection, c.labeler_id != owner.labeler_id)
     found: dict[int, list[OwnedLabel]] = {}
@@ -106,7 +107,7 @@ def followers(store: Store, owner: Owner, version: str, reading: str) -> Mapping
 
 
 def stored_tries(store: Store, seqs: Collection[int]) -> dict[int, list[StoredTry]]:
-    """The attempts behind the labels of these seqs, in their order."""
+    """The attempts behind the labels with these seqs, by seq, each list in order of attempt."""
     a = attempts.c
     columns = (a.label_seq, a.status, a.answer, a.problem, a.finish_reason, a.cost, a.thoughts, a.extra)
     wanted = select(*columns).order_by(a.label_seq, a.number)
@@ -142,7 +143,7 @@ def _owned(store: Store, conditions: Iterable[ColumnElement[bool]]) -> list[Owne
 
 
 def _newest(found: Iterable[OwnedLabel]) -> list[OwnedLabel]:
-    """The newest reading of each answer; ``found`` is in order of seq."""
+    """The newest reading of each answer; ``found`` must be in order of seq."""
     return list({one.label.answer: one for one in found}.values())
 
 

@@ -1,4 +1,4 @@
-"""Rows of labels and attempts as records and as Arrow columns."""
+"""Conversion of label and attempt rows to records and Arrow columns."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ RESOLVING = (
     labels.c.seq, labels.c.status, labels.c.relevance, labels.c.shared_from, labels.c.rereads, labels.c.reading,
     cast(labels.c.extra, Text).label("extra"),
 )  # fmt: skip
-"""What a reader of current labels takes, in the order of ``CurrentLabel``: the key within one version of a labeler,
-then the rest."""
+"""The columns from which current labels are read, in the order of ``CurrentLabel``: first the key within one version
+of a labeler, then the rest."""
 KEY = itemgetter(0, 1, 2, 3, 4)
 QUERY = itemgetter(0)
 
@@ -44,7 +44,7 @@ TABLE = pa.schema(
         ("extra", pa.string()),
     ]
 )
-"""What ``Store.table`` returns; ``relevance`` is null where there is no grade, ``extra`` is JSON text."""
+"""The schema of ``Store.table``; ``relevance`` is null if there is no grade, ``extra`` is JSON text."""
 
 _STATES = {state.value: state for state in State}
 _NO_EXTRA: Mapping[str, Any] = MappingProxyType({})
@@ -55,7 +55,7 @@ _ATTEMPT = tuple(field.name for field in fields(Attempt))
 def of_version(collection: str, labeler_id: str, version: str, phases: Sequence[Phase]) -> Select[Any]:
     """The RESOLVING columns of all labels of a labeler's version, by query_id, then seq."""
     c = labels.c
-    # A version is of one kind, so kind need not be distinguished here.
+    # All labels of a version have the same kind, so there is no condition on it.
     mine = (c.collection == collection, c.labeler_id == labeler_id, c.version == version)
     return select(*RESOLVING).where(*mine, c.phase.in_(phases)).order_by(c.query_id, c.seq)
 
@@ -73,14 +73,14 @@ def attempt_of(row: RowMapping) -> Attempt:
 
 
 def current_of(row: Sequence[Any]) -> CurrentLabel:
-    """From a row that begins with the RESOLVING columns."""
+    """The CurrentLabel of a row that begins with the RESOLVING columns."""
     *values, extra = row[: len(RESOLVING)]
     values[STATUS] = _STATES[values[STATUS]]
     return CurrentLabel._make([*values, _NO_EXTRA if extra == "{}" else json.loads(extra)])
 
 
 def record_batch(rows: Iterable[Sequence[Any]]) -> pa.RecordBatch:
-    """Rows of the RESOLVING columns as Arrow columns."""
+    """Rows of the RESOLVING columns as a record batch with the schema TABLE."""
     columns = list(zip(*rows, strict=True)) or [()] * len(TABLE)
     arrays = [pa.array(column, type=field.type) for column, field in zip(columns, TABLE, strict=True)]
     return pa.record_batch(arrays, schema=TABLE)

@@ -1,20 +1,20 @@
-"""The tables of the label database as they are at its newest revision.
+"""The tables of the label database at its newest revision.
 
 - ``labels``: labels of judges and people; appended, never changed
 - ``attempts``: the calls to a model behind a label
 - ``versions``: the definitions of labelers' versions
-- ``batches``, ``batch_requests``: what was given to a provider's batch service
-- ``assessors``: people with an access code, as a hash
+- ``batches``, ``batch_requests``: what was sent to a provider's batch service
+- ``assessors``: people and the hashes of their access codes
 - ``sessions``: who is signed in, until when
-- ``sign_in_failures``: wrong codes of late, by who or where they came from
+- ``sign_in_failures``: recent wrong codes, by handle and address
 - ``designs``: how pairs were chosen for people to grade
-- ``selections``: the pairs that a design chose, with the probability each had
-- ``assignments``: slots, each a pair to be graded once by one person, and whose they are
-- ``queues``: of each query, how many pairs have a slot without a holder
-- ``training``: pairs of known grade to practise on
+- ``selections``: the pairs that a design chose, with their inclusion probabilities
+- ``assignments``: slots (a slot is a pair to be graded once by one person) and their holders
+- ``queues``: for each query, how many pairs have a slot without a holder
+- ``training``: pairs with a known grade to practise on
 - ``question_events``: what people wrote and decided about questions; appended, never changed
 
-The revisions under ``migrations/`` lead there; a test holds that they do. Ids compare by their bytes:
+The revisions under ``migrations/`` produce these tables; a test checks that. Ids compare by their bytes:
 that is SQLite's default, and COLLATE "C" on PostgreSQL. Times that decide something (how long
 a slot or a session lasts) are seconds since 1970 by the database's clock; the others are UTC by the writer's.
 """
@@ -46,15 +46,15 @@ from quati_pool.store.columns import AnyText, Utc
 from quati_pool.store.records import BatchStatus, Kind, Method, Phase, QuestionAction, Role, SlotState
 
 HEAD = "0004"
-"""The newest revision; a database that has it is opened without loading Alembic."""
+"""The newest revision; a database at this revision is opened without loading Alembic."""
 
 REVISION_TABLE = "quati_pool_revision"
-"""Not Alembic's own default, which another program in the same PostgreSQL database may use."""
+"""Alembic's version table; not its default name, which another program in the same PostgreSQL database may use."""
 
 metadata = MetaData()
 
 _ID = Text().with_variant(Text(collation="C"), "postgresql")
-# SQLite numbers rows by itself only in a column of type INTEGER, which is of 64 bits there.
+# SQLite numbers rows automatically only in an INTEGER column, which has 64 bits there.
 _SEQ = BigInteger().with_variant(Integer(), "sqlite")
 _LEASED = text("state = 'open' AND leased_until IS NOT NULL")
 _NONCE = text("nonce IS NOT NULL")
@@ -257,9 +257,9 @@ assignments = Table(
     Column("line", _SEQ, nullable=False),
     Column("label_seq", _SEQ, ForeignKey("labels.seq", name="label_of_a_slot")),
     _one_of("state", SlotState),
-    # Nobody gets a pair twice.
+    # Nobody is assigned a pair twice.
     UniqueConstraint("collection", "holder", "query_id", "doc_id", name="one_slot_a_pair"),
-    # The last two so that what is counted of a person need not be looked up.
+    # The last two columns let counts of a person's slots be answered from the index alone.
     Index(
         "slots_in_line",
         "collection",

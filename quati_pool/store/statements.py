@@ -1,5 +1,5 @@
-"""The statements that run with every label, built once with named parameters: to build one takes SQLAlchemy
-several times as long as the database needs to answer it."""
+"""The statements that run with every label, built once with named parameters: SQLAlchemy needs several times as long
+to build one as the database needs to answer it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from quati_pool.store.clock import database_now
 from quati_pool.store.schema import assessors, assignments, designs, labels, queues, sessions
 from quati_pool.store.slots import IN_LINE, SLOT, held_by, lease_over, looked_up, not_yet
 
-COLLECTION: BindParameter[str] = bindparam("of")  # no column's name, which an UPDATE would take for itself
+COLLECTION: BindParameter[str] = bindparam("of")  # not a column's name: an UPDATE would take it for a value to set
 NAME: BindParameter[str] = bindparam("name")
 
 _c = assignments.c
@@ -46,26 +46,26 @@ SIGNED_IN = (
         sessions.c.ended_at.is_(None), sessions.c.expires_at > database_now(), assessors.c.revoked_at.is_(None),
     )
 )  # fmt: skip
-"""The sign-in of a token_sha of this collection, if it is valid now; ``ago`` are the seconds since it was seen."""
+"""The sign-in of a token_sha in this collection, if it is valid now; ``ago`` is the seconds since it was last seen."""
 
 HELD = select(*SLOT).where(*_theirs, _c.state == "open").order_by(*IN_LINE).limit(1)
-"""What a person is at: a row of SLOT."""
+"""The slot that a person is working on: a row of SLOT."""
 
 SLOT_OF_ID = select(*SLOT).where(_c.assignment_id == bindparam("assignment_id"), _c.collection == COLLECTION)
 """A slot by its assignment_id."""
 
 OWN_STATES = select(_c.doc_id, _c.state).where(_c.collection == COLLECTION, _c.query_id == bindparam("query_id"),
                                                _c.holder == NAME)  # fmt: skip
-"""The slots that a person has of a query, of any state."""
+"""The doc_id and state of a person's slots of a query, in any state."""
 
 LABEL_OF_NONCE = select(labels).where(labels.c.nonce == bindparam("nonce"))
 """The label that was sent with a nonce."""
 
 SEQ_OF_NONCE = select(labels.c.seq).where(labels.c.nonce == bindparam("nonce"))
-"""Its seq alone."""
+"""Only the seq of that label."""
 
 CHANGE_SLOT = update(assignments).where(_c.assignment_id == bindparam("changed"))
-"""Sets columns, given as parameters of their names, of the slot ``changed``."""
+"""Sets columns, given as parameters with their names, of the slot ``changed``."""
 
 RENEW_USED = (
     update(assignments)
@@ -73,16 +73,16 @@ RENEW_USED = (
            _c.leased_until < database_now() + bindparam("enough", type_=Double()))
     .values(leased_until=database_now() + _seconds)
 )  # fmt: skip
-"""Makes a person's leases that have less than ``enough`` seconds left last for ``seconds``."""
+"""Extends to ``seconds`` from now a person's leases that have less than ``enough`` seconds left."""
 
 PARAMETERS = select(designs.c.design_id, designs.c.parameters).where(designs.c.collection == COLLECTION)
-"""What was asked for with each design."""
+"""The parameters of each design."""
 
 # Free pairs
 
 
 def _also_free() -> ColumnElement[bool]:
-    """Slots of pairs of which some slot has no holder."""
+    """Condition for slots of pairs that have an open slot without a holder."""
     nobodys = assignments.alias("nobodys")
     n = nobodys.c
     same = (n.collection == _c.collection, n.query_id == _c.query_id, n.doc_id == _c.doc_id, n.holder.is_(None))
@@ -103,10 +103,10 @@ def _by_query(*conditions: ColumnElement[bool]) -> Select[str, int]:
 
 
 HAD = _by_query(*_had)
-"""By query, how many of those pairs a person has or did already."""
+"""Per query, how many of those pairs a person already holds or has done."""
 
 OVER = _by_query(*_over)
-"""By query, how many other pairs a person could be given, for a lease of them ran out."""
+"""Per query, how many other pairs a person could be given because a lease has expired."""
 
 FREE_PAIRS = select(
     select(func.coalesce(func.sum(queues.c.free), 0)).where(queues.c.collection == COLLECTION).scalar_subquery()
@@ -115,13 +115,13 @@ FREE_PAIRS = select(
     .select_from(select(_c.query_id, _c.doc_id).where(*_over).distinct().subquery())
     .scalar_subquery()
 )
-"""How many pairs a person could be given, of all queries: QUEUES less HAD and with OVER."""
+"""How many pairs a person could be given, over all queries: QUEUES minus HAD plus OVER."""
 
 # Progress
 
 
 def progress(whose: ColumnElement[bool]) -> Select[Any]:
-    """By holder and query, how many of these slots are open, done and skipped."""
+    """How many of these slots are open, done and skipped, per holder and query."""
     query_id = looked_up(_c.query_id)
     is_open = as_type(_c.state == "open", Integer)
     skipped = as_type(and_(_c.state == "open", _c.skips > 0), Integer)
@@ -133,7 +133,7 @@ def progress(whose: ColumnElement[bool]) -> Select[Any]:
 
 
 PROGRESS = progress(_c.collection == COLLECTION)
-"""Of everybody."""
+"""Progress of everybody."""
 
 MINE = progress(and_(*_theirs))
-"""Of a person."""
+"""Progress of one person."""

@@ -1,4 +1,4 @@
-"""Pairs of known grade that people do first, to practise."""
+"""Training pairs: pairs with a known grade that people do first, to practise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quati_pool.store.records import Training
 from quati_pool.store.schema import training
 from quati_pool.store.slots import lock_all
 
-# Asked with every item, so built once: to build a statement takes SQLAlchemy longer than the database to answer it.
+# Runs with every item, so built once: building a statement takes SQLAlchemy longer than the database to answer it.
 _ALL = (
     select(*(training.c[field.name] for field in fields(Training)))
     .where(training.c.collection == bindparam("collection"), training.c.dropped_at.is_(None))
@@ -21,20 +21,20 @@ _ALL = (
 
 
 class TrainingPairs:
-    """The training pairs of one collection, over an open store; as safe with threads and processes as that is."""
+    """The training pairs of one collection, over an open store; as safe with threads and processes as the store."""
 
     def __init__(self, store: Store, collection: str) -> None:
         self._store = store
         self._collection = collection
 
     def all(self) -> list[Training]:
-        """The pairs to practise on, oldest first; those that were dropped are left out."""
+        """The training pairs, oldest first, without those that were dropped."""
         with self._store.reading() as connection:
             rows = connection.execute(_ALL, {"collection": self._collection})
             return [Training(**row) for row in rows.mappings()]
 
     def add(self, query_id: str, doc_id: str, relevance: int, explanation: str, by: str) -> int:
-        """Adds a pair to practise on, replacing an earlier training pair of the same ids; returns its training_id."""
+        """Adds a training pair, replacing an earlier one with the same ids; returns its training_id."""
         c = training.c
         now = datetime.now(UTC)
         row = {
@@ -50,7 +50,7 @@ class TrainingPairs:
         return int(key[0])
 
     def drop(self, training_id: int) -> bool:
-        """Drops a pair from the training; False where it is not there."""
+        """Drops a training pair; False if there is no such pair."""
         c = training.c
         mine = (c.training_id == training_id, c.collection == self._collection, c.dropped_at.is_(None))
         with self._store.writing() as connection:

@@ -1,4 +1,4 @@
-"""Brings a database to the newest revision, one process at a time; most are there already."""
+"""Upgrades a database to the newest revision, one process at a time; most databases already have it."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def make_ready(
     lock: AbstractContextManager[None],
     judges_lock: Callable[[str, Callable[[str], None]], AbstractContextManager[None]],
 ) -> None:
-    """Migrates a database to HEAD in one transaction, under ``lock``; makes its tables where it is new.
+    """Migrates a database to HEAD in one transaction, under ``lock``; creates the tables of a new one.
 
-    Judges that are at work by an earlier quati-pool are awaited, by the locks that ``judges_lock`` gives by name: a
-    migration may put labels under other versions, and such a process would neither find the grades that are there nor
-    write its own where they are looked for. Raises StoreError for a database of a newer revision, or of another
-    program.
+    First waits for judges that are running under an earlier quati-pool, by taking the locks that ``judges_lock``
+    returns by name: a migration may move labels to other versions, and such a process would neither find the existing
+    grades nor write its own where they are looked for. Raises StoreError for a database of a newer revision, or of
+    another program.
     """
     with engine.connect() as connection:
         judges = _judges(connection)
@@ -45,7 +45,7 @@ def make_ready(
         with judges_lock(judge, lambda line: _log.warning("%s: %s", url.name, line)):
             pass
     with lock:
-        # Before anything is written: what is refused stays as it was.
+        # Before anything is written, so that a refused database stays unchanged.
         with engine.connect() as connection:
             _refuse_others(connection, url)
         if url.path is not None:
@@ -60,7 +60,7 @@ def make_ready(
 
 
 def stored_revision(connection: Connection) -> str | None:
-    """The revision a database says it has; None where it has none."""
+    """The revision recorded in a database; None if there is none."""
     if not connection.dialect.has_table(connection, REVISION_TABLE):
         return None
     revision: str | None = connection.execute(select(column("version_num")).select_from(table(REVISION_TABLE))).scalar()
@@ -68,7 +68,7 @@ def stored_revision(connection: Connection) -> str | None:
 
 
 def _judges(connection: Connection) -> list[str]:
-    """The names of the locks under which judges write into a database that is to be migrated."""
+    """The names of the locks under which judges write to a database that needs a migration."""
     if stored_revision(connection) in (None, HEAD):
         return []
     labels, batches = (table(name, column("collection"), column("labeler_id")) for name in ("labels", "batches"))
@@ -78,7 +78,7 @@ def _judges(connection: Connection) -> list[str]:
 
 
 def judges_lock_name(collection: str, labeler_id: str) -> str:
-    """The lock under which one process at a time works for a judge; earlier versions use the same name."""
+    """The name of the lock that allows one process at a time per judge; earlier versions use the same name."""
     return f"{collection}.{labeler_id}"
 
 
@@ -90,7 +90,7 @@ def _refuse_others(connection: Connection, url: DatabaseUrl) -> None:
     if stored_revision(connection) is not None:
         return
     there = set(inspect(connection).get_table_names())
-    # A file is one program's; a PostgreSQL database may well serve others under other names.
+    # A file belongs to one program; a PostgreSQL database may hold other programs' tables under other names.
     strange = sorted(there if url.path is not None else there & set(metadata.tables))
     if strange:
         raise StoreError(
@@ -102,7 +102,7 @@ def _refuse_others(connection: Connection, url: DatabaseUrl) -> None:
 
 
 def _write_ahead(engine: Engine) -> None:
-    connection = engine.raw_connection()  # SQLite changes its journal outside transactions alone
+    connection = engine.raw_connection()  # SQLite changes its journal mode only outside a transaction
     try:
         connection.cursor().execute("PRAGMA journal_mode = WAL").close()
     finally:

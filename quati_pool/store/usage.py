@@ -1,4 +1,4 @@
-"""Adds up what attempts have used."""
+"""Adds up the usage of attempts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = [attempts.c[name] for name in ("status", "model", "output", "seconds"
 
 
 def attempts_of(collection: str, labeler_id: str, version: str | None) -> Select[Any]:
-    """What ``total`` adds up, of one version of a labeler or of all."""
+    """Selects the columns that ``total`` adds up, for one version of a labeler or all."""
     c = labels.c
     wanted = select(*_COLUMNS).join_from(attempts, labels, attempts.c.label_seq == c.seq)
     wanted = wanted.where(c.collection == collection, c.labeler_id == labeler_id)
@@ -26,7 +26,7 @@ def attempts_of(collection: str, labeler_id: str, version: str | None) -> Select
 
 
 def total(partitions: Iterable[Sequence[Sequence[Any]]]) -> Usage:
-    """The sum of rows that come in parts."""
+    """The total over rows of ``attempts_of``, given in partitions."""
     count = answers = 0
     states: Counter[str] = Counter()
     models: Counter[str] = Counter()
@@ -38,7 +38,7 @@ def total(partitions: Iterable[Sequence[Sequence[Any]]]) -> Usage:
         count += len(rows)
         states.update(status)
         models.update(name for name in model if name is not None)
-        # What a failed call took, waits included, is no latency.
+        # The duration of a failed call includes waits and is not a latency.
         answered = zip(output, times, strict=True)
         seconds.extend(time for form, time in answered if form is not None and time is not None)
         answers += sum(form is not None for form in output)
@@ -46,7 +46,7 @@ def total(partitions: Iterable[Sequence[Sequence[Any]]]) -> Usage:
             known = [value for value in values if value is not None]
             sums[name] += sum(known)
             named[name] += len(known)
-    # No attempts cost nothing; attempts that name no figure leave it unknown.
+    # Without attempts a sum is 0; if no attempt reports the figure, it is unknown.
     sums = {name: value if named[name] or not count else None for name, value in sums.items()}
     return Usage(
         attempts=count,

@@ -1,4 +1,4 @@
-"""Splits text into terms for the embedded lexical retrievers: lower-cased words without stop words, stemmed."""
+"""Splits text into terms for the built-in lexical retrievers: lower-case words, without stop words and stemmed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ SNOWBALL = {
     "tr": "turkish",
 }
 
-# bm25s' names of the languages for which it has stop words; the others keep all words.
+# bm25s' names of the languages for which it has stop words; in other languages all words are kept.
 _STOP_WORDS = {
     "da": "DANISH",
     "de": "GERMAN",
@@ -64,7 +64,7 @@ _STOP_WORDS = {
 }
 
 _WORD = re.compile(r"[^\W_]+")
-# Text that can hold no combining mark: Latin letters, and general punctuation up to the currency signs.
+# Text that cannot contain combining marks: Latin letters, and general punctuation up to the currency signs.
 _UNMARKED = re.compile("[\0-\u02ff\u2000-\u20cf]*")
 
 
@@ -77,21 +77,21 @@ def _marked_word() -> re.Pattern[str]:
 
 
 def check_language(language: str) -> str:
-    """The language itself; raises ValueError, with the known ones, for any other."""
+    """Returns ``language`` if it is known; raises ValueError, with the nearest known ones, otherwise."""
     if language not in SNOWBALL:
         raise ValueError(f"there is no language {language!r}; {nearest(language, SNOWBALL)}")
     return language
 
 
 Language = Annotated[str, AfterValidator(check_language)]
-"""A language by its ISO 639-1 code, for which Snowball has a stemmer."""
+"""The ISO 639-1 code of a language for which Snowball has a stemmer."""
 
 
 def analyzer(language: str, stemming: bool, stop_words: bool) -> Callable[[str], list[str]]:
-    """A function from a text to its terms, in order, for a language by ISO 639-1 code.
+    """A function from a text to its terms, in order; ``language`` is an ISO 639-1 code.
 
-    Text is normalised to NFC first, so that a decomposed accent matches a composed one. The dotted
-    capital I of Turkish becomes i, and in Turkish the plain one becomes the dotless ı.
+    Text is first normalised to NFC, so that decomposed accents match composed ones. The Turkish dotted capital İ
+    becomes i, and in Turkish the plain capital I becomes the dotless ı.
     """
     import Stemmer
 

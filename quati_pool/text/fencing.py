@@ -1,9 +1,9 @@
-"""Fences around foreign text in a prompt, so that no text can pass itself off as the prompt.
+"""Fences untrusted text in a prompt, so that it cannot be mistaken for the prompt itself.
 
 A field is put between marks such as ``<passage>`` and ``</passage>``. In its text, anything that looks like the
-beginning of such a mark gets one backslash after its bracket; nothing else changes, and ``recovered`` undoes it.
-The marks are the same in every message, so that equal pairs give equal requests. Tokens of chat templates, which a
-server may take for the end of a turn, get a backslash in the same place.
+beginning of such a mark gets a backslash after its bracket; nothing else changes, and ``recovered`` undoes it. The
+marks are the same in every message, so that equal pairs give equal requests. Chat template tokens, which a server may
+take for the end of a turn, get a backslash in the same place.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import unicodedata
 from functools import cache
 
 FIELDS = ("query", "passage", "narrative")
-"""The fields that judges are shown; a mark of any of them is neutralised in all of them."""
+"""The fields shown to judges; marks of any of them are neutralised in all of them."""
 
 ANSWERING_FIELDS = ("question", "text", "options", "candidates")
 """The fields of the prompts that ask for an answer; they form a second family."""
 
-# The tokens by which chat templates mark turns, roles, thoughts and tools. Tokenizers match the exact spelling.
+# The tokens with which chat templates mark turns, roles, thoughts and tools. Tokenizers match the exact spelling.
 _TEMPLATE_TOKENS = re.compile(
     r"[<\[](?="
     r"[|｜][^\s<>\[\]]{1,64}[|｜][>\]]"  # <|im_start|>, <｜User｜>, [|user|]
@@ -33,12 +33,12 @@ _TEMPLATE_TOKENS = re.compile(
     r")"
 )
 
-# Brackets that a reader may take for "<"; models trained on HTML read its entity as one too.
+# Brackets that a reader may take for "<"; models trained on HTML also read its entity as one.
 _BRACKETS = "<＜﹤‹❮〈⟨〈˂ᐸ≺«"
 _ENTITY = r"(?<=&)(?:lt;?|#0*+60;?|#[xX]0*+3[cC];?)"
 _OPENERS = (*_BRACKETS, "&")
 
-# Characters that a reader does not see or ignores: white space, control and format characters, combining accents.
+# Characters that are invisible or that a reader ignores: white space, control and format characters, combining accents.
 _PASSED_OVER = (
     r"\s\x00-\x1f\x7f-\x9f\u00ad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     r"\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef"
@@ -77,7 +77,7 @@ def _family(field: str) -> tuple[str, ...]:
 
 @cache
 def _alike(fields: tuple[str, ...]) -> dict[str, str]:
-    """For each letter, the characters that read as it: other cases, widths, styles, accents, scripts."""
+    """For each letter, the characters that can be read as it: other cases, widths, styles, accents, scripts."""
     found = {letter: letter + letter.upper() + _LOOK_ALIKES.get(letter, "") for letter in set("".join(fields))}
     for code in _LATIN:
         base = unicodedata.normalize("NFKD", chr(code))[:1].lower()
@@ -92,13 +92,13 @@ def _mark(fields: tuple[str, ...]) -> re.Pattern[str]:
     gap = f"[{_PASSED_OVER}]*+"
     names = (gap.join(f"[{re.escape(alike[letter])}]" for letter in field) for field in fields)
     opener = f"[{re.escape(_BRACKETS)}&](?:(?<!&)|{_ENTITY})"
-    # Possessive, over classes that share no character: the time stays linear on any text.
+    # Possessive quantifiers over disjoint character classes keep the time linear on any text.
     return re.compile(f"{opener}(?=[{_PASSED_OVER}{_STROKES}]*+(?:{'|'.join(names)}))")
 
 
 def sendable(text: str) -> str:
-    """``text`` as UTF-8 can hold it: lone surrogates become U+FFFD. Everything else, control characters too, is valid
-    JSON and stays."""
+    """``text`` with lone surrogates, which UTF-8 cannot represent, replaced by U+FFFD. Everything else, including
+    control characters, is valid in JSON and stays."""
     if text.isascii():
         return text
     try:
@@ -109,28 +109,28 @@ def sendable(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """``text`` in one line of at most ``most`` characters."""
+    """``text`` on one line, shortened to at most ``most`` characters."""
     line = " ".join(sendable(text[: 4 * most]).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def neutralised(text: str, fields: tuple[str, ...] = FIELDS) -> str:
-    """``text`` with one backslash inside whatever could be read as a fence mark of ``fields``."""
+    """``text`` with a backslash inside everything that could be read as a fence mark of ``fields``."""
     if not any(opener in text for opener in _OPENERS):
         return text
     return _mark(fields).sub(r"\g<0>\\", text)
 
 
 def without_template_tokens(text: str) -> str:
-    """``text`` with a backslash after the bracket of whatever a model's chat template could read as one of its
-    tokens (``<|im_start|>``, ``[INST]``, ``</s>``); a second time it changes nothing."""
+    """``text`` with a backslash after the bracket of everything that could be read as a chat template token
+    (``<|im_start|>``, ``[INST]``, ``</s>``); idempotent."""
     if "<" not in text and "[" not in text:
         return text
     return _TEMPLATE_TOKENS.sub(r"\g<0>\\", text)
 
 
 def recovered(text: str, fields: tuple[str, ...] = FIELDS) -> str:
-    """The text from which ``neutralised`` gives ``text``."""
+    """The inverse of ``neutralised``."""
     kept, end = [], 0
     for found in _mark(fields).finditer(text):
         kept.append(text[end : found.end()])
@@ -139,6 +139,6 @@ def recovered(text: str, fields: tuple[str, ...] = FIELDS) -> str:
 
 
 def fenced(field: str, text: str) -> str:
-    """``text`` between the marks of ``field`` (one of a family), each on a line of its own; marks of its family
-    and tokens of chat templates are neutralised in it."""
+    """``text`` between the marks of ``field``, each on a separate line; in ``text``, marks of the field's family
+    (``FIELDS`` or ``ANSWERING_FIELDS``) and chat template tokens are neutralised."""
     return f"<{field}>\n{neutralised(without_template_tokens(text), _family(field))}\n</{field}>"

@@ -20,8 +20,8 @@ _JSON = json.JSONDecoder(strict=False, parse_int=Number, parse_float=Number, obj
 
 
 class Member(NamedTuple):
-    """A key of a JSON object, its value (numbers as ``Number``, objects as tuples), and where the value is in the
-    text."""
+    """A key of a JSON object, its value (numbers as ``Number``, objects as tuples), and the value's start and end in
+    the text."""
 
     key: str
     value: object
@@ -36,7 +36,7 @@ class JsonObject(NamedTuple):
     end: int
 
     def nested(self) -> Iterator[tuple[str, object]]:
-        """Keys and values of all objects inside this one, at any depth."""
+        """The keys and values of all objects inside this one, at any depth."""
         values = [member.value for member in self.members]
         while values:
             value = values.pop()
@@ -48,8 +48,8 @@ class JsonObject(NamedTuple):
 
 
 def folded(key: str) -> str:
-    """A key for comparison: NFC, case-folded, each run of white space one blank. Accents count: a prompt that accepts
-    ``Pontuacao`` declares it as an alias."""
+    """A key normalised for comparison: NFC, case-folded, each run of white space as one blank. Accents count: a prompt
+    that accepts ``Pontuacao`` declares it as an alias."""
     return _folded(key) if len(key) <= 64 else _folded.__wrapped__(key)
 
 
@@ -59,10 +59,10 @@ def _folded(key: str) -> str:
 
 
 def json_objects(text: str) -> tuple[list[JsonObject], str, bool]:
-    """The JSON objects of a text, in its order; the text with NULs in place of them; and whether an object is broken,
-    in which case there are none: where its strings end is unknown.
+    """The JSON objects in a text, in order; the text with NULs in place of them; and whether an object is broken. In
+    that case no objects are returned, since it is unknown where the strings of the broken one end.
 
-    Linear in the text: the search continues after each object, and ends at the first broken one.
+    Linear in the length of the text: the search continues after each object, and ends at the first broken one.
     Raises RecursionError on deep nesting.
     """
     objects: list[JsonObject] = []
@@ -87,7 +87,7 @@ def json_objects(text: str) -> tuple[list[JsonObject], str, bool]:
 
 
 def _object(text: str, at: int) -> JsonObject:
-    """The object whose first key begins at ``at``; raises ValueError where it is broken."""
+    """The object whose first key begins at ``at``; raises ValueError if it is broken."""
     members = []
     while text[at : at + 1] == '"':
         key, at = _JSON.raw_decode(text, at)

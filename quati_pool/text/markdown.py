@@ -1,4 +1,4 @@
-"""Markdown that no text can break: escaped lines, and pipe tables."""
+"""Writes Markdown in which any text is safe: escaped lines, and pipe tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|$~"} | {"<": "&lt;", ">
 
 
 def escape_markdown(text: str) -> str:
-    """``text`` on one line, with everything escaped that Markdown or HTML would read as markup within a line; for the
+    """``text`` on one line, with everything escaped that is markup within a line in Markdown or HTML; for markup at the
     start of a line see ``reporting.formats.markdown``."""
     return one_line(text).translate(_MARKDOWN)
 

@@ -1,4 +1,4 @@
-"""The parts that all prompt files share: kinds of text, checks of templates, and the request for another answer."""
+"""Parts shared by all prompt files: types of text, checks of templates, and the request for another answer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from quati_pool.text.templates import Template
 Message = dict[str, str]
 
 LONGEST_ECHO = 4000
-"""The most characters of an unreadable answer that are sent back to the model: half from its beginning, half from its
-end."""
+"""The most characters of an unreadable answer that are sent back to the model, half from its beginning and half from
+its end."""
 
 
 def well_formed(text: str) -> str:
-    """The text itself; raises ValueError where it holds half a surrogate pair."""
+    """Returns ``text``; raises ValueError if it contains a lone surrogate."""
     problem = surrogate_problem(text)
     if problem:
         raise ValueError(problem)
@@ -51,8 +51,8 @@ def checked_template(
     needed: Collection[str] = (),
     once: bool = False,
 ) -> Template:
-    """The template; raises InputError at ``place`` where it names another variable than the ``known`` ones,
-    lacks one that is ``needed``, or, with ``once``, has one twice."""
+    """The template; raises InputError at ``place`` if it contains a variable that is not ``known``, lacks one that is
+    ``needed``, or, with ``once``, contains one twice."""
     try:
         template = Template(text, known)
     except ValueError as error:
@@ -67,8 +67,8 @@ def checked_template(
 
 
 def asked_again(again: Template, answer: str, problem: str) -> list[Message]:
-    """The messages to add when ``answer`` could not be read: the answer, with its middle cut out where it is very long,
-    and ``again`` with the cause as a turn of the user."""
+    """The messages to add when ``answer`` could not be read: the answer, without its middle if it is very long, and a
+    user turn with ``again`` filled with the problem."""
     if len(answer) > LONGEST_ECHO:
         half = LONGEST_ECHO // 2
         answer = f"{answer[:half]} […] {answer[-half:]}"

@@ -1,4 +1,4 @@
-"""Templates: ``{passage}`` is a placeholder, ``{{`` and ``}}`` are braces."""
+"""Prompt templates, in which ``{passage}`` is a placeholder, and ``{{`` and ``}}`` are literal braces."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _PARAGRAPH = re.compile(r"(\n[ \t]*(?:\n[ \t]*)*\n)")
 
 
 class Template:
-    """A text with placeholders, split once, so that filling it is one join; values are never read as templates."""
+    """A text with placeholders, parsed once, so that filling it is a single join; values are never parsed."""
 
     def __init__(self, text: str, known: Collection[str]) -> None:
-        """Raises ValueError, saying what is wrong with ``text``, where it names a variable that is not in
-        ``known`` or has a single brace."""
+        """Raises ValueError, saying what is wrong with ``text``, if it contains a variable that is not in ``known``, or
+        a single brace."""
         self.text = text
         self._parts: list[tuple[str, str | None]] = []
         try:
@@ -31,11 +31,11 @@ class Template:
         self.variables = frozenset(name for _, name in self._parts if name is not None)
 
     def fill(self, values: Mapping[str, str]) -> str:
-        """The text with every placeholder filled; ``values`` must have all its variables."""
+        """The text with every placeholder filled; ``values`` must have a value for every variable."""
         return "".join([literal if name is None else literal + values[name] for literal, name in self._parts])
 
     def filled(self, name: str, value: str) -> str:
-        """The template's text with ``value`` in the placeholders of ``name``."""
+        """The text of a template in which the placeholders of ``name`` are replaced by ``value``."""
         fields = {None: "", name: braces_doubled(value)}
         return "".join(braces_doubled(text) + fields.get(field, f"{{{field}}}") for text, field in self._parts)
 
@@ -44,7 +44,7 @@ class Template:
         return sum(1 for _, variable in self._parts if variable == name)
 
     def without(self, name: str) -> Template:
-        """The template without the paragraphs, set off by empty lines, that name ``name``."""
+        """The template without the paragraphs (separated by empty lines) that contain the placeholder ``name``."""
         if name not in self.variables:
             return self
         pieces = _PARAGRAPH.split(self.text)
@@ -53,11 +53,11 @@ class Template:
             for position in range(0, len(pieces), 2)
             if name not in Template(pieces[position], self.variables).variables
         ]
-        # Each kept paragraph but the first keeps the empty lines before it.
+        # Each kept paragraph except the first keeps the empty lines before it.
         text = "".join(("" if position == kept[0] else pieces[position - 1]) + pieces[position] for position in kept)
         return Template(text, self.variables)
 
 
 def braces_doubled(text: str) -> str:
-    """A template that is filled to ``text``."""
+    """``text`` with its braces doubled, so that it is literal text in a template."""
     return text.replace("{", "{{").replace("}", "}}")

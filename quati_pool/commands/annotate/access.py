@@ -1,4 +1,4 @@
-"""Signing in with an access code, and checking the names that people may have."""
+"""Signing in with an access code, personal settings, and the rules for people's names."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ PREFERENCES: dict[str, frozenset[Any]] = {
     "language": frozenset({"pt", "en", "es"}),
     "highlight": frozenset({True, False}),
 }
-"""What people may set for themselves, and to what."""
+"""The personal settings and their allowed values."""
 
 
 def sign_in(session: AnnotationSession, typed_code: str, address: str) -> tuple[str, Person]:
-    """Signs a person in with their code: the token of the sign-in, and the person.
+    """Signs a person in with their code; returns the token of the sign-in and the person.
 
-    ``address`` is where the request came from: wrong codes slow down both it and the code's handle. Raises
-    WrongCodeError for a code that is nobody's or revoked, and for any code typed before the wait is over.
+    ``address`` is where the request came from: wrong codes slow down both the address and the code's handle. Raises
+    WrongCodeError for an unknown or revoked code, and for any code typed before the wait is over.
     """
     code = read_code(typed_code)
     subjects = [f"address {address[:_LONGEST_ADDRESS]}"]
     if code is not None:
         subjects.append(f"handle {code.handle}")
-    # Counted before it is checked: many guesses at once get no further than one after the other.
+    # Counted before it is checked, so that simultaneous guesses have no advantage.
     wait = session.people.attempt(subjects)
     if wait > 0:
         raise WrongCodeError(wait)
     assessor = None if code is None else session.people.by_handle(code.handle)
-    # A handle that is nobody's takes as long to refuse as one that is somebody's.
+    # An unknown handle takes as long to refuse as a known one.
     right = code_matches("" if code is None else code.text, decoy() if assessor is None else assessor.code_hash)
     if assessor is None or not right:
         raise WrongCodeError(session.people.wait(subjects))
@@ -54,15 +54,15 @@ def sign_in(session: AnnotationSession, typed_code: str, address: str) -> tuple[
 
 
 def sign_out(session: AnnotationSession, token: str | None) -> None:
-    """Ends a sign-in; does nothing where there is none."""
+    """Ends a sign-in; does nothing if there is none."""
     if token:
         session.people.sign_out(token_sha(token))
 
 
 def set_preference(session: AnnotationSession, token: str | None, key: str, value: Any) -> None:
-    """Keeps one of the person's own settings (``PREFERENCES``); None goes back to the usual one.
+    """Stores one of the person's settings (``PREFERENCES``); None restores the default.
 
-    Raises SignedOutError, and AnswerError for a setting or a value that there is not.
+    Raises SignedOutError, and AnswerError for an unknown setting or value.
     """
     person = session.person(token)
     if key not in PREFERENCES:
@@ -81,12 +81,12 @@ def refuse_alike(name: str, known: Iterable[str]) -> None:
 
 
 def check_name(config: PoolConfig, name: str) -> str:
-    """A person's name as it is kept, in Unicode's composed form: their labels stand under it, and files of
-    their labels are called by it.
+    """A person's name as stored, in Unicode's composed form (NFC). Their labels are stored under it, and files with
+    their labels are named after it.
 
-    Raises ConfigError for a name that is no word of 1 to 64 characters, that could be taken for a path or,
-    in a command, for more than a name (ana,bia; NAME=FILE), or that is a judge's, a label file's or
-    ``adjudicated``, whatever its case.
+    Raises ConfigError for a name that is not one word of 1 to 64 characters, that could be mistaken for a path or,
+    in a command, for more than a name (ana,bia; NAME=FILE), or that equals the name of a judge or label file or
+    ``adjudicated``, ignoring case.
     """
     name = unicodedata.normalize("NFC", name)
     shown = name[:LONGEST_NAME].encode("unicode_escape").decode() if not name.isprintable() else name[:LONGEST_NAME]

@@ -1,4 +1,4 @@
-"""A pair as people are shown it, with its query's narrative, and the hashes that link labels to its texts."""
+"""A pair as shown to people, with its query's narrative, and the hashes that link labels to its texts."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from quati_pool.judging.base import Pair
 from quati_pool.store.records import content_sha
 
 Ids = tuple[str, str]
-"""query_id and doc_id."""
+"""(query_id, doc_id)."""
 
 
 def shown_pair(pool: PoolView, narratives: Mapping[str, str | None], query_id: str, doc_id: str) -> Pair | None:
-    """A pair with its texts; None where it is not in the pool."""
+    """A pair with its texts; None if it is not in the pool."""
     found = pool.pair(query_id, doc_id)
     return None if found is None else Pair(query_id, doc_id, found.query, found.text, narratives.get(query_id))
 
 
 def label_sha(pair: Pair) -> str:
-    """The ``content_sha`` of a label of this pair that is given now."""
+    """The ``content_sha`` of a new label of this pair."""
     return content_sha(pair.query, pair.text, pair.narrative)
 
 
 def counting_shas(pair: Pair) -> frozenset[str]:
-    """The values of ``content_sha`` under which a person's label counts for this pair, without narrative too."""
+    """The values of ``content_sha`` with which a person's label counts for this pair: with and without the
+    narrative."""
     return frozenset(content_sha(pair.query, pair.text, narrative) for narrative in {pair.narrative, None})

@@ -1,4 +1,4 @@
-"""``quati-pool assessors``: who there is, and who has an access code."""
+"""``quati-pool assessors``: lists people, and gives and revokes access codes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from quati_pool.store.records import Role
 
 @dataclass(frozen=True)
 class ListedAssessor:
-    """Somebody who has or had a code, or whose labels were imported; ``labels`` counts the pairs that they have
-    graded, or said they cannot judge. ``last_seen`` is None for anyone who never signed in, ``revoked`` for
-    anyone whose code is good and those who ``never_had`` one. Times are in UTC."""
+    """Somebody who has or had a code, or whose labels were imported. ``labels`` counts the pairs that they graded or
+    said they cannot judge. ``last_seen`` is None for people who never signed in, ``revoked`` is None for people whose
+    code is valid and those who ``never_had`` one. Times are in UTC."""
 
     name: str
     role: Role
@@ -46,9 +46,9 @@ def _people(config_path: Path, database: str | None) -> Iterator[tuple[PoolConfi
 
 
 def add(config_path: Path, name: str, role: Role, database: str | None = None) -> str:
-    """Gives somebody a code, which is returned and nowhere kept; whose code was revoked gets a new one.
+    """Gives somebody a code, also after an earlier one was revoked; returns the code, which is not stored anywhere.
 
-    Raises QuatiPoolError for a name that cannot be one, or that has a code.
+    Raises QuatiPoolError if the name is invalid or already has a code.
     """
     with _people(config_path, database) as (config, _, people):
         name = check_name(config, name)
@@ -60,10 +60,10 @@ def add(config_path: Path, name: str, role: Role, database: str | None = None) -
 
 
 def revoke(config_path: Path, name: str, database: str | None = None, *, release: bool = False) -> int:
-    """Takes somebody's code back; their sessions end, their labels stay. With ``release`` the pairs that were
-    assigned to them for good go to the open queue; returns how many.
+    """Revokes somebody's code; their sign-ins end, their labels stay. With ``release`` the pairs that were assigned
+    to them for good return to the open queue; returns how many did.
 
-    Raises QuatiPoolError where nobody of this name has a code.
+    Raises QuatiPoolError if nobody with this name has a code.
     """
     name = unicodedata.normalize("NFC", name)
     with _people(config_path, database) as (config, store, people):
@@ -74,7 +74,7 @@ def revoke(config_path: Path, name: str, database: str | None = None, *, release
 
 
 def listed(config_path: Path, database: str | None = None) -> list[ListedAssessor]:
-    """Everybody who ever had a code or whose labels were imported, by name."""
+    """Everybody who ever had a code or whose labels were imported, sorted by name."""
     with _people(config_path, database) as (config, store, people):
         seen = last_seen(store, config.name)
         labels: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What people are refused: each kind so that a page can tell it from the others."""
+"""Errors for requests that are refused, one class per kind so that a page can distinguish them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from quati_pool.errors import QuatiPoolError
 
 
 class SignedOutError(QuatiPoolError):
-    """No valid sign-in: no token, an ended one, or one of a person whose code was revoked."""
+    """There is no valid sign-in: no token, an expired one, or one of a person whose code was revoked."""
 
     def __init__(self) -> None:
         super().__init__("there is no session, or it has ended; sign in with your access code")
 
 
 class ForbiddenError(QuatiPoolError):
-    """Something that this person may not see or do."""
+    """This person may not see or do this."""
 
 
 class AnswerError(QuatiPoolError):
-    """An answer, or a setting, that no page of ours sends: nothing was written."""
+    """An invalid answer or setting, which the app's pages never send; nothing was written."""
 
 
 class WrongCodeError(QuatiPoolError):
-    """A code that opens nothing, or one typed too soon; ``wait`` is in seconds, 0 for "try again now"."""
+    """A wrong code, or one typed too soon; ``wait`` is in seconds, 0 for "try again now"."""
 
     def __init__(self, wait: float) -> None:
         self.wait = wait

@@ -1,6 +1,6 @@
-"""The pool as people are shown it: every pair and its texts, memory-mapped, found by id in microseconds.
+"""The pool as shown to people: every pair with its texts, memory-mapped, found by id in microseconds.
 
-Its file is written once for a pool, named by the hash of the pool's bytes, and again when the pool has changed.
+The file of a view is named by the hash of the pool's bytes; it is written once, and again when the pool has changed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from quati_pool.project.config import PoolConfig
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int
 
-# Raised when the same pool gives another file.
+# Increased when the same pool would give a different file.
 _FORMAT = 1
 _BLOCK = 8192
-# Queries whose doc_ids are held as a dictionary.
+# Queries whose doc_ids are cached as a dictionary.
 _QUERIES = 1024
-# Seconds until a pool that is being replaced is looked at again.
+# Seconds until a pool that is being replaced is checked again.
 _PATIENCE = 1.0
 
 SCHEMA = pa.schema(
@@ -45,7 +45,7 @@ SCHEMA = pa.schema(
 
 
 class PairView(NamedTuple):
-    """A pair of the pool; ``systems`` is how many returned it."""
+    """A pair of the pool; ``systems`` is the number of systems that returned it."""
 
     query_id: str
     doc_id: str
@@ -74,11 +74,11 @@ class PoolView:
         return list(self._spans)
 
     def query(self, query_id: str) -> slice:
-        """The rows of a query; an empty slice where the pool has none."""
+        """The rows of a query; an empty slice if the pool has none."""
         return self._spans.get(query_id, slice(0, 0))
 
     def doc_ids(self, query_id: str) -> list[str]:
-        """A query's passages, in the pool's order."""
+        """The doc_ids of a query's passages, in the pool's order."""
         return list(self._rows(query_id))
 
     def passages(self, query_id: str) -> Iterator[tuple[str, str]]:
@@ -93,7 +93,7 @@ class PoolView:
         return pair[0] in self._spans and pair[1] in self._rows(pair[0])
 
     def pair(self, query_id: str, doc_id: str) -> PairView | None:
-        """A pair by its ids; None where the pool has no such pair."""
+        """A pair by its ids; None if it is not in the pool."""
         row = self._rows(query_id).get(doc_id) if query_id in self._spans else None
         if row is None:
             return None
@@ -126,9 +126,9 @@ def _spans(query_ids: pa.ChunkedArray) -> dict[str, slice]:
 
 
 def open_pool_view(config: PoolConfig, say: Callable[[str], None] = lambda _: None) -> PoolView:
-    """Opens the workspace's pool, after writing the file of the view where there is none of this pool yet.
+    """Opens a view of the workspace's pool; writes its file first if there is none for this pool yet.
 
-    Raises InputError where there is no complete pool, or where it has a fault.
+    Raises InputError if there is no complete pool, or it is faulty.
     """
     workspace = Workspace(config.folder)
     pool = workspace_pool(config)
@@ -142,7 +142,7 @@ def open_pool_view(config: PoolConfig, say: Callable[[str], None] = lambda _: No
             raise InputError(pool, None, "was replaced while it was read; try again")
         return counts
 
-    # One lock for all views: the process that writes one removes those of earlier pools.
+    # One lock for all views, because writing one removes those of earlier pools.
     with locked(workspace.lock("frame"), say):
         if stale(path, key) is not None:
             write_file(path, key, {}, fill)
@@ -179,7 +179,7 @@ def _rows(pool: Path) -> Iterator[tuple[str, str, str, str, int]]:
         number, text = next(lines)
         while number < line:
             number, text = next(lines)
-        # A pool that something else wrote may say nothing of runs.
+        # A pool written by another program may have no field "runs".
         runs = json.loads(text).get("runs")
         yield (*pair, len(runs) if isinstance(runs, dict) else 0)
 
@@ -190,8 +190,8 @@ def _batch(rows: list[tuple[str, str, str, str, int]]) -> pa.RecordBatch:
 
 
 class CurrentPoolView:
-    """The view of the pool as it is now, for many threads: opened when first asked for, and again when the pool's
-    file has changed."""
+    """The view of the current pool, for many threads: opened on first use, and again when the pool's file has
+    changed."""
 
     def __init__(self, config: PoolConfig, say: Callable[[str], None] = lambda _: None) -> None:
         self._config = config
@@ -203,7 +203,7 @@ class CurrentPoolView:
         self._looked = -_PATIENCE
 
     def get(self) -> PoolView:
-        """The current view; while the pool is being replaced, that of the former pool. Raises InputError where there
+        """The current view; while the pool is being replaced, the view of the former pool. Raises InputError if there
         is no pool."""
         view = self._view
         if view is not None and self._status() == self._state:

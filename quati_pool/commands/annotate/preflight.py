@@ -1,4 +1,4 @@
-"""Checks before the annotator app is served: a fault is one line now, and not an error on everybody's page later."""
+"""Checks before the annotator app is served, so that a fault is one line now and not an error on every page later."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from quati_pool.store.listing import done_slots
 
 
 def check(config_path: Path, host: str, database: str | None = None) -> list[str]:
-    """Opens the workspace and its pool, and returns lines with what the person who serves it should know.
+    """Opens the workspace and its pool; returns notes, one line each, for the person who serves the app.
 
-    Pairs whose labels are outdated, of another ``annotation.version`` or of other texts, are asked again from now on.
+    Reopens the slots whose labels are outdated (another ``annotation.version``, or other texts), so that their pairs
+    are graded again.
 
-    Raises QuatiPoolError where one of them cannot be opened, and where a ``host`` that others can reach is to
-    be served while nobody has an access code.
+    Raises QuatiPoolError if the workspace or the pool cannot be opened, or if nobody has an access code and others
+    can reach ``host``.
     """
     notes = []
     with AnnotationSession.open(config_path, database) as session:
@@ -33,7 +34,7 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
         if not Workspace(session.config.folder).pool.exists():
             notes.append("there is no pool yet, so people can only write questions; run: quati-pool build")
         else:
-            session.pool_view  # noqa: B018  # raises where the pool has a fault
+            session.pool_view  # noqa: B018  # raises if the pool is faulty
             if again := _reopened(session):
                 notes.append(
                     f"{again:,} labels are of another annotation.version or of other texts: their pairs are asked again"
@@ -42,7 +43,7 @@ def check(config_path: Path, host: str, database: str | None = None) -> list[str
 
 
 def _reopened(session: AnnotationSession) -> int:
-    """Reopens the slots whose label is outdated; how many there were."""
+    """Reopens the slots whose label is outdated; returns how many it reopened."""
     outdated = []
     for slot in done_slots(session.store, session.config.name):
         pair = session.pair(slot.query_id, slot.doc_id)
@@ -52,14 +53,15 @@ def _reopened(session: AnnotationSession) -> int:
 
 
 def warm(session: AnnotationSession) -> None:
-    """Does what the first person would wait for: opens the pool, if there is one, and what compares passages."""
+    """Does in advance what the first person would wait for: opens the pool, if any, and loads the code that compares
+    passages."""
     if Workspace(session.config.folder).pool.exists():
         session.pool_view  # noqa: B018  # opened once, and kept by the session
     near_duplicates(["um", "um"])
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a host."""
+    """Whether a host can be reached from this machine only."""
     if host == "localhost":
         return True
     try:

@@ -1,7 +1,7 @@
 """The collection that people annotate, opened once for many threads: its pool, scale, guidelines and store.
 
-An annotation session is the collection opened by a process. That a person is signed in is a sign-in, which a token
-proves: every command of people's takes the session and a token.
+An annotation session is the collection opened by a process. A person's being signed in is called a sign-in and is
+proved by a token: every command that people use takes the session and a token.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from quati_pool.store.training import TrainingPairs
 
 T = TypeVar("T")
 
-# Longer than any guidelines: such a path is probably of a corpus.
+# Longer than any guidelines: a larger file is probably a corpus.
 _LONGEST_GUIDELINES = 1_000_000
 
 
 @dataclass(frozen=True)
 class GradeMeaning:
-    """A grade as people see it; ``meaning`` and ``example`` are None where no prompt gives them."""
+    """A grade as people see it; ``meaning`` and ``example`` are None if no prompt has them."""
 
     grade: int
     name: str
@@ -55,7 +55,7 @@ class GradeMeaning:
 
 @dataclass(frozen=True)
 class Guidelines:
-    """The guidelines' Markdown, and the SHA-256 of it."""
+    """The guidelines in Markdown, and the SHA-256 of the text."""
 
     text: str
     sha: str
@@ -63,7 +63,7 @@ class Guidelines:
 
 @dataclass(frozen=True)
 class Person:
-    """A person who is signed in; ``language`` is the one they picked, or else the collection's, or None."""
+    """A person who is signed in; ``language`` is the one they chose, or else the collection's, or None."""
 
     name: str
     role: Role
@@ -72,8 +72,8 @@ class Person:
 
 
 class AnnotationSession:
-    """A collection opened for annotation, to be used in a ``with`` statement, by any number of threads. Not a person's
-    sign-in: that is a ``SignIn``."""
+    """A collection opened for annotation, to be used in a ``with`` statement, by any number of threads. A person's
+    sign-in is a ``SignIn``."""
 
     def __init__(self, config: PoolConfig, store: Store, say: Callable[[str], None] = lambda _: None) -> None:
         self.config = config
@@ -97,17 +97,17 @@ class AnnotationSession:
     def open(
         cls, config_path: Path, database: str | None = None, say: Callable[[str], None] = lambda _: None
     ) -> AnnotationSession:
-        """Opens a workspace, with its store at ``database`` or where ``pool.yaml`` says.
+        """Opens a workspace, with its store at ``database`` or as set in ``pool.yaml``.
 
-        Raises QuatiPoolError where pool.yaml, the prompt, the guidelines or the judge to reveal are at
-        fault, where the prompt has another scale than the collection, and where the store cannot be opened.
-        The pool need not be there yet: ``pool_view`` raises where it is missing.
+        Raises QuatiPoolError if pool.yaml, the prompt, the guidelines or the judge to reveal is faulty, if the
+        prompt's scale differs from the collection's, or if the store cannot be opened. The pool need not exist yet:
+        ``pool_view`` raises if it is missing.
         """
         config = load_config(config_path)
         store = Store.open(database or config.labels.url, config.folder)
         try:
             session = cls(config, store, say)
-            session.guidelines  # noqa: B018  # raises where it has a fault
+            session.guidelines  # noqa: B018  # raises if they are faulty
             session.revealed  # noqa: B018
             store.register(session.version, "assessor", people_definition(config))
         except BaseException:
@@ -128,21 +128,21 @@ class AnnotationSession:
 
     @property
     def pool_view(self) -> PoolView:
-        """The pool as it is now. Raises InputError where there is none."""
+        """The current pool. Raises InputError if there is none."""
         return self._pool_view.get()
 
     @property
     def narratives(self) -> Mapping[str, str]:
-        """The narratives in the queries' file as it is now, by query_id; nothing where it is not there."""
+        """The narratives in the current queries file, by query_id; empty if there is no file."""
         return self._narratives.get() or {}
 
     def pair(self, query_id: str, doc_id: str) -> Pair | None:
-        """A pair as people are shown it now; None where the pool does not have it. Raises as ``pool_view`` does."""
+        """A pair with its current texts; None if it is not in the pool. Raises InputError if there is no pool."""
         return shown_pair(self.pool_view, self.narratives, query_id, doc_id)
 
     @property
     def guidelines(self) -> Guidelines | None:
-        """The guidelines as they are now. Raises InputError where pool.yaml names a file that cannot be read."""
+        """The current guidelines. Raises InputError if pool.yaml names a file that cannot be read."""
         if self._guidelines is None:
             return None
         found = self._guidelines.get()
@@ -161,20 +161,20 @@ class AnnotationSession:
 
     @cached_property
     def revealed(self) -> Labeler | None:
-        """The labeler whose grade is shown after a person's own label; None where none is."""
+        """The labeler whose grade is shown after a person's own label; None if none is set."""
         reveal = self.config.annotation.reveal
         return None if reveal is None else self.grading.labeler(reveal)
 
     @property
     def lease(self) -> float:
-        """Seconds for which a pair stays with the person who got it from the open queue."""
+        """Seconds for which a person holds a pair from the open queue."""
         return self.config.annotation.lease * 60
 
     def person(self, token: str | None, role: Role | None = None) -> Person:
-        """The person whose sign-in this token proves. A lead may do what an assessor may.
+        """The person whose sign-in this token proves. A lead may do everything that an assessor may.
 
-        Raises SignedOutError where the token is of no valid sign-in, ForbiddenError where ``role`` is "lead"
-        and the person is none.
+        Raises SignedOutError if the token has no valid sign-in, ForbiddenError if ``role`` is "lead" and the person
+        is not a lead.
         """
         sign_in = self.people.signed_in(token_sha(token)) if token else None
         if sign_in is None:
@@ -210,7 +210,7 @@ class Rereading(Generic[T]):
 
 
 def _prompt(config: PoolConfig) -> Prompt | None:
-    """The prompt whose scale people see."""
+    """The prompt whose scale is shown to people."""
     name = config.annotation.prompt
     if name is None:
         single = [judge for judge in config.judges.values() if isinstance(judge, JudgeConfig)]

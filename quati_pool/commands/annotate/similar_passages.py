@@ -1,4 +1,4 @@
-"""Which of a person's passages of one query have nearly the same text, with a cache."""
+"""Finds a person's passages of one query that have nearly the same text, with a cache."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from quati_pool.annotation.near_duplicate_passages import near_duplicates
 from quati_pool.commands.annotate.pool_view import PoolView
 
 LARGEST = 1000
-"""How many passages of one query are compared with one another; among more, only equal texts are found."""
+"""The most passages of one query that are compared with one another; among more, only equal texts are found."""
 
 # (Person, query) entries that the cache holds.
 _REMEMBERED = 512
 
 Alike = Mapping[str, Sequence[tuple[str, float]]]
-"""By doc_id the passages similar to it, with their similarity (0 to 1), the most similar first."""
+"""For each doc_id, the similar passages with their similarity (0 to 1), the most similar first."""
 
 
 class SimilarPassages:
-    """The similar passages of the people and queries asked for last; safe with threads."""
+    """A cache of similar passages for the most recently requested people and queries; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: OrderedDict[tuple[str, str], tuple[str, frozenset[str], Alike]] = OrderedDict()
 
     def of(self, pool: PoolView, name: str, query_id: str, doc_ids: Collection[str]) -> Alike:
-        """The similar passages among a person's passages ``doc_ids`` of a query, leaving out those not in the pool."""
+        """The similar passages among ``doc_ids``, a person's passages of a query, without those not in the pool."""
         key, mine = (name, query_id), frozenset(doc_ids)
         with self._lock:
             held = self._found.get(key)
@@ -44,7 +44,7 @@ class SimilarPassages:
 
 
 def _alike(pool: PoolView, query_id: str, mine: frozenset[str]) -> Alike:
-    # In the pool's order, so that equal similarities come in the same order for everybody.
+    # In the pool's order, so that ties are in the same order for everybody.
     rows = [(doc_id, text) for doc_id, text in pool.passages(query_id) if doc_id in mine]
     if len(rows) <= LARGEST:
         found = near_duplicates([text for _, text in rows])

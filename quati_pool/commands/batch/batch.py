@@ -1,8 +1,8 @@
-"""``quati-pool batch``: a judge's questions handed in as files, and their answers collected a day later.
+"""``quati-pool batch``: submits a judge's requests as files, and collects the answers up to a day later.
 
-A batch's key is stored with all it asks before anything is sent, and travels with it as metadata: after a
-crash at any point the provider is asked whether it has the batch, so that none is lost and none is created
-twice. Pairs in an open batch are asked nowhere else.
+A batch's key is stored with all its requests before anything is sent, and is part of the batch's metadata. After a
+crash at any point the provider is asked whether it has the batch, so that none is lost and none is created twice. Pairs
+in an open batch are not asked about elsewhere.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class BatchRow:
-    """A batch and how far it is; ``provider`` is None where the provider was not asked."""
+    """A batch and its state at the provider; ``provider`` is None if the provider was not asked or does not know it."""
 
     batch: Batch
     provider: BatchState | None
@@ -47,8 +47,8 @@ class BatchRow:
 
 @dataclass(frozen=True)
 class Collected:
-    """What was collected: verdicts by state and by grade, in US dollars where all prices are known; ``example`` is
-    one of those that are no grade."""
+    """The result of collecting: verdicts by state and by grade; ``cost`` in US dollars, None unless the cost of all
+    answers is known; ``example`` is one of the answers without a grade."""
 
     judge: str
     rows: list[BatchRow]
@@ -59,7 +59,7 @@ class Collected:
 
 
 class JudgeBatches:
-    """A judge's batches at its provider, while no other process works for this judge."""
+    """A judge's batches at its provider; requires that no other process works for this judge."""
 
     def __init__(self, chosen: ChosenJudge, model: PromptedModel, listener: Listener) -> None:
         self.grading = chosen.grading
@@ -72,7 +72,7 @@ class JudgeBatches:
         self.folder = Workspace(self.grading.config.folder).batches / self.name
 
     async def submit(self, queue: Callable[[], JudgingQueue], limit: int | None) -> list[Batch]:
-        """Hands in what has no grade and is in no open batch."""
+        """Submits the pairs that have no grade and are in no open batch."""
         held = variables(self.model.options.extra_body)
         if held:
             raise ConfigError(
@@ -81,7 +81,7 @@ class JudgeBatches:
             )
         async with self.model.client(self._heard) as client:
             api = Batches(client)
-            # What an earlier crash left must be known before the queue is read.
+            # Batches left by an earlier crash must be known before the queue is read.
             await self._resume(api)
             await client.prepare(self.model.prompt.schema())
             submitted = []
@@ -92,7 +92,7 @@ class JudgeBatches:
             return submitted
 
     async def _send(self, api: Batches, batch: Batch) -> Batch:
-        """Uploads a stored batch and creates it at the provider, or finds out that this was done before."""
+        """Uploads a stored batch and creates it at the provider, unless this was done before."""
         path = self.folder / f"{batch.key}.jsonl"
         try:
             file_id = batch.file_id or await api.find_file(path.name) or await api.upload(path, path.name)
@@ -105,14 +105,14 @@ class JudgeBatches:
         return self._submitted(batch, state)
 
     def _abandon(self, batch: Batch, why: str) -> None:
-        """Gives a batch up, so that its pairs may be asked elsewhere."""
+        """Gives a batch up, so that its pairs can be asked about again."""
         self.store.update_batch(batch.key, status="abandoned")
         (self.folder / f"{batch.key}.jsonl").unlink(missing_ok=True)
         self.listener.say(f"batch {batch.key[:8]} is given up: {why}; its pairs are free to be asked again")
 
     async def _state(self, api: Batches, batch: Batch) -> BatchState | None:
-        """How far a submitted batch is; None where the provider does not know it, which gives it up, or
-        where it was submitted to another address than the judge has now."""
+        """The state of a submitted batch. None if the provider does not know it, in which case it is given up, or if it
+        was submitted to an endpoint other than the judge's current one."""
         assert batch.batch_id is not None
         here = self.model.endpoint.name
         if batch.endpoint != here:
@@ -134,7 +134,7 @@ class JudgeBatches:
         return replace(batch, batch_id=state.batch_id, status="submitted")
 
     async def _resume(self, api: Batches) -> None:
-        """Finishes what a crash left between storing a batch and knowing the provider's id of it."""
+        """Completes batches that a crash left between being stored and being known by the provider's id."""
         for batch in self._open():
             if batch.status != "prepared" or batch.endpoint != self.model.endpoint.name:
                 continue
@@ -154,7 +154,7 @@ class JudgeBatches:
         return self.store.batches(self.grading.config.name, self.name, open_only=True)
 
     async def collect(self) -> Collected:
-        """Stores the verdicts of all batches that are over."""
+        """Stores the verdicts of all finished batches."""
         states: Counter[State] = Counter()
         grades: Counter[int] = Counter()
         costs: list[float | None] = []
@@ -185,7 +185,7 @@ class JudgeBatches:
         return Collected(self.name, rows, states, grades, cost, example)
 
     async def _collected(self, api: Batches, batch: Batch, state: BatchState) -> AsyncIterator[Entry]:
-        """What a batch that is over answered; each entry is committed before it is given out."""
+        """The answers of a finished batch; each entry is committed before it is yielded."""
         answers = BatchAnswers(self.store, batch, state, self.model, self.version)
         async for entry in answers.entries(api):
             yield entry
@@ -213,9 +213,9 @@ class JudgeBatches:
         return [BatchRow(batch, seen.get(batch.key)) for batch in stored]
 
     def abandon(self, beginning: str) -> Batch:
-        """Gives the open batch up whose key begins so; what it still answers is never read.
+        """Gives up the open batch whose key begins with ``beginning``; its answers will not be read.
 
-        Raises ConfigError where not one open batch begins so.
+        Raises ConfigError unless exactly one open batch matches.
         """
         found = [batch for batch in self._open() if batch.key.startswith(beginning)]
         if len(found) != 1:
@@ -229,7 +229,7 @@ class JudgeBatches:
 def _batches(
     config_path: Path, name: str | None, listener: Listener, options: JudgeOptions = DEFAULT
 ) -> Iterator[tuple[JudgeBatches, Callable[[], JudgingQueue]]]:
-    """A judge's batches, and what reads the queue of its pairs."""
+    """A judge's batches, and a function that reads its queue."""
     with chosen_judge(config_path, name, options) as chosen:
         if chosen.judge.model is None:
             raise ConfigError(f"{chosen.name} asks no model; run: quati-pool judge {chosen.name}")
@@ -243,33 +243,34 @@ def _batches(
 
 
 def submit(config_path: Path, name: str | None, listener: Listener, options: JudgeOptions = DEFAULT) -> list[Batch]:
-    """Hands in the pairs that have no grade by a judge yet, ``options.limit`` at most."""
+    """Submits the pairs that have no grade by a judge yet, at most ``options.limit``."""
     with _batches(config_path, name, listener, options) as (batches, queue):
         return in_own_thread(lambda: batches.submit(queue, options.limit))
 
 
 def status(config_path: Path, name: str | None, listener: Listener) -> list[BatchRow]:
-    """All batches of a judge, and how far the open ones are."""
+    """All batches of a judge, with the state of the open ones."""
     with _batches(config_path, name, listener) as (batches, _):
         return in_own_thread(batches.rows)
 
 
 def abandon(config_path: Path, name: str | None, key: str, listener: Listener) -> Batch:
-    """Gives up an open batch whose key begins with ``key``; the provider does not learn of it, and may charge it."""
+    """Gives up an open batch whose key begins with ``key``; the provider is not notified, and may charge for it."""
     with _batches(config_path, name, listener) as (batches, _):
         return batches.abandon(key)
 
 
 def collect(config_path: Path, name: str | None, listener: Listener) -> Collected:
-    """Stores what the batches that are over have answered; running it again finds nothing more."""
+    """Stores the answers of the finished batches, each of which is collected only once."""
     with _batches(config_path, name, listener) as (batches, _):
         return in_own_thread(batches.collect)
 
 
 def in_own_thread(work: Callable[[], Awaitable[T]]) -> T:
-    """What ``work`` returns, run in an event loop of another thread, as a notebook has one running in its own.
+    """Runs ``work`` in an event loop in another thread, since a notebook already runs one in its own; returns its
+    result.
 
-    Raises what it raises, but FatalError for a call that failed for good.
+    Raises the errors of ``work``, but FatalError for a call that failed for good.
     """
     results: list[T] = []
     errors: list[BaseException] = []

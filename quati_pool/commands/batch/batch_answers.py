@@ -1,4 +1,4 @@
-"""The answers of a batch that is over, on their way into the store."""
+"""Reads the answers of a finished batch and stores them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from quati_pool.records import State
 from quati_pool.store.database import Store
 from quati_pool.store.records import Batch, BatchRequest, Entry, Label
 
-# Answers that are committed together.
+# The number of answers that are committed together.
 _COMMIT = 500
 
 
 class BatchAnswers:
-    """Reads a batch's answers, and stores them; ``waiting`` are the requests without an answer by custom_id, and
-    ``strangers`` counts lines that answer none."""
+    """Reads a batch's answers and stores them. ``waiting`` are the requests without an answer, by custom_id;
+    ``strangers`` counts lines that answer no request."""
 
     def __init__(self, store: Store, batch: Batch, state: BatchState, model: PromptedModel, version: str) -> None:
-        """``version`` is the judge's now; the batch may be of an earlier one, with another model and prompt."""
+        """``version`` is the judge's current one; the batch may be of an earlier one with another model and prompt."""
         requests = store.batch_requests(batch.key)
         self.waiting = {request.custom_id: request for request in requests if not request.collected}
         self.strangers = 0
@@ -44,7 +44,7 @@ class BatchAnswers:
         self._count = counting(model.name)
 
     async def entries(self, api: Batches) -> AsyncIterator[Entry]:
-        """What the answers are in the store; each is committed before it is given out."""
+        """The answers as store entries; each is committed before it is yielded."""
         arrived: list[tuple[BatchRequest, Completion | CallError]] = []
         async for answer in self._answers(api):
             arrived.append(answer)
@@ -84,8 +84,8 @@ class BatchAnswers:
         return tries_of(result, cost, self._reading, notes)[0]
 
     def _known_without_text(self, requests: Iterable[BatchRequest]) -> set[tuple[str, str]]:
-        """Query_id and content_sha of requests about passages without text, as an earlier quati-pool sent them; their
-        pairs have by now a label that says so."""
+        """The query_id and content_sha of requests about passages without text, which earlier versions of quati-pool
+        sent. Their pairs now have the label ``no_text``."""
         query_ids = sorted({request.query_id for request in requests})
         batch = self._batch
         labels = self._store.current(batch.collection, batch.labeler_id, batch.version, query_ids)
@@ -111,14 +111,14 @@ def _entry(batch: Batch, request: BatchRequest, answered: Try, reading: Reading)
         reading=reading.version,
     )
     sharers = [replace(label, doc_id=doc_id, rationale=None) for doc_id in request.extra.get("twins", ())]
-    # The provider does not say how long an answer took, and it would be no latency.
+    # The provider does not report the time of an answer, which would not be a latency anyway.
     attempt = attempt_of(1, answered, batch.endpoint)
     attempt = replace(attempt, seconds=None, extra={**attempt.extra, "batch": batch.batch_id})
     return Entry(label=label, attempts=(attempt,), sharers=tuple(sharers))
 
 
 def _without_grade(entry: Entry) -> Entry:
-    """An answer about a passage without text is paid for and kept, and gives no grade."""
+    """The entry of an answer about a passage without text: it was paid for and is kept, but gives no grade."""
 
     def no_text(label: Label) -> Label:
         return replace(label, status=State.no_text, relevance=None, rationale=None, extra={}, reading=None)

@@ -1,4 +1,4 @@
-"""The files that batches are uploaded as: what a judge has still to ask, each as large as a provider takes."""
+"""Writes the files of batches: a judge's open requests, split by the provider's limits on a file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from quati_pool.judging.prompted_model import PromptedModel, Task
 from quati_pool.llm.batches import Batches
 from quati_pool.store.records import Batch, BatchRequest
 
-# OpenAI takes 50,000 requests and 200 MB a file.
+# OpenAI accepts 50,000 requests and 200 MB per file.
 _REQUESTS = 50_000
 _BYTES = 190_000_000
 
 
 class BatchFile:
-    """A batch's file of requests; it is in its place, whole, once it is ``finished``."""
+    """A batch's file of requests; it gets its final name once it is ``finished``."""
 
     def __init__(self, batch: Batch, path: Path) -> None:
         self.batch = batch
@@ -50,7 +50,7 @@ class BatchFile:
 def batch_files(
     queue: JudgingQueue, model: PromptedModel, api: Batches, folder: Path, output: str, limit: int | None
 ) -> Iterator[BatchFile]:
-    """Writes files of requests for at most ``limit`` pairs of the queue, and gives each once it is finished."""
+    """Writes files of requests for at most ``limit`` pairs of the queue, and yields each once it is finished."""
     file: BatchFile | None = None
     for task in _first(queue.tasks(), limit):
         content, cut = queue.shown(task)
@@ -77,7 +77,7 @@ def batch_files(
 
 
 def _first(chunks: Iterator[list[Task]], limit: int | None) -> Iterator[Task]:
-    """Tasks one by one, ``limit`` at most; no chunk is read beyond them."""
+    """At most ``limit`` tasks, one by one; no further chunk is read."""
     left = limit
     for tasks in chunks:
         yield from tasks[:left]

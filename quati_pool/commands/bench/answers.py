@@ -33,7 +33,7 @@ from quati_pool.records import State
 from quati_pool.registry import nearest
 
 REASK = 2
-"""How often an unreadable answer is asked for again."""
+"""How many times an unreadable answer is asked for again."""
 
 _UNREADABLE = (State.unparsed, State.truncated)
 
@@ -51,13 +51,13 @@ class Answerer:
     folder: Path
     """The folder of pool.yaml, to which ``prices`` is relative."""
     said: set[str] = field(default_factory=set)
-    """The lines about the endpoint that were shown to the user, over all cases."""
+    """The lines about the endpoint that the user has already been shown, across all cases."""
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Every setting that can change its answers to the same messages."""
+        """Every setting that can change the model's answers to the same messages."""
         settings = model_identity(self.parameters)
-        # One answer is asked for at a time, whatever a judge would do.
+        # A judge may ask for several answers together; here they are always asked for one at a time.
         return {name: value for name, value in settings.items() if name != "together"}
 
     @property
@@ -66,7 +66,7 @@ class Answerer:
 
     @property
     def marks(self) -> Sequence[Marks]:
-        """The marks around the thoughts in its answers."""
+        """The marks around the thoughts in the model's answers."""
         return marks_of(self.parameters.thoughts)
 
 
@@ -92,14 +92,14 @@ def chosen_answerer(pool_yaml: Path, name: str) -> Answerer:
 
 @dataclass
 class Answers:
-    """A model's answers by question id; ``failed`` gives state and reason where there is none.
+    """A model's answers: ``values`` by question id, and in ``failed`` the state and reason of questions without one.
 
-    A question in neither was not asked: ``ended`` or ``error`` says why. ``asked`` counts the questions asked in
-    this run, ``reused`` those asked in an earlier run or with the same messages as another question. ``cost`` (of
-    this run) leaves out the ``unknown`` calls whose cost is not known; ``spent`` is what the run took from its
-    budget, which counts some of those at their highest price; ``needed`` is the highest price of one more call
-    where the budget ended the run: all in US dollars. ``tokens`` counts input, cached, output and reasoning
-    tokens; ``seconds`` is the duration of the run.
+    A question in neither was not asked: ``ended`` or ``error`` says why. ``asked`` is the number of questions asked in
+    this run, ``reused`` that of questions asked in an earlier run or with the same messages as another question.
+    ``cost`` is that of this run without calls of unknown cost, which ``unknown`` counts; ``spent`` is what the run took
+    from its budget, which includes some of these calls at their highest price; ``needed`` is the highest price of one
+    more call where the budget ended the run. All three are in US dollars. ``tokens`` counts input, cached, output and
+    reasoning tokens; ``seconds`` is the duration of the run.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Answers:
     error: BaseException | None = None
 
     def count(self, cost: float | None, usage: Mapping[str, int | None] | None) -> None:
-        """Counts a call."""
+        """Counts a call with its cost in US dollars (None where unknown) and its tokens by kind."""
         self.calls += 1
         if cost is None:
             self.unknown += 1
@@ -134,16 +134,16 @@ def ask(
     budget: float | None = None,
     stop: threading.Event | None = None,
 ) -> Answers:
-    """Asks every question that the journal holds no answer to.
+    """Asks every question to which the journal holds no answer.
 
-    The same messages are sent to the same model (``Answerer.identity``) once, whichever question they belong to.
-    Refusals and answers that stay unreadable are kept as the model's answers; the next run repeats calls that
-    failed, and unreadable answers that were not asked for again as often as they should be. One process at a time
-    writes the journal: a second one waits and then reuses its answers. ``stop``, set from another thread, ends
-    the run as Ctrl-C does. ``budget`` is the most that may be spent, in US dollars; None is no limit.
+    The same messages are sent to the same model (``Answerer.identity``) only once, even if several questions share
+    them. Refusals and answers that stay unreadable are kept as the model's answers; the next run repeats failed calls,
+    and unreadable answers that were asked for again fewer than ``REASK`` times. One process at a time writes the
+    journal: a second one waits and then reuses its answers. ``stop``, set from another thread, ends the run as Ctrl-C
+    does. ``budget`` is the most that may be spent, in US dollars; None means no limit.
 
-    A fault during the run becomes ``Answers.error``, and earlier answers are kept. Raises QuatiPoolError where
-    nothing can be asked: a journal that cannot be read, a budget without a known price.
+    An error during the run becomes ``Answers.error``, and earlier answers are kept. Raises QuatiPoolError where nothing
+    can be asked: if the journal cannot be read, or there is a budget but no known price.
     """
     if budget is not None:
         check_price(answerer.price, answerer.parameters.model)
@@ -168,7 +168,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """The outcome of all tries of one question; ``text`` is what the model wrote in the last."""
+    """The outcome of all tries of one question; ``text`` is what the model wrote in the last one."""
 
     state: State
     value: str | tuple[str, ...] | None
@@ -186,7 +186,7 @@ class _AnswerCaller(Caller):
         self._marks = answerer.marks
 
     async def ask(self, task: _Task) -> list[_Answer]:
-        """One answer; none where the run was stopped, failed or ran out of budget before one came."""
+        """One answer; an empty list where the run stopped, failed or ran out of budget before an answer arrived."""
         messages = list(task.request.messages)
         schema = task.request.form.schema()
         tries: list[Called] = []
@@ -219,7 +219,7 @@ def _read(called: Called, form: AnswerForm, tries: tuple[Called, ...], marks: Se
 def _outcome(
     text: str, form: AnswerForm, marks: Sequence[Marks]
 ) -> tuple[State, str | tuple[str, ...] | None, str | None]:
-    """The state of an answer's text, read without its thoughts, and the answer or the problem."""
+    """Reads an answer's text without its thoughts; returns its state, and the answer or the problem."""
     spoken = split(text, marks)
     if not spoken.closed:
         return State.truncated, None, "the answer ended within its thoughts"
@@ -232,7 +232,7 @@ def _outcome(
 
 
 def _read_again(entry: Entry, form: AnswerForm, marks: Sequence[Marks]) -> Entry:
-    """A line of the journal as its text is read now: an earlier version may have read thoughts as the answer."""
+    """A journal entry with its text read again, as an earlier version may have read thoughts as the answer."""
     if entry["state"] not in (State.ok, State.unparsed) or not isinstance(entry.get("text"), str):
         return entry
     kept = {name: value for name, value in entry.items() if name not in ("state", "value", "problem")}
@@ -307,7 +307,7 @@ class _AnswerRun:
         answers.error = runner.error
 
     def finished(self) -> Answers:
-        """The answers to the task's questions, of this run and earlier ones."""
+        """The answers to the task's questions, from this run and earlier ones."""
         answers = self.answers
         answers.asked = self._landed
         for question_id, key in self.keys.items():
@@ -340,8 +340,8 @@ class _AnswerRun:
                     self.answers.count(called.cost, _usage(called))
 
     def _entry(self, task: _Task, answer: _Answer) -> Entry:
-        """A line of the journal: ``cost``, ``usage`` and ``seconds`` are sums over all tries; ``notes`` name counts of
-        the server that cannot be true."""
+        """A journal entry: ``cost``, ``usage`` and ``seconds`` are sums over all tries; ``notes`` report counts from
+        the server that cannot be right."""
         completions = [called.completion for called in answer.tries if called.completion is not None]
         tokens: Counter[str] = Counter()
         for called in answer.tries:
@@ -365,7 +365,7 @@ class _AnswerRun:
         heard(self.answerer.name, self.listener.say if event.kind == "wait" else self._say)(event)
 
     def _say(self, line: str) -> None:
-        """Shows a line once over all cases."""
+        """Shows a line to the user, but only once across all cases."""
         if line not in self.answerer.said:
             self.answerer.said.add(line)
             self.listener.say(line)
@@ -382,8 +382,8 @@ class _AnswerRun:
 
 
 def _final(entry: Entry) -> bool:
-    """Whether a line of the journal is not to be asked again: all but calls that failed and unreadable answers that
-    were not asked for again ``REASK`` times."""
+    """Whether a journal entry is final and not asked again: all are but failed calls, and unreadable answers that were
+    asked for again fewer than ``REASK`` times."""
     if entry["state"] in _UNREADABLE:
         return bool(entry.get("tries", 0) > REASK)
     return bool(entry["state"] != State.failed)

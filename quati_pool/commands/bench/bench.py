@@ -62,10 +62,13 @@ class BenchOptions:
 
 @dataclass(eq=False)
 class BenchResult:
-    """The rows of all cases. ``workspaces``: the pool.yaml of each collection that was written, with ``to`` instead
-    of rows; ``files``: the contents of the tasks' further files by name; ``inputs``: the hash of each file that
-    was read, by its path in the data folder or by the option that named it; ``models``: the model by the judge's
-    name; ``error``: why questions were left without an answer, and ``interrupted`` whether that was Ctrl-C."""
+    """The results of all cases.
+
+    ``workspaces``: the pool.yaml of each collection that was written (with ``to``, instead of rows). ``files``: the
+    contents of the task's further files by name. ``inputs``: the hash of each file that was read, by its path in the
+    data folder or by the option that named it. ``models``: the model by the judge's name. ``error``: why questions
+    were left without an answer. ``interrupted``: whether that was Ctrl-C.
+    """
 
     benchmark: type[Benchmark]
     task: Task
@@ -82,7 +85,7 @@ class BenchResult:
     interrupted: bool = False
 
     def note(self, *lines: str) -> None:
-        """Adds the lines that are not there yet."""
+        """Adds the ``lines`` that are not among the notes yet."""
         self.notes += [line for line in dict.fromkeys(lines) if line not in self.notes]
 
 
@@ -94,9 +97,9 @@ def bench(
     listener: Listener,
     stop: threading.Event | None = None,
 ) -> BenchResult:
-    """Measures every case that the folder ``data`` holds and ``options`` ask for.
+    """Measures every case that the folder ``data`` holds and ``options`` select.
 
-    Raises QuatiPoolError where there is none, or where an option does not fit the task.
+    Raises QuatiPoolError where there is no such case, or where an option does not fit the task.
     """
     benchmark = BENCHMARKS.get(name)
     if task_name not in benchmark.tasks:
@@ -131,7 +134,7 @@ def bench(
             runner.answer(task.task_run(data, case, options.seed), options.predictions if case == predicted else ())
         if not result.rows and result.error is None:
             result.note(f"no program answers {name} {task_name}: name a model by --judge, or answers by --predictions")
-    # Last, as the reader of a broken file reports it better.
+    # Hashed last, as the code that reads a broken file reports it better.
     result.inputs = _inputs(runner.inputs, task, cases, options)
     return result
 
@@ -217,7 +220,7 @@ def _predicted(cases: Sequence[Case], options: BenchOptions) -> Case | None:
 
 @dataclass
 class _CaseRunner:
-    """Adds the rows of one case after the other to ``result``; ``spent`` is the cost so far in US dollars."""
+    """Measures one case at a time and adds its rows to ``result``; ``spent`` is the cost so far in US dollars."""
 
     result: BenchResult
     answerer: Answerer | None
@@ -227,7 +230,8 @@ class _CaseRunner:
     spent: float = 0.0
 
     def write(self, task: RetrievalTask, cases: Sequence[Case], to: Path, systems: SystemsFile | None) -> None:
-        """Writes each case's collection as a workspace of the user: one into ``to``, several into folders of it."""
+        """Writes each case's collection as a workspace for the user: a single one into ``to``, several into folders
+        in it."""
         for case in cases:
             folder = to if len(cases) == 1 else to / "-".join(filter(None, case))
             _, written = self._workspace(folder, task, case, systems, keep=True)
@@ -236,7 +240,7 @@ class _CaseRunner:
     def _workspace(
         self, folder: Path, task: RetrievalTask, case: Case, systems: SystemsFile | None, *, keep: bool
     ) -> tuple[Collection, Path]:
-        """A case's collection, and the pool.yaml of its workspace."""
+        """Writes a case's workspace; returns its collection and the path of its pool.yaml."""
         result, data = self.result, self.inputs.data
         collection = task.collection(data, case)
         result.note(*collection.notes)
@@ -246,7 +250,7 @@ class _CaseRunner:
         return collection, config
 
     def search(self, task: RetrievalTask, case: Case, systems: SystemsFile | None) -> None:
-        """Adds the rows of every system on one collection, and of a model that reads their passages."""
+        """Adds the rows of every system on one collection, and of a model that reads the systems' passages."""
         result, options = self.result, self.result.options
         folder = options.folder / "collections" / case_folder(task, case)
         collection, config = self._workspace(folder, task, case, systems, keep=False)
@@ -294,7 +298,7 @@ class _CaseRunner:
         answers = ask(task_run, self.answerer, journal, self.listener, left, self.stop)
         self.spent += answers.spent
         if not isinstance(answers.error, (QuatiPoolError, OSError, type(None))):
-            raise answers.error  # a defect of this program
+            raise answers.error  # a bug in this program
         done = len(answers.values) + len(answers.failed)
         if answers.ended is not None or answers.error is not None or done < len(task_run.ids):
             ended = {"interrupted": "stopped"}
@@ -313,7 +317,7 @@ class _CaseRunner:
 
 
 def _failures(system: str, task_run: AnswerTaskRun, failed: Mapping[str, str]) -> list[str]:
-    """A note on the questions without an answer: their numbers by state, and the first three."""
+    """A note on the questions without an answer: how many there are by state, and the first three."""
     if not failed:
         return []
     states = Counter(why.partition(":")[0] for why in failed.values()).most_common()

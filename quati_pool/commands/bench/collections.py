@@ -22,7 +22,7 @@ from quati_pool.records import id_problem
 # Written first: it marks a folder as written by this command, even if the command was killed afterwards.
 _MARK = "benchmark.json"
 _PROMPTS = ("en", "es", "pt")
-# JSON can spell half a surrogate pair; UTF-8 cannot hold it.
+# JSON can contain half a surrogate pair, which UTF-8 cannot encode.
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _TEMPLATE = """\
@@ -73,11 +73,11 @@ def write_workspace(
 ) -> Path:
     """Writes corpus, queries, qrels and pool.yaml of a collection into ``folder``; returns the path of pool.yaml.
 
-    Files with the same content stay untouched. With ``keep`` the workspace is the user's: edited files stay too,
-    and a folder with another collection is refused. Without, files that differ are replaced, unless labels.db may
-    hold labels of their texts.
+    Files with the same content are not touched. With ``keep`` the workspace belongs to the user: edited files are kept
+    too, and a folder with another collection is refused. Without ``keep``, files that differ are replaced, unless
+    labels.db may hold labels of their texts.
 
-    Raises QuatiPoolError for a folder that holds anything else, and for a collection that makes no workspace.
+    Raises QuatiPoolError for a folder that holds anything else, and for a collection that cannot become a workspace.
     """
     name = source.name
     _check(name, collection)
@@ -117,7 +117,7 @@ def _write_changed(
     listener: Listener,
     size: str = "",
 ) -> bool:
-    """Writes the file unless it has this content, or unless ``keep`` protects the user's edits; whether it did."""
+    """Writes the file unless it has this content or ``keep`` protects the user's edits; returns whether it did."""
     there = path.exists()
     if there and file_digest(path) == digest:
         return False
@@ -156,7 +156,7 @@ def _refuse_folder(folder: Path, mark: dict[str, Any], keep: bool) -> None:
 
 
 def _is_marked(folder: Path, mark: dict[str, Any]) -> bool:
-    """Whether the folder holds exactly this collection, whichever version wrote it."""
+    """Whether the folder holds exactly this collection, regardless of the version that wrote it."""
     found = _read_mark(folder) or {}
     return {key: found.get(key) for key in mark} == mark
 
@@ -173,7 +173,8 @@ def _read_mark(folder: Path) -> dict[str, Any] | None:
 
 
 def _check(name: str, collection: Collection) -> None:
-    """Raises QuatiPoolError for a collection that makes no workspace."""
+    """Raises QuatiPoolError for a collection without passages, queries or judgements, or with invalid, repeated or
+    unknown ids."""
     for what, rows in (
         ("passages", collection.passages),
         ("queries", collection.queries),
@@ -245,7 +246,7 @@ def _judgements(collection: Collection) -> Iterator[str]:
 
 
 def _line(record: dict[str, str]) -> str:
-    """A JSON line, in which half a surrogate pair becomes U+FFFD."""
+    """A record as a line of JSON, in which half a surrogate pair becomes U+FFFD."""
     return _SURROGATE.sub("\ufffd", json.dumps(record, ensure_ascii=False)) + "\n"
 
 
@@ -257,7 +258,7 @@ def _digest(lines: Iterable[str]) -> str:
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:
-    """Writes a file completely or not at all."""
+    """Writes a file atomically: completely or not at all."""
 
     def fill(partial: Path) -> None:
         with partial.open("w", encoding="utf-8", newline="\n") as file:

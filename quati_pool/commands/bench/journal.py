@@ -23,10 +23,10 @@ Entry = Mapping[str, Any]
 
 
 class Journal:
-    """A journal open in one process (``open_journal``). ``entries`` holds the last line of each request."""
+    """A journal that one process has open (``open_journal``). ``entries`` maps each request to its last line."""
 
     def __init__(self, path: Path) -> None:
-        """Raises InputError, with the line, for a complete line that is no journal entry."""
+        """Raises InputError, with the line, for a complete line that is not a journal entry."""
         self.path = path
         fresh = not path.exists()
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
@@ -40,8 +40,8 @@ class Journal:
             raise
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Returns once the lines are on disk. Raises OSError, which leaves the journal as it was."""
-        # A server can spell half a surrogate pair, which UTF-8 cannot hold.
+        """Appends ``entries`` and returns once they are on disk. If that raises OSError, the journal is unchanged."""
+        # A server can return half a surrogate pair, which UTF-8 cannot encode.
         data = "".join(sendable(json.dumps(entry, ensure_ascii=False)) + "\n" for entry in entries).encode()
         try:
             written = 0

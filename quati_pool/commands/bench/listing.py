@@ -1,4 +1,4 @@
-"""The benchmarks: their tasks, license, citation, and where their files are released."""
+"""Lists the benchmarks: their tasks, license, citation, and where their files are released."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class BenchmarkListing:
 def benchmarks(name: str | None = None) -> list[BenchmarkListing]:
     """Every benchmark, or the one of this name; a plug-in that fails to load is listed with its ``problem``.
 
-    Raises ConfigError where there is none of that name, or where it cannot be loaded.
+    Raises ConfigError where no benchmark has that name, or where it cannot be loaded.
     """
     if name is not None:
         BENCHMARKS.get(name)

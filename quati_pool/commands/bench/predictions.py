@@ -14,11 +14,11 @@ _SHOWN = 10
 
 
 def read_predictions(path: Path, task_run: AnswerTaskRun) -> tuple[dict[str, Any], list[str]]:
-    """The answer to every question, and the ids of those that have none in the file, which count as
-    ``task_run.EMPTY``. Predictions for ``task_run.dropped`` questions are left out.
+    """The answer to every question by its id, and the ids of the questions without an answer in the file, which get
+    ``task_run.EMPTY``. Predictions for ``task_run.dropped`` questions are ignored.
 
-    Raises InputError where the file is no such object, or has an id twice, an unknown id or an answer of another
-    form.
+    Raises InputError where the file is not a JSON object, or has a repeated id, an unknown id or an answer of the
+    wrong form.
     """
     found = _read(path)
     known = set(task_run.ids)

@@ -19,7 +19,7 @@ class Inputs:
         self._hashes: dict[Path, str] = {}
 
     def add(self, files: Iterable[Path]) -> dict[str, str]:
-        """The hashes of these files, as ``named`` has them. Raises OSError where one cannot be read."""
+        """Hashes ``files`` and returns their hashes as ``named`` does. Raises OSError where one cannot be read."""
         added = list(files)
         for path in added:
             if path not in self._hashes:
@@ -27,8 +27,8 @@ class Inputs:
         return self._named(added)
 
     def named(self) -> dict[str, str]:
-        """The SHA-256 of each file by its path in the folder, in order. A folder of more than ``MOST`` files, such as
-        RACE's, has one: that of its files' names and hashes, by its path and a slash."""
+        """The SHA-256 of each file by its path relative to ``data``, sorted. A folder of more than ``MOST`` files, such
+        as RACE's, has a single hash, that of its files' names and hashes, under its path with a slash at the end."""
         return self._named(self._hashes)
 
     def _named(self, files: Iterable[Path]) -> dict[str, str]:

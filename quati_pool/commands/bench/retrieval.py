@@ -47,8 +47,8 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Retrieved:
-    """A row for every system in the order of pool.yaml; ``curve`` where the task has one; ``passages``: for each
-    system whose passages are read, its texts by query, best first; ``notes`` on all rows."""
+    """The rows of all systems, in the order of pool.yaml. ``curve`` is None where the task has none. ``passages`` has,
+    for each system whose passages are read, its texts by query, best first. ``notes`` apply to all rows."""
 
     rows: list[Row]
     curve: Curve | None = None
@@ -66,13 +66,13 @@ def retrieve(
 ) -> Retrieved:
     """Builds the workspace of ``config_path``, which holds ``collection``, and measures its runs.
 
-    Every measure is a mean over all judged queries; a query without any result counts 0. A measure with a cutoff
-    below the end of the runs is undefined. Where passages are cut from texts, ``text …`` are the measures of the
-    texts in the order of their best passages; where queries are clustered, ``cluster_min nDCG@10`` is the mean
-    over clusters of the lowest nDCG@10 in each.
+    Every measure is a mean over all judged queries; a query without any result counts as 0. A measure whose cutoff is
+    deeper than the runs is undefined. Where passages are cut from texts, ``text …`` are the measures of the texts in
+    the order of their best passages; where queries are clustered, ``cluster_min nDCG@10`` is the mean over clusters of
+    the lowest nDCG@10 in each.
 
-    ``over``: the systems whose passages are read, by default the first; None reads none. Raises ConfigError for
-    one that pool.yaml does not have, before anything is built, and whatever ``build`` raises.
+    ``over``: the systems whose passages are read; the first system if empty, none if None. Raises ConfigError for a
+    system that pool.yaml does not have, before anything is built, and the errors of ``build``.
     """
     config = load_config(config_path)
     readers = _readers(config, over)
@@ -111,7 +111,7 @@ class _MeasuredRuns:
         self.curves = success(first_relevant(joined, CURVE_DEPTH), CURVE_DEPTH)
 
     def measures(self) -> tuple[list[dict[str, float | None]], dict[str, str]]:
-        """Each run's measures by name, and why one is undefined for all of them."""
+        """Each run's measures by name, and the reason for each measure that is undefined for all runs."""
         means = self.scores.values.mean(axis=2)
         found: list[dict[str, float | None]] = []
         for run in range(len(self.joined.runs)):
@@ -160,7 +160,7 @@ def _run(config: PoolConfig, run_tag: str) -> Run:
 
 
 def _by_text(runs: Sequence[Run], collection: Collection, units: Mapping[str, str]) -> JudgedRuns:
-    """Runs and qrels of texts: each text ranks where its best passage does and has its passages' highest relevance."""
+    """Runs and qrels of texts: each text is ranked by its best passage and has its passages' highest relevance."""
     names = Ids(list(dict.fromkeys(units.values())))
     grades: dict[tuple[str, str], int] = {}
     for query_id, doc_id, relevance in collection.qrels:

@@ -20,7 +20,7 @@ RUN_DEPTH, POOL_DEPTH = 100, 10
 
 _BM25 = "  bm25: {{retriever: bm25, language: {language}, family: lexical}}     # Lucene: k1 0.9, b 0.4\n"
 _WITHOUT = "  # bm25: {{retriever: bm25, language: {language}, family: lexical}}   # Lucene: needs quati-pool[lucene]\n"
-# The reranker has more dimensions than lsa: over a small corpus the two would find the same.
+# The reranker has more dimensions than lsa, as the two would otherwise find the same over a small corpus.
 _DEFAULTS = """\
   bm25s: {{retriever: bm25s, language: {language}, family: lexical}}   # k1 0.9, b 0.4
   bm25s-1.2-0.75: {{retriever: bm25s, language: {language}, k1: 1.2, b: 0.75, family: lexical}}
@@ -41,8 +41,8 @@ _DEFAULTS = """\
 
 @dataclass(frozen=True, eq=False)
 class SystemsFile:
-    """The systems of a pool.yaml, to be run over other collections: ``systems`` are its settings without their
-    corpus and with absolute paths."""
+    """The systems of a pool.yaml, to be run over other collections: ``systems`` maps run tags to settings without
+    ``corpus`` and with absolute paths."""
 
     path: Path
     systems: Mapping[str, Mapping[str, Any]]
@@ -73,7 +73,7 @@ class SystemsFile:
 
 def default_systems(language: str) -> tuple[str, str | None]:
     """The lines under ``systems:`` for texts in ``language``, an ISO 639-1 code: systems that need no extra, and
-    Lucene's BM25 where it is installed. Also returns why that one is missing, None where it is there."""
+    Lucene's BM25 if it is installed. Also returns why Lucene's BM25 is missing, None if it is installed."""
     try:
         RETRIEVERS.get("bm25").require()
     except MissingExtraError as error:
@@ -82,7 +82,7 @@ def default_systems(language: str) -> tuple[str, str | None]:
 
 
 def foreign_languages(config: PoolConfig, language: str) -> dict[str, str]:
-    """The systems that analyse texts in another language than ``language``, each with that language."""
+    """The systems that analyse texts as being in a language other than ``language``, each with that other language."""
     found = {}
     for tag, system in config.systems.items():
         own = getattr(system.parameters, "language", None)
@@ -127,7 +127,7 @@ def _absolute(folder: Path, settings: Mapping[str, Any], files: set[str]) -> dic
 
 
 class _OneLine(yaml.SafeDumper):
-    """Escapes line ends in texts."""
+    """A YAML dumper that escapes line ends in texts, so that they stay on one line."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         several = bool(text) and text.splitlines() != [text]

@@ -40,12 +40,12 @@ from quati_pool.store.database import Store
 
 @dataclass(frozen=True)
 class ExportedCollection:
-    """A folder that holds a collection in a format.
+    """A folder with a collection in an export format.
 
-    ``labelers`` has how much of the pool each covers, ``outside`` how many of its grades are of pairs outside the
-    pool; ``counts`` are those of the format. ``made`` is False if the same export was in the folder already. ``main``
-    is the main labeler where nobody was named, and ``peers_left_out`` are those who graded something and are not in
-    the export.
+    ``labelers`` maps each labeler to its coverage of the pool, ``outside`` to the number of its grades for pairs
+    outside the pool; ``counts`` are what the format counted. ``made`` is False if the folder already held the same
+    export. ``main`` is the main labeler where no labeler was named; ``peers_left_out`` are labelers with grades that
+    are not in the export.
     """
 
     path: Path
@@ -67,12 +67,14 @@ def export(
     path: Path | None = None,
     allow_missing: bool = False,
 ) -> ExportedCollection:
-    """Writes the collection into a folder, ``exports/<format>`` if ``path`` is None; with the grades of ``labelers``,
-    the first as the main one, or of the main labeler and its ``peers``. Of a label file all grades are exported, also
-    those of pairs outside the pool.
+    """Writes the collection into a folder, ``exports/<format>`` if ``path`` is None.
 
-    Raises QuatiPoolError, and writes nothing, where several could be the main labeler; while a pair of the pool by
-    one of them has failed or was never asked, unless ``allow_missing``; and for a folder that holds something else.
+    It contains the grades of ``labelers``, of which the first is the main one; if none are named, those of the main
+    labeler and its ``peers``. All grades of a label file are exported, including those of pairs outside the pool.
+
+    Raises QuatiPoolError, and writes nothing, where several labelers could be the main one; where an exported labeler
+    failed on a pair of the pool or was never asked about it, unless ``allow_missing``; and for a folder that holds
+    something else.
     """
     config = load_config(config_path)
     refuse_outdated(config)
@@ -134,7 +136,7 @@ def _key(
     corpora: Sequence[Corpus],
     chosen: ChosenLabelers,
 ) -> dict[str, Any]:
-    """Everything that changes an export."""
+    """The key of an export: everything that affects its content."""
     return {
         "tool": __version__,
         "format": EXPORTS.identity(format_name),
@@ -151,7 +153,7 @@ def _key(
 def _refuse_others(target: Path) -> None:
     """Raises QuatiPoolError unless the folder is empty or an earlier export, as writing replaces its content.
 
-    An export has a manifest from the start; its sidecar is written last.
+    An export is recognised by its manifest, which it has from the start, whereas its sidecar is written last.
     """
     if target.exists() and not target.is_dir():
         raise QuatiPoolError(f"{target} is a file; name a folder with -o")
@@ -162,7 +164,7 @@ def _refuse_others(target: Path) -> None:
 
 
 def _refuse_changed(target: Path) -> None:
-    """Raises QuatiPoolError where somebody added or changed a file of an earlier export; missing files do not count."""
+    """Raises QuatiPoolError where files of an earlier export were changed or added; missing files do not count."""
     if not target.is_dir() or not any(target.iterdir()):
         return
     try:
@@ -193,7 +195,7 @@ def _broken(name: str, error: Exception) -> QuatiPoolError:
 
 
 def _passages(corpora: Sequence[Corpus]) -> Iterator[tuple[str, str]]:
-    """Every passage of all corpora; one that several hold comes once.
+    """Every passage of all corpora, (doc_id, text); a passage that several corpora hold is yielded once.
 
     Raises QuatiPoolError where two corpora have different texts under one id.
     """

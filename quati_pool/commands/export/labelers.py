@@ -1,4 +1,4 @@
-"""The labelers whose grades go into an exported collection, with all that it holds of each."""
+"""Chooses the labelers of an exported collection and collects their grades and labels."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from quati_pool.release.state import Labelled
 
 
 class ExportedLabeler(NamedTuple):
-    """One labeler's part of the collection, and how much of the pool it covers."""
+    """One labeler's part of the export, and how much of the pool it covers."""
 
     labelled: Labelled
     coverage: LabelCoverage
 
     def identity(self) -> dict[str, Any]:
-        """The part of the export's key that is the labeler's."""
+        """The labeler's part of the export's key."""
         qrels = self.labelled.qrels
         rows = [qrels.queries.decode(qrels.query), qrels.docs.decode(qrels.doc), pa.array(qrels.relevance)]
         labels = self.labelled.labels.to_pydict() if self.labelled.labels is not None else None
@@ -41,8 +41,8 @@ class ExportedLabeler(NamedTuple):
 
 
 class ChosenLabelers(NamedTuple):
-    """The labelers of an export, the main one first; ``main`` where none were named, and then the names of those who
-    graded something and were ``left_out``."""
+    """The labelers of an export, the main one first. ``main`` is set where no labeler was named; ``left_out`` then
+    names those who have grades but are not exported."""
 
     labelers: list[ExportedLabeler]
     main: MainLabeler | None
@@ -55,13 +55,13 @@ class ChosenLabelers(NamedTuple):
 
     @property
     def outside(self) -> Mapping[str, int]:
-        """How many grades of each labeler are of pairs outside the pool, by name."""
+        """The number of each labeler's grades for pairs outside the pool, by name."""
         return {each.labelled.labeler: each.labelled.outside for each in self.labelers}
 
 
 @dataclass(frozen=True, eq=False)
 class _Grades:
-    """All grades of a labeler: of the pool's pairs, in its order, and of pairs ``outside`` it."""
+    """All grades of a labeler: ``pooled`` for the pool's pairs, in the pool's order, and those ``outside`` it."""
 
     labeler: Labeler
     coverage: LabelCoverage
@@ -74,7 +74,8 @@ class _Grades:
 
 
 def choose_labelers(grading: Grading, names: Sequence[str], *, needed: bool, allow_missing: bool) -> ChosenLabelers:
-    """The labelers named, or else the main labeler and its peers; all with grades where none are ``needed``.
+    """The labelers called ``names``; if none are named, the main labeler and its peers or, where no grades are
+    ``needed``, all labelers with grades.
 
     Raises QuatiPoolError for a named labeler without grades; where grades are needed and there are none, or several
     labelers could be the main one; and, unless ``allow_missing``, where a pair of the pool failed or was never asked.
@@ -98,7 +99,7 @@ def choose_labelers(grading: Grading, names: Sequence[str], *, needed: bool, all
 
 
 def _main_and_peers(graded: Sequence[_Grades]) -> tuple[MainLabeler, list[_Grades]]:
-    """The main labeler, and the grades of those that are exported next to it, the main labeler's first."""
+    """The main labeler, and the grades of all exported labelers, the main one's first."""
     candidates = [candidate(each.labeler, each.count) for each in graded]
     main = main_labeler(candidates)
     by_name = {each.labeler.name: each for each in graded}
@@ -139,7 +140,7 @@ def _exported(grading: Grading, grades: _Grades) -> ExportedLabeler:
 
 
 def _labels(grading: Grading, labeler: str, version: str) -> pa.Table:
-    """All labels that count of a labeler's version, of the pool's pairs and others, with their reasons."""
+    """All labels that count of a labeler's version, in the pool and outside it, with their rationales."""
     store, collection = grading.store, grading.config.name
     table = store.table(collection, labeler, version)
     reasons = store.rationales(collection, labeler, version)

@@ -34,7 +34,7 @@ from quati_pool.text.fencing import sendable
 
 @dataclass(frozen=True)
 class ExportedLabels:
-    """A file of labels: how many, how many of them with a grade, and how many pairs of the pool have none yet."""
+    """A file of labels: their number, how many have a grade, and how many pairs of the pool are without a label."""
 
     path: Path
     labels: int
@@ -52,12 +52,12 @@ def export_labels(
     pool: Path | None = None,
     listener: Listener | None = None,
 ) -> ExportedLabels:
-    """Writes a labeler's labels of the pool's pairs, in the pool's order: grades, and pairs that a person could
-    not judge. ``path`` None: ``exports/LABELER.tsv`` and so on; a path in .gz is packed. ``label_format`` None: the
-    format of the path's suffix, or TSV.
+    """Writes a labeler's labels of the pool's pairs, in the pool's order: grades, and pairs that a person could not
+    judge. If ``path`` is None the file is ``exports/LABELER.tsv``, or has another format's suffix; a path ending in
+    .gz is gzipped. If ``label_format`` is None, it is that of the path's suffix, or TSV.
 
-    Raises QuatiPoolError, and writes nothing, where there is no such labeler or format, no label, or where the
-    format cannot hold them or is not that of the suffix.
+    Raises QuatiPoolError, and writes nothing, where the labeler or the format does not exist, there are no labels, or
+    the format cannot hold them or does not match the suffix.
     """
     label_format = format_of_name(path or Path(), label_format)
     config = load_config(config_path)
@@ -87,8 +87,8 @@ def export_labels(
 
 
 def label_rows(grading: Grading, reader: Labeler) -> Iterator[LabelRow]:
-    """A labeler's grades and its pairs that cannot be judged, in the pool's order; of a person with reasons, notes and
-    times, of a judge with all answers."""
+    """A labeler's grades, and the pairs that could not be judged, in the pool's order; a person's rows have reasons,
+    notes and times, a judge's have all answers."""
     for chunk in grading.pairs():
         labels_behind = reader.behind(chunk)
         labels = [label for of_pair in labels_behind for label in of_pair.values()]
@@ -117,7 +117,7 @@ def _row(pair: Pair, graded: Graded) -> LabelRow:
 def _answer(label: CurrentLabel, rationale: str | None, thoughts: str | None) -> JudgesAnswer | None:
     if label.relevance is None:
         return None
-    # A model can spell half a surrogate pair in its thoughts, which UTF-8 cannot hold.
+    # A model's thoughts can contain half a surrogate pair, which UTF-8 cannot encode.
     details = {"rationale": rationale, "thoughts": thoughts and sendable(thoughts), "reading": label.reading}
     known = {name: value for name, value in details.items() if value is not None}
     return JudgesAnswer(label.sample, label.relevance, {**label.extra, **known})

@@ -1,4 +1,4 @@
-"""``quati-pool export qrels``: one labeler's grades as TREC qrels, or a refusal that names what is missing."""
+"""``quati-pool export qrels``: one labeler's grades as TREC qrels, or an error that names what is missing."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from quati_pool.store.database import Store
 
 @dataclass(frozen=True)
 class ExportedQrels:
-    """A file of qrels, how much of the pool it covers, and how many grades are of pairs ``outside`` the pool."""
+    """A file of qrels, how much of the pool it covers, and how many grades are for pairs ``outside`` the pool."""
 
     path: Path
     coverage: LabelCoverage
     outside: int = 0
     main: MainLabeler | None = None
-    """The labeler, where nobody was named."""
+    """The main labeler, where no labeler was named."""
 
 
 def export_qrels(
@@ -45,13 +45,14 @@ def export_qrels(
     pool: Path | None = None,
     listener: Listener | None = None,
 ) -> ExportedQrels:
-    """Writes a labeler's grades of the pool's pairs, in the pool's order, then those that a label file has of other
-    pairs (``grades_outside_pool``). ``labeler`` None: the main labeler; ``path`` None: ``qrels/<labeler>.qrels``.
+    """Writes a labeler's grades of the pool's pairs, in the pool's order, followed by a label file's grades of other
+    pairs (``grades_outside_pool``). If ``labeler`` is None, the main labeler is exported; if ``path`` is None, the file
+    is ``qrels/<labeler>.qrels``.
 
-    Raises QuatiPoolError, and writes nothing, where several could be the main labeler; while a pair of the pool has
-    no grade yet (failed, put off, taken back or never asked about), unless ``allow_missing`` leaves such pairs out;
-    and where a pair outside the pool has an unknown query or no id. Pairs that a person could not judge, or on which
-    a panel has no majority, are always left out.
+    Raises QuatiPoolError, and writes nothing, where several labelers could be the main one; while a pair of the pool
+    has no grade yet (failed, put off, taken back or never asked about), unless ``allow_missing`` leaves such pairs out;
+    and where a pair outside the pool has an unknown query or an invalid doc_id. Pairs that a person could not judge, or
+    on which a panel has no majority, are always left out.
     """
     config = load_config(config_path)
     with Store.open(config.labels.url, config.folder) as store:
@@ -93,7 +94,7 @@ def export_qrels(
 
 
 def _main(grading: Grading) -> MainLabeler:
-    """The main labeler of all who graded anything; raises ConfigError where nobody did."""
+    """The main labeler among those with grades; raises ConfigError where there are none."""
     labelers = [grading.labeler(name) for name in grading.names]
     counts: Counter[str] = Counter()
     for chunk in grading.pairs():
@@ -108,8 +109,8 @@ def _main(grading: Grading) -> MainLabeler:
 
 
 def _refuse_unknown(config: PoolConfig, labeler: str, graded: Sequence[Graded]) -> None:
-    """Raises QuatiPoolError for a pair outside the pool with an unknown query (if the file of queries is here), or
-    with a text in place of an id."""
+    """Raises QuatiPoolError for a pair outside the pool with an unknown query (if the file of queries exists), or with
+    an invalid doc_id, such as a text."""
     readable = (config.folder / config.queries.path).exists()
     known = {query.query_id for query in load_queries(config).queries} if readable else None
     for one in graded:

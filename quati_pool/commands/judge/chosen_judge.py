@@ -1,4 +1,4 @@
-"""The judge of a workspace that a command runs, over its open store, as the command's options have it ask."""
+"""The judge that a command runs: from a workspace, with the command's options applied and its store open."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from quati_pool.store.upgrade import judges_lock_name
 
 @dataclass(frozen=True)
 class JudgeOptions:
-    """What one run may change of a judge: only how it asks, never what its grades are."""
+    """The settings of a judge that a run may change: only how it asks, never its grades."""
 
     limit: int | None = None
     budget: float | None = None
@@ -39,14 +39,14 @@ class JudgeOptions:
     max_passage_tokens: int | None = None
     pool: Path | None = None
     reread: bool = False
-    """Only read the stored answers by the rules of today, and ask nothing."""
+    """Only read the stored answers by the current rules, without any call."""
 
 
 DEFAULT = JudgeOptions()
 
 
 def pick_judge(config: PoolConfig, name: str | None) -> str:
-    """The judge to run: the one named, or the only one there is."""
+    """The name of the judge to run: ``name``, or the only judge. Raises ConfigError if there is none or several."""
     if name is not None:
         return name
     names = [name for name, settings in config.judges.items() if isinstance(settings, JudgeConfig)]
@@ -58,7 +58,7 @@ def pick_judge(config: PoolConfig, name: str | None) -> str:
 
 @dataclass(frozen=True)
 class ChosenJudge:
-    """A judge of a workspace over its open store, with what its grades are decided by."""
+    """A judge of a workspace with its open store; ``definition`` is everything that determines its grades."""
 
     grading: Grading
     name: str
@@ -69,7 +69,8 @@ class ChosenJudge:
 
     @contextmanager
     def alone(self, say: Callable[[str], None]) -> Iterator[None]:
-        """One process at a time works for one judge; another waits here, and ``say`` tells for whom."""
+        """Holds the judge's lock, as only one process at a time works for a judge; ``say`` reports a wait for
+        another process."""
         store = self.grading.store
         with store.lock(judges_lock_name(self.grading.config.name, self.name), say):
             store.register(self.version, "judge", self.definition)
@@ -79,14 +80,14 @@ class ChosenJudge:
             yield
 
     def as_stored(self) -> ChosenJudge:
-        """The judge under the version that its labels have until it next works."""
+        """The judge under the version that its stored labels have until its next run."""
         former = self._with_keys_written_out()
         known = former is not None and self.grading.store.definition(former) is not None
         return replace(self, version=former) if former is not None and known else self
 
     def _with_keys_written_out(self) -> str | None:
-        """The version that the judge had when keys could be written into ``extra_body``; None where it has none that
-        a variable stands for."""
+        """The version that the judge had when ``extra_body`` could hold literal keys; None if it holds no variables or
+        they are not set."""
         body = self.definition.get("extra_body")
         if not variables(body):
             return None
@@ -96,8 +97,8 @@ class ChosenJudge:
             return None
 
     def read_again(self, listener: Listener, *, write: bool = True) -> Rereading | None:
-        """Reads the stored answers that were not read by the judge's rules of today, and says what became of them;
-        None where there were none, or where the judge asks no model."""
+        """Reads the stored answers that were not read by the judge's current rules, and reports the result; None if
+        there were none, or the judge asks no model."""
         if self.judge.model is None:
             return None
         owner = Owner(self.grading.config.name, self.name)
@@ -113,8 +114,8 @@ class ChosenJudge:
     def pending(
         self, say: Callable[[str], None], *, dry: bool = False, reread: Rereading | None = None
     ) -> JudgingQueue:
-        """What the judge has still to grade; with ``dry`` nothing is written, and labels say what they did in
-        ``reread``."""
+        """The queue of what the judge has still to grade. With ``dry`` nothing is written, and the labels changed in
+        ``reread`` count as changed."""
         return JudgingQueue(
             self.grading,
             self.name,
@@ -128,7 +129,7 @@ class ChosenJudge:
         )
 
     def failed_answer(self, failed: Graded | None) -> FailedAnswer | None:
-        """What the judge answered last of a pair that it gave no grade."""
+        """The judge's last answer about a pair without a grade; None if there is none."""
         if failed is None:
             return None
         found = failed_answers(self.grading.store, self.grading.config.name, self.name, self.version, [failed.query_id])
@@ -140,9 +141,9 @@ class ChosenJudge:
 
 @contextmanager
 def chosen_judge(config: Path | PoolConfig, name: str | None, options: JudgeOptions) -> Iterator[ChosenJudge]:
-    """The judge that is named, or the only one, as ``options`` have it ask; its store is open meanwhile.
+    """The judge ``name``, or the only one, with ``options`` applied; its store is open in the context.
 
-    Raises QuatiPoolError where there is none, or where it cannot work.
+    Raises QuatiPoolError if there is none, or it cannot work.
     """
     config = load_config(config) if isinstance(config, Path) else config
     name = pick_judge(config, name)
@@ -155,7 +156,7 @@ def chosen_judge(config: Path | PoolConfig, name: str | None, options: JudgeOpti
 
 
 def _adjusted(judge: Judge, options: JudgeOptions) -> Judge:
-    """The judge with what the command line says of how it asks."""
+    """The judge with the parameters that the command line overrides."""
     names = ("concurrency", "rpm", "tpm", "max_passage_tokens")
     changes = {name: value for name in names if (value := getattr(options, name)) is not None}
     if not changes or judge.model is None:

@@ -1,7 +1,7 @@
-"""What a judge is shown of each pair of a pool, as hashes: read from the pool once, then from the cache.
+"""Hashes of what a judge is shown of each pair of a pool: computed from the pool once, then read from a cache.
 
-With it a run over a pool that is finished for the most part compares columns instead of reading texts.
-Reading the pool through also shows that all of it is sound, before anything is asked.
+With the hashes, a run over a mostly finished pool compares columns instead of reading texts. Reading the whole pool
+also checks that it is valid before any call is made.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quati_pool.files.pools import PooledPair, has_text, read_pool_rows
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import State
 
-# Pairs that are compared at a time; the pairs of a query stay together.
+# Pairs that are compared together; the pairs of a query stay together.
 _BLOCK = 8192
 KEYS = ("query_id", "doc_id", "content_sha")
 NONE = np.iinfo(np.int64).min
@@ -37,10 +37,10 @@ SCHEMA = pa.schema(
 def shown_blocks(
     workspace: Workspace, pool: Path, key: Key, content: Callable[[PooledPair], str], say: Callable[[str], None]
 ) -> tuple[int, Iterator[pa.RecordBatch]]:
-    """The number of pairs, and blocks of rows of SCHEMA in the pool's order, from the cache or, where it
-    has none for ``key``, from reading the pool.
+    """The number of pairs, and blocks of rows of SCHEMA in the pool's order, from the cache or, if it has none for
+    ``key``, from the pool.
 
-    Raises InputError where the pool is at fault.
+    Raises InputError if the pool is invalid.
     """
     path = workspace.content_hashes(digest(key))
     with locked(workspace.lock(f"shown-{path.stem}"), say):
@@ -71,8 +71,8 @@ def _batch(rows: list[tuple[int, str, str, str, bool]]) -> pa.RecordBatch:
 
 
 def grades(block: pa.RecordBatch, labels: pa.Table, samples: int) -> npt.NDArray[np.int64]:
-    """The grades that ``labels`` (rows of the store's TABLE) give to a block's pairs as they are shown:
-    shape (pairs, samples), NONE where a sample has none."""
+    """The grades that ``labels`` (rows of the store's TABLE) give to a block's pairs as shown to the judge, of shape
+    (pairs, samples); NONE for a sample without a grade."""
     found = np.full((len(block), samples), NONE, dtype=np.int64)
     ok = labels.filter(pc.equal(labels["status"], State.ok.value))
     if not len(ok):
@@ -87,6 +87,6 @@ def grades(block: pa.RecordBatch, labels: pa.Table, samples: int) -> npt.NDArray
 
 
 def _joined(columns: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array | pa.ChunkedArray:
-    """One string a row; no id holds the tab that parts them."""
+    """One string per row, the columns separated by a tab, which no id contains."""
     tab = pa.scalar("\t", pa.large_string())
     return pc.binary_join_element_wise(*(column.cast(pa.large_string()) for column in columns), tab)

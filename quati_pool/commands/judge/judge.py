@@ -1,4 +1,4 @@
-"""``quati-pool judge``: grades the pool's pairs that a judge has not graded yet."""
+"""``quati-pool judge``: grades the pairs of the pool that a judge has not graded yet."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from quati_pool.store.failed_answers import FailedAnswer
 
 @dataclass(frozen=True, eq=False)
 class JudgeReport:
-    """A run that is over: where the judge stands over the whole pool, and what this run did.
+    """The result of a run: the judge's coverage of the whole pool, and what this run did.
 
-    ``calls`` is None for a judge that makes none. ``ended`` says what ended the run before all pairs
-    were asked, ``error`` what went wrong on the way; both are None after a whole run. ``example`` is one of the
-    answers that are no grade, where there are any. ``money`` is None where the run had no budget.
+    ``calls`` is None for a judge that makes none. ``ended`` says what ended the run before all pairs were asked about,
+    ``error`` is the error during the run; both are None after a complete run. ``example`` is one of the answers without
+    a grade, if any. ``money`` is None if the run had no budget.
     """
 
     judge: str
@@ -39,9 +39,9 @@ class JudgeReport:
     example: FailedAnswer | None = None
     money: Money | None = None
     reread: Rereading | None = None
-    """What became of the stored answers that newer rules had not read yet."""
+    """The result of reading stored answers by newer rules; None if there were none to read."""
     written: Path | None = None
-    """Where the pairs are with their grades, if they came from a file without a workspace."""
+    """The output file of graded pairs, if they came from a file without a workspace."""
 
 
 def judge(
@@ -51,12 +51,12 @@ def judge(
     options: JudgeOptions = DEFAULT,
     stop: threading.Event | None = None,
 ) -> JudgeReport:
-    """Asks a judge of a ``pool.yaml``, or of what one would hold, about every pair of the pool that has no grade by it,
-    and stores what it says.
+    """Asks a judge of a ``pool.yaml`` or of a configuration about every pair of the pool without a grade by it, and
+    stores its answers.
 
-    One process at a time works for one judge; a second waits, and finds the work done. ``stop``, set
-    from another thread, ends the run as Ctrl-C does: what is in flight finishes and is kept.
-    Raises QuatiPoolError where nothing can be asked; what goes wrong later is the report's ``error``.
+    Only one process at a time works for a judge; a second one waits, and then finds the work done. ``stop``, set from
+    another thread, ends the run as Ctrl-C does: calls in flight finish and their answers are kept. Raises
+    QuatiPoolError if the run cannot start; a later error is the report's ``error``.
     """
     started = time.monotonic()
     with chosen_judge(config, name, options) as chosen, chosen.alone(listener.say):
@@ -74,7 +74,7 @@ def judge(
             pending.close()
         example = chosen.failed_answer(pending.coverage.failed)
     seconds = time.monotonic() - started
-    # A limit of as many pairs as there were has left out none.
+    # If the limit equals the number of pairs, none was left out.
     ended = run.ended if run.ended == "interrupted" or pending.left else None
     return JudgeReport(
         chosen.name, chosen.grading.config, chosen.version, pending, run.calls, seconds, ended, run.error, example,

@@ -1,7 +1,7 @@
-"""Which pairs a judge has still to grade, and the labels that its answers become.
+"""The pairs that a judge has still to grade, and the conversion of its answers to labels.
 
-Finished pairs are passed over; a passage that occurs twice under one query is asked about once; and a
-grade that this judge has given to the same texts before, in any collection of the store, is shared.
+Finished pairs are skipped; a passage that occurs twice under one query is asked about once; and a grade that this judge
+has given to the same texts before, in any collection of the store, is shared.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from quati_pool.records import State
 from quati_pool.store.records import CurrentLabel, Entry, Label, content_sha
 from quati_pool.store.rereading import stored_tries
 
-# Raised when the same pool and judge are shown otherwise.
+# To be increased when texts are shown differently for the same pool and judge.
 _SHOWN_FORMAT = 2
 
 Samples = dict[int, tuple[State, int | None]]
@@ -41,8 +41,8 @@ Samples = dict[int, tuple[State, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A pair that lacks a grade: as the judge is shown it, the hash of that, at which character its passage
-    was cut (None where it is whole), and the samples that are known and those that are missing."""
+    """A pair that lacks a grade: as the judge is shown it, the hash of that, the length in characters its passage was
+    cut to (None if it is whole), and the known and the missing samples."""
 
     pair: Pair
     content: str
@@ -67,8 +67,8 @@ class JudgingQueue:
         dry: bool = False,
         read_otherwise: Mapping[Key, tuple[State, int | None]] | None = None,
     ) -> None:
-        """With ``dry`` nothing is written; ``read_otherwise`` has state and grade of labels that will say something
-        else once they are read again."""
+        """With ``dry`` nothing is written; ``read_otherwise`` has the state and grade of labels that will change once
+        their answers are read again."""
         self.grading = grading
         self.name = name
         self.judge = judge
@@ -84,9 +84,9 @@ class JudgingQueue:
         self.in_batches = 0
         self.without_text = 0
         self.with_tokens = 0
-        """Pairs that have a grade from before tokens of chat templates were neutralised in them."""
+        """Pairs that were graded before chat-template tokens in them were neutralised."""
         self.left = 0
-        """Pairs that should have been asked about and were not when ``close`` was called."""
+        """Pairs that should have been asked about but had not been when ``close`` was called."""
         self._closing = False
         self._dry = dry
         self._read_otherwise = read_otherwise or {}
@@ -109,8 +109,8 @@ class JudgingQueue:
         self._chunks = chunks((list(pairs) for _, pairs in rows), self._narratives)
 
     def pooled(self, keys: Collection[Key]) -> set[Key]:
-        """Those of ``keys`` whose pair the pool has, with the same texts, and whose sample is wanted. Reads the pool,
-        so that ``tasks`` cannot be called after it."""
+        """The ``keys`` whose pair is in the pool with the same texts and whose sample is wanted. Reads the pool, so
+        ``tasks`` cannot be called afterwards."""
         wanted = {key[:3] for key in keys}
         contents = pa.array({content for *_, content in wanted}, pa.string())
         found = set()
@@ -124,11 +124,11 @@ class JudgingQueue:
         return content_sha(shown.query, shown.text, shown.narrative)
 
     def _shown(self, pair: Pair) -> tuple[Pair, int | None]:
-        """The pair as the judge sees it, and how many characters of its passage, where it is cut."""
+        """The pair as the judge sees it, and the length in characters its passage was cut to, or None."""
         return self._model.shown(pair) if self._model else (pair, None)
 
     def _unfinished(self) -> Iterator[int]:
-        """The lines of the pool whose pairs lack a grade; the others are counted on the way."""
+        """The lines of the pool whose pairs lack a grade; the others are counted meanwhile."""
         collection, version = self.grading.config.name, self.version
         for block in self._blocks:
             query_ids = block.column("query_id").unique().to_pylist()
@@ -153,7 +153,7 @@ class JudgingQueue:
                 yield from lines
 
     def _pass_without_text(self, block: pa.RecordBatch, labels: pa.Table) -> pa.RecordBatch:
-        """The pairs whose passage has a text; the others get a label that says so, and are never asked about."""
+        """The pairs whose passage has a text; the others get the label ``no_text`` and are never asked about."""
         without = block.filter(pc.invert(block.column("has_text"))).to_pylist()
         if not without:
             return block
@@ -172,7 +172,7 @@ class JudgingQueue:
         return block.filter(block.column("has_text"))
 
     def _correct(self, block: pa.RecordBatch, found: npt.NDArray[np.int64]) -> None:
-        """Puts into ``found`` the grades that labels will have once they are read again."""
+        """Sets in ``found`` the grades that labels will have once their answers are read again."""
         if not self._read_otherwise:
             return
         for place, row in enumerate(block.to_pylist()):
@@ -205,12 +205,12 @@ class JudgingQueue:
         }
 
     def tasks(self) -> Iterator[list[Task]]:
-        """What is to be asked, chunk by chunk; an empty chunk for pairs that are all finished."""
+        """The tasks to ask about, in chunks; a chunk is empty if all its pairs are finished."""
         for chunk in self._chunks:
             yield self._chunk(chunk)
 
     def close(self) -> None:
-        """Counts the pairs that were not asked in the end, those of unread chunks too."""
+        """Counts the pairs that were not asked about, including those of unread chunks."""
         self._closing = True
         for _ in self.tasks():
             pass
@@ -243,7 +243,7 @@ class JudgingQueue:
             return [task for group in groups if (task := self._task(group)) is not None]
 
     def _by_content(self, items: Sequence[_Waiting]) -> Iterable[list[_Waiting]]:
-        """Items that one answer serves: those of a query with the same text, unless the judge looks at ids."""
+        """Groups of items that share an answer: those of a query with the same text, unless the judge looks at ids."""
         groups: dict[tuple[str, str, str], list[_Waiting]] = {}
         for item in items:
             doc_id = "" if self.judge.by_content else item.pair.doc_id
@@ -251,10 +251,10 @@ class JudgingQueue:
         return groups.values()
 
     def _task(self, group: list[_Waiting]) -> Task | None:
-        """What is to be asked for a group; None where open batches ask for all of it."""
+        """The task for a group; None if open batches ask for all of it."""
         first, *sharers = group
         query_id = first.pair.query_id
-        # What one of a group lacks all lack: a committed grade was shared before.
+        # All items of a group lack the same samples, since committed grades were shared before.
         missing = tuple(sample for sample in first.missing if (query_id, first.content, sample) not in self._batched)
         if len(missing) < len(first.missing):
             self.in_batches += len(group)
@@ -269,7 +269,7 @@ class JudgingQueue:
         return Task(first.pair, missing) if missing else None
 
     def _look(self, pair: Pair, rows: Sequence[CurrentLabel]) -> _Waiting:
-        """The pair as it is shown to the judge, and which samples of it are still missing."""
+        """The pair as shown to the judge, with its known and missing samples."""
         shown, cut = self._shown(pair)
         content = content_sha(shown.query, shown.text, shown.narrative)
         samples: Samples = {row.sample: (row.status, row.relevance) for row in rows if row.content_sha == content}
@@ -288,7 +288,7 @@ class JudgingQueue:
         return any(row.status is State.ok and row.content_sha == former for row in rows)
 
     def _share(self, wanting: Sequence[_Waiting]) -> list[_Waiting]:
-        """Takes the grades that the same texts have already; what remains to be asked is returned."""
+        """Shares the grades that the same texts already have; returns the items that remain to be asked about."""
         found = self._shareable(list({item.content for item in wanting}))
         entries, remaining = [], []
         for item in wanting:
@@ -309,8 +309,8 @@ class JudgingQueue:
         return remaining
 
     def _shareable(self, contents: Sequence[str]) -> dict[tuple[str, int], CurrentLabel]:
-        """The grades of these texts by (content_sha, sample), as the judge reads answers now: those of another
-        collection may have been read otherwise."""
+        """The grades of these texts by (content_sha, sample), by the judge's current reading: those of another
+        collection may have been read by other rules."""
         found = self.grading.store.shareable(self.version, contents)
         if self._model is None:
             return found
@@ -326,17 +326,17 @@ class JudgingQueue:
         return found
 
     def sharers(self, task: Task) -> list[str]:
-        """The doc_ids of the pairs that take over a task's grades."""
+        """The doc_ids of the pairs that share a task's grades."""
         return [item.pair.doc_id for item in self._sharers[task.pair.query_id, task.pair.doc_id]]
 
     def shown(self, task: Task) -> tuple[str, int | None]:
-        """The hash of what a task's labels are about, and how many characters of the passage that is,
-        where it was cut."""
+        """The hash of the texts that a task's labels are about, and the length in characters its passage was cut to, or
+        None."""
         item = self._open[task.pair.query_id, task.pair.doc_id]
         return item.content, item.cut
 
     def entries(self, task: Task, answers: Sequence[Answer], endpoint: str | None = None) -> list[Entry]:
-        """What a task's answers are in the store: labels with their attempts, and the labels that share them."""
+        """A task's answers as store entries: labels with their attempts, and the labels that share them."""
         item = self._open[task.pair.query_id, task.pair.doc_id]
         others = self._sharers[task.pair.query_id, task.pair.doc_id]
         entries = []
@@ -379,7 +379,7 @@ class JudgingQueue:
         details: Mapping[str, Any],
         rationale: str | None = None,
     ) -> Label:
-        """A label of the item; the rationale of a shared grade stays with the label it is shared from."""
+        """A label of the item; a shared grade has no rationale, which stays with the label it is shared from."""
         return self._label(
             item.pair.query_id,
             item.pair.doc_id,

@@ -1,4 +1,4 @@
-"""One run of a judge: what it grades or asks, what is stored of it, and what it took."""
+"""One run of a judge: grading or asking, storing the answers, and counting calls and costs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from quati_pool.store.records import Attempt
 
 
 class Calls:
-    """What the attempts of a run took: one for each answer, one for each call that gave none, and the
-    question that began it. ``unknown`` counts those whose cost is not known."""
+    """Counts, tokens and costs of a run's attempts: one for each answer, one for each call without an answer, and the
+    initial probe. ``unknown`` counts those with unknown cost."""
 
     def __init__(self) -> None:
         self.attempts = 0
@@ -42,7 +42,7 @@ class Calls:
         self.seconds = array("d")
 
     def probe(self, cost: float | None) -> None:
-        """Counts a call that asked about no pair."""
+        """Counts a call that was not about a pair."""
         self.attempts += 1
         self._pay(cost)
 
@@ -68,8 +68,8 @@ class Calls:
 
 @dataclass(frozen=True)
 class Money:
-    """A run's budget, what it spent, and what one more pair needs at most, in US dollars; ``needed`` is 0 where the
-    budget sufficed."""
+    """A run's budget, what it spent, and the highest possible cost of one more pair (``needed``), in US dollars;
+    ``needed`` is 0 if the budget sufficed."""
 
     budget: float
     spent: float
@@ -77,7 +77,7 @@ class Money:
 
 
 class JudgingRun:
-    """One run of a judge over a queue, and what it took; ``error`` is what went wrong on the way."""
+    """One run of a judge over a queue, with its counts; ``error`` is the error during the run, if any."""
 
     def __init__(self, pending: JudgingQueue, options: JudgeOptions, listener: Listener, stop: threading.Event) -> None:
         self.pending = pending
@@ -92,7 +92,7 @@ class JudgingRun:
         self.error: BaseException | None = None
 
     def grade(self, judge: Judge) -> None:
-        """Lets a judge that asks no model grade."""
+        """Grades with a judge that asks no model."""
         try:
             self._grade(judge)
         except KeyboardInterrupt:
@@ -112,9 +112,9 @@ class JudgingRun:
                 return
 
     def _verdicts(self, judge: Judge, pairs: Sequence[Pair]) -> list[Verdict]:
-        """What the judge says of each pair; a plug-in's grade must be one of the scale like any other.
+        """The judge's verdict on each pair; a grade of a plug-in must be on the scale too.
 
-        Raises ConfigError, with its name, where its code fails.
+        Raises ConfigError, with the judge's name, if its code fails.
         """
         try:
             verdicts = [_sound(verdict, judge.setting.grades) for verdict in judge.grade(pairs)]
@@ -151,7 +151,7 @@ class JudgingRun:
             self.money = Money(budget.limit, budget.spent, budget.needed * calls_per_pair)
 
     def _affordable(self, model: PromptedModel, price: Price, budget: float) -> Iterator[list[Task]]:
-        """What is to be asked. Raises QuatiPoolError, before anything is asked, where the budget is too small for the
+        """The tasks to ask about. Raises QuatiPoolError, before any call is made, if the budget is too small for the
         first pair."""
         first = True
         for tasks in self.pending.tasks():
@@ -183,7 +183,7 @@ class JudgingRun:
 
 
 def _sound(verdict: Verdict, grades: Container[int]) -> Verdict:
-    """The verdict, or a failure in its place where its grade is not on the scale."""
+    """The verdict, or a failure instead if its grade is not a whole number on the scale."""
     if verdict.status is not State.ok:
         return replace(verdict, relevance=None)
     if type(verdict.relevance) is not int:

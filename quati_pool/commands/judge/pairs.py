@@ -1,7 +1,7 @@
 """``quati-pool judge --pairs``: grades the pairs of a file, without a workspace.
 
-The pairs become a pool in a folder that is gone afterwards, and ``judge`` grades it as it does that of a workspace.
-What the judge said stays in a database next to the output.
+The pairs become a pool in a temporary folder, which ``judge`` grades like that of a workspace. The judge's answers are
+kept in a database next to the output.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from quati_pool.store.records import CurrentLabel
 from quati_pool.text.fencing import sendable
 
 RESULTS = ("relevance", "status", "rationale", "details", "judge", "judge_version")
-"""The keys that every pair has in the output besides those of the input; ``details`` only where there are any."""
+"""The keys that the output adds to those of the input; ``details`` only if there are any."""
 
 _COLLECTION = "pairs"
 _POOL, _QUERIES = "pool.jsonl", "queries.jsonl"
@@ -52,8 +52,8 @@ _OF_ALL_JUDGES = ("samples", "aggregate")
 
 @dataclass(frozen=True)
 class PairsFile:
-    """Pairs to grade by one model, and the file that they go to with their grades. ``settings`` are those of a judge in
-    ``pool.yaml`` besides model and prompt; the paths among them are relative to the current folder."""
+    """Pairs to be graded by one model, and the output file for them with their grades. ``settings`` are those of a
+    judge in ``pool.yaml`` other than model and prompt; paths in them are relative to the current folder."""
 
     path: Path
     output: Path
@@ -67,10 +67,10 @@ class PairsFile:
 
 
 def judge_pairs(given: PairsFile, listener: Listener, options: JudgeOptions = DEFAULT) -> JudgeReport:
-    """Asks about every pair that has no grade yet, as ``judge`` does, and writes all pairs with what is known of them.
+    """Asks about every pair that has no grade yet, as ``judge`` does, and writes all pairs with their current results.
 
-    One process at a time works for one output; a second waits, and finds the work done. The output is written however
-    the asking ends. Raises QuatiPoolError, and writes nothing, where nothing can be asked.
+    Only one process at a time works on an output; a second one waits, and then finds the work done. The output is
+    written however the run ends. Raises QuatiPoolError, and writes nothing, if the run cannot start.
     """
     config = _config(given)
     working = given.output.with_name(f".work-{given.output.name}")
@@ -91,7 +91,7 @@ def judge_pairs(given: PairsFile, listener: Listener, options: JudgeOptions = DE
 
 
 def plan_pairs(given: PairsFile, listener: Listener, options: JudgeOptions = DEFAULT) -> plan.JudgePlan:
-    """What ``judge_pairs`` would ask now; asks nothing and writes nothing."""
+    """An estimate of what ``judge_pairs`` would ask now, without any call or write."""
     config = _config(given)
     with TemporaryDirectory(prefix="quati-pool-") as name:
         folder = Path(name)
@@ -102,9 +102,9 @@ def plan_pairs(given: PairsFile, listener: Listener, options: JudgeOptions = DEF
 
 
 def _config(given: PairsFile) -> PoolConfig:
-    """What a ``pool.yaml`` in the current folder would hold with this judge alone.
+    """The configuration that a ``pool.yaml`` in the current folder with only this judge would give.
 
-    Raises QuatiPoolError for files and settings that cannot work.
+    Raises QuatiPoolError for invalid files and settings.
     """
     if not given.output.name or given.output.is_dir():
         raise QuatiPoolError(f"{given.output} is a folder; name a file with -o")
@@ -135,19 +135,19 @@ def _config(given: PairsFile) -> PoolConfig:
         measures=list(DEFAULTS),
         path=Path("pool.yaml"),
     )
-    make_judge(config, made)  # what it refuses is said before the pairs are read
+    make_judge(config, made)  # reports invalid settings before the pairs are read
     return config
 
 
 def _placed(config: PoolConfig, folder: Path, database: Path) -> PoolConfig:
-    """The same as if its ``pool.yaml`` were in ``folder``, and its labels in ``database``."""
+    """The same configuration with its ``pool.yaml`` in ``folder`` and its labels in ``database``."""
     labels = LabelsConfig(url=f"sqlite:///{quote(str(database.resolve()))}")
     return config.model_copy(update={"path": folder / config.path.name, "labels": labels})
 
 
 @contextmanager
 def _emptied(folder: Path) -> Iterator[None]:
-    """The folder is there and empty, whatever a killed process left of it, and gone afterwards."""
+    """Provides an empty folder, even if a killed process left files in it, and removes it afterwards."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     try:
@@ -157,8 +157,8 @@ def _emptied(folder: Path) -> Iterator[None]:
 
 
 def _write_pool(given: PairsFile, folder: Path) -> str:
-    """Writes the pairs as a pool, those of a query together, and the queries with their narratives; gives the hash of
-    the pairs' file. Raises InputError where the file is at fault."""
+    """Writes the pairs as a pool, grouped by query, and the queries with their narratives. Returns the hash of the
+    pairs' file. Raises InputError if the file is invalid."""
     places: dict[str, list[int]] = {}
     read = file_digest(given.path) if given.path.is_file() else ""
     with TemporaryFile(dir=folder) as spool:
@@ -176,7 +176,7 @@ def _write_pool(given: PairsFile, folder: Path) -> str:
 
 
 def _write(partial: Path, given: PairsFile, grading: Grading, report: JudgeReport) -> dict[str, int]:
-    """Writes the pairs in the order of their file, with what the judge says of each."""
+    """Writes the pairs in the order of their file, each with the judge's result."""
     places: dict[tuple[str, str], int] = {}
     states: Counter[str] = Counter()
     with TemporaryFile(dir=grading.config.folder) as spool, output(partial) as stream:
@@ -216,7 +216,7 @@ def _details(
     failed: FailedAnswer | None,
     samples: int,
 ) -> dict[str, Any]:
-    """What came with a grade, sample for sample where there are several; of a failure why, and what was answered."""
+    """The details of a grade, per sample if there are several; for a failure also the problem and the answer."""
     details: dict[str, Any] = {}
     if failed is not None:
         details = {"problem": failed.problem, "answer": failed.answer}
@@ -236,7 +236,7 @@ def _details(
 
 
 def _line(record: Mapping[str, Any]) -> bytes:
-    # A model can spell half a surrogate pair, which UTF-8 cannot hold.
+    # A model can write a lone surrogate, which UTF-8 cannot encode.
     return sendable(json.dumps(record, ensure_ascii=False)).encode() + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""``quati-pool judge --dry-run``: what a run would ask, and what that would cost; asks nothing, writes nothing."""
+"""``quati-pool judge --dry-run``: estimates the calls and the cost of a run, without any call or write."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
 from quati_pool.store.records import Usage as StoredUsage
 
-# What an answer with its reasoning takes, where this judge has not answered yet.
+# Tokens of an answer with its reasoning, assumed until this judge has answered.
 _ASSUMED_OUTPUT = 200
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgePlan:
-    """``cost`` in US dollars is None where the price is unknown, ``seconds`` where nothing bounds the time.
+    """The estimate for a run. ``cost`` in US dollars is None if the price is unknown, ``seconds`` if nothing bounds the
+    time.
 
-    ``no_text`` pairs are not asked about; ``with_template_tokens`` are asked again, as their texts are shown otherwise
-    now.
+    ``no_text`` pairs are not asked about; ``with_template_tokens`` pairs are asked about again, since their texts are
+    now shown differently.
     """
 
     judge: str
@@ -82,7 +83,7 @@ def plan(config: Path | PoolConfig, name: str | None, listener: Listener, option
 
 @dataclass
 class _Calls:
-    """The calls of a run and how many answers they ask for; ``input_tokens`` are estimated."""
+    """The number of a run's calls and of the answers they ask for; ``input_tokens`` are estimated."""
 
     count: int = 0
     answers: int = 0
@@ -102,7 +103,7 @@ def _output_per_answer(used: StoredUsage) -> float:
 
 
 def _seconds(parameters: LlmParameters, calls: _Calls, output_tokens: int, used: StoredUsage) -> float | None:
-    """How long the calls take at least, by the limits of the parameters and the mean latency so far."""
+    """The least seconds the calls take, from the limits in the parameters and the mean latency so far."""
     bounds = []
     if parameters.rpm:
         bounds.append(60 * calls.count / parameters.rpm)
@@ -114,7 +115,7 @@ def _seconds(parameters: LlmParameters, calls: _Calls, output_tokens: int, used:
 
 
 def _notes(model: PromptedModel, price: Price | None, used: StoredUsage, with_tokens: int) -> Iterator[str]:
-    """What the numbers rest on, in lines."""
+    """Lines on the assumptions behind the estimate."""
     if with_tokens:
         yield f"{with_tokens:,} are asked again, as tokens of chat templates are neutralised in them now"
     how = estimate("", model.name).how

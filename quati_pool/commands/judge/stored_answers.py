@@ -1,4 +1,4 @@
-"""What a judge's answers become in the store: the details of a label, and an attempt for each call."""
+"""Converts a judge's answers for the store: the details of a label, and an attempt for each call."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from quati_pool.store.records import Attempt
 
 
 def label_extra(cut: int | None, details: Mapping[str, Any]) -> dict[str, Any]:
-    """The ``extra`` of a label: how many characters of its passage were shown, where it was cut, and what came
-    with the grade."""
+    """The ``extra`` of a label: the details of its grade and, if its passage was cut, the number of characters
+    shown."""
     return dict(details) if cut is None else {SHOWN_CHARACTERS: cut, **details}
 
 
 def program_answer(verdict: Verdict) -> list[Answer]:
-    """A program's verdict as the answer to its one sample; no call was made."""
+    """A program's verdict as the answer for its only sample, without any call."""
     return [Answer(1, verdict, ())]
 
 
 def attempt_of(number: int, attempt: Try, endpoint: str | None) -> Attempt:
-    """A call and its outcome, as the store keeps it."""
+    """A call and its outcome, as stored."""
     completion, choice, usage, fault = attempt.completion, attempt.choice, attempt.usage, attempt.fault
-    # What a call with several choices took is recorded with its first.
+    # The time and retries of a call with several choices are recorded with its first.
     source = completion if completion and choice is completion.choices[0] else fault
     return Attempt(
         number=number,

@@ -24,9 +24,9 @@ from quati_pool.project.inputs import corpus_key
 from quati_pool.project.workspace import Workspace
 
 _SAMPLE = 256
-# Bytes read of a file to estimate its passages; in smaller files all passages are counted.
+# How many bytes of each file are read to estimate its passages; in corpora up to this size all passages are counted.
 _HEAD = 4 * 2**20
-# Larger files, which take more than a second or two, are not hashed for a plan.
+# Larger files are not hashed for a plan, as that takes more than a second or two.
 _HASHED = 256 * 2**20
 
 
@@ -35,7 +35,7 @@ class UnhashedError(QuatiPoolError):
 
 
 class PlanWorkspace(Workspace):
-    """A workspace that is only read: no hash is remembered, and no large file is hashed."""
+    """A workspace that is only read: no hash is cached, and no large file is hashed."""
 
     def _hash(self, path: Path) -> str:
         if path.stat().st_size > _HASHED:
@@ -48,11 +48,11 @@ class PlanWorkspace(Workspace):
 
 @dataclass(frozen=True)
 class CorpusSize:
-    """The size of a corpus: how many ``passages``, and their mean length in ``characters``; None where not known.
+    """The size of a corpus: its number of ``passages`` and their mean length in ``characters``, None where unknown.
 
-    ``source`` says where they are from, or why they are not known. ``fingerprint`` is None where the files are not
-    here. ``sample`` has texts of some passages. ``bytes`` is the mean size of a passage with its id; ``stored`` says
-    whether the store is finished.
+    ``source`` says where these figures come from, or why they are unknown. ``fingerprint`` is None where files are
+    missing or were not hashed. ``sample`` holds the texts of some passages. ``bytes`` is the mean size of a passage
+    with its id; ``stored`` says whether the store is finished.
     """
 
     name: str
@@ -66,13 +66,13 @@ class CorpusSize:
     stored: bool = False
 
 
-# Bytes of an id where none can be read, and of a character of text in a Latin script with accents.
+# Assumed bytes per id where none can be read, and per character of text in a Latin script with accents.
 _ID_BYTES, _CHARACTER_BYTES = 12, 1.03
 
 
 def measure(config: PoolConfig, name: str, workspace: PlanWorkspace) -> CorpusSize:
-    """The size of a corpus: that of its current store; else of its files, counted, or estimated from the beginnings of
-    large ones; else what ``plan:`` says."""
+    """The size of a corpus: from its store if that is current; else from its files, counted, or estimated from their
+    beginnings if they are large; else from ``plan:`` in pool.yaml."""
     settings = config.corpora[name]
     fingerprint = None
     try:
@@ -143,7 +143,7 @@ def _mean_bytes(texts: Sequence[str]) -> float:
 
 
 def _rows(path: Path) -> int:
-    """About how many passages a file holds, extrapolated from its first megabytes."""
+    """The approximate number of passages in a file, extrapolated from its first megabytes."""
     kind = format_of(path)
     if kind == "parquet":
         return int(pq.read_metadata(path).num_rows)

@@ -1,4 +1,4 @@
-"""What a workspace has already of the systems that are planned, and what would keep them from running here."""
+"""Finds what a workspace already has of the planned systems, and what would prevent them from running here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from quati_pool.retrieval.shards import Shards
 class PlannedComponent:
     """The component of a system that searches one corpus.
 
-    ``estimating`` is the same component without hashes of files: they change no estimate, and take long for large
+    ``estimating`` is the same component without hashes of files, which affect no estimate and take long for large
     models. ``identity`` is that of its index.
     """
 
@@ -72,14 +72,14 @@ class Inventory:
         self._encoded: dict[str, str] = {}
 
     def run_is_current(self, run_tag: str) -> bool:
-        """Whether a system's run is finished and current; False if that cannot be known, without queries or corpus."""
+        """Whether a system's run is finished and current; False if unknown, for want of queries or corpus."""
         try:
             return self._queries_known and run_is_current(self._keys, self._workspace, run_tag)
         except (KeyError, ImportError):
             return False
 
     def state(self, planned: PlannedComponent) -> tuple[list[str], dict[Stage, float]]:
-        """In words what a system has here already or lacks, and the share of each stage that is still to do."""
+        """Short texts on what a system already has here or lacks, and the share of each stage still to do, 0 to 1."""
         if self.run_is_current(planned.run_tag):
             return ["run current"], {"encoding": 0.0, "index": 0.0, "run": 0.0}
         words: list[str] = []
@@ -100,7 +100,7 @@ class Inventory:
         return words + _lacking(planned.component, self._keys.environment), left
 
     def index(self, planned: PlannedComponent) -> tuple[Path, dict[str, Any]] | None:
-        """The folder and key of a system's index; None where it has none or they are not known."""
+        """The folder and key of a system's index; None where it has none or they are unknown."""
         if planned.corpus.fingerprint is None:
             return None
         with suppress(QuatiPoolError, ImportError):
@@ -117,8 +117,8 @@ class Inventory:
         return folders
 
     def shared(self, planned: PlannedComponent) -> Mapping[Stage, str]:
-        """The stages that a system asked about earlier has too, and that system. Models that are not here, and
-        corpora of which only the size is known, count as the same if their names are."""
+        """The stages that a system shares with one passed here earlier, by stage, with that system's run tag. Models
+        that are not here, and corpora of which only the size is known, count as the same if their names are."""
         shared: dict[Stage, str] = {}
         encoded = planned.component.encoded_as()
         if encoded is not None:
@@ -142,7 +142,7 @@ def _without_hashes(environment: ComponentEnvironment) -> ComponentEnvironment:
 
 
 def _lacking(component: Component, environment: ComponentEnvironment) -> list[str]:
-    """What would keep a component from running here: its extra, model, key or files; and where its model is."""
+    """What would prevent a component from running here (a missing extra, model, key or file), and its model's state."""
     lacking = []
     try:
         component.require()

@@ -1,4 +1,4 @@
-"""What a plan counts: the parts of each system's work, which of them are shared or finished, and their sums."""
+"""The figures of a plan: the parts of each system's work, which of them are shared or finished, and their sums."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from quati_pool.retrieval.planning import Estimate
 Stage = Literal["encoding", "index", "run"]
 
 _SPREAD = 3.5
-"""By what factor a time may be off where nothing was measured here; 3.3 was the worst seen."""
+"""The factor by which a time may be wrong where nothing was measured here; the worst factor observed is 3.3."""
 
 
 class Seconds(NamedTuple):
-    """About how long something takes: at least, probably, at most."""
+    """An estimated duration in seconds: its lower bound, expected value and upper bound."""
 
     low: float
     middle: float
@@ -30,16 +30,16 @@ class Seconds(NamedTuple):
 
     @classmethod
     def sum(cls, parts: Iterable[Seconds]) -> Seconds:
-        """The time of all parts one after the other, where all are slow or all are fast."""
+        """The duration of all parts in sequence; the bounds are those of all parts being fast, or all being slow."""
         times = list(parts)
         return cls(*(sum(column) for column in zip(*times, strict=True))) if times else cls(0, 0, 0)
 
 
 @dataclass(frozen=True)
 class PlannedPart:
-    """A part of a system's work: passages to ``encode``, bytes on disk, time (None where it is not known), hours of a
-    GPU and cost in US dollars. ``left`` is the share that is still to do, from 0 to 1; ``shared`` says whether another
-    system does it."""
+    """A part of a system's work: passages to ``encode``, bytes on disk, time (None where unknown), GPU hours and cost
+    in US dollars. ``left`` is the share that is still to do, from 0 to 1; ``shared`` says whether another system does
+    it."""
 
     stage: Stage
     disk: float = 0
@@ -53,12 +53,12 @@ class PlannedPart:
 
 @dataclass(frozen=True)
 class PlannedSystem:
-    """What a system needs, and in ``there``, in words, what is finished or missing.
+    """The needs of a system; ``there`` says in words what is finished or missing.
 
-    ``estimate`` is None where there is none, for the reason in ``problem``. ``left`` is the share of the work that is
-    still to do, from 0 to 1; ``shares`` is another system that builds the same index or vectors; ``gpu_hours`` are
-    those of the reference GPU, None for a system without a model or with one of unknown size; ``seconds`` is the time
-    of all ``parts``, None if that of any part is.
+    ``estimate`` is None where none can be given, for the reason in ``problem``. ``left`` is the share of the work that
+    is still to do, from 0 to 1; ``shares`` names another system that builds the same index or vectors; ``gpu_hours``
+    are hours of the reference GPU, None for a system without a model or with one of unknown size; ``seconds`` is the
+    time of all ``parts``, None if that of any part is unknown.
     """
 
     run_tag: str
@@ -100,8 +100,8 @@ class Total:
 
 
 def parts_of(estimate: Estimate, *, encodes: bool, gpu_hours: float | None, run_disk: float) -> tuple[PlannedPart, ...]:
-    """The parts of a system's work. What an estimate does not split counts as encoding, or, for a component that
-    encodes nothing, as indexing. ``run_disk`` is the size of its run in bytes."""
+    """The parts of a system's work. What an estimate attributes to neither index nor search counts as encoding or, for
+    a component that encodes nothing, as indexing. ``run_disk`` is the size of the system's run in bytes."""
     known = estimate.seconds is not None
     index, search = estimate.index, estimate.search
     disk = (estimate.disk or 0) - index.disk - search.disk
@@ -122,7 +122,7 @@ def parts_of(estimate: Estimate, *, encodes: bool, gpu_hours: float | None, run_
 
 
 def share_left(parts: Sequence[PlannedPart]) -> float:
-    """The share of the work that is still to do, weighted by time; that of the first part where a time is not known."""
+    """The share of the work that is still to do, weighted by time; that of the first part where a time is unknown."""
     if any(part.seconds is None for part in parts):
         return parts[0].left
     seconds = [part.seconds.middle for part in parts if part.seconds]
@@ -132,7 +132,7 @@ def share_left(parts: Sequence[PlannedPart]) -> float:
 
 
 def total(systems: Sequence[PlannedSystem], stores: Sequence[PlannedStore], *, left: bool = False) -> Total:
-    """The sums of all work, or with ``left`` of what is still to do."""
+    """The sums of all work or, with ``left``, of the work that is still to do."""
     encode = disk = memory = 0
     hours = cost = 0.0
     times: list[Seconds] = []

@@ -23,9 +23,12 @@ from quati_pool.records import Ids
 
 @dataclass(frozen=True)
 class Plan:
-    """``queries`` is their number, None where it is not known; ``queries_from`` says where it is from, or why it is not
-    known. ``stores`` are those of ``corpora``, None for one whose size is not known; ``pool`` is that of all systems,
-    None where its size is not known. ``measured`` counts the finished stages that times follow."""
+    """The estimated needs of a build, in ``total`` and as far as they are ``left`` to do.
+
+    ``queries`` is the number of queries, None where unknown; ``queries_from`` says where it comes from, or why it is
+    unknown. ``stores`` are those of ``corpora``, None for a corpus of unknown size; ``pool`` is None where its size is
+    unknown or only some systems are planned. ``measured`` is the number of finished stages that times are scaled by.
+    """
 
     config: PoolConfig
     queries: int | None
@@ -40,10 +43,10 @@ class Plan:
 
 
 def plan(config_path: Path, *, only: Sequence[str] = ()) -> Plan:
-    """Estimates what ``build`` would do, offline; ``only`` as there.
+    """Estimates, offline, what ``build`` would need; ``only`` selects systems as in ``build``.
 
-    Inputs, models, extras and keys that are not here are reported, not refused. Raises InputError for a
-    ``pool.yaml`` that does not hold what it should, and ConfigError for an unknown system in ``only``.
+    Missing inputs, models, extras and keys are reported in the plan. Raises InputError for an invalid ``pool.yaml``,
+    and ConfigError for an unknown system in ``only``.
     """
     config = load_config(config_path)
     selected = selected_systems(config, only)
@@ -78,7 +81,7 @@ def plan(config_path: Path, *, only: Sequence[str] = ()) -> Plan:
 
 
 def _queries(config: PoolConfig) -> tuple[Queries | None, int | None, str]:
-    """The queries where they can be read, their number where it is known, and where that is from."""
+    """The queries if they can be read, their number if it is known, and the source of that number."""
     settings = config.queries
     try:
         queries = load_queries(config)

@@ -9,21 +9,21 @@ from quati_pool.commands.plan.parts import PlannedStore, Seconds
 from quati_pool.project.config import PoolConfig
 
 RUN_ROW, FUSED_ROW = 12, 7
-"""Bytes of a row of a packed TREC run, and of a fused one, whose scores repeat (tests/benchmarks/RESULTS.md)."""
+"""Bytes per row of a gzipped TREC run, and of a fused one, whose scores repeat (tests/benchmarks/RESULTS.md)."""
 
-# Bytes of a passage in a store besides id and text: their ends (4 each), its hash and its position among the sorted
-# hashes (8 each), and what Arrow adds to a batch of 4,096.
+# Bytes per passage in a store besides id and text: their end offsets (4 each), its hash and its position among the
+# sorted hashes (8 each), and its share of what Arrow adds to a batch of 4,096.
 _PASSAGE = 24.3
-# Memory while a store is written: a batch as strings of Python and of Arrow; per passage its hash and its order, twice.
+# Memory while a store is written: a batch as Python and Arrow strings; per passage its hash and its order, twice.
 _BATCH_MEMORY, _HASH_MEMORY = 40 * 2**20, 32
 # Bytes per second at which a store or a pool is written.
 _WRITING_SPEED = 15e6
-# Of a pair of the pool: the bytes of its keys, ids and ranks, and the ratio by which gzip packs its text.
+# Per pair of the pool: the bytes of its keys, ids and ranks, and the ratio to which gzip compresses its text.
 _PAIR, _PACKED = 60, 0.45
 
 
 def planned_store(size: CorpusSize) -> PlannedStore | None:
-    """The store of a corpus; None where its size is not known."""
+    """The store of a corpus; None where its size is unknown."""
     if size.passages is None or size.bytes is None:
         return None
     disk = round(size.passages * (size.bytes + _PASSAGE))
@@ -32,7 +32,7 @@ def planned_store(size: CorpusSize) -> PlannedStore | None:
 
 
 def planned_pool(config: PoolConfig, sizes: Sequence[CorpusSize], queries: int | None) -> PlannedStore | None:
-    """The largest possible pool: no two systems found the same passage. None where sizes are not known."""
+    """The pool at its largest, if no two systems find the same passage; None where sizes are unknown."""
     known = [size.bytes for size in sizes if size.bytes is not None]
     if queries is None or not known:
         return None

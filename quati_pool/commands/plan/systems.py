@@ -29,7 +29,7 @@ from quati_pool.retrieval.planning import (
 
 # Parameters that keep only some of a model's dimensions.
 _DIMENSIONS = ("dimensions", "dimension", "truncate_dim")
-# Of a fused document: the seconds of its hash, sum and sort, and the bytes of its columns; and what reading runs loads.
+# Per fused document: seconds to hash, sum and sort it, and bytes of its columns. Then the memory for reading runs.
 _FUSION_SECONDS, _FUSION_BYTES, _READING = 0.5e-6, 200, 100 * 2**20
 
 
@@ -42,7 +42,7 @@ def corpora_of(config: PoolConfig, run_tag: str) -> list[str]:
 
 
 class SystemPlanner:
-    """Plans the systems of one collection; ``queries`` is their number, None where it is not known."""
+    """Plans the systems of one collection; ``queries`` is the number of queries, None where unknown."""
 
     def __init__(
         self,
@@ -61,14 +61,14 @@ class SystemPlanner:
         self._scaling = scaling
 
     def plan(self, run_tags: Sequence[str]) -> tuple[PlannedSystem, ...]:
-        """The systems named; their times are scaled by those of all systems of the collection."""
+        """Plans ``run_tags``; their times are scaled by what finished stages of all the collection's systems took."""
         learnt = {tag: self._learnt(tag) for tag in self._config.systems}
-        # In the order of the build, where vectors of a whole corpus come before those that rerankers need of it.
+        # In build order, so that vectors of a whole corpus come before those of it that rerankers need.
         planned = {tag: self._scaled(self._system(tag), *learnt[tag]) for tag in self._config.closure(run_tags)}
         return tuple(planned[tag] for tag in run_tags)
 
     def _learnt(self, run_tag: str) -> tuple[dict[Stage, tuple[str, ...]], dict[Stage, list[float]]]:
-        """By stage of a system, its kind, and by what factors stages with its settings took longer than planned."""
+        """The kind of each stage of a system, and the factors by which stages with its settings exceeded their plan."""
         kinds: dict[Stage, tuple[str, ...]] = {}
         factors: dict[Stage, list[float]] = {}
         with suppress(Exception):  # reported where the system is planned
@@ -126,7 +126,7 @@ class SystemPlanner:
             if len(names) == 1:
                 return self._component(run_tag, system, what, self._corpora[names[0]])
             problem = "draws on several corpora, which a reranker cannot"
-        except Exception as error:  # a plug-in's own, which must not hide the others
+        except Exception as error:  # from a plug-in; it must not hide the other systems
             problem = " ".join(str(error).split())
             if not isinstance(error, QuatiPoolError):
                 problem = f"cannot be planned ({type(error).__name__}: {problem})"
@@ -212,8 +212,8 @@ class SystemPlanner:
 
 
 def _with_stand_in(system: RetrieverSystem | RerankSystem, work: Workload, estimate: Estimate) -> Estimate:
-    """The estimate of a system whose model is still to be named (``<…>``), with the work of a model that is typical of
-    its component; any other estimate as it is."""
+    """Adds the work of a typical model to the estimate of a system whose model is a placeholder (``<…>``); returns any
+    other estimate unchanged."""
     model = getattr(system.parameters, "model", None)
     name = system.retriever if isinstance(system, RetrieverSystem) else system.reranker
     if estimate.flops is not None or not _unnamed(model) or name not in STAND_INS:
@@ -230,7 +230,7 @@ def _with_stand_in(system: RetrieverSystem | RerankSystem, work: Workload, estim
         encode=encoding.encode,
         memory=(estimate.memory or 0) + (encoding.memory or 0),
         device_memory=encoding.device_memory,
-        # Without a model the estimate has times of index and search, but no time of the whole.
+        # Without a model the estimate has times for index and search, but no total time.
         seconds=(encoding.seconds or 0) + START["neural"] + estimate.index.seconds + estimate.search.seconds,
         flops=encoding.flops,
         arithmetic=(*encoding.arithmetic, *estimate.arithmetic),

@@ -1,7 +1,7 @@
-"""Scales planned times by those that this workspace's finished stages took.
+"""Scales planned times by what finished stages of this workspace took.
 
-The sidecar of an artifact has the seconds that it took to build. Their ratio to what a plan would have predicted for
-that stage, at its size then, is the factor by which planned times are multiplied.
+The sidecar of an artifact records the seconds that it took to build. Planned times are multiplied by the ratio of these
+seconds to what a plan would have predicted for that stage at the size it had then.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from quati_pool.retrieval.planning import Workload
 
 # The parts of keys that say what a stage worked on, as opposed to how.
 _INPUTS = ("corpus", "queries", "depth", "input", "input_depth", "files", "pairs", "ordinals")
-# How many artifacts of one stage are compared, the latest ones.
+# At most this many artifacts of one stage are compared, the latest ones.
 _MOST = 4
-# A time below so many seconds says nothing about a stage that is so many times as long.
+# A time below _SHORT seconds says nothing about a stage that takes more than _TIMES times as long.
 _TIMES, _SHORT = 4, 1.0
-# By what factor a time may be off if it follows a stage with the same settings, or a similar one with others.
+# The factor by which a time may be wrong if it was scaled by stages with the same settings, or by similar stages.
 _SAME, _SIMILAR = 1.5, 2.5
 
 
@@ -61,7 +61,7 @@ def _read(stage: Stage, path: Path) -> MeasuredStage | None:
         key, counts, seconds = meta["key"], meta["counts"], float(meta["seconds"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    # A run that is the head of a deeper one takes no time to speak of.
+    # A run that is cut from a deeper one takes next to no time.
     if not isinstance(key, dict) or not isinstance(counts, dict) or "candidates" in key or seconds <= 0:
         return None
     return MeasuredStage(stage, path.name.removesuffix(".meta.json").rpartition("-")[0], key, counts, seconds)
@@ -88,7 +88,7 @@ class TimeScaling:
         self._by_kind: dict[tuple[str, ...], list[float]] = {}
 
     def learn(self, stage: PlannedStage) -> list[float]:
-        """By what factors stages with the same settings took longer than planned; similar stages learn them too."""
+        """The factors by which stages with the same settings took longer than planned; kept for similar stages too."""
         factors = list(self._factors(stage))
         self._by_kind.setdefault(stage.kind, []).extend(factors)
         return factors
@@ -112,7 +112,7 @@ class TimeScaling:
 
 
 def _same_settings(stage: PlannedStage, measured: MeasuredStage) -> bool:
-    """Whether both have the same settings, on whatever corpus and queries."""
+    """Whether both have the same settings, regardless of corpus and queries."""
     if stage.stage != measured.stage or (stage.stage != "run" and stage.engine != measured.engine):
         return False
     settings = json.loads(json.dumps(dict(stage.key)))
@@ -120,7 +120,7 @@ def _same_settings(stage: PlannedStage, measured: MeasuredStage) -> bool:
 
 
 def _work_of(measured: MeasuredStage, work: Workload) -> Workload:
-    """The work of a measured stage; ``work`` has what its counts lack."""
+    """The size of a measured stage's work; sizes that were not recorded are taken from ``work``."""
     counts = measured.counts
     return replace(
         work,

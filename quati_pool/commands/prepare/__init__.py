@@ -1,1 +1,1 @@
-"""``quati-pool prepare``: the steps of a ``prepare.yaml`` over all shards, and the funnel they make."""
+"""``quati-pool prepare``: runs the steps of a ``prepare.yaml`` over all shards, and reports the resulting funnel."""

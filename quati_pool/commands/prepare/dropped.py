@@ -1,4 +1,4 @@
-"""What a global filter dropped, on disk, and how the next phase's tasks read it."""
+"""Stores on disk the rows that a global filter drops, and reads them in the tasks of the next phase."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from quati_pool.records import Int
 
 
 class PhaseOutput(NamedTuple):
-    """What a phase leaves for the next: ``folder`` holds its shards, ``base`` those with the rows themselves; ``drops``
-    holds what its global filter ``label`` drops, ``shards`` is the list of all shards in their order."""
+    """The output of a phase, which the next phase reads. ``folder`` contains its shards, ``base`` the shards with the
+    rows themselves; ``drops`` is the folder of the rows that its global filter ``label`` drops; ``shards`` is the file
+    that lists all shards in order."""
 
     folder: Path
     base: Path
@@ -34,7 +35,7 @@ class PhaseOutput(NamedTuple):
 
 
 class ShardDrops:
-    """What the previous phase's global filter drops of one shard, by the number of the row."""
+    """The rows of one shard that the previous phase's global filter drops, by row number."""
 
     def __init__(self, before: PhaseOutput, drops: Path, shard: int) -> None:
         columns = load_drops(drops)
@@ -49,11 +50,11 @@ class ShardDrops:
 
     @property
     def compared(self) -> bool:
-        """Whether any row was dropped for another one that stays."""
+        """Whether any row was dropped in favour of another row."""
         return bool(len(self._kept_shard)) and bool((self._kept_shard >= 0).any())
 
     def codes(self, numbers: Int) -> Codes:
-        """The reason of each row, by consecutive numbers, shape (n,); 0 for those that stay."""
+        """The reason code of each of these rows, which must have consecutive numbers; shape (n,), 0 for kept rows."""
         codes = np.zeros(len(numbers), dtype=np.int16)
         if len(numbers):
             low, high = np.searchsorted(self._row, (numbers[0], numbers[-1] + 1))
@@ -61,7 +62,7 @@ class ShardDrops:
         return codes
 
     def kept(self, number: int) -> dict[str, Any]:
-        """Which row is kept instead of a dropped one, and how alike they are; empty where none is."""
+        """The row that is kept instead of a dropped one, and the similarity of the two; empty if there is none."""
         at = int(np.searchsorted(self._row, number))
         shard, row = int(self._kept_shard[at]), int(self._kept_row[at])
         if shard < 0:
@@ -81,7 +82,7 @@ class ShardDrops:
 
 
 class ListedShard(NamedTuple):
-    """A shard's key and the files of its parts."""
+    """A shard's key and the paths of its parts."""
 
     key: str
     paths: list[str]

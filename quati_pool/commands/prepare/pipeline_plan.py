@@ -1,4 +1,4 @@
-"""The list of steps, cut into phases: a phase ends where all rows must be known, to compare or to write them."""
+"""Divides the list of steps into phases: a phase ends where all rows must be known, to compare or to write them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from quati_pool.preparation.steps.repeated_ids import RepeatedIds
 from quati_pool.registry import PREPARATIONS
 
 REPEATED_IDS = "repeated-ids"
-"""The label of a step that is added before the first GlobalFilter or Sink: ids must be unique from there on."""
+"""The label of the step that is added before the first GlobalFilter or Sink, from which on ids must be unique."""
 
-# Raised by hand when the files that tasks leave on disk change.
+# Incremented by hand when the format of the files that tasks leave on disk changes.
 _LAYOUT = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A step in the pipeline, with its label and key; ``unit`` says what rows are when they reach it: pages or
-    passages."""
+    """A step in the pipeline, with its label and key; ``unit`` is the kind of rows that reach it, pages or passages."""
 
     label: str
     step: Step
@@ -33,7 +32,7 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """Links that a task passes through in one go, and the GlobalFilter or Sink in which they end."""
+    """The links that a task runs in one pass, and the GlobalFilter or Sink that ends them."""
 
     number: int
     links: Sequence[Link]
@@ -46,7 +45,7 @@ class Phase:
 
     @property
     def rewrites(self) -> bool:
-        """Whether its tasks store rows, not only which of the stored rows are left."""
+        """Whether the tasks store rows, rather than only the numbers of the stored rows that are left."""
         return self.number == 0 or any(_changes(link.step) for link in self.links)
 
 
@@ -55,7 +54,7 @@ def _changes(step: Step) -> bool:
 
 
 def pipeline(config: PrepareConfig) -> list[Link]:
-    """The steps in their order, with the one for repeated ids added."""
+    """The steps in order, including the added step for repeated ids."""
     links: list[Link] = []
     unit = "pages"
     checked = False
@@ -79,19 +78,19 @@ def _key(settings: StepConfig, step: Step) -> dict[str, Any]:
 
 
 def steps_key(links: Sequence[Link]) -> str:
-    """Equal where a worker has built the same steps, from lists with the same content, as the driver."""
+    """A key of all steps; equal for driver and worker if both built the same steps from lists with the same content."""
     return digest([[link.label, link.key] for link in links])
 
 
 def former_phases(links: Sequence[Link], shards: Sequence[str]) -> list[Phase]:
-    """The phases under the keys that they had before components had identities."""
+    """The phases with the keys that they had before components had identities."""
     return phases([replace(link, key=former_key(link.key)) for link in links], shards)
 
 
 def phases(links: Sequence[Link], shards: Sequence[str]) -> list[Phase]:
-    """The phases over shards with these keys. A phase's key covers everything that changes what its tasks make of a
-    shard: in the first only the steps, so that an added file leaves finished shards valid; in later ones all shards,
-    as a global filter has seen all of them."""
+    """The phases over shards with the given keys. A phase's key covers everything that affects its tasks' output for a
+    shard: in the first phase only the steps, so that finished shards stay valid when a file is added; in later phases
+    all shards too, since a global filter has seen all of them."""
     found: list[Phase] = []
     key = digest(["layout", _LAYOUT])
     passed: list[Link] = []
@@ -99,7 +98,7 @@ def phases(links: Sequence[Link], shards: Sequence[str]) -> list[Phase]:
         if not isinstance(link.step, (GlobalFilter, Sink)):
             passed.append(link)
             continue
-        # Where files are written changes nothing of the rows.
+        # The folder and format of the written files do not affect the rows.
         keys = [each.key for each in passed] + ([link.key] if isinstance(link.step, GlobalFilter) else ["write"])
         key = digest([key, keys])
         found.append(Phase(len(found), tuple(passed), link, key))

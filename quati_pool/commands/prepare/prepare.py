@@ -1,7 +1,7 @@
-"""``quati-pool prepare``: a corpus from pages, phase by phase over all shards, on whatever engine.
+"""``quati-pool prepare``: prepares a corpus from pages, phase by phase over all shards, on any engine.
 
-The results of tasks are under ``cache/preparation``, keyed by the steps and the input: a command that was killed
-continues, and one whose last steps have changed starts from these.
+The results of tasks are stored under ``cache/preparation``, keyed by the steps and the input: a killed command
+continues when it is run again, and after a change of the last steps only these are run.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NOTES = 100
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A corpus that a Sink wrote."""
+    """A corpus written by a Sink."""
 
     label: str
     folder: Path
@@ -55,8 +55,9 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class Funnel:
-    """What happened to the pages: the steps (``links``) and their counts, in order; the corpora written; notes for the
-    user; the files that record which rows were dropped for another row; the hashes of the input files."""
+    """The result of a preparation: the steps (``links``) and their counts, in order; the corpora written; notes for the
+    user; the files that record which rows were dropped in favour of another row (``dropped``); the hashes of the input
+    files."""
 
     config: PrepareConfig
     links: Sequence[Link]
@@ -69,10 +70,10 @@ class Funnel:
 
 
 def prepare(path: Path, opened: Callable[[], Engine], listener: Listener) -> Funnel:
-    """Carries out a ``prepare.yaml``, and returns what happened to the pages. ``opened`` opens the engine; it is called
-    once the steps and the input are known to be valid.
+    """Runs a ``prepare.yaml`` and returns its funnel. ``opened`` opens the engine; it is called once the steps and the
+    input are known to be valid.
 
-    Raises InputError and ConfigError for what cannot be read or carried out, EngineError where workers keep dying.
+    Raises InputError and ConfigError for invalid input or settings, EngineError if workers keep dying.
     """
     config = load_prepare_config(Path(os.path.abspath(path)))
     with locked(Workspace(config.folder).lock("prepare"), listener.say):
@@ -145,7 +146,7 @@ class _Preparation:
         return self._funnel(found[-1].key)
 
     def _take_over(self, found: Sequence[Phase], former: Sequence[Phase]) -> None:
-        """Renames finished work that an earlier release keyed by the module of each step."""
+        """Renames finished work from an earlier release, whose keys contained the module of each step."""
         for phase, before in zip(found, former, strict=True):
             folder = self._place / phase.name
             if not folder.exists() and (self._place / before.name).exists():
@@ -166,7 +167,7 @@ class _Preparation:
                 self._listener.say(line)
 
     def _clear(self, folder: Path) -> None:
-        """Removes the unfinished files of killed tasks; nobody else works here while the lock is held."""
+        """Removes the unfinished files of killed tasks; safe because the lock is held."""
         folder.mkdir(parents=True, exist_ok=True)
         for leftover in [*folder.glob(".partial-*"), *folder.glob(".tick-*")]:
             if leftover.is_dir():
@@ -222,7 +223,7 @@ class _Preparation:
         return int(meta["rows"])
 
     def _compare(self, phase: Phase, folder: Path, keys: Sequence[str], rows: Sequence[int]) -> Path:
-        """Runs a phase's global filter; returns the folder of what it drops, which is named by all shards it saw."""
+        """Runs a phase's global filter; returns the folder of its drops, whose name depends on all shards."""
         step = phase.end.step
         assert isinstance(step, GlobalFilter)
         done = folder / f"drops-{digest(list(keys))[:16]}"
@@ -255,7 +256,7 @@ class _Preparation:
     def _write(
         self, phase: Phase, formerly: Phase, keys: Sequence[str], rows: Sequence[int], here: PhaseOutput
     ) -> None:
-        """Writes the files of a Sink, and removes those of an earlier run that it no longer has."""
+        """Writes the files of a Sink, and removes files of an earlier run that are no longer part of the corpus."""
         step = phase.end.step
         assert isinstance(step, Sink)
         target = self._config.folder / step.folder
@@ -317,8 +318,8 @@ class _Preparation:
 
 
 def _remove_others(folder: Path, wanted: Collection[Path]) -> None:
-    """Removes the files of a corpus that was written there before. The sidecar goes last: where the command is killed
-    in between, it still says that the file is one of them."""
+    """Removes the files of ``folder`` that belong to an earlier corpus and are not in ``wanted``. The sidecar is
+    removed last, so that it still marks its file if the command is killed in between."""
     for meta in sorted(folder.glob(sidecar(Path("*")).name)):
         path = meta.with_name(meta.name.removesuffix(".meta.json"))
         if path not in wanted and _is_of_a_corpus(meta):
@@ -354,7 +355,8 @@ def _ticked(folder: Path) -> int:
 
 
 def _check(label: str, drops: Drops, rows: Sequence[int]) -> None:
-    """Raises QuatiPoolError for drops that do not name rows in order, as a plug-in's step may return."""
+    """Raises QuatiPoolError for drops that are out of order or refer to rows that do not exist, which a plug-in's step
+    may return."""
     ascending = (np.diff(drops.shard) > 0) | ((np.diff(drops.shard) == 0) & (np.diff(drops.row) > 0))
     kept = drops.kept_shard >= 0
     if not (

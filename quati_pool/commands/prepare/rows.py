@@ -1,7 +1,7 @@
-"""The rows that are left of a shard after a phase, on disk.
+"""Stores the rows of a shard that are left after a phase on disk.
 
-Rows stay where they were last written, in ``rows.arrow`` (Arrow IPC, zstd); their ids and places are in
-``ids.arrow``, uncompressed, to be looked up by memory map. Phases that only drop rows store which are left.
+Rows stay where they were last written, in ``rows.arrow`` (Arrow IPC, zstd); their ids and places are in ``ids.arrow``,
+uncompressed, for lookup by memory map. Phases that only drop rows store the numbers of the rows left.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _SCHEMA = pa.schema(
 )
 _IDS = pa.schema([("id", _STRING), ("file", pa.int64()), ("line", pa.int64())])
 _LEFT = "left.npy"
-# Characters per record batch: tens of thousands of characters compress well, and few are read in vain.
+# Characters per record batch: enough to compress well, few enough that little is read in vain.
 _CHARACTERS = 4_000_000
 
 
 class RowId(NamedTuple):
-    """A row's id and where its page was read: the file's position in its shard, and the line."""
+    """A row's id and the place where its page was read: the position of the file in its shard, and the line."""
 
     id: str
     file: int
@@ -37,7 +37,7 @@ class RowId(NamedTuple):
 
 
 class RowWriter:
-    """Writes ``rows.arrow`` and ``ids.arrow`` of a folder; use it in a ``with``."""
+    """Writes ``rows.arrow`` and ``ids.arrow`` into a folder; use it as a context manager."""
 
     def __init__(self, folder: Path) -> None:
         options = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=1), use_threads=False)
@@ -81,7 +81,7 @@ class RowWriter:
 
 
 class Rows(NamedTuple):
-    """The rows left of a shard: those of the folder ``base``, all of them or those whose numbers are in ``left``."""
+    """The rows left of a shard: the rows in the folder ``base``, either all or those whose numbers are in ``left``."""
 
     base: Path
     left: Path | None
@@ -92,11 +92,11 @@ class Rows(NamedTuple):
         return Rows(base, left if left.exists() else None)
 
     def positions(self) -> Int | None:
-        """The numbers, in ``base``, of the rows that are left, ascending; None for all."""
+        """The numbers in ``base`` of the rows left, ascending; None if all are left."""
         return None if self.left is None else np.load(self.left, mmap_mode="r")
 
     def batches(self, start: int = 0, stop: int | None = None) -> Iterator[Batch]:
-        """The rows that are left, from the ``start``-th to before the ``stop``-th of them."""
+        """The rows left, from number ``start`` to before number ``stop``, counted from 0 over the rows left."""
         positions = self.positions()
         if positions is not None:
             positions = np.asarray(positions[start:stop])
@@ -130,13 +130,13 @@ def _batch(part: pa.RecordBatch) -> Batch:
 
 
 def save_left(folder: Path, positions: Sequence[Int]) -> None:
-    """Stores which rows are left, their numbers in the folder they were last written to."""
+    """Stores the numbers of the rows left; the numbers refer to the folder where the rows were last written."""
     whole = np.concatenate([np.empty(0, dtype=np.int64), *positions])
     np.save(folder / _LEFT, whole)
 
 
 class IdLookup:
-    """Looks up ids and places of rows by shard and row, counted over the rows that are left."""
+    """Looks up the ids and places of rows by shard and by row number, counted over the rows left."""
 
     def __init__(self, rows: Callable[[int], Rows]) -> None:
         self._rows = rows
@@ -144,7 +144,7 @@ class IdLookup:
 
     def __call__(self, shard: int, row: int) -> RowId:
         if shard not in self._open:
-            # Memory-mapped: many may be open at once, but not without end.
+            # The files are memory-mapped; this limits how many are open at once.
             if len(self._open) >= 64:
                 self._open.pop(next(iter(self._open)))
             rows = self._rows(shard)

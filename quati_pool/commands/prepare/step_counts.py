@@ -1,6 +1,6 @@
-"""What happened to the rows at each step: counts by reason, and a few examples of each reason.
+"""Counts of the rows that enter and leave each step and of drops by reason, with a few examples of each reason.
 
-Examples are the rows whose ids have the lowest hashes, so they are the same however the input was cut.
+Examples are the rows whose ids have the lowest hashes, so they do not depend on how the input is cut into shards.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from quati_pool.preparation.base import Codes
 from quati_pool.preparation.batch import Batch
 
 EXAMPLES = 20
-"""How many rows of each reason are kept as examples."""
+"""The number of dropped rows kept as examples of each reason."""
 _EXCERPT = 1000
 
 
 @dataclass(frozen=True)
 class Example:
-    """A row that was dropped: where its page was read, the start of its text, and what was measured."""
+    """A dropped row: where its page was read, the start of its text, and what was measured."""
 
     order: int
     id: str
@@ -35,7 +35,7 @@ class Example:
 
 @dataclass
 class StepCount:
-    """How many rows and pages came to a step and how many were left, with characters; dropped rows by reason."""
+    """The numbers of rows, pages and characters before and after a step, and of dropped rows by reason."""
 
     rows_in: int = 0
     pages_in: int = 0
@@ -83,12 +83,12 @@ class StepCount:
 
 
 def example_order(identity: str) -> int:
-    """The place of a row among the examples; the lowest are kept."""
+    """The hash that orders a row among the examples; the rows with the lowest hashes are kept."""
     return xxhash.xxh3_64_intdigest(identity.encode(errors="surrogatepass"))
 
 
 def count_drops(count: StepCount, batch: Batch, codes: Codes, reasons: Sequence[str], place: Any, detail: Any) -> None:
-    """Counts the rows that ``codes`` drop, and keeps examples of them."""
+    """Adds the rows that ``codes`` drop to ``count``, with examples."""
     for code in np.unique(codes[codes > 0]).tolist():
         reason = reasons[code - 1]
         rows = np.flatnonzero(codes == code).tolist()

@@ -1,5 +1,5 @@
-"""What a worker does: one phase of one shard, or one output file. Each task ends in a folder or file that is renamed
-into place, and does nothing where that exists already."""
+"""The tasks of a worker: one phase of one shard, or one output file. The result of a task is a folder or file that is
+renamed into place; a task does nothing if its result already exists."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _TICK_SECONDS = 0.5
 
 
 class ShardTask(NamedTuple):
-    """Phase ``phase`` of shard ``number``, into ``folder``; ``before`` is None for the first phase, ``steps`` the key
-    of all steps."""
+    """The task of running phase ``phase`` on shard ``number``, with the result in ``folder``. ``before`` is the output
+    of the previous phase, None for the first phase; ``steps`` is the key of all steps."""
 
     config: PrepareConfig
     steps: str
@@ -46,8 +46,8 @@ class ShardTask(NamedTuple):
 
 
 class WriteTask(NamedTuple):
-    """An output file: ``stretches`` gives, per shard, the range of the rows left that go into it. A file with the key
-    ``former`` has the same content."""
+    """The task of writing one output file. ``stretches`` gives, per shard, the range of the rows left that go into the
+    file. A file with the key ``former`` has the same content."""
 
     config: PrepareConfig
     steps: str
@@ -63,7 +63,7 @@ _links_built: dict[tuple[Path, str], list[Link]] = {}
 
 
 def _links(config: PrepareConfig, steps: str) -> list[Link]:
-    """The steps, built once per process, as some load models. Raises InputError where their key is not ``steps``."""
+    """The steps, built once per process, since some load models. Raises InputError if their key is not ``steps``."""
     known = config.path, steps
     if known not in _links_built:
         _links_built.clear()
@@ -92,7 +92,7 @@ def run_shard(task: ShardTask) -> None:
         try:
             os.rename(partial, task.folder)
         except OSError:
-            # Another worker was faster, and wrote the same.
+            # Another worker may have finished the same result first.
             if not task.folder.exists():
                 raise
         sync(task.folder.parent)
@@ -162,8 +162,8 @@ class _ShardRun:
         return f"{self._task.shard.parts[int(batch.file[row])].path}:{int(batch.line[row])}"
 
     def _incoming(self) -> Iterator[tuple[Batch, Int]]:
-        """The rows with their numbers in the folder that holds them: pages as they are read, or what the previous
-        phase left, less what its global filter drops."""
+        """The rows, with their numbers in the folder where they are stored: pages as they are read, or the rows that
+        the previous phase left, without those that its global filter drops."""
         if self._task.before is None:
             yield from self._read()
         else:
@@ -268,7 +268,7 @@ class _ShardRun:
         return batch, positions
 
     def _inputs(self) -> dict[str, str]:
-        """The hashes of the files that begin in this shard."""
+        """The hashes of the files whose first part is in this shard."""
         if self._task.before is not None:
             return {}
         folder = self._task.config.folder
@@ -282,7 +282,7 @@ class _ShardRun:
 
 
 def write_rows(task: WriteTask) -> None:
-    """Writes one file of a Sink with its sidecar, unless it is there as it should be."""
+    """Writes one file of a Sink with its sidecar, unless it exists and is up to date."""
     link = _links(task.config, task.steps)[task.place]
     step = link.step
     assert isinstance(step, Sink)

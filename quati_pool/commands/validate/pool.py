@@ -1,7 +1,8 @@
-"""Finds what ``build`` or ``judge`` would stop at: files, fields, ids, models and packages that a ``pool.yaml`` names
-and that are missing. Builds, downloads and writes nothing.
+"""Finds what would make ``build`` or ``judge`` fail: missing files, fields, ids, models and packages that a
+``pool.yaml`` names. Builds, downloads and writes nothing.
 
-Of corpora only the first passage is read; queries, runs, prompts and files of pairs, which are small, are read whole.
+Only the first passage of each corpus file is read; queries, runs, prompts and files of pairs, which are small, are read
+in full.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ from quati_pool.store.database_url import parse_database_url
 
 
 def validate_pool(path: Path, limit: int = 20) -> ValidationReport:
-    """All faults, at most ``limit`` of one file of queries; the summary counts what was checked.
+    """A report that lists the first ``limit`` faults and counts the others; its summary counts what was checked.
 
-    Raises QuatiPoolError where pool.yaml itself cannot be loaded: what follows from its fault is not known.
+    Raises QuatiPoolError where pool.yaml itself cannot be loaded, as its further faults are then unknown.
     """
     checks = _Checks(load_config(path), limit)
     checks.queries()
@@ -106,7 +107,7 @@ class _Checks:
             self._say(("queries", "sample"), f"{settings.sample} of {wanted} queries; ask for fewer")
 
     def corpora(self) -> None:
-        """Checks that each file of the corpora that systems search is here and has the fields."""
+        """Checks that each file of the corpora that systems search exists and has the configured fields."""
         named = YamlFile(self.config.path).data
         plural = isinstance(named, dict) and "corpora" in named
         for name in used_corpora(self.config):
@@ -184,7 +185,7 @@ class _Checks:
         return faults
 
     def _readable(self, path: Path) -> None:
-        """Checks that a file is here and is text, by its first line."""
+        """Checks that a file exists and that its first line is text."""
         if not list(islice(read_lines(path), 1)):
             raise InputError(path, None, "is empty; expected rows")
         self.checked["files"] += 1
@@ -228,7 +229,7 @@ class _Checks:
                 self.problems.add(error)
 
     def labels(self) -> None:
-        """Checks that label files are here and have a known format."""
+        """Checks that label files exist and have a known format."""
         for name, settings in self.config.labels.files.items():
             self._tried(("labels", "files", name), partial(self._label_file, settings))
 
@@ -255,7 +256,7 @@ class _Checks:
         self.checked["judges ready"] += 1
 
     def annotation(self) -> None:
-        """Checks the prompt and guidelines of people who annotate."""
+        """Checks the prompt and the guidelines for annotators."""
         prompt, guidelines = self.config.annotation.prompt, self.config.annotation.guidelines
         if prompt is not None:
             self._tried(("annotation", "prompt"), partial(load_prompt, prompt, self.config.folder))
@@ -267,7 +268,7 @@ class _Checks:
         self._tried(("labels", "url"), partial(parse_database_url, self.config.labels.url, self.config.folder))
 
     def _tried(self, place: Place, check: Callable[[], T]) -> T | None:
-        """The result of a check; None where it raised a fault, which is kept."""
+        """The result of a check; None where it failed, in which case the fault is recorded."""
         try:
             return check()
         except QuatiPoolError as error:
@@ -277,7 +278,7 @@ class _Checks:
         return None
 
     def _add(self, place: Place, error: QuatiPoolError) -> None:
-        """Keeps a fault, with the place in pool.yaml that leads to it unless it names a line of a file itself."""
+        """Records a fault, with the place in pool.yaml that leads to it unless the fault itself names a line."""
         if isinstance(error, InputError) and (error.line is not None or error.path == str(self.config.path)):
             self.problems.add(error)
         else:

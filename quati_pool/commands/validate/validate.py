@@ -14,10 +14,12 @@ from quati_pool.preparation.config import load_prepare_config
 
 
 def validate(path: Path, kind: str | None, **options: Any) -> ValidationReport:
-    """Checks a file as ``kind`` or as what it looks like; ``options`` are those of ``validate_file``.
+    """Checks a file as the given ``kind``, or if that is None as what it looks like; ``options`` are those of
+    ``validate_file``.
 
-    A YAML file is a ``prepare.yaml`` if it lists steps, else a ``pool.yaml``. Of the file itself only the first fault
-    is reported, as it may cause others; of a sound ``pool.yaml`` everything that could not be built or judged.
+    A YAML file is a ``prepare.yaml`` if it lists steps, else a ``pool.yaml``. If the file itself is invalid, only its
+    first fault is reported, as that may cause others; for a valid ``pool.yaml``, everything that would make ``build``
+    or ``judge`` fail is reported.
     """
     if kind != "config" and (kind or path.suffix not in (".yaml", ".yml")):
         chosen: Any = kind

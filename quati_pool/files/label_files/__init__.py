@@ -1,4 +1,4 @@
-"""Labels in files of any format that people and programs keep them in."""
+"""Readers and writers of label files in all supported formats."""
 
 from quati_pool.files.label_files.label_file import LabelFile
 from quati_pool.files.label_files.reading import LABEL_FORMATS, annotators, detect_label_format, read_label_file

@@ -1,4 +1,4 @@
-"""Doccano's export of a text classification project, as JSONL or one list.
+"""Reads Doccano's export of a text classification project, as JSONL or as a single list.
 
 A record has ``id``, the passage as ``text`` (``data`` in some versions), the label names in ``label`` (``labels``
 in the oldest) and its imported fields, at the top level or under ``meta``. Doccano writes one file per annotator;
@@ -23,11 +23,11 @@ NAMES = {
     "doc_id": ("doc_id", "passage_id"),
     "text": ("passage", "text", "data"),
 }
-# Versions that name annotators write this for a record that nobody labelled.
+# Versions that name annotators write this for an unlabelled record.
 _NOBODY = "unknown"
 
 
-# A file that is still to be imported, as ``release.doccano`` writes it, has no id.
+# Files written by ``release.doccano`` for import into Doccano have no id.
 _TO_IMPORT = {"query_id", "doc_id", "query", "passage", "text", "label"}
 
 
@@ -37,14 +37,14 @@ def looks_like(record: Record) -> bool:
 
 
 def annotators(path: Path) -> list[str]:
-    """The annotators that the records name; faults of the file are left for ``read``."""
+    """The annotators named in the records; faults of the file are left for ``read`` to report."""
     return _users(read_records(path, Collected(0)))
 
 
 def read(path: Path, options: Options, problems: Problems) -> LabelFile:
-    """A record without a label has no grade.
+    """The labels of one annotator; a record without a label has no grade.
 
-    Raises InputError where several annotators have labels and none is chosen.
+    Raises InputError if several annotators have labels and none is chosen.
     """
     names = (options.columns["relevance"],) if "relevance" in options.columns else LABELS
     keys = PairKeys(NAMES, options.columns)

@@ -1,4 +1,4 @@
-"""Reads a label as a grade: by the caller's names, as a number, or as a name of the scale."""
+"""Reads labels as grades: by the caller's names, as a number, or as a grade name of the scale."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ KINDS = ("choices", "rating", "number")
 
 
 class Grader:
-    """Reads labels as grades: first by the caller's names, then as an integer, as a name of the scale in
-    any case, or by the integer that leads the name. It does not check that the scale has the grade.
+    """Reads a label as a grade: first by the caller's names, then as an integer, then as a grade name of the scale
+    (ignoring case), and last by a leading integer. Does not check that the grade is on the scale.
 
-    A name that the caller maps to None is no grade; ``set_aside`` counts such labels.
+    A name that the caller maps to None is not a grade; ``set_aside`` counts such labels.
     """
 
     def __init__(self, scale: Mapping[int, str], names: Mapping[str, int | None] | None = None) -> None:
@@ -32,9 +32,9 @@ class Grader:
         self.set_aside = 0
 
     def grade(self, label: object) -> int | None:
-        """The grade of a text or a JSON number; None for an empty text or null, and for a label set aside.
+        """The grade of a text or a JSON number; None for an empty text or null, and for a label that is set aside.
 
-        Raises RowError for what is no grade, and for one beyond ±``MAX_GRADE``.
+        Raises RowError for a label that is not a grade, and for a grade beyond ±``MAX_GRADE``.
         """
         if label is None:
             return None
@@ -78,8 +78,8 @@ class Grader:
 
 
 def one_label(value: object) -> object:
-    """The label in a value that an annotation tool exports: the value itself, or an item of lists or of the object
-    under the kind of its control; None without a label.
+    """The label in a value exported by an annotation tool: the value itself, the item of a (nested) list, or the value
+    in an object under the kind of its control (``KINDS``); None if there is no label.
 
     Raises RowError for several different labels.
     """

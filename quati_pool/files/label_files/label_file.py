@@ -16,7 +16,7 @@ from quati_pool.files.problems import Problems, RowError
 from quati_pool.records import ID
 
 KEYS = ("query_id", "query", "doc_id", "text")
-"""The columns that identify a row's pair: an id or a text of the query, and of the passage."""
+"""The columns that identify a row's pair: the id or text of the query, and the id or text of the passage."""
 
 FIELDS = (*KEYS, "relevance")
 
@@ -25,8 +25,8 @@ _BY_PEOPLE = frozenset({"quati", "doccano", "label-studio"})
 
 
 class Strings(Sequence[str]):
-    """A column of strings in Arrow, without a Python object for each; ``array`` holds large strings, or codes over a
-    dictionary of them."""
+    """A column of strings stored in Arrow, without a Python object per string; ``array`` contains large strings, or
+    codes over a dictionary of them."""
 
     def __init__(self, array: pa.Array | pa.DictionaryArray | pa.ChunkedArray) -> None:
         self.array = array
@@ -69,11 +69,11 @@ def dictionary_coded(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
 
 @dataclass(frozen=True, eq=False)
 class LabelFile:
-    """The labels of one labeler, in the order of the file; all columns have the same length.
+    """The labels of one labeler, in file order; all columns have the same length.
 
-    ``lines`` holds the line at which each row begins. A column that the file lacks is None. In a file with ids an
-    empty text means that the row has none. ``relevance`` is None in a row without a grade. A pair may occur in
-    several rows. ``set_aside`` counts the labels that the caller declared to be no grade.
+    ``lines`` is the line number at which each row begins. A column that the file lacks is None. In a file with ids an
+    empty text means that the row has no text. ``relevance`` is None in a row without a grade. A pair may occur in
+    several rows. ``set_aside`` is the number of labels that the caller declared not to be grades.
     """
 
     path: Path
@@ -96,7 +96,7 @@ class LabelFile:
 
     @property
     def by_people(self) -> bool:
-        """Whether the format is that of an annotation tool for people."""
+        """Whether the format is one in which human annotations are exported."""
         return self.format in _BY_PEOPLE
 
 
@@ -108,15 +108,15 @@ def regular_labels(
     grader: Grader,
     grade: Callable[[str], int | None],
 ) -> LabelFile | None:
-    """The labels of a file that was read as a ``table`` of one row per line, whose columns are those of ``FIELDS``
-    that the file has; ``grade``, a method of ``grader``, reads a relevance. None where any row is at fault."""
+    """The labels of a file that was read as a ``table`` with one row per line, whose columns are those of ``FIELDS``
+    that the file has; ``grade``, a method of ``grader``, reads a relevance. None if any row is at fault."""
     before = grader.set_aside
     try:
         relevance, set_aside = _grades(table["relevance"], grade)
     except RowError:
         return None
     finally:
-        # Each distinct text was read once, however many labels have it.
+        # Each distinct text was read only once, so the grader's own count is too low.
         grader.set_aside = before
     columns = {key: _strings(table[key]) if key in table.column_names else None for key in KEYS}
     for identity, words in (("query_id", "query"), ("doc_id", "text")):
@@ -136,7 +136,7 @@ def _strings(column: pa.ChunkedArray) -> Strings:
 
 
 def _grades(column: pa.ChunkedArray, grade: Callable[[str], int | None]) -> tuple[list[int | None], int]:
-    """The grade of each row, and the number of labels that are set aside."""
+    """The grade of each row, and the number of labels set aside."""
     relevance: list[int | None] = []
     set_aside = 0
     for chunk in column.chunks:
@@ -151,7 +151,7 @@ def _grades(column: pa.ChunkedArray, grade: Callable[[str], int | None]) -> tupl
 
 
 class Rows:
-    """Collects a file's rows. Equal query_ids and texts are held once, as they recur."""
+    """Collects a file's rows. Equal query_ids and texts are stored only once, since they recur."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -162,7 +162,7 @@ class Rows:
         self._append = [self._columns[key].append for key in KEYS]
 
     def add(self, line: int, keys: Sequence[str | None], relevance: int | None) -> None:
-        """``keys`` in the order of ``KEYS``; None where the row has none."""
+        """Adds a row; ``keys`` are in the order of ``KEYS``, with None for those that the row lacks."""
         hold = self._held.setdefault
         query_id, query, doc_id, text = keys
         add_query_id, add_query, add_doc_id, add_text = self._append
@@ -174,7 +174,7 @@ class Rows:
         add_text(None if text is None else hold(text, text))
 
     def label_file(self, label_format: str, expected: str, problems: Problems) -> LabelFile:
-        """All rows; reports a file without rows, and rows that lack an id which other rows have."""
+        """The label file with all rows; reports a file without rows, and rows that lack an id that other rows have."""
         if not self._lines and not problems.count:
             problems.report(self._path, None, f"holds no labels; expected {expected}")
         query_id, doc_id = (self._ids(key, problems) for key in ("query_id", "doc_id"))

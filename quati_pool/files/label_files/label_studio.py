@@ -1,6 +1,7 @@
-"""Label Studio's exports: JSON, whose tasks hold all annotations, and JSON-MIN, with one flat object each.
+"""Reads Label Studio's exports: JSON, whose tasks contain all annotations, and JSON-MIN, with one flat object per
+annotation.
 
-A task's ``data`` holds its imported fields; an annotation has ``completed_by``, ``result`` (a list of the values of
+A task's ``data`` contains its imported fields; an annotation has ``completed_by``, ``result`` (a list of the values of
 each control) and ``was_cancelled``. JSON-MIN has data and controls in one object.
 """
 
@@ -21,7 +22,7 @@ from quati_pool.files.problems import Collected, Problems, RowError
 
 # JSON-MIN does not distinguish controls from data: a control is one of these, unless the caller names it.
 _CONTROLS = ("relevance", "grade", "label", "rating", "choice")
-# The second name is that of versions before 1.0.
+# The second name is from versions before 1.0.
 _ANNOTATIONS = ("annotations", "completions")
 _CANCELLED = ("was_cancelled", "skipped")
 _NOBODY = "nobody"
@@ -29,7 +30,7 @@ _NOBODY = "nobody"
 
 @dataclass(frozen=True)
 class _Annotation:
-    """One annotator's values by control; ``names`` are all names of the annotator, the best first."""
+    """One annotator's values by control; ``names`` are all names of the annotator, the preferred one first."""
 
     names: tuple[str, ...]
     values: Mapping[str, object]
@@ -37,7 +38,8 @@ class _Annotation:
 
 @dataclass(frozen=True)
 class _Task:
-    """``layers`` are the objects that may identify the pair; a cancelled annotation has no values."""
+    """A task with its annotations. ``layers`` are the objects that may identify the pair; a cancelled annotation has no
+    values."""
 
     line: int
     layers: list[Mapping[str, object]]
@@ -49,14 +51,15 @@ def looks_like(record: Record) -> bool:
 
 
 def annotators(path: Path) -> list[str]:
-    """The names of the annotators in the file, sorted; faults of the file are left for ``read``."""
+    """The names of the annotators in the file, sorted; faults of the file are left for ``read`` to report."""
     return sorted(set(_names(_tasks(path, {}, Collected(0))).values()))
 
 
 def read(path: Path, options: Options, problems: Problems) -> LabelFile:
-    """Every task is one row, without a grade where the annotator gave none or cancelled.
+    """The labels of one annotator. A task has one row per label, or a row without a grade if the annotator gave none or
+    cancelled.
 
-    Raises InputError where there are several annotators, or several controls, and none is named.
+    Raises InputError if there are several annotators, or several controls, and none is named.
     """
     tasks = _tasks(path, options.columns, problems)
     names = _names(tasks)
@@ -130,7 +133,7 @@ def _objects(value: object, name: str) -> list[Record]:
 
 
 def _known_by(completed_by: object) -> tuple[str, ...]:
-    """An annotator is a number, an address, or an object with both."""
+    """All names of an annotator, who is given as a number, an e-mail address, or an object with both."""
     if isinstance(completed_by, dict):
         values = [completed_by.get(name) for name in ("email", "username", "id")]
     else:
@@ -158,14 +161,14 @@ def _flat_tasks(path: Path, records: Sequence[tuple[int, Record]], wanted: str |
 
 
 def _names(tasks: Iterable[_Task]) -> dict[str, str]:
-    """The best name of each annotator, by every name of that annotator."""
+    """The preferred name of each annotator, by every name of that annotator."""
     known = {annotation.names for task in tasks for annotation in task.annotations}
-    # If some annotations hold only the number and others the address too, the latter decide.
+    # If some annotations have only the number and others also the address, the latter decide.
     return {name: names[0] for names in sorted(known, key=lambda names: (len(names), names)) for name in names}
 
 
 def _control(path: Path, tasks: Iterable[_Task], wanted: str | None) -> str:
-    """The control that holds the grade: the one named, the only one, or the one called relevance."""
+    """The control that contains the grade: the named one, the only one, or the one called relevance."""
     controls = sorted({name for task in tasks for annotation in task.annotations for name in annotation.values})
     if wanted is not None and (wanted in controls or not controls):
         return wanted

@@ -1,4 +1,4 @@
-"""The options of all readers of label files."""
+"""The options common to all label file readers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from quati_pool.files.label_files.grades import Grader
 
 @dataclass(frozen=True)
 class Options:
-    """``columns`` maps fields to the file's own names; ``annotator`` is the one whose labels to read, None for any."""
+    """The options of a reader. ``columns`` maps fields to the file's column names; ``annotator`` is the annotator whose
+    labels are read, None if not specified."""
 
     columns: Mapping[str, str]
     grader: Grader
@@ -28,10 +29,10 @@ class Options:
 
 
 def chosen_annotator(path: Path, names: Mapping[str, str], wanted: str | None) -> str | None:
-    """The annotator whose labels to read, None where the file names none; ``names`` maps every name of an annotator
-    to the best one.
+    """The annotator whose labels to read; None if the file names no annotators. ``names`` maps every name of an
+    annotator to the preferred one.
 
-    Raises InputError where the file has several and none is wanted, or lacks the one that is.
+    Raises InputError if the file has several annotators and ``wanted`` is None, or if it lacks the ``wanted`` one.
     """
     known = sorted(set(names.values()))
     if wanted is None and len(known) > 1:

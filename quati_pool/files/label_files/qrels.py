@@ -1,4 +1,4 @@
-"""TREC qrels as a label file: ``query_id 0 doc_id relevance``."""
+"""Reads TREC qrels as a label file: ``query_id 0 doc_id relevance``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _READ = (*_IDS, "relevance")
 
 
 def read(path: Path, options: Options, problems: Problems) -> LabelFile:
-    """``options.columns`` does not apply, as the columns have no names; grades are integers or the caller's names."""
+    """The labels in a qrels file; grades are integers or the caller's names. ``options.columns`` does not apply, since
+    the columns have no names."""
     options.refuse_annotator(path, "qrels")
     return _regular(path, options) or _by_line(path, options, problems)
 

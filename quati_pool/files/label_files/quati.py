@@ -1,4 +1,5 @@
-"""The annotations released with Quati: tab-separated, with cells that hold quotes quoted as in CSV.
+"""Reads the format of the annotations released with Quati: tab-separated; cells that contain quotes are quoted as in
+CSV.
 
 The columns are doccano_id, query, passage, passage_id, label and score, which is the grade; there is no query_id.
 """
@@ -18,13 +19,13 @@ from quati_pool.files.problems import Problems, RowError
 from quati_pool.files.tables import Field, checker
 
 COLUMNS = ("query", "passage", "passage_id", "label", "score")
-"""A file with these columns is of this format."""
+"""A file with these columns is read as this format."""
 
 _DEFAULTS = {"query": "query", "doc_id": "passage_id", "text": "passage", "relevance": "score"}
 
 
 def read(path: Path, options: Options, problems: Problems) -> LabelFile:
-    """Raises InputError for a header without one of the columns that are read."""
+    """The labels in a file of this format. Raises InputError for a header that lacks one of the columns read."""
     options.refuse_annotator(path, "Quati annotations")
     rows = Rows(path)
     lines = _rows(path, problems)

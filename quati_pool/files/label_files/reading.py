@@ -1,4 +1,4 @@
-"""Reads a label file by the reader of the named format, or of the format that the file looks like."""
+"""Reads a label file in a given format, or in the format detected from its content."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def read_label_file(
 ) -> LabelFile:
     """The labels of one labeler.
 
-    ``label_format`` is one of ``LABEL_FORMATS``; where it is None it is detected. ``columns`` maps the fields
-    query_id, query, doc_id, text and relevance to the file's columns, except in qrels. ``grades`` is the scale,
-    whose names are read as grades too; ``names`` maps further names to grades, or to None where they are no grade.
-    ``annotator`` is the one whose labels to read where the file holds several people's.
+    ``label_format`` is one of ``LABEL_FORMATS``; if it is None, it is detected. ``columns`` maps the fields query_id,
+    query, doc_id, text and relevance to the file's columns, except in qrels. ``grades`` is the scale, whose names are
+    read as grades too; ``names`` maps further names to grades, or to None if they are not grades. ``annotator`` is the
+    annotator whose labels to read if the file contains labels of several.
 
     Raises InputError for faults of the file, QuatiPoolError for an unknown format or field.
     """
@@ -63,7 +63,7 @@ def read_label_file(
 
 
 def annotators(path: Path, label_format: str | None = None) -> list[str]:
-    """The annotators that a file names, sorted; empty in most formats."""
+    """The annotators that a file names, sorted; empty for most formats."""
     label_format = label_format or detect_label_format(path)
     if label_format == "label-studio":
         return label_studio.annotators(path)
@@ -71,9 +71,9 @@ def annotators(path: Path, label_format: str | None = None) -> list[str]:
 
 
 def detect_label_format(path: Path, columns: Mapping[str, str] | None = None) -> str:
-    """The format that a label file looks like.
+    """The detected format of a label file.
 
-    Raises InputError for an empty file and one that looks like no format.
+    Raises InputError for an empty file, and if no format is recognised.
     """
     found = looks_like(path, columns or {})
     if found is not None:
@@ -88,7 +88,7 @@ def detect_label_format(path: Path, columns: Mapping[str, str] | None = None) ->
 
 
 def looks_like(path: Path, columns: Mapping[str, str]) -> str | None:
-    """The format by suffix and first lines, or None."""
+    """The format, by suffix and first lines; None if it is not recognised."""
     suffix = data_suffix(path)
     first = next((line for _, line in read_lines(path, Collected(0)) if line.strip() and line[0] != "#"), "")
     if suffix == ".qrels" or not first:

@@ -1,4 +1,4 @@
-"""The JSON objects of a label file, and the strings in them that identify a label's pair."""
+"""Reads the JSON objects in a label file, and the strings in them that identify a label's pair."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 def read_records(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int, Record]]:
-    """Each object with the line where it begins: of JSON Lines, of one list, or, in a file whose name ends in .json,
-    of objects one after another over any number of lines."""
+    """Each object with the line number at which it begins. The file is JSON Lines, or a single list, or, if its name
+    ends in .json, a sequence of objects over any number of lines."""
     lines = read_lines(path, problems)
     first = next((pair for pair in lines if pair[1].strip()), None)
     if first is None:
@@ -50,7 +50,7 @@ def read_records(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int,
 
 
 def _whole(path: Path, first: int, text: str, problems: Problems) -> Iterator[tuple[int, Record]]:
-    """The objects in a text that begins in line ``first``, up to the first place that is not JSON."""
+    """The objects in a text that begins at line ``first``, up to the first place that is not JSON."""
     listed = text.lstrip().startswith("[")
     line, counted = first, 0
     try:
@@ -122,8 +122,8 @@ def _not_json(error: json.JSONDecodeError, expected: str) -> str:
 
 
 class PairKeys:
-    """Reads the values that identify the pair from an object: under the first of several names that it has, or under
-    the one that the caller mapped, which it must have."""
+    """Reads the values that identify a pair from an object: under the first of several names that the object has, or
+    under the name mapped by the caller, which the object must have."""
 
     def __init__(self, names: Mapping[str, Sequence[str]], columns: Mapping[str, str]) -> None:
         self._mapped = {key: columns[key] for key in KEYS if key in columns}
@@ -131,9 +131,9 @@ class PairKeys:
         self._checks: dict[tuple[str, str], Callable[[Sequence[object]], Sequence[str]]] = {}
 
     def read(self, *layers: Mapping[str, object]) -> list[str | None]:
-        """The values in the order of ``KEYS``, from the first layer that has them; None where none has.
+        """The values in the order of ``KEYS``, each from the first layer that has it; None for missing values.
 
-        Raises RowError for a value that is no string or no valid id, and for an object that identifies no pair.
+        Raises RowError for a value that is not a string or a valid id, and for an object that does not identify a pair.
         """
         found = [self._read(key, layers) for key in KEYS]
         query_id, query, doc_id, text = found
@@ -167,7 +167,7 @@ class PairKeys:
 
 
 def lacking(wanted: str, present: Sequence[str]) -> str:
-    """The message where both the id and the text of a query or passage are missing."""
+    """The message if both the id and the text of a query or passage are missing."""
     text = {"query_id": "query", "doc_id": "text"}[wanted]
     columns = ", ".join(dict.fromkeys(present)) or "none"
     return f"no {wanted} or {text}; the columns are {columns}: add one, or name it with --column {wanted}=COLUMN"

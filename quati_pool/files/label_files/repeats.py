@@ -1,4 +1,4 @@
-"""Rows of one labeler that repeat a pair."""
+"""Finds rows of one labeler that repeat a pair."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from quati_pool.records import ID, Int, code_ids
 
 
 def grouped(pair: Int, lines: Int) -> tuple[Int, Int]:
-    """All rows sorted by pair, then line, and for each of them the first row of its pair; both shape (n,).
+    """All rows sorted by pair and then by line, and for each of them the first row of its pair; both shape (n,).
 
-    ``pair``, shape (n,), holds a number for each row, equal for equal pairs; ``lines``, shape (n,), their lines.
+    ``pair``, shape (n,), is a number for each row, equal for equal pairs; ``lines``, shape (n,), are the rows' lines.
     """
     rows = np.lexsort((lines, pair))
     if not len(rows):
@@ -24,14 +24,14 @@ def grouped(pair: Int, lines: Int) -> tuple[Int, Int]:
 
 
 def conflict(query: tuple[str, str], doc: tuple[str, str], relevance: int, first: int, first_line: int) -> str:
-    """The message for a pair with two grades; ``query`` and ``doc`` are the key's name and its value."""
+    """The message for a pair with two grades; ``query`` and ``doc`` are the name and the value of a key."""
     pair = " and ".join(f"{name} {quoted(value)}" for name, value in (query, doc))
     return f"{pair} have the grade {relevance} here and {first} in line {first_line}; keep the row that holds"
 
 
 def repeats(file: LabelFile, problems: Problems) -> list[int]:
-    """The positions of graded rows that repeat a pair and its grade, by line; pairs are compared by id, or else by
-    text. Repeats with another grade are reported."""
+    """The positions of graded rows that repeat a pair with the same grade, in file order; pairs are compared by id, or
+    by text if there are no ids. Repeats with a different grade are reported to ``problems``."""
     kept = [place for place, grade in enumerate(file.relevance) if grade is not None]
     query_name, query, query_code = _key(file, "query_id", "query", kept)
     doc_name, doc, doc_code = _key(file, "doc_id", "text", kept)

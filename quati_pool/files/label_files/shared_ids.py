@@ -1,4 +1,4 @@
-"""One vocabulary for the doc_ids of several label files."""
+"""A shared vocabulary for the doc_ids of several label files."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Codes = npt.NDArray[np.int32]
 class SharedIds:
     """Encodes the doc_ids of one file after another.
 
-    The vocabulary is built in parts that share no id, as Arrow's index of a million strings at once takes several
-    times the memory of the strings. Read ``vocabulary`` only after the last file.
+    The vocabulary is built in disjoint parts, since Arrow's index of a million strings at once takes several times the
+    memory of the strings. Read ``vocabulary`` only after the last file.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class SharedIds:
         """All ids, each once, in arbitrary order, and the position of the first id of each part."""
         starts = np.cumsum([0, *map(len, self._parts[:-1])], dtype=np.int32)
         ids = pa.concat_arrays(self._parts)
-        # Nothing is encoded from here on; the ids must not be held twice.
+        # Nothing is encoded after this point; free the parts, so that the ids are not stored twice.
         self._parts = []
         release_memory()
         return ids, starts
@@ -78,7 +78,7 @@ class _SharedStrings(Strings):
 
 
 def _part(column: pa.Array) -> npt.NDArray[np.uint8]:
-    """The part of each id, by the sum of its bytes, shape (rows,)."""
+    """The part of each id, computed from the sum of its bytes; shape (rows,)."""
     if not len(column):
         return np.empty(0, dtype=np.uint8)
     _, offsets, data = column.buffers()

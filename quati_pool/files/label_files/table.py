@@ -1,4 +1,4 @@
-"""Label files as tables: TSV or CSV with a header, or JSON objects; the caller may map the columns."""
+"""Reads label files that are tables: TSV or CSV with a header, or JSON objects; the caller may map the columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMES = {key: (key,) for key in KEYS}
 
 
 def read(path: Path, options: Options, problems: Problems) -> LabelFile:
-    """A row whose relevance is empty has no grade.
+    """The labels in a table; a row with an empty relevance has no grade.
 
     Raises InputError for a header without relevance, or without columns that identify query and passage.
     """
@@ -38,12 +38,12 @@ def read(path: Path, options: Options, problems: Problems) -> LabelFile:
 
 
 def first_line(path: Path) -> tuple[int, str]:
-    """The number and text of the first line that is not blank; (1, "") where there is none."""
+    """The number and text of the first line that is not blank; (1, "") if there is none."""
     return next(((line, text) for line, text in read_lines(path, Collected(0)) if text.strip()), (1, ""))
 
 
 def header(path: Path) -> list[str]:
-    """The names of the columns of a TSV or CSV; none in an empty file."""
+    """The column names of a TSV or CSV; empty for an empty file."""
     if _layout(path) == "tsv":
         return first_line(path)[1].split("\t")
     lines = (text + "\n" for _, text in read_lines(path, Collected(0)))
@@ -60,8 +60,8 @@ def _layout(path: Path) -> TableFormat:
 def check_header(
     path: Path, line: int, names: Sequence[str], mapping: Mapping[str, str], needed: Collection[str]
 ) -> None:
-    """Raises InputError for a header without relevance, without columns that identify query and passage, or without
-    the column of a field that is ``needed``."""
+    """Raises InputError for a header that lacks relevance, columns that identify query and passage, or the column of a
+    field that is ``needed``."""
     for field, column in mapping.items():
         if column not in names and (field == "relevance" or field in needed):
             raise InputError(path, line, no_column(field, column, names))
@@ -71,7 +71,7 @@ def check_header(
 
 
 def _regular(path: Path, options: Options) -> LabelFile | None:
-    """The labels of a regular table; None for one that must be read by line."""
+    """The labels in a regular table; None for a table that must be read by line."""
     names = header(path)
     fields = _fields(path, 1, names, options)
     columns = [field.column for field in fields]

@@ -1,14 +1,15 @@
 """Writes one labeler's labels in the usual exchange formats; the reader of each format reads them back.
 
-- ``tsv``: query_id, doc_id, relevance, status (no texts, as they may hold tabs), and a judge's further numbers
-  where labels have any (``_numbers``)
+- ``tsv``: query_id, doc_id, relevance, status (no texts, as they may contain tabs), and a judge's further numbers
+  if labels have any (``_numbers``)
 - ``csv``: the same, separated by commas
 - ``jsonl``: one object per label, with all its fields; several answers are a list, ``samples``
 - ``quati``: the layout of the annotations released with Quati, which has no query_ids
-- ``doccano``: the export of a text classification project (JSONL), ``text`` as ``release.doccano`` makes it
+- ``doccano``: the export of a text classification project (JSONL), with ``text`` as in ``release.doccano``
 - ``label-studio``: the JSON export of a project with choices named ``relevance``
 
-A label without a grade ("cannot judge") has an empty relevance, no doccano label, a cancelled annotation.
+A label without a grade ("cannot judge") is written as an empty relevance, without a label in doccano, and as a
+cancelled annotation in Label Studio.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class JudgesAnswer(NamedTuple):
 
 
 class LabelRow(NamedTuple):
-    """A label to write, with its texts. ``relevance`` is None where ``status`` is not ``ok``; ``reason`` says why a
-    pair could not be judged; ``seconds`` is the active time it took; ``answers`` are those of a judge from which the
+    """A label to write, with its texts. ``relevance`` is None if ``status`` is not ``ok``; ``reason`` says why a pair
+    could not be judged; ``seconds`` is the active time spent on it; ``answers`` are the judge's answers from which the
     grade was computed."""
 
     query_id: str
@@ -57,7 +58,7 @@ class LabelRow(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The number of labels written, and of those with a grade."""
+    """The number of labels written, and the number of those with a grade."""
 
     labels: int
     graded: int
@@ -66,10 +67,10 @@ class Written(NamedTuple):
 def write_labels(
     rows: Sequence[LabelRow], label_format: str, stream: BinaryIO, grades: Mapping[int, str], labeler: str
 ) -> Written:
-    """Writes rows in their order; ``grades`` is the scale, whose names some formats write in place of grades.
+    """Writes rows in the order given; ``grades`` is the scale, whose names some formats write instead of the grades.
 
-    Raises QuatiPoolError for an unknown format, and for rows that the format cannot hold: two query_ids with
-    one text, or a query without words, in ``quati``.
+    Raises QuatiPoolError for an unknown format, and for rows that the format cannot represent: in ``quati``, two
+    query_ids with the same text, or an empty query.
     """
     if label_format not in _WRITERS:
         raise QuatiPoolError(f"there is no label format {label_format!r}; {nearest(label_format, WRITTEN_FORMATS)}")
@@ -79,7 +80,7 @@ def write_labels(
 
 
 def grade_names(grades: Mapping[int, str]) -> dict[int, str]:
-    """The text of each grade in a file: its name, or the number where the name would not be read back as the grade."""
+    """The text of each grade in a file: its name, or its number if the name would not be read back as this grade."""
     grader = Grader(grades)
 
     def read(name: str) -> int | None:
@@ -104,7 +105,7 @@ def _csv(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> It
 
 
 def _table(rows: Sequence[LabelRow]) -> Iterator[list[str]]:
-    """The header, then the rows, with a column for each number that any of them has."""
+    """The header and then the rows, with a column for each number that any row has."""
     columns = sorted({column for row in rows for column in _numbers(row)})
     yield ["query_id", "doc_id", "relevance", "status", *("_".join(map(str, column)) for column in columns)]
     for row in rows:
@@ -114,8 +115,8 @@ def _table(rows: Sequence[LabelRow]) -> Iterator[list[str]]:
 
 
 def _numbers(row: LabelRow) -> dict[tuple[str | int, ...], float]:
-    """The numbers of a judge's answers by column: of several answers their grades, ``sample_1``, ``sample_2`` …; of a
-    single one ``expected_grade``, ``probability_0`` …, ``off_scale`` and ``aspect_NAME``."""
+    """The numbers of a judge's answers by column: for several answers their grades, ``sample_1``, ``sample_2`` …; for a
+    single answer ``expected_grade``, ``probability_0`` …, ``off_scale`` and ``aspect_NAME``."""
     if len(row.answers) != 1:
         return {("sample", answer.sample): answer.relevance for answer in row.answers}
     details = row.answers[0].details
@@ -137,7 +138,7 @@ def _jsonl(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> 
         yield _json(known) + "\n"
 
 
-# A Windows line end inside a cell would end the row when it is read, so it becomes a plain one.
+# A Windows line end inside a cell would end the row on reading, so it is replaced by \n.
 _WINDOWS = re.compile(r"\r+\n")
 _QUOTED = re.compile(r'[\t\n\r"]')
 
@@ -194,7 +195,7 @@ def _task(number: int, row: LabelRow, names: Mapping[int, str], labeler: str) ->
         result.append({"from_name": "relevance", "to_name": "text", "type": "choices", "value": choices})
     annotation: dict[str, Any] = {
         "id": number,
-        # Label Studio identifies people by e-mail address; an unknown one counts as the person who imports.
+        # Label Studio identifies people by e-mail address; an unknown one counts as the importing user.
         "completed_by": {"email": labeler},
         "result": result,
         "was_cancelled": row.relevance is None,
@@ -235,7 +236,7 @@ _SUFFIXES = {
     "label-studio": ".json",
 }
 
-# The formats that a suffix may mean, the usual one first.
+# The formats that a suffix may stand for, the usual one first.
 _MEANINGS = {
     ".tsv": ("tsv", "quati"),
     ".csv": ("csv",),
@@ -248,15 +249,15 @@ _MEANINGS = {
 
 
 def file_name(labeler: str, label_format: str) -> str:
-    """The default name of a file of a labeler's labels: ``ana.tsv``, ``ana.quati.tsv``."""
+    """The default file name for a labeler's labels: ``ana.tsv``, ``ana.quati.tsv``."""
     suffix = _SUFFIXES[label_format]
     return f"{labeler}{suffix}" if suffix == f".{label_format}" else f"{labeler}.{label_format}{suffix}"
 
 
 def format_of_name(path: Path, label_format: str | None = None) -> str:
-    """The format to write to ``path``: ``label_format``, or that of the suffix, or ``tsv`` for any other suffix.
+    """The format to write to ``path``: ``label_format``, or else that of the suffix, or ``tsv`` for an unknown suffix.
 
-    Raises QuatiPoolError for an unknown format, and where the suffix means another one.
+    Raises QuatiPoolError for an unknown format, and if the suffix stands for a different format.
     """
     if label_format is not None and label_format not in _WRITERS:
         raise QuatiPoolError(f"there is no label format {label_format!r}; {nearest(label_format, WRITTEN_FORMATS)}")

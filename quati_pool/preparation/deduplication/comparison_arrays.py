@@ -1,4 +1,4 @@
-"""The keys of a global filter on disk: one raw file per array, appended to batch by batch, memory-mapped when read."""
+"""Stores the keys of a global filter on disk: one raw file per array, appended to by batch, memory-mapped to read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LAYOUT = "keys.json"
 
 
 class KeyFiles:
-    """Writes keys into a folder; use it in a ``with``."""
+    """Writes keys into a folder; use it as a context manager."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -47,12 +47,12 @@ class KeyFiles:
 
 
 def read_keys(folder: Path, names: Collection[str] | None = None) -> dict[str, Array]:
-    """The arrays that ``KeyFiles`` wrote, or those of ``names``; none where the shard had no rows."""
+    """The arrays that ``KeyFiles`` wrote, all or only those of ``names``; none if the shard had no rows."""
     layout = json.loads((folder / _LAYOUT).read_text())
     found: dict[str, Array] = {}
     for name, (dtype, shape) in layout["arrays"].items():
         if names is not None and name not in names:
-            continue  # each mapped array holds a file open
+            continue  # each mapped array keeps a file open
         whole = (layout["rows"], *shape)
         path = folder / f"{name}.bin"
         found[name] = (

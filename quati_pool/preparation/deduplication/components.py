@@ -1,4 +1,4 @@
-"""Connected components of many rows, whose links are read file by file."""
+"""Connected components of many rows, computed from links that are read file by file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _BLOCK = 1 << 20
 
 
 def component_edges(pairs: Int) -> Int:
-    """The components that pairs of rows form, each as links from its first row to every other: shape (m, 2) of
-    (first, other), by other; ``pairs`` of shape (n, 2) in any order."""
+    """The connected components of ``pairs`` of rows, shape (n, 2), in any order. Each component is returned as links
+    from its first row to every other row: shape (m, 2) of (first, other), sorted by other."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -26,24 +26,25 @@ def component_edges(pairs: Int) -> Int:
 
 
 class Components:
-    """The components of rows 0 to ``rows`` - 1 under all links so far, named by their first rows; 8 bytes per row.
+    """The connected components of rows 0 to ``rows`` - 1 under all links so far, each identified by its first row;
+    8 bytes per row.
 
-    A forest whose trees point to earlier rows (union-find, Galler and Fischer 1964), so that the result does
-    not depend on the order of the links.
+    A forest in which every row points to an earlier row of its tree (union-find, Galler and Fischer 1964), so that
+    the result does not depend on the order of the links.
     """
 
     def __init__(self, rows: int) -> None:
         self._earlier = np.arange(rows, dtype=np.int64)
 
     def join(self, pairs: Int) -> None:
-        """Takes links of shape (n, 2)."""
+        """Adds links between rows, shape (n, 2)."""
         roots = self._roots(pairs)
         self._earlier[pairs] = roots
         joined = component_edges(roots)
         self._earlier[joined[:, 1]] = joined[:, 0]
 
     def component_edges(self) -> Int:
-        """All components, as the function ``component_edges`` gives them."""
+        """All components, in the form that the function ``component_edges`` returns."""
         found = [np.empty((0, 2), dtype=np.int64)]
         for start in range(0, len(self._earlier), _BLOCK):
             rows = np.arange(start, min(start + _BLOCK, len(self._earlier)))

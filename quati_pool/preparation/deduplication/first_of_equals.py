@@ -1,9 +1,9 @@
-"""Rows with equal keys, in whatever shard: each but the first of them, and that first one.
+"""Finds rows with equal keys in all shards: every row but the first of its equals, with that first row.
 
 The keys stay on disk. The range of a key's first column is cut into parts of about two million rows, and a task
-takes one part out of all shards, so that its memory (about 50 bytes per row) does not grow with the corpus. A task
-reads the first column of every row to find its own: 20 million rows are ten tasks that read 160 MB each. What
-a task finds is a file in the task pool's folder, and is not searched again when a killed command is repeated.
+handles one part over all shards, so that its memory (about 50 bytes per row) does not grow with the corpus. A task
+reads the first column of every row to find the rows of its part: 20 million rows are ten tasks that read 160 MB each.
+The result of a task is a file in the task pool's folder, and is reused when a killed command is run again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from quati_pool.preparation.deduplication.comparison_arrays import read_keys
 from quati_pool.records import Int
 
 PART_ROWS = 2_000_000
-"""About how many rows a task takes."""
+"""The approximate number of rows per task."""
 
 _READ_ROWS = 1 << 20
 
@@ -29,7 +29,8 @@ Mask = npt.NDArray[np.bool_]
 
 
 class Equals(NamedTuple):
-    """Rows that equal an earlier one, ascending, and the first that they equal; columns of shape (n,)."""
+    """The rows that equal an earlier one, ascending, and for each the first row that it equals; columns of shape
+    (n,)."""
 
     shard: Int
     row: Int
@@ -56,8 +57,8 @@ def equal_rows(
 ) -> Equals:
     """The rows whose keys an earlier row has, in the order of shards and rows.
 
-    Two rows are equal where all the columns ``names`` of their keys are, each of shape (n,); a row of zeros alone
-    equals none. The first column must be a hash of 64 bits, so that its ranges are about equally full. ``label``
+    Two rows are equal if they are equal in all of the key columns ``names``, each of shape (n,); a row of only zeros
+    equals none. The first column must be a 64-bit hash, so that its ranges are about equally full. ``label``
     distinguishes the searches in one task pool.
     """
     total = sum(rows)
@@ -73,21 +74,21 @@ def equal_rows(
 
 
 def part_count(rows: int) -> int:
-    """The number of parts in which so many rows are searched."""
+    """The number of parts into which a search over ``rows`` rows is divided."""
     return max(1, -(-rows // PART_ROWS))
 
 
 def located(positions: Int, rows: Sequence[int]) -> tuple[Int, Int]:
-    """Shard and row of positions, which count the rows of all shards from 0."""
+    """The shard and the row in it of each position; positions count the rows of all shards from 0."""
     starts = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
     shard = np.searchsorted(starts, positions, side="right") - 1
     return shard.astype(np.int64), positions - starts[shard]
 
 
 def part_of(shards: Sequence[Path], names: Sequence[str], number: int, parts: int) -> tuple[list[Array], Int]:
-    """The columns of the rows of one part, and their positions, ascending.
+    """The key columns of the rows of one part, and the positions of these rows, ascending.
 
-    Shards are opened one after the other: thousands of them at once would exhaust the open files of a process.
+    Shards are opened one after another: thousands at once would exceed a process's limit of open files.
     """
     columns: list[list[Array]] = [[np.empty(0, dtype=np.uint64)] for _ in names]
     positions = [np.empty(0, dtype=np.int64)]
@@ -119,7 +120,7 @@ def _blocks(shards: Sequence[Path], names: Sequence[str]) -> Iterator[tuple[list
 def _search(task: _Part) -> None:
     columns, positions = part_of(task.shards, task.names, task.number, task.parts)
     for column in range(len(columns)):
-        # Most rows are alone with their first column already, and need not be sorted by the others.
+        # Most rows are already unique in the first column, and need not be sorted by the others.
         order = np.lexsort(columns[column::-1])
         shared = _in_runs([key[order] for key in columns[: column + 1]])
         rows = np.sort(order[shared])
@@ -133,7 +134,7 @@ def _search(task: _Part) -> None:
 
 
 def starts_of_runs(columns: Sequence[Array]) -> Mask:
-    """Whether each row of sorted columns differs from the one before; shape (n,)."""
+    """Whether each row of sorted columns differs from the one before it; shape (n,)."""
     begins = np.zeros(len(columns[0]), dtype=np.bool_)
     begins[:1] = True
     for column in columns:
@@ -142,7 +143,7 @@ def starts_of_runs(columns: Sequence[Array]) -> Mask:
 
 
 def _in_runs(columns: Sequence[Array]) -> Mask:
-    """Whether each row of sorted columns equals the one before or after."""
+    """Whether each row of sorted columns equals the one before or after it; shape (n,)."""
     begins = starts_of_runs(columns)
     alone: Mask = begins & np.append(begins[1:], True)
     return ~alone

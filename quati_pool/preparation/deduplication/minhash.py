@@ -1,9 +1,9 @@
-"""MinHash signatures of texts, many at a time: shingles are hashed by numpy, permuted by datasketch.
+"""MinHash signatures of texts, many at a time: shingles are hashed with numpy and permuted with datasketch.
 
-Broder 1997, "On the resemblance and containment of documents": of two sets, a random permutation of all that
-could be in them has the same first element with the probability of their Jaccard similarity. The share of equal
-places of two signatures of P permutations estimates it with a standard error of sqrt(J (1 - J) / P), 0.035 for
-J = 0.8 and P = 128.
+Broder 1997, "On the resemblance and containment of documents": under a random permutation of all possible elements,
+the probability that two sets have the same first element is their Jaccard similarity J. The share of equal places in
+two signatures of P permutations estimates J with a standard error of sqrt(J (1 - J) / P), 0.035 for J = 0.8 and
+P = 128.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ Signatures = npt.NDArray[np.uint32]
 Hashes = npt.NDArray[np.uint64]
 
 _PERMUTED_AT_ONCE = 512
-"""Shingles permuted at once: what they give fits in a processor's cache, and a text of many megabytes takes no more."""
+"""Shingles permuted at once: the result fits in a processor's cache, and a text of many megabytes needs no more
+memory."""
 
 _WEIGHTS = (0.05, 0.95)
-"""Of pairs looked at for nothing and of missed ones: candidates are verified, so the first cost only time."""
+"""The weights of false positives and of false negatives: candidates are verified, so false positives cost only time."""
 
 
 class Signer:
     """Computes signatures of ``permutations`` places.
 
-    A shingle is ``words`` consecutive words (stretches without white space), or ``characters`` consecutive
-    characters; exactly one of the two is given. A text too short for one is a single shingle as a whole.
+    A shingle is ``words`` consecutive words (separated by white space), or ``characters`` consecutive characters;
+    exactly one of the two must be given. A text shorter than one shingle is a single shingle.
     """
 
     def __init__(self, permutations: int, words: int | None, characters: int | None) -> None:
@@ -45,7 +46,7 @@ class Signer:
         self._minhash = MinHash(num_perm=permutations, hashfunc=operator.index)
 
     def signatures(self, texts: Sequence[str]) -> Signatures:
-        """One row for each text, shape (n, permutations); all places at their highest where there is no text."""
+        """The signature of each text, shape (n, permutations); all places have the maximum value if a text is empty."""
         rows = np.empty((len(texts), self._minhash.num_perm), dtype=np.uint32)
         for row, hashes in zip(rows, self.shingles(texts), strict=True):
             self._minhash.clear()
@@ -55,7 +56,7 @@ class Signer:
         return rows
 
     def shingles(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
-        """The hashes of each text's shingles, in their order; none where there is no text."""
+        """The hashes of each text's shingles, in order; none if the text is empty."""
         units, counts = _words(texts) if self._words else _characters(texts)
         hashes = _windows(units, self._length)
         ends = np.cumsum(counts)
@@ -69,7 +70,7 @@ class Signer:
 
 
 def band_hashes(signatures: Signatures, bands: int, rows: int, salt: Hashes) -> Hashes:
-    """A hash of each band's ``rows`` places, and of ``salt`` (n,), shape (n, bands); never 0."""
+    """A hash of the ``rows`` places of each band and of ``salt``, which has shape (n,); shape (n, bands), never 0."""
     places = signatures[:, : bands * rows].reshape(len(signatures), bands, rows).astype(np.uint64)
     hashes = np.repeat(salt[:, None], bands, axis=1)
     for place in range(rows):
@@ -80,10 +81,10 @@ def band_hashes(signatures: Signatures, bands: int, rows: int, salt: Hashes) -> 
 
 @lru_cache
 def bands_and_rows(threshold: float, permutations: int) -> tuple[int, int]:
-    """How many bands of how many places, such that few pairs of at least ``threshold`` share no band.
+    """The number of bands and of places in each, such that few pairs of at least ``threshold`` share no band.
 
-    datasketch's choice (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4) with a missed
-    pair weighing 19 times one that is looked at for nothing. Raises ValueError where no two bands fit.
+    datasketch's choice (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, section 3.4), with a false negative
+    weighing 19 times as much as a false positive. Raises ValueError if no two bands fit.
     """
     from datasketch import MinHashLSH
 
@@ -108,7 +109,7 @@ def _characters(texts: Sequence[str]) -> tuple[Hashes, Int]:
 
 
 def _windows(units: Hashes, length: int) -> npt.NDArray[np.uint32]:
-    """A hash of every ``length`` consecutive units, those across the ends of texts too."""
+    """A hash of every ``length`` consecutive units, including windows that cross from one text into the next."""
     count = max(0, len(units) - length + 1)
     hashes = np.zeros(count, dtype=np.uint64)
     factor = 1

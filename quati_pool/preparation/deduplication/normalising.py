@@ -1,4 +1,4 @@
-"""Texts as comparisons see them: without the differences that do not count."""
+"""Normalises texts for comparison: removes the differences that do not count."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ Normalise = Annotated[
 ]
 
 DEFAULT: list[Difference] = ["NFC", "case", "white space"]
-"""What never changes what a reader takes from a text: copies of one page differ so by their encoding and layout.
-Punctuation and digits count: prices, dates and scores are what pages of one template differ in."""
+"""The differences that never change the meaning of a text; copies of one page differ in them by encoding and layout.
+Punctuation and digits count by default: pages of one template differ in prices, dates and scores."""
 
 _DIGITS = re.compile(r"\d+")
 _BEYOND_BASIC = re.compile("[\U00010000-\U0010ffff]")
 
 
 def normaliser(differences: Sequence[Difference]) -> Callable[[str], str]:
-    """A function from a text to the text that is compared, whatever the order of ``differences``.
+    """A function from a text to its normalised form, independent of the order of ``differences``.
 
-    Case is folded between two normalisations, as canonical caseless matching has it (The Unicode Standard,
-    section 3.13, D145).
+    Case is folded between two normalisations, as in canonical caseless matching (The Unicode Standard, section 3.13,
+    D145).
     """
     steps: list[Callable[[str], str]] = []
     form: Literal["NFC", "NFKC"] | None = "NFKC" if "NFKC" in differences else "NFC" if "NFC" in differences else None
@@ -62,17 +62,18 @@ def normaliser(differences: Sequence[Difference]) -> Callable[[str], str]:
 
 
 def encoded(text: str) -> bytes:
-    """The bytes that are hashed; half a surrogate pair, which UTF-8 has no place for, is let through."""
+    """The bytes that are hashed: UTF-8, with lone surrogates, which UTF-8 cannot represent, passed through."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def versions() -> dict[str, Any]:
-    """What else decides how texts are normalised."""
+    """The version of the Unicode data, on which normalisation depends."""
     return {"unicode": unicodedata.unidata_version}
 
 
 def _without_punctuation(text: str) -> str:
-    """Unicode's punctuation and symbols as spaces. ``\\W`` would tear Hindi and Tamil words at their vowel signs."""
+    """``text`` with Unicode punctuation and symbols replaced by spaces. ``\\W`` would split Hindi and Tamil words at
+    their vowel signs."""
     basic, rest = _punctuation()
     text = basic.sub(" ", text)
     return rest.sub(" ", text) if _BEYOND_BASIC.search(text) else text
@@ -80,14 +81,14 @@ def _without_punctuation(text: str) -> str:
 
 @cache
 def _punctuation() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Two patterns, as ``re`` looks up a character fast only among the first 65,536."""
+    """Patterns of the marks below and from U+10000: ``re`` looks up a character fast only among the first 65,536."""
     marks = [code for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] in "PS"]
     basic = [code for code in marks if code < 0x10000]
     return re.compile(_any_of(basic)), re.compile(_any_of(marks[len(basic) :]))
 
 
 def _any_of(codes: Sequence[int]) -> str:
-    """A pattern of one or more of these characters, ascending, by their ranges."""
+    """A pattern of one or more of these code points, which must be ascending; written as ranges."""
     starts = [code for before, code in pairwise([-1, *codes]) if code != before + 1]
     ends = [code for code, after in pairwise([*codes, -1]) if after != code + 1]
     ranges = (f"{re.escape(chr(start))}-{re.escape(chr(end))}" for start, end in zip(starts, ends, strict=True))

@@ -1,4 +1,4 @@
-"""Arrays that tasks of a global filter leave on disk: complete or not there at all, so that a killed one continues."""
+"""Writes the arrays that tasks of a global filter leave on disk, atomically, so that a killed command can continue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quati_pool.preparation.base import Array
 
 
 def save(path: Path, array: Array) -> None:
-    """Writes an array under another name and renames it; two tasks that write the same array do not collide."""
+    """Writes an array under a temporary name and renames it; two tasks that write the same array do not collide."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:

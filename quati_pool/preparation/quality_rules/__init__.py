@@ -1,1 +1,1 @@
-"""The measures behind the step ``quality``, each taken of many texts at once."""
+"""The measures behind the step ``quality``, each computed for many texts at once."""

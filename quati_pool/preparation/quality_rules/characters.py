@@ -1,4 +1,4 @@
-"""What Unicode says of every character, as tables over all code points."""
+"""Character properties from Unicode, as tables over all code points."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy.typing as npt
 CODE_POINTS = 0x110000
 
 SPACE = 1
-"""What ``str.split`` splits at."""
+"""The characters that ``str.split`` splits at."""
 BREAK = 2
-"""Ends a line, as for ``str.splitlines``; such characters are white space too."""
+"""The characters that end a line for ``str.splitlines``; they are white space too."""
 ALPHABETIC = 4
-"""What ``str.isalpha`` holds for: the categories L."""
+"""The characters for which ``str.isalpha`` is true: the categories L."""
 SPELLING = 8
 """Letters, numbers and combining marks: the categories L, N and M."""
 LETTER = 16
@@ -25,7 +25,7 @@ BULLET = 32
 
 BREAKS = "\n\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 BULLETS = "•‣⁃◦∙·▪▫●○■□◆◇▶►▸➢➤✓✔★*-"
-"""No dashes: a line of speech begins with one in Portuguese, Spanish and French."""
+"""Dashes are not included: in Portuguese, Spanish and French a line of dialogue begins with one."""
 
 HASH_SIGN, FULL_STOP, ELLIPSIS = ord("#"), ord("."), ord("…")
 
@@ -34,7 +34,7 @@ _KINDS = {"L": ALPHABETIC | SPELLING | LETTER, "M": SPELLING | LETTER, "N": SPEL
 
 @cache
 def classes() -> npt.NDArray[np.uint8]:
-    """Of each code point the sum of the flags above, shape (0x110000,)."""
+    """The sum of the above flags for each code point, shape (0x110000,)."""
     kinds = "".join([category[0] for category in map(unicodedata.category, map(chr, range(CODE_POINTS)))])
     codes = np.frombuffer(kinds.encode("ascii"), dtype=np.uint8)
     flags = np.zeros(128, dtype=np.uint8)
@@ -54,9 +54,9 @@ def classes() -> npt.NDArray[np.uint8]:
 
 @cache
 def lower_case() -> npt.NDArray[np.uint32]:
-    """Of each code point the first of its lower case, and of the two small sigmas the one; shape (0x110000,)."""
+    """The first code point of each code point's lower case, with ς mapped to σ; shape (0x110000,)."""
     table = np.arange(CODE_POINTS, dtype=np.uint32)
-    # There are no capitals beyond the second plane.
+    # Capitals occur only in the first two planes.
     table[:0x20000] = [ord(chr(code).lower()[0]) for code in range(0x20000)]
     table[ord("ς")] = ord("σ")
     table.flags.writeable = False
@@ -64,5 +64,5 @@ def lower_case() -> npt.NDArray[np.uint32]:
 
 
 def code_points(text: str) -> npt.NDArray[Any]:
-    """The text's code points, lone surrogates too; uint32."""
+    """The text's code points, including lone surrogates; uint32."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4")

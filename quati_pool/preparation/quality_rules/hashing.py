@@ -1,8 +1,8 @@
-"""64-bit hashes of words and of series of words, of many at once.
+"""64-bit hashes of many words, or of many sequences of words, at once.
 
-A word's hash is the sum of its code points, each times a random number of its place (multilinear hashing;
-Lemire and Kaser, Strongly universal string hashing is fast, 2014), then mixed. Powers of one base would not do in
-the place of random numbers: modulo 2^64 the Thue–Morse words over any two letters then all collide.
+A word's hash is the sum of its code points, each multiplied by a random number for its place (multilinear hashing;
+Lemire and Kaser, Strongly universal string hashing is fast, 2014), then mixed. Powers of one base are no substitute
+for the random numbers: modulo 2^64 the Thue–Morse words over any two letters would all collide.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from quati_pool.stats.splitmix64 import GAMMA, mix
 Hashes = npt.NDArray[np.uint64]
 
 _PLACES = 4096
-"""Words of more characters are hashed one by one."""
+"""Words with more characters than this are hashed one by one."""
 _BLOCK = 1 << 18
-"""Characters that are hashed at a time, so that a page of any length needs little memory."""
+"""Characters hashed at a time, so that a page of any length needs little memory."""
 
 
 @cache
@@ -33,7 +33,7 @@ def multipliers() -> Hashes:
 
 
 def word_hashes(codes: npt.NDArray[np.uint32], start: Int, end: Int) -> Hashes:
-    """The hashes of the words ``codes[start[i]:end[i]]``, which are in order and do not overlap."""
+    """The hashes of the words ``codes[start[i]:end[i]]``, which must be in order and must not overlap."""
     length = end - start
     hashes = length.astype(np.uint64) * GAMMA
     cuts = np.unique(np.searchsorted(start, np.arange(0, len(codes) + _BLOCK, _BLOCK)))
@@ -43,7 +43,7 @@ def word_hashes(codes: npt.NDArray[np.uint32], start: Int, end: Int) -> Hashes:
         span = codes[base : int(stop[-1])].astype(np.uint64)
         reach = np.diff(begin, append=stop[-1])
         place = np.arange(len(span)) - np.repeat(begin - base, reach)
-        # White space behind a word has places too, and is not added up.
+        # White space after a word has places too, but is not included in the sums.
         span *= multipliers().take(place, mode="clip")
         sums = np.zeros(len(span) + 1, dtype=np.uint64)
         np.cumsum(span, out=sums[1:])
@@ -54,8 +54,8 @@ def word_hashes(codes: npt.NDArray[np.uint32], start: Int, end: Int) -> Hashes:
 
 
 def series_hashes(words: Hashes, first: Int) -> Hashes:
-    """The hashes of series of words: series i reaches from the word ``first[i]`` to before the next, the last to
-    the end; none is empty."""
+    """The hashes of sequences of words: sequence i consists of the words from ``first[i]`` to before ``first[i + 1]``,
+    or to the end for the last one; none may be empty."""
     count = np.diff(first, append=len(words))
     place = np.arange(len(words)) - np.repeat(first, count)
     return mix(np.add.reduceat(mix(words + (place.astype(np.uint64) + np.uint64(1)) * GAMMA), first))

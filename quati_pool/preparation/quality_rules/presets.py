@@ -1,4 +1,4 @@
-"""The rules of the step ``quality`` in their order, and the bounds that presets set for them."""
+"""The rules of the step ``quality``, in order, and the bounds that presets set for them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ DUPLICATE_NGRAMS = (5, 6, 7, 8, 9, 10)
 
 
 class Rule(NamedTuple):
-    """A rule drops rows whose measure is beyond its bound, which is the parameter ``key``: below it where the name
-    begins with ``min_``, else above it. ``wording`` describes the measure: {} is the number, a percentage for a
-    ``share``."""
+    """A rule drops rows whose measure is beyond a bound, the parameter named ``key``: below it if the name begins with
+    ``min_``, otherwise above it. ``wording`` describes the measure: {} stands for the number, which is a percentage
+    for a ``share``."""
 
     key: str
     reason: str
@@ -64,7 +64,7 @@ RULES = (
     Rule("min_line_words", "short lines", "{} words a line"),
     Rule("min_letters", "few letters", "{} of characters are letters", True),
 )
-"""The paper's in the paper's order, then our own two."""
+"""The rules of Rae et al. 2021 in the paper's order, then two of our own."""
 
 PRESETS: dict[str, dict[str, Bound]] = {
     # Rae et al. 2021, appendix A.1.1 and table A1.
@@ -95,8 +95,8 @@ PRESETS: dict[str, dict[str, Bound]] = {
         "min_line_words": None,
         "min_letters": None,
     },
-    # Ours: of its set of a million the Quati paper (arXiv 2404.06976, section 3.1) says only that it is cleaner. Set
-    # for passages of about 1,000 characters of running text.
+    # Our bounds: the Quati paper (arXiv 2404.06976, section 3.1) says only that its set of a million is cleaner.
+    # Chosen for passages of about 1,000 characters of running text.
     "quati-1M": {
         "min_words": 80,
         "max_words": 400,

@@ -1,19 +1,20 @@
 """The measures of Rae et al. 2021 (Scaling Language Models, arXiv 2112.11446, appendix A.1.1 and table A1),
-"Repetition Removal", of many texts at once.
+"Repetition Removal", for many texts at once.
 
-Lines, paragraphs and n-grams (n words in a row, across lines) are equal if their words are, in their order: case
-and punctuation matter, white space between words does not. A *duplicate* is one that has an equal before it in the
-text; the first is none. The *characters* of a line, a paragraph or an n-gram are those from its first word's first
-to its last word's last, white space between included; a share of characters is one of all characters of the text.
+Lines, paragraphs and n-grams (n consecutive words, across lines) are equal if they have the same words in the same
+order: case and punctuation matter, white space between words does not. A *duplicate* has an equal before it in the
+text; the first occurrence is not a duplicate. The *characters* of a line, a paragraph or an n-gram are those from the
+first character of its first word to the last character of its last word, including white space between words; a share
+of characters is relative to all characters of the text.
 
-datatrove's ``GopherRepetitionFilter`` differs in this:
-- lines and paragraphs are compared by character; a line ends at "\\n" alone, and one of white space counts; blanks at
-  the ends of a line belong to it; paragraphs are parted by two "\\n" in a row;
-- of the most frequent n-grams it takes the first rather than the longest, one that occurs once too; characters in
-  which its occurrences overlap count once for each; between its words it counts one blank;
-- duplicate n-grams are sought from left to right, going on behind each that is found, so the words left over at
-  the end of a repeated stretch do not count, nor does white space between words; n-grams are equal if their words
-  are, written without white space.
+datatrove's ``GopherRepetitionFilter`` differs:
+- lines and paragraphs are compared by character; a line ends at "\\n" only, and lines of white space count; blanks at
+  the ends of a line belong to it; paragraphs are separated by two "\\n" in a row;
+- of the most frequent n-grams it takes the first rather than the longest, even if it occurs only once; characters in
+  which occurrences overlap count once for each occurrence; between words it counts one blank;
+- duplicate n-grams are searched from left to right, continuing after each one found, so the words left over at the
+  end of a repeated passage do not count, nor does white space between words; n-grams are equal if their words are
+  equal when written without white space.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ _ROW_STEP = np.uint64(0xD1342543DE82EF95)
 
 
 def duplicates(stretches: Stretches) -> tuple[Numbers, Numbers]:
-    """The share of lines or paragraphs that are duplicates, and the share of characters in these; rows without a
-    word have NaN."""
+    """The share of lines or paragraphs that are duplicates, and the share of characters in them, both for each row;
+    NaN for rows without words."""
     words = stretches.words
     later = np.zeros(len(stretches.word), dtype=np.bool_)
-    # Most passages are a line: nothing to compare.
+    # Most passages are a single line, with nothing to compare.
     several = np.flatnonzero(np.repeat(stretches.counts > 1, stretches.counts))
     if len(several):
         found = _equals(several, _of_row(stretches.hashes[several], words.row[stretches.word[several]]))
@@ -48,11 +49,11 @@ def duplicates(stretches: Stretches) -> tuple[Numbers, Numbers]:
 
 
 def ngrams(words: Words, top: Sequence[int], repeated: Sequence[int]) -> tuple[dict[int, Numbers], dict[int, Numbers]]:
-    """Two shares of characters by n, of each row: those in the most frequent n-gram, for every n of ``top``; those in
-    duplicate n-grams, for every n of ``repeated``. Characters in which n-grams overlap count once.
+    """Two shares of characters for each row, by n: the share in the most frequent n-gram, for every n of ``top``, and
+    the share in duplicate n-grams, for every n of ``repeated``. Characters in which n-grams overlap count once.
 
-    An n-gram that occurs once is not frequent: a row has 0 where none occurs twice. Of several that are as frequent,
-    that counts which holds most characters. Rows without a word have NaN.
+    An n-gram that occurs once is not frequent: a row has 0 if none occurs twice. Of several equally frequent n-grams,
+    the one that covers the most characters counts. Rows without words have NaN.
     """
     some = np.where(words.counts, words.characters, 0)
     tops = {n: shares(np.zeros_like(some), some) for n in top}
@@ -61,8 +62,8 @@ def ngrams(words: Words, top: Sequence[int], repeated: Sequence[int]) -> tuple[d
         return tops, dups
     known = _equals(np.arange(len(words)), _of_row(words.hashes, words.row))
     for n in range(2, max((*top, *repeated)) + 1):
-        # An n-gram can only occur twice if the two (n-1)-grams in it do, by whose numbers it is known.
-        # Numbers are of one row, so what reaches from a row into the next occurs once.
+        # An n-gram can only occur twice if the two (n-1)-grams in it do; their two numbers identify it.
+        # Numbers are specific to a row, so an n-gram that crosses into the next row occurs only once.
         number = np.zeros(len(words), dtype=np.uint64)
         number[known.place] = known.number
         place = np.flatnonzero((number[:-1] > 0) & (number[1:] > 0))
@@ -77,8 +78,8 @@ def ngrams(words: Words, top: Sequence[int], repeated: Sequence[int]) -> tuple[d
 
 
 class _Equals(NamedTuple):
-    """What occurs more than once: places, those of equals together and in order; the number, from 1, of the group of
-    equals; whether an equal comes before it."""
+    """The items that occur more than once: their places, grouped by equality and ascending within a group; the number
+    of the group, from 1; and whether an equal item comes before."""
 
     place: Int
     number: Int
@@ -93,14 +94,14 @@ def _equals(place: Int, key: Hashes) -> _Equals:
     several[1:] = same
     several[:-1] |= same
     number = np.cumsum(~np.append(False, same)[: len(key)])[several]
-    # Sorting numbers and places together puts equals in order faster than a stable sort of all keys does.
+    # Sorting the packed numbers and places is faster than a stable sort of all keys.
     both = np.sort(number << 32 | place[order[several]])
     number = both >> 32
     return _Equals(both & 0xFFFFFFFF, number, np.append(False, number[1:] == number[:-1])[: len(both)])
 
 
 def _of_row(hashes: Hashes, row: Int) -> Hashes:
-    """Hashes that differ from row to row."""
+    """The hashes, made different for each row."""
     return mix(hashes ^ (row.astype(np.uint64) + np.uint64(1)) * _ROW_STEP)
 
 

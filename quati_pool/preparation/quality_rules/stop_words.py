@@ -1,4 +1,4 @@
-"""Lists of very common words, and how many of them texts hold."""
+"""Lists of stop words, and the number of different stop words in texts."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from quati_pool.stats.splitmix64 import mix
 
 _FOLDER = Path(__file__).with_name("stop_words")
 LONGEST = 64
-"""Characters of a stop word at most."""
+"""The most characters a stop word may have."""
 
 
 @cache
 def languages() -> tuple[str, ...]:
-    """The codes of languages that have a list."""
+    """The codes of the languages that have a list."""
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.txt")))
 
 
 def base_language(code: str) -> str:
-    """The language of a code that may name a country or a script too: pt of pt-BR."""
+    """The language of a code that may also contain a country or a script: pt for pt-BR."""
     return re.split(r"[-_]", code.strip().lower(), maxsplit=1)[0]
 
 
 @cache
 def list_of(language: str) -> tuple[str, ...] | None:
-    """The stop words of a language; None where we have no list."""
+    """The stop words of a language; None if there is no list."""
     base = base_language(language)
     return read_list(_FOLDER / f"{base}.txt") if base in languages() else None
 
 
 def read_list(path: Path) -> tuple[str, ...]:
-    """The words of a UTF-8 file, one a line; blank lines and those that begin with "#" are none.
+    """The words in a UTF-8 file, one per line; blank lines and lines that begin with "#" are skipped.
 
     Raises OSError, UnicodeDecodeError.
     """
@@ -51,7 +51,7 @@ def read_list(path: Path) -> tuple[str, ...]:
 
 
 def fault_of(word: str) -> str | None:
-    """Why no text can be found to hold this word, in a few words; None where one can."""
+    """Why this word can never be found in a text, briefly; None if it can."""
     if not word or any(unicodedata.category(character)[0] not in "LMN" for character in word):
         return "holds something else than letters, marks and digits, at which words are parted: give its parts"
     if len(unicodedata.normalize("NFD", word)) > LONGEST:
@@ -60,7 +60,7 @@ def fault_of(word: str) -> str | None:
 
 
 class StopWords:
-    """A list of words, found in lower case; composed and decomposed letters are the same."""
+    """A list of words that is searched for regardless of case; composed and decomposed letters are equal."""
 
     def __init__(self, words: Iterable[str]) -> None:
         forms: dict[int, int] = {}
@@ -88,9 +88,9 @@ class StopWords:
         return hashlib.sha256("\n".join(self.words).encode()).hexdigest()
 
     def held(self, words: Words, rows: Flags) -> Numbers:
-        """How many different stop words each of these rows holds; NaN for the others.
+        """The number of different stop words in each row where ``rows`` is true; NaN for the other rows.
 
-        A word here is a stretch of letters, combining marks and digits, so punctuation and apostrophes part words.
+        A word here is a run of letters, combining marks and digits, so punctuation and apostrophes separate words.
         """
         found = np.zeros((words.rows, len(self)), dtype=np.bool_)
         start, length = _spelt(words)
@@ -110,7 +110,7 @@ def _lower(word: str) -> str:
 
 
 def _spelt(words: Words) -> tuple[Int, Int]:
-    """Where stretches of letters, marks and digits begin in all texts, and their lengths."""
+    """The starts and lengths of the runs of letters, marks and digits in all texts."""
     spelling = np.zeros(len(words.codes) + 1, dtype=np.bool_)
     np.not_equal(words.kinds & SPELLING, 0, out=spelling[1:])
     turns = np.flatnonzero(spelling[1:] != spelling[:-1])
@@ -118,7 +118,7 @@ def _spelt(words: Words) -> tuple[Int, Int]:
 
 
 def _hashes(codes: npt.NDArray[np.uint32], start: Int, length: Int) -> Hashes:
-    """The hashes of short stretches in lower case."""
+    """The hashes of short runs of characters, in lower case."""
     sums = length.astype(np.uint64)
     at, sums_at = start, np.arange(len(start))
     for place in range(int(length.max(initial=0))):

@@ -1,12 +1,12 @@
 """The measures of Rae et al. 2021 (Scaling Language Models, arXiv 2112.11446, appendix A.1.1), "Quality
-Filtering", of many texts at once, and two of our own.
+Filtering", for many texts at once, and two of our own.
 
-All are NaN where a text holds no word, and so no ratio. datatrove's ``GopherQualityFilter`` differs in this:
-- it splits with a tokeniser, which parts punctuation from words, and leaves words of nothing but punctuation out of
-  their number and mean length;
-- blank lines count among the lines;
+Ratios are NaN for a text without words. datatrove's ``GopherQualityFilter`` differs:
+- it splits with a tokeniser, which separates punctuation from words, and leaves words of only punctuation out of the
+  number of words and their mean length;
+- blank lines count as lines;
 - only "•" and "-" are bullets;
-- stop words must match as they are written, capitals and all, a whole word of its splitting.
+- stop words must match a whole token exactly, including case.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from quati_pool.records import Int
 
 
 def shares(part: Int, whole: Int) -> Numbers:
-    """``part / whole``; NaN where the whole is nothing."""
+    """``part / whole``; NaN where ``whole`` is 0."""
     found = np.full(len(whole), np.nan)
     np.divide(part, whole, out=found, where=whole != 0)
     return found
@@ -38,17 +38,17 @@ def number_of_words(words: Words) -> Numbers:
 
 
 def mean_word_length(words: Words) -> Numbers:
-    """Characters per word, counting punctuation next to it."""
+    """Characters per word, including punctuation attached to it."""
     return shares(words.sums(words.end - words.start), words.counts)
 
 
 def hash_signs(words: Words) -> Numbers:
-    """Characters "#", for each word of the text."""
+    """Characters "#" per word of the text."""
     return shares(words.within(np.flatnonzero(words.codes == HASH_SIGN)), words.counts)
 
 
 def ellipses(words: Words) -> Numbers:
-    """Ellipses, for each word of the text: characters "…", and three full stops in a row; k in a row are k // 3."""
+    """Ellipses per word of the text: characters "…" and runs of full stops, of which k in a row count as k // 3."""
     single = words.within(np.flatnonzero(words.codes == ELLIPSIS))
     stops = np.flatnonzero(words.codes == FULL_STOP)
     begins = np.flatnonzero(np.diff(stops, prepend=-2) != 1)
@@ -69,21 +69,21 @@ def ellipsis_lines(words: Words) -> Numbers:
     lines = words.lines
     last = words.end[lines.last] - 1
     dots = words.codes == FULL_STOP
-    # Before a text's first two characters there is white space, never a full stop.
+    # A line break precedes every text, so full stops of the text before it are never counted.
     three = dots[last] & dots[np.maximum(last - 1, 0)] & dots[np.maximum(last - 2, 0)] & (last > 1)
     return shares(lines.sums(three | (words.codes[last] == ELLIPSIS)), lines.counts)
 
 
 def alphabetic_words(words: Words) -> Numbers:
-    """The share of words that hold a letter (``str.isalpha``)."""
+    """The share of words that contain a letter (``str.isalpha``)."""
     return shares(words.sums(words.flags & ALPHABETIC != 0), words.counts)
 
 
 def line_words(words: Words) -> Numbers:
-    """Words per line. Ours: menus, tables and lists have short lines."""
+    """Words per line. Our own measure: menus, tables and lists have short lines."""
     return shares(words.counts, words.lines.counts)
 
 
 def letters(words: Words) -> Numbers:
-    """The share of letters and combining marks among the characters that are no white space. Ours."""
+    """The share of letters and combining marks among the characters other than white space. Our own measure."""
     return shares(words.at(LETTER), words.characters - words.at(SPACE))

@@ -1,8 +1,8 @@
 """The words, lines and paragraphs of many texts as arrays.
 
-A *word* is a stretch without white space. A *line* ends where ``str.splitlines`` ends one; lines of white space
-alone do not count. *Paragraphs* are parted by such blank lines. White space at either end of a line or paragraph
-does not belong to it.
+A *word* is a run of characters other than white space. A *line* ends where ``str.splitlines`` ends it; lines of only
+white space do not count. *Paragraphs* are separated by such blank lines. White space at either end of a line or
+paragraph does not belong to it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """The words of some rows. ``codes`` and ``kinds`` (of shape (characters,)) are of all texts, each followed by a
-    line break; ``start`` and ``end`` say where a word lies in them; ``flags`` holds what any character of the word,
-    or of the white space behind it, is. The words of row r are those from ``first[r]`` to before ``first[r + 1]``.
-    ``begin[r]`` to before ``begin[r] + characters[r]`` is the text of row r.
+    """The words of some rows. ``codes`` and ``kinds``, shape (characters,), are the code points of all texts, each text
+    followed by a line break, and their character flags; ``start`` and ``end`` delimit each word in them; ``flags``
+    combines the flags of the characters of a word and of the white space after it. The words of row r are those from
+    ``first[r]`` to before ``first[r + 1]``; its text is ``codes[begin[r] : begin[r] + characters[r]]``.
     """
 
     codes: npt.NDArray[np.uint32]
@@ -49,7 +49,7 @@ class Words:
 
     @cached_property
     def counts(self) -> Int:
-        """How many words each row has."""
+        """The number of words in each row."""
         return np.diff(self.first)
 
     @cached_property
@@ -62,19 +62,19 @@ class Words:
         return word_hashes(self.codes, self.start, self.end)
 
     def sums(self, values: npt.NDArray[Any]) -> Int:
-        """The sums over each row's words of ``values``, one for every word."""
+        """The sum of ``values``, which has one value per word, over the words of each row."""
         return row_sums(values, self.first)
 
     def at(self, kind: int) -> Int:
-        """How many characters of each row are of that kind."""
+        """The number of characters of that kind in each row."""
         return self.within(np.flatnonzero(self.kinds & kind))
 
     def within(self, places: Int) -> Int:
-        """How many of these ascending places in ``codes`` lie in each row's text."""
+        """The number of these places in ``codes``, which must be ascending, that are in each row's text."""
         return np.searchsorted(places, self.begin + self.characters) - np.searchsorted(places, self.begin)
 
     def of_rows(self, rows: Flags) -> Words:
-        """The words of these rows alone. All texts stay, and so do the numbers of the rows."""
+        """The words of the rows where ``rows`` is true. All texts are kept, and row numbers stay the same."""
         if rows.all():
             return self
         kept = np.repeat(rows, self.counts)
@@ -104,7 +104,7 @@ class Words:
         line = self.lines.word
         opens = np.ones(len(line), dtype=np.bool_)
         if len(line):
-            # Every row's first line opens one; others where the gap before them holds two line breaks.
+            # A paragraph begins at every row's first line, and at lines that follow at least two line breaks.
             inner = np.flatnonzero(self.row[line[1:]] == self.row[line[1:] - 1]) + 1
             breaks = np.flatnonzero(self.kinds & BREAK)
             breaks = breaks[
@@ -118,14 +118,14 @@ class Words:
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """Lines or paragraphs: all words in order, cut before each of ``word``."""
+    """Lines or paragraphs; ``word`` holds the position of the first word of each."""
 
     words: Words
     word: Int
 
     @cached_property
     def first(self) -> Int:
-        """The first stretch of each row, and their number."""
+        """The position of each row's first line or paragraph, followed by the total number of them."""
         return np.searchsorted(self.word, self.words.first)
 
     @cached_property
@@ -134,12 +134,12 @@ class Stretches:
 
     @cached_property
     def last(self) -> Int:
-        """The last word of each."""
+        """The position of the last word of each."""
         return np.append(self.word[1:], len(self.words))[: len(self.word)] - 1
 
     @cached_property
     def characters(self) -> Int:
-        """How many characters each has, from its first word's first to its last word's last."""
+        """The number of characters in each, from the start of its first word to the end of its last word."""
         return self.words.end[self.last] - self.words.start[self.word]
 
     @cached_property
@@ -158,7 +158,7 @@ def row_sums(values: npt.NDArray[Any], first: Int) -> Int:
 
 
 def words_of(texts: Sequence[str]) -> Words:
-    """The words of texts, one a row."""
+    """The words of ``texts``, each of which is one row."""
     codes = code_points("\n".join(texts) + "\n")
     kinds = classes()[codes]
     characters = np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
@@ -166,7 +166,7 @@ def words_of(texts: Sequence[str]) -> Words:
     spaces = np.empty(len(codes) + 1, dtype=np.bool_)
     spaces[0] = True
     np.not_equal(kinds & SPACE, 0, out=spaces[1:])
-    # Words begin and end where white space turns; the break behind the last text ends the last word.
+    # Words begin and end where white space begins or ends; the line break after the last text ends the last word.
     turns = np.flatnonzero(spaces[1:] != spaces[:-1])
     start, end = turns[::2], turns[1::2]
     flags = np.bitwise_or.reduceat(kinds, start) if len(start) else np.empty(0, dtype=np.uint8)

@@ -1,1 +1,1 @@
-"""The formats of pages: one small file each, and what they share."""
+"""Readers of the page formats, one module each, and the code they share."""

@@ -14,13 +14,13 @@ from quati_pool.preparation.reading.page import NOT_TEXT, Page, RefusedError, ch
 from quati_pool.registry import nearest
 
 HEAD = 1000
-"""How many lines of a file must show that it holds what the configuration says."""
+"""The number of lines at the start of a file by which it is checked against the configuration."""
 
 _LISTED = 20
 
 
 class Fields(Model):
-    """The names that a page's parts have in JSONL and Parquet."""
+    """The field names of a page's parts in JSONL and Parquet."""
 
     doc_id: Annotated[
         str | None, Field(description="the page's id; null makes ids of file and line, such as pages-17")
@@ -43,7 +43,7 @@ information", SIGIR)."""
 
 
 def page_of(values: Mapping[str, Any], fields: Fields, line: int, name: str) -> Page:
-    """The page of a row; pages without ids of their own get ``<name>-<line>``. Raises RefusedError."""
+    """The page in a row; pages without ids get ``<name>-<line>``. Raises RefusedError."""
     texts = [found for field in fields.texts if (found := _text(values, field))]
     doc_id = f"{name}-{line}" if fields.doc_id is None else _text(values, fields.doc_id)
     url, language = _text(values, fields.url), _text(values, fields.language)
@@ -66,7 +66,7 @@ def _kind(value: object) -> str:
 
 
 def check_rows(path: Path, rows: Iterable[Mapping[str, Any]], fields: Fields) -> None:
-    """Raises InputError where none of the first rows of a file has a field that pages cannot be without."""
+    """Raises InputError if the first rows of a file lack the text or the id field, or none of their ids is a string."""
     names: dict[str, None] = {}
     kinds: set[type] = set()
     for row in rows:
@@ -79,7 +79,7 @@ def check_rows(path: Path, rows: Iterable[Mapping[str, Any]], fields: Fields) ->
 
 
 def check_names(path: Path, names: Iterable[str], fields: Fields) -> None:
-    """Raises InputError where these fields or columns are all that a file has, and the text or the id is none."""
+    """Raises InputError if ``names``, the fields or columns of a file, lack the text or the id."""
     known = [name for name in names if isinstance(name, str)]
     if not any(text in known for text in fields.texts):
         raise InputError(path, None, _missing("text", " or ".join(map(repr, fields.texts)), known))
@@ -88,7 +88,7 @@ def check_names(path: Path, names: Iterable[str], fields: Fields) -> None:
 
 
 class Named:
-    """The fields that pages may be without but that the user named: whether rows have them."""
+    """Checks whether rows have the optional fields (url, language) that the user named."""
 
     def __init__(self, fields: Fields) -> None:
         self._unseen = {part for part in ("url", "language") if part in fields.model_fields_set}
@@ -96,13 +96,13 @@ class Named:
         self._names: dict[str, None] = {}
 
     def see(self, names: Iterable[str]) -> None:
-        """Takes the names that a row or a file has."""
+        """Registers the field names of a row or a file."""
         if self._unseen:
             self._names |= dict.fromkeys(names)
             self._unseen -= {part for part in self._unseen if getattr(self._fields, part) in self._names}
 
     def tell(self, note: Callable[[str], None], where: str = "") -> None:
-        """Notes those that no row had so far; then asks no more."""
+        """Reports the fields that no row has had so far, and ends the check."""
         for part in sorted(self._unseen) if self._names else ():
             missing = _missing(part, repr(getattr(self._fields, part)), list(self._names))
             note(f"{where}{missing}; without it pages have no {part}")

@@ -1,4 +1,4 @@
-"""Which files hold the pages, in what format, and what they are called in ids."""
+"""Finds the files of pages, their format, and their names in ids."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _SUFFIXES: dict[str, Format] = {
 
 
 class InputFiles(NamedTuple):
-    """Files in their order, each with its name relative to the folder of the configuration, and their format."""
+    """The input files in order, named relative to the folder of the configuration, and their common format."""
 
     names: list[str]
     format: Format
 
 
 def format_of(name: str | Path) -> Format | None:
-    """The format that the suffix names, with or without .gz or .zst after it."""
+    """The format that the suffix indicates, with or without .gz or .zst after it; None if unknown."""
     path = PurePath(name)
     packed = packing(name)
     found = _SUFFIXES.get(PurePath(path.stem if packed else path.name).suffix.lower())
@@ -41,11 +41,11 @@ def format_of(name: str | Path) -> Format | None:
 
 
 def find(folder: Path, patterns: Sequence[str], wanted: Format | None) -> InputFiles:
-    """The files of the patterns, sorted by name, each once, whatever links lead to it. Of a folder these are all
-    files, however deep, whose suffix tells the format.
+    """The files that match the patterns, sorted by name, each once even if several links lead to it. A folder stands
+    for all files in it, at any depth, whose suffix indicates the format.
 
-    Raises InputError where there are none, where a name tells no format and none is given, and where files of
-    several formats are mixed.
+    Raises InputError if there are none, if ``wanted`` is None and a name indicates no format, and if files of several
+    formats are mixed.
     """
     found: dict[str, str] = {}
     for pattern in patterns:
@@ -104,7 +104,7 @@ def _common_format(folder: Path, names: Iterable[str]) -> Format:
 
 
 def fixed_root(folder: Path, patterns: Sequence[str]) -> str:
-    """The deepest folder that is above all files of the patterns, as far as the patterns show."""
+    """The deepest folder that contains all files of the patterns, judged by the patterns alone."""
     return os.path.commonpath([os.path.abspath(folder / _fixed(folder, pattern)) for pattern in patterns])
 
 
@@ -120,7 +120,7 @@ def _fixed(folder: Path, pattern: str) -> Path:
 
 
 def file_id(root: str, path: Path) -> str:
-    """A file's path below ``root`` as an id: what no id may hold is percent-encoded, as is ``%``."""
+    """A file's path below ``root`` as an id: characters that ids may not contain are percent-encoded, as is ``%``."""
     return "".join(map(_allowed, PurePath(os.path.relpath(path, root)).as_posix()))
 
 
@@ -131,7 +131,7 @@ def _allowed(character: str) -> str:
 
 
 def without_suffixes(name: str) -> str:
-    """The name less the suffixes that tell its format."""
+    """The name without the suffixes that indicate its format."""
     packed = packing(name)
     plain = name[: len(name) - len(packed)]
     suffix = PurePath(plain).suffix

@@ -1,4 +1,4 @@
-"""Pages from files of plain text, one page per file."""
+"""Reads pages from plain text files, one page per file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from quati_pool.preparation.reading.streams import opened
 
 
 def read_text(place: Place) -> Iterator[Page]:
-    """The page that a file holds. Raises BrokenError where a packed file is damaged: it then gives no page."""
+    """The page in a file, or none if it is refused. Raises BrokenError if a compressed file is damaged."""
     with opened(place.path, place.part) as stream:
         found: list[bytes] = []
         while stream.tell() <= place.limit and (data := stream.read(place.limit + 1 - stream.tell())):

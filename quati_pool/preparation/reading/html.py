@@ -1,4 +1,4 @@
-"""The text of what a web server sent: unpacked, decoded, and of HTML the main content."""
+"""Extracts the text of a web server's response: decompresses it, decodes it, and takes the main content of HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quati_pool.preparation.reading.page import NOT_HTML, NOT_UNPACKED, TOO_DEEP
 
 _HTML = ("text/html", "application/xhtml+xml")
 _DEEP = 1000
-"""How deep elements may lie: the extraction takes time quadratic in it, and browsers stop at about 500."""
+"""The greatest depth of elements: the extraction takes time quadratic in it, and browsers stop at about 500."""
 
 # Elements without an end tag, or whose end tag may be left out, do not nest in themselves.
 _TAG = re.compile(
@@ -22,10 +22,10 @@ _TAG = re.compile(
 
 
 def unpacked(data: bytes, transfer: str, content: str, limit: int) -> bytes:
-    """The content that was sent with these values of Transfer-Encoding and Content-Encoding.
+    """The content of a response with these values of Transfer-Encoding and Content-Encoding.
 
-    Crawlers often store it unpacked and leave the headers as they were: what is not packed as they say is
-    taken as it is. Raises RefusedError where it cannot be unpacked, or has more than ``limit`` bytes.
+    Crawlers often store it decompressed but leave the headers unchanged, so content that is not encoded as they say
+    is returned as it is. Raises RefusedError if it cannot be decompressed, or has more than ``limit`` bytes.
     """
     from fastwarc.stream_io import BrotliReader, ChunkedReader
 
@@ -65,8 +65,8 @@ def _marked_up(data: bytes) -> bool:
 
 
 def decoded(data: bytes, charset: str | None) -> str:
-    """The characters of ``data``, in the charset that the server named, else the one the page names or its bytes
-    suggest. Bytes that it does not know are left out."""
+    """``data`` decoded by the charset that the server named, or else by the one that the page names or its bytes
+    suggest. Bytes that are invalid in that charset are left out."""
     from resiliparse.parse.encoding import bytes_to_str, detect_encoding, map_encoding_to_html5
 
     known = map_encoding_to_html5(charset, False) if charset else None
@@ -75,9 +75,9 @@ def decoded(data: bytes, charset: str | None) -> str:
 
 
 def text_of(data: bytes, kind: str | None, charset: str | None) -> str:
-    """The text of a response of the media type ``kind``: of HTML its main content, by resiliparse.
+    """The text of a response of the media type ``kind``; of HTML, the main content as extracted by resiliparse.
 
-    Raises RefusedError for what is neither HTML nor plain text, and for HTML that nests too deeply.
+    Raises RefusedError for anything other than HTML and plain text, and for HTML that is nested too deeply.
     """
     from resiliparse.extract.html2text import extract_plain_text
     from resiliparse.parse.encoding import detect_mime

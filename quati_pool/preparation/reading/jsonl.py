@@ -1,4 +1,4 @@
-"""Pages from JSONL, one object per line; plain, or packed by gzip or zstd."""
+"""Reads pages from JSONL, one object per line; plain, or compressed with gzip or zstd."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_jsonl(place: Place, fields: Fields) -> Iterator[Page]:
-    """The pages of a part; blank lines are passed over.
+    """The pages of a part; blank lines are skipped.
 
-    Raises InputError where the first ``HEAD`` lines of the file are not JSON, or none has the fields; BrokenError
-    where a packed file is damaged.
+    Raises InputError if the first ``HEAD`` lines of the file are not JSON, or none has the fields; BrokenError if a
+    compressed file is damaged.
     """
     part = place.part
     with opened(place.path, part) as stream:
@@ -61,7 +61,7 @@ def read_jsonl(place: Place, fields: Fields) -> Iterator[Page]:
 
 
 def _object(path: Path, line: int, raw: bytes | LongLine, limit: int) -> dict[str, Any] | None:
-    """The object of a line, None where it is blank."""
+    """The JSON object in a line; None for a blank line. Raises RefusedError and InputError."""
     if isinstance(raw, LongLine):
         raise RefusedError(TOO_LONG, f"{raw.length:,} bytes; at most {limit:,}: {excerpt(raw.head)}")
     if line == 1:
@@ -83,8 +83,8 @@ def _object(path: Path, line: int, raw: bytes | LongLine, limit: int) -> dict[st
 
 
 def _check_head(path: Path, fields: Fields, limit: int, found: int) -> None:
-    """Where no page was found, looks whether the configuration is at fault: at the same lines of the file
-    however it is cut."""
+    """If no page was found, raises InputError if the configuration is at fault. Always checks the first ``HEAD`` lines
+    of the file, so that the result does not depend on how the file is cut."""
     if found:
         return
     rows: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Lines of a stream in bounded memory: one that is too long is measured, never held."""
+"""Reads the lines of a stream in bounded memory: a line that is too long is measured, but not stored."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _HEAD = 1024
 
 
 class LongLine(NamedTuple):
-    """A line longer than was asked for: its beginning, and its length in bytes."""
+    """A line longer than the limit: its beginning, and its length in bytes."""
 
     head: bytes
     length: int
 
 
 def bounded_lines(read: Callable[[int], bytes], limit: int, block: int = _BLOCK) -> Iterator[bytes | LongLine]:
-    """The lines of what ``read`` gives, without their ``\\n``, which alone ends one. The rest after the last
-    is a line too, unless it is empty. One of more than ``limit`` bytes comes as a LongLine.
+    """The lines of the stream behind ``read``, without ``\\n``, the only line end. The rest after the last line end is
+    a line too, unless it is empty. A line of more than ``limit`` bytes is returned as a LongLine.
 
-    ``read(size)`` gives at most ``size`` bytes, and none only at the end; what it raises is passed on, and the
-    line that is then unfinished is lost.
+    ``read(size)`` returns at most ``size`` bytes, and none only at the end; exceptions that it raises are passed on,
+    and the line that is unfinished at that point is lost.
     """
     held: list[bytes] = []
     length = 0
@@ -31,7 +31,7 @@ def bounded_lines(read: Callable[[int], bytes], limit: int, block: int = _BLOCK)
         if length <= limit:
             held.append(first)
         elif held or first:
-            # Of a long line only the beginning is kept.
+            # Only the beginning of a long line is kept.
             held = [(b"".join(held) + first[:_HEAD])[:_HEAD]]
         if not others:
             continue

@@ -1,4 +1,4 @@
-"""A page as it was read, and the reasons for which something is refused as one."""
+"""A page as read from a file, and the reasons for which input is refused as a page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ _HALVES = re.compile(r"[\ud800-\udfff]")
 
 
 class Page(NamedTuple):
-    """``line`` is the line, row or record, from 1; ``url`` and ``language`` are empty where unknown."""
+    """A page. ``line`` is the number of its line, row or record, from 1; ``url`` and ``language`` are empty if
+    unknown."""
 
     line: int
     doc_id: str
@@ -41,8 +42,8 @@ class Page(NamedTuple):
 
 
 class RefusedError(Exception):
-    """Something that cannot be a page, raised to the loop that knows its line: one of ``REASONS``, and what it
-    looked like."""
+    """Input that cannot be a page, raised to the loop that knows its line: one of ``REASONS``, and an excerpt of the
+    input."""
 
     def __init__(self, reason: str, excerpt: str) -> None:
         super().__init__(reason)
@@ -51,39 +52,39 @@ class RefusedError(Exception):
 
 
 class BrokenError(Exception):
-    """What follows in a file cannot be read; the message says why, such as ``is cut off``."""
+    """The rest of a file cannot be read; the message says why, such as ``is cut off``."""
 
 
 @dataclass
 class Place:
-    """A part that is being read: where it is, what may become of it, and how far reading has come."""
+    """A part that is being read: its place, the limits and callbacks of its reader, and the progress."""
 
     path: Path
     part: Part
     limit: int
-    """How many bytes a page may have: a line, a file, a record's content or a row's fields."""
+    """The most bytes that a page may have, counted over a line, a file, a record's content or a row's fields."""
 
     name: str
-    """What its ids begin with, where pages have none of their own."""
+    """The prefix of the generated ids of pages that have none."""
 
     refuse: Callable[[int, RefusedError], None]
-    """Takes a line and why it is no page."""
+    """Called with a line number and the reason why the line is refused."""
 
     note: Callable[[str], None]
-    """Takes a line for the user; the file's name is put before it."""
+    """Called with a note for the user; the file's name is prepended to it."""
 
     done: int = 0
-    """Bytes on disk that were read of the part."""
+    """The number of the part's bytes on disk that have been read."""
 
 
 def excerpt(data: str | bytes) -> str:
-    """The beginning of something refused."""
+    """The beginning of refused input, at most 200 characters."""
     return data[:_SHOWN] if isinstance(data, str) else data[: 4 * _SHOWN].decode(errors="replace")[:_SHOWN]
 
 
 def mended(text: str) -> str:
-    """The text with ``\\n`` for line ends, no byte-order mark before it, and U+FFFD for what cannot be in a text:
-    NUL, and halves of surrogate pairs, which JSON can escape and no encoding can write."""
+    """The text with ``\\n`` for line ends, without a byte-order mark, and with U+FFFD in place of what cannot be in a
+    text: NUL, and lone surrogates, which JSON can escape but no encoding can write."""
     if text.startswith("\ufeff"):
         text = text[1:]
     if "\r" in text:
@@ -98,7 +99,7 @@ def mended(text: str) -> str:
 
 
 def checked(line: int, doc_id: str, url: str, language: str, text: str) -> Page:
-    """The page of these values. Raises RefusedError where there is no text, or an id that is not allowed."""
+    """The page with these values. Raises RefusedError for a missing text, and for a missing or invalid id."""
     text = mended(text)
     if not text or text.isspace():
         raise RefusedError(NO_TEXT, doc_id)

@@ -1,4 +1,4 @@
-"""Pages from Parquet, a row group after the other."""
+"""Reads pages from Parquet, one row group after another."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _TEXTS = (pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.larg
 
 
 def read_parquet(place: Place, fields: Fields) -> Iterator[Page]:
-    """The pages of a part. A row group that is damaged is noted, and the next is read.
+    """The pages of a part. A damaged row group is noted, and reading continues with the next.
 
-    Raises InputError for a file that is not Parquet or has not the columns.
+    Raises InputError for a file that is not Parquet or lacks the columns.
     """
     with raw_file(place.path, place.part) as raw, parquet_file(place.path, raw) as file:
         columns = _columns(place.path, file.schema_arrow, fields)
@@ -54,7 +54,7 @@ def read_parquet(place: Place, fields: Fields) -> Iterator[Page]:
 
 @contextmanager
 def parquet_file(path: Path, raw: object) -> Iterator[pq.ParquetFile]:
-    """Raises InputError for what is not Parquet."""
+    """Opens a Parquet file. Raises InputError if it is not one."""
     try:
         file = pq.ParquetFile(raw, buffer_size=_BUFFER, pre_buffer=False)
     except (pa.ArrowException, OSError) as error:
@@ -64,13 +64,13 @@ def parquet_file(path: Path, raw: object) -> Iterator[pq.ParquetFile]:
 
 
 def group_sizes(metadata: pq.FileMetaData) -> list[int]:
-    """The bytes on disk of each row group."""
+    """The size on disk of each row group, in bytes."""
     groups = (metadata.row_group(place) for place in range(metadata.num_row_groups))
     return [sum(group.column(place).total_compressed_size for place in range(group.num_columns)) for group in groups]
 
 
 def _columns(path: Path, schema: pa.Schema, fields: Fields) -> list[str]:
-    """The columns to read, of which url and language may be absent."""
+    """The columns to read; url and language are left out if the file lacks them."""
     check_names(path, schema.names, fields)
     wanted = [*fields.texts, fields.url, fields.language, *([fields.doc_id] if fields.doc_id is not None else [])]
     columns = []

@@ -1,4 +1,5 @@
-"""The input in shards of about 32 MB on disk, cut by the input alone: long files into several, short ones together."""
+"""Cuts the input into shards of about 32 MB on disk, depending on the input alone: long files are split, short ones
+are combined."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ Piece = tuple[Part, int]
 def shards_of(
     folder: Path, names: Sequence[str], kind: Format, size: int | None = None, files: int | None = None
 ) -> list[Shard]:
-    """The shards of files that lie in ``folder``, of about ``size`` bytes and at most ``files`` parts each.
+    """The shards of files in ``folder``, of about ``size`` bytes and at most ``files`` parts each.
 
     Raises InputError for a file that cannot be read.
     """
@@ -77,7 +78,8 @@ def _row_groups(path: Path, whole: Part, size: int) -> Iterator[Piece]:
 
 
 def _line_ranges(path: Path, whole: Part, size: int) -> Iterator[Piece]:
-    """Ranges that begin where a line does. The file is read once, to number the lines: some gigabytes a second."""
+    """Ranges that begin at the start of a line. The file is read once to number the lines, at some gigabytes per
+    second."""
     with raw_file(path) as file:
         start, line = 0, 1
         while start < whole.size:
@@ -88,7 +90,7 @@ def _line_ranges(path: Path, whole: Part, size: int) -> Iterator[Piece]:
 
 
 def _count(file: BinaryIO, start: int, end: int) -> int:
-    """The line ends from ``start`` to before ``end``."""
+    """The number of line ends from ``start`` to before ``end``."""
     file.seek(start)
     found = 0
     while start < end and (data := file.read(min(_BLOCK, end - start))):
@@ -98,7 +100,7 @@ def _count(file: BinaryIO, start: int, end: int) -> int:
 
 
 def _line_end(file: BinaryIO, at: int, size: int) -> tuple[int, int]:
-    """The end of the line around ``at``, after its line break, and 1; the file's end and 0 where it has no break."""
+    """The offset after the line break that ends the line at ``at``, and 1; the file's size and 0 if there is none."""
     file.seek(at)
     while data := file.read(_BLOCK):
         found = data.find(b"\n")

@@ -1,4 +1,5 @@
-"""Files as streams of bytes, unpacked by suffix. A packed file that is damaged gives all that comes before."""
+"""Opens files as streams of bytes, decompressed by suffix. A damaged compressed file yields all data before the
+damage."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ _CAREFUL = 64
 
 
 class Stream(Protocol):
-    """Bytes in order. ``read`` gives none only at the end, and raises BrokenError where what follows is damaged;
-    ``tell`` counts what it gave, ``position`` the bytes of the file that this took."""
+    """A stream of bytes. ``read`` returns nothing only at the end, and raises BrokenError if the next data is damaged;
+    ``tell`` is the number of bytes returned, ``position`` the number of bytes of the file that they took."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -55,7 +56,7 @@ class PlainStream:
 
 
 class GzipStream:
-    """What a gzip file holds, in all its members. Zeros that pad it are passed over, as gzip does."""
+    """The decompressed content of all members of a gzip file. Zero padding is skipped, as gzip does."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -80,7 +81,7 @@ class GzipStream:
         raise self._fault
 
     def _begin(self) -> bool:
-        """Whether a member begins here."""
+        """Begins the next member; False if there is none here."""
         if self._given or self._taken > len(self._packed):
             self._packed = self._packed.lstrip(b"\0")
         if not self._packed:
@@ -117,7 +118,7 @@ class GzipStream:
 
 
 def _rescued(member: zlib._Decompress, packed: bytes, size: int) -> bytes:
-    """What comes before the damage: zlib gives nothing of a stretch that holds some, so it gets short ones."""
+    """The data before the damage. zlib returns nothing for input that contains damage, so it is fed short pieces."""
     found: list[bytes] = []
     for start in range(0, len(packed), _CAREFUL):
         before = member.copy()
@@ -135,7 +136,7 @@ def _rescued(member: zlib._Decompress, packed: bytes, size: int) -> bytes:
 
 
 class ZstdStream:
-    """What a zstd file holds."""
+    """The decompressed content of a zstd file."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -160,22 +161,22 @@ class ZstdStream:
 
 
 def packing(path: str | Path) -> str:
-    """``.gz`` or ``.zst`` where the name ends so, else nothing."""
+    """The suffix ``.gz`` or ``.zst`` of a name, in lower case; empty for any other suffix."""
     suffix = Path(path).suffix.lower()
     return suffix if suffix in (".gz", ".zst") else ""
 
 
 @contextmanager
 def raw_file(path: Path, part: Part | None = None) -> Iterator[BinaryIO]:
-    """The file itself. Raises InputError where it is not there, cannot be read, or has changed since ``part``
-    was cut; checked before and after."""
+    """Opens the file without decompression. Raises InputError if it does not exist, cannot be read, or has changed
+    since ``part`` was cut, which is checked before and after reading."""
     try:
         with path.open("rb") as file:
             _check_same(path, os.fstat(file.fileno()), part)
             try:
                 yield file
             except BrokenError:
-                # What looks like damage may be a change.
+                # Apparent damage may be a change of the file.
                 _check_same(path, path.stat(), part)
                 raise
         _check_same(path, path.stat(), part)
@@ -189,8 +190,8 @@ def raw_file(path: Path, part: Part | None = None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def opened(path: Path, part: Part | None = None) -> Iterator[Stream]:
-    """The bytes of a part, or of a file, unpacked. Raises InputError as ``raw_file`` does, and for a file that is
-    not packed as its suffix says."""
+    """Opens a part, or a whole file, as a decompressed stream. Raises InputError as ``raw_file`` does, and for a file
+    whose compression does not match its suffix."""
     with raw_file(path, part) as file:
         begin = file.read(4)
         file.seek(0)

@@ -1,4 +1,4 @@
-"""Pages from WARC files (ISO 28500), plain or packed: the main text of HTML that a server sent with status 200."""
+"""Reads pages from WARC files (ISO 28500), plain or compressed: the main text of HTML responses with status 200."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _URN = "urn:uuid:"
 
 
 def read_warc(place: Place) -> Iterator[Page]:
-    """The pages among the responses; other records only count for the lines.
+    """The pages among the response records; a page's line is the record's number among all records.
 
-    Raises InputError for what is not WARC, BrokenError where the file is damaged or cut off.
+    Raises InputError if the file is not WARC, BrokenError if it is damaged or cut off.
     """
     from fastwarc.warc import WarcRecordType
 
@@ -59,7 +59,7 @@ def _records(place: Place, stream: Stream) -> Iterator[WarcRecord]:
 
 
 def _finish(record: WarcRecord) -> None:
-    """Passes over the rest of a record. Raises BrokenError where there is less than it says."""
+    """Skips the rest of a record. Raises BrokenError if the record is shorter than its Content-Length."""
     if not record.headers.get("Content-Length") or record.consume() < record.content_length:
         raise BrokenError("is cut off")
 
@@ -84,7 +84,7 @@ def _page(record: WarcRecord, line: int, limit: int) -> Page:
 
 
 def _status(record: WarcRecord) -> int | None:
-    """The status of the response, None where it is none of HTTP."""
+    """The status code of the response; None if it is not an HTTP response."""
     try:
         record.parse_http()
     except OSError as error:
@@ -95,6 +95,6 @@ def _status(record: WarcRecord) -> int | None:
 
 
 def _id(record: WarcRecord) -> str:
-    """ClueWeb's WARC-TREC-ID where there is one, else the record's UUID."""
+    """ClueWeb's WARC-TREC-ID if there is one, otherwise the record's UUID."""
     trec = record.headers.get("WARC-TREC-ID")
     return trec or (record.record_id or "").strip("<> ").removeprefix(_URN)

@@ -1,4 +1,4 @@
-"""Drops texts that are the same as an earlier one, but for differences that do not count."""
+"""The step ``duplicates``: drops texts that equal an earlier text except for differences that do not count."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Scope = Annotated[
 
 
 class Duplicates(GlobalFilter):
-    """The first row in the order of the input stays; rows without text (left) equal none.
+    """Keeps the first of equal rows in input order; rows without text after normalisation equal none.
 
-    A text is known by XXH3's 128 bits: among 20 million, the chance that any two different ones are taken for
-    equal is about 6e-25. The keys are 16 bytes per row: 0.3 GB for 20 million.
+    A text is identified by its 128-bit XXH3 hash: among 20 million texts, the probability that any two different ones
+    are taken for equal is about 6e-25. The keys take 16 bytes per row: 0.3 GB for 20 million.
     """
 
     id = "preparation/duplicates"
@@ -49,7 +49,7 @@ class Duplicates(GlobalFilter):
         return normalising.versions()
 
     def keys(self, batch: Batch) -> dict[str, Array]:
-        """The hash of each text as two columns ``hi`` and ``lo`` of uint64; 0 and 0 where there is no text."""
+        """The hash of each text as two columns ``hi`` and ``lo`` of uint64; both are 0 for a row without text."""
         normalised = [self._normalised(text) for text in batch.text]
         texts = map(normalising.encoded, normalised)
         if self.parameters.scope == "page":
@@ -64,6 +64,6 @@ class Duplicates(GlobalFilter):
         return {"hi": halves[:, 0], "lo": halves[:, 1]}
 
     def decide(self, shards: Sequence[Path], rows: Sequence[int], task_pool: TaskPool) -> Drops:
-        """Takes some bytes of memory per dropped row, and in each task what ``first_of_equals`` says."""
+        """Takes a few bytes of memory per dropped row, and in each task the memory stated in ``first_of_equals``."""
         found = equal_rows(shards, rows, task_pool)
         return Drops.of(found.shard, found.row, 1, found.kept_shard, found.kept_row)

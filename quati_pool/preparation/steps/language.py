@@ -1,4 +1,5 @@
-"""Keeps texts in some languages, by fastText's language identification, by what their source says, or by both."""
+"""The step ``language``: keeps texts in given languages, by fastText's language identification, by the language that
+their source declares, or by both."""
 
 from __future__ import annotations
 
@@ -27,27 +28,28 @@ _LANGUAGE, _UNCERTAIN, _NONE, _DECLARED = range(1, 5)
 
 
 class Windows(Model):
-    """Stretches of a text, evenly spread from its beginning to its end."""
+    """Windows of a text, evenly spread from its beginning to its end."""
 
     count: Annotated[int, Field(ge=1, description="How many.")] = 3
     characters: Annotated[int, Field(ge=20, description="How long each is, in characters.")] = 200
 
 
 class Language(Filter):
-    """The likeliest language must be one of those to keep, and be at least as likely as the threshold.
+    """Keeps a text if its likeliest language is one of those to keep, with a probability of at least the threshold.
 
-    The identifier is fastText's lid.176 in its small form (Joulin et al. 2016, arXiv 1612.03651), which tells 176
-    languages. It reads the whole text unless ``windows`` are set: then that many stretches, whose probabilities
-    are averaged (``identified_in_windows`` says how), so that a long page costs no more than a short one. A text
-    in which it knows no piece of a word (numbers, emoji, nothing) has no language.
+    The identifier is the small version of fastText's lid.176 (Joulin et al. 2016, arXiv 1612.03651), which knows 176
+    languages. It reads the whole text unless ``windows`` is set; then it reads that many windows and averages their
+    probabilities (see ``identified_in_windows``), so that a long page costs no more than a short one. A text in which
+    it knows no piece of a word (numbers, emoji, an empty text) has no language.
 
-    At the default threshold of 0.5 the language is likelier than all others together. Running text in one
-    language mostly has more than 0.9; what falls below is short, mixed, or between close languages such as
-    Portuguese and Galician.
+    At the default threshold of 0.5 the language is likelier than all others together. Running text in one language
+    usually has more than 0.9; texts below that are short, mixed, or between similar languages such as Portuguese and
+    Galician.
 
-    ``declared`` is about the language that the source names, in any spelling (``pt``, ``pt-BR``, ``por``): with
-    ``use`` it decides, and only texts without one are read; with ``also`` both it and the text must be in a
-    language to keep; with ``ignore`` the text alone decides. Rows that stay carry the language found.
+    ``declared`` says how to treat the language that the source names, in any spelling (``pt``, ``pt-BR``, ``por``):
+    with ``use`` it decides, and only texts without one are identified; with ``also`` both the declared and the
+    identified language must be one of those to keep; with ``ignore`` only the identified language counts. Rows that
+    are kept carry the language found.
     """
 
     id = "preparation/language"
@@ -109,7 +111,7 @@ class Language(Filter):
         return batch.with_languages(self._latest[1])
 
     def _of_row(self, text: str, declared: str) -> tuple[int, str, float]:
-        """Why the row goes (0: it stays), its language, and how likely that is."""
+        """The code of the drop reason (0 to keep the row), the row's language, and its probability."""
         how = self.parameters.declared
         named = main_code(declared) if how != "ignore" else ""
         if named:

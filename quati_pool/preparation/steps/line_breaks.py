@@ -1,4 +1,4 @@
-"""Drops passages with too many line breaks: menus, tables, lists of links."""
+"""The step ``line-breaks``: drops passages with too many line breaks, such as menus, tables and lists of links."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from quati_pool.preparation.base import DropReasons, Filter
 from quati_pool.preparation.base import Parameters as BaseParameters
 from quati_pool.preparation.batch import Batch
 
-# What ends a line: \r\n is one; apart from \n and \r, the line and paragraph ends of Unicode.
+# The line ends that count besides \n, \r and \r\n.
 _RARE = ("\x85", "\u2028", "\u2029")
 
 
 class LineBreaks(Filter):
     """Drops a text in which line breaks exceed a share, 20 % in the Quati paper (arXiv 2404.06976, section 3.1).
 
-    The paper does not say what the share is of. Here it is of words: ``breaks / words > share``, words being stretches
-    without white space. At 20 % a line then has fewer than five words on average, as menus, tables and lists of
-    links have, and prose never has. Of characters (``of: characters``, line breaks included) 20 % would be one
-    break in five characters, which hardly any text has: such a rule drops next to nothing, and needs a share of
-    3 % or so. Blank lines count: two paragraphs are two breaks apart. A text of breaks without any word goes.
+    The paper does not say what the share is relative to. Here it is relative to words, which are separated by white
+    space: ``breaks / words > share``. Above 20 % a line has fewer than five words on average, as in menus, tables and
+    lists of links, but never in prose. Relative to characters (``of: characters``, including line breaks) 20 % would
+    be one break in five characters, which hardly any text has: such a rule would drop next to nothing, and needs a
+    share of about 3 %. Blank lines count: two paragraphs are two breaks apart. A text of line breaks without any word
+    is dropped.
     """
 
     id = "preparation/line-breaks"
@@ -61,7 +62,8 @@ class LineBreaks(Filter):
         return DropReasons((shares > self.parameters.share).astype(np.int16), detail)
 
     def _size(self, text: str, breaks: int) -> int:
-        """The words or characters of a text; of words no more are counted than show that it stays."""
+        """The number of words or characters in a text; words are counted only until it is clear that the text is
+        kept."""
         if self.parameters.of == "characters":
             return len(text)
         enough = breaks / self.parameters.share + 1 if self.parameters.share else len(text)
@@ -69,7 +71,7 @@ class LineBreaks(Filter):
 
 
 def line_breaks(text: str) -> int:
-    """How often a line ends in a text; ``\\r\\n`` counts once."""
+    """The number of line ends in a text; ``\\r\\n`` counts once."""
     count = text.count("\n")
     if "\r" in text:
         count += text.count("\r") - text.count("\r\n")

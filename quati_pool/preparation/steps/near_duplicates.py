@@ -1,12 +1,12 @@
-"""Drops texts that are nearly the same as an earlier one: MinHash signatures, compared band by band.
+"""The step ``near-duplicates``: drops texts nearly equal to an earlier one, by MinHash signatures compared by band.
 
 For 20 million passages of 1,000 characters, 128 permutations and 16 bands:
 
-- disk: a signature is 128 × 4 bytes, the hashes of its bands 16 × 8 bytes: 640 bytes per row, 12.8 GB;
-- time: a signature takes 0.2 ms of a core, 70 minutes in all; each band is searched in ten tasks, 160 in all,
-  which read 160 MB each and the signatures of the candidates, one kilobyte per pair;
-- memory: 50 bytes per row in a task of two million rows, 0.1 GB; 8 bytes per row and 50 per dropped one where the bands
-  are put together, 0.26 GB if a tenth is dropped.
+- disk: a signature takes 128 × 4 bytes, the hashes of its bands 16 × 8 bytes: 640 bytes per row, 12.8 GB;
+- time: a signature takes 0.2 ms of a core, 70 minutes in total; each band is searched in ten tasks, 160 in total,
+  each of which reads 160 MB and the signatures of the candidates, one kilobyte per pair;
+- memory: 50 bytes per row in a task of two million rows, 0.1 GB; to combine the bands, 8 bytes per row and 50 per
+  dropped row, 0.26 GB if a tenth is dropped.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from quati_pool.preparation.steps.duplicates import Scope
 from quati_pool.records import Int
 
 _COMPARED_AT_ONCE = 1 << 23
-"""Places of signatures that are read at once: 32 MB, which is 32,768 pairs of 128 permutations."""
+"""Places of signatures read at once: 32 MB, or 32,768 pairs of 128 permutations."""
 
 _MEASURED_ROWS = 1 << 19
-"""Dropped rows whose similarity one task measures."""
+"""The number of dropped rows whose similarity one task measures."""
 
 Float32 = npt.NDArray[np.float32]
 
 
 class Shingle(Model):
-    """What of two texts is compared: one of the two."""
+    """The unit by which texts are compared; exactly one of the two fields is set."""
 
     words: Annotated[int | None, Field(ge=1, description="consecutive words")] = None
     characters: Annotated[
@@ -63,22 +63,22 @@ class Shingle(Model):
 
 
 class Banding(Model):
-    """How signatures are cut to find candidates."""
+    """How signatures are cut into bands to find candidates."""
 
     bands: Annotated[int, Field(ge=1, description="how many; texts equal in one of them are compared")]
     rows: Annotated[int, Field(ge=1, description="permutations in each")]
 
 
 class NearDuplicates(GlobalFilter):
-    """Rows that share a band are candidates; those whose signatures are equal in a share of at least ``threshold``
-    of their places are linked; of all rows that links connect, the first in the order of the input stays. The
-    similarity reported is that of the dropped row and the one that stays: lower than ``threshold`` where the two are
-    connected through rows between them.
+    """Rows that share a band are candidates; candidates whose signatures are equal in a share of at least
+    ``threshold`` of their places are linked; of all rows connected by links, the first in input order is kept. The
+    reported similarity is that of the dropped and the kept row; it is below ``threshold`` if the two are connected
+    only through other rows.
 
-    In a bucket of rows that share a band, each is compared with the first and with the one before it, so that time
-    grows with the bucket and not with its square; what that misses in one band, another mostly finds. In 60
-    families of 40 passages in which up to five words differ, it drops 98 % of what comparing all pairs does;
-    comparing with the first alone, 93 %.
+    In a bucket of rows that share a band, each row is compared with the first and with the one before it, so that
+    time grows linearly with the bucket rather than quadratically; pairs missed in one band are usually found in
+    another. In 60 families of 40 passages in which up to five words differ, this drops 98 % of the rows that
+    comparing all pairs drops; comparing with the first row alone drops 93 %.
 
     Rows too short for one shingle equal only the same text; rows without text equal none.
     """
@@ -148,8 +148,8 @@ class NearDuplicates(GlobalFilter):
         return (f"{bands} bands of {rows}: pairs of similarity {threshold:g} are found with a chance of {found:.0%}",)
 
     def keys(self, batch: Batch) -> dict[str, Array]:
-        """``signature`` of shape (n, permutations), uint32, and the hash of each band, ``band-0`` and so on, uint64;
-        0 where there is no text."""
+        """``signature``, shape (n, permutations), uint32, and the hash of each band, ``band-0`` and so on, uint64; the
+        band hashes are 0 for a row without text."""
         texts = [self._normalised(text) for text in batch.text]
         signatures = self._signer.signatures(texts)
         hashes = band_hashes(signatures, *self._banding, salt=self._salt(batch))
@@ -158,7 +158,7 @@ class NearDuplicates(GlobalFilter):
         return {"signature": signatures, **bands}
 
     def decide(self, shards: Sequence[Path], rows: Sequence[int], task_pool: TaskPool) -> Drops:
-        """What tasks find is kept in files of the bench's folder; what is there is not searched again."""
+        """The results of tasks are files in the task pool's folder; results that exist are not computed again."""
         total = sum(rows)
         parts = part_count(total)
         corpus = _Signatures(tuple(shards), tuple(rows), self.parameters.permutations)
@@ -191,7 +191,7 @@ class NearDuplicates(GlobalFilter):
         return Signer(self.parameters.permutations, shingle.words, shingle.characters)
 
     def _salt(self, batch: Batch) -> npt.NDArray[np.uint64]:
-        """What keeps texts of different pages apart where only those of one page are compared."""
+        """A hash of each row's page if only texts of one page are compared, otherwise 0; shape (n,)."""
         if self.parameters.scope == "all":
             return np.zeros(len(batch), dtype=np.uint64)
         hashes = (xxhash.xxh3_64_intdigest(normalising.encoded(doc_id)) for doc_id in batch.doc_id)
@@ -203,14 +203,14 @@ def _band(number: int) -> str:
 
 
 class _Signatures(NamedTuple):
-    """Where the signatures of all rows lie."""
+    """The signatures of all rows, on disk."""
 
     shards: tuple[Path, ...]
     rows: tuple[int, ...]
     permutations: int
 
     def similarity(self, pairs: Int) -> Float32:
-        """The estimated Jaccard similarity of pairs of rows, shape (n, 2) of positions; shape (n,)."""
+        """The estimated Jaccard similarity, shape (n,), of pairs of rows, given as positions of shape (n, 2)."""
         blocks = [np.empty(0, dtype=np.float32)]
         at_once = max(1, _COMPARED_AT_ONCE // (2 * self.permutations))
         for start in range(0, len(pairs), at_once):
@@ -222,7 +222,7 @@ class _Signatures(NamedTuple):
         return np.concatenate(blocks)
 
     def _read(self, positions: Int) -> npt.NDArray[np.uint32]:
-        """The signatures of ascending positions, shape (n, permutations)."""
+        """The signatures at these positions, which must be ascending; shape (n, permutations)."""
         shard, row = located(positions, self.rows)
         cuts = np.flatnonzero(starts_of_runs([shard])).tolist()
         read = np.empty((len(positions), self.permutations), dtype=np.uint32)
@@ -232,7 +232,7 @@ class _Signatures(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """What one task does: one part of one band."""
+    """A task that finds the links in one part of one band."""
 
     corpus: _Signatures
     band: str
@@ -247,7 +247,7 @@ class _Search(NamedTuple):
 
 
 class _Measure(NamedTuple):
-    """What one task does: the similarities of a stretch of all dropped rows to those that stay."""
+    """A task that measures the similarity of a range of dropped rows to the rows kept instead."""
 
     corpus: _Signatures
     folder: Path

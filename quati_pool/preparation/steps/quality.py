@@ -1,4 +1,5 @@
-"""The step ``quality``: drops texts that break the rules of MassiveWeb, each of which may be set or switched off."""
+"""The step ``quality``: drops texts that break the rules of MassiveWeb, each of which can be changed or switched
+off."""
 
 from __future__ import annotations
 
@@ -36,9 +37,9 @@ from quati_pool.preparation.quality_rules.stop_words import (
 from quati_pool.preparation.quality_rules.words import Flags, Numbers, Words, words_of
 
 _GROUP = 1 << 18
-"""Characters that are measured at a time: arrays of this many stay in the processor's cache."""
+"""Characters measured at a time: arrays of this length stay in the processor's cache."""
 _HUGE = 1 << 22
-"""Characters of a text whose words are counted before it is looked at any further."""
+"""The length in characters above which a text's words are counted before any other measure."""
 _UNSPACED = ("bo", "dz", "ja", "km", "lo", "my", "th", "yue", "zh")
 
 _Share = Annotated[float, Field(ge=0, le=1)]
@@ -47,7 +48,7 @@ _Number = Annotated[int, Field(ge=0)]
 
 
 class QualityParameters(Parameters):
-    """Bounds: what lies beyond one is dropped; null switches its rule off."""
+    """The bounds of the rules: a text beyond a bound is dropped; null switches the rule off."""
 
     preset: Annotated[
         Preset,
@@ -114,7 +115,7 @@ class QualityParameters(Parameters):
     @model_validator(mode="before")
     @classmethod
     def _filled(cls, data: Any) -> Any:
-        """What is not set comes from the preset."""
+        """The data with bounds that are not set filled in from the preset."""
         if isinstance(data, dict):
             preset = data.get("preset", "massiveweb")
             if isinstance(preset, str) and preset in PRESETS:
@@ -148,8 +149,8 @@ _STRETCHES = {
 
 
 class Quality(Filter):
-    """Drops a text for the first rule it breaks; ``quality_rules`` defines what each measures. A measure that
-    is undefined, such as the mean length of no words, breaks no rule."""
+    """Drops a text for the first rule it breaks; ``quality_rules`` defines the measures. An undefined measure, such as
+    the mean word length of a text without words, breaks no rule."""
 
     id = "preparation/quality"
     summary = "drops texts by the rules of MassiveWeb: words, symbols, stop words, repetition"
@@ -225,10 +226,10 @@ class Quality(Filter):
         return DropReasons(codes, lambda row: self._detail(int(codes[row]), float(measured[row])))
 
     def _measured(self, texts: list[str], languages_of: Sequence[str] | None) -> tuple[Codes, Numbers]:
-        """The codes of the reasons, and what was measured, of texts few enough to be looked at together."""
+        """The reason code and the measured value of each text; the texts must be few enough to be measured together."""
         judgement = _Judgement(self._bounds, len(texts))
         if len(texts[0]) > _HUGE and "max_words" in judgement.places:
-            # So long a text is in a group alone, and most of them break this rule.
+            # A text of this length is alone in its group, and most such texts break this rule.
             judgement.add("max_words", np.array([float(_word_count(texts[0]))]))
             if judgement.over:
                 return judgement.codes, judgement.measured
@@ -292,7 +293,7 @@ class Quality(Filter):
 
     @cached_property
     def _rules(self) -> list[Rule]:
-        """The rules that are on."""
+        """The rules that are switched on."""
         return [
             rule
             for rule in RULES
@@ -301,7 +302,7 @@ class Quality(Filter):
 
     @cached_property
     def _bounds(self) -> dict[str, tuple[bool, float]]:
-        """By rule whether its bound is the least, and the bound."""
+        """For each rule, whether its bound is a minimum, and the bound."""
         return {rule.key: (rule.least, float(self.parameters.bound(rule) or 0)) for rule in self._rules}
 
     @property
@@ -315,7 +316,7 @@ class Quality(Filter):
 
     @cached_property
     def _given(self) -> Sequence[str] | None:
-        """The stop words that the user gave."""
+        """The stop words from the parameters or the user's file; None if neither is set."""
         if self.parameters.stop_words_file is None:
             return self.parameters.stop_words
         path = self._file
@@ -330,7 +331,7 @@ class Quality(Filter):
 
     @cached_property
     def _fixed(self) -> StopWords | None:
-        """The stop words of all rows, where they are the same."""
+        """The stop words, if they are the same for all rows; otherwise None."""
         if self._given is not None:
             return StopWords(self._given)
         return None if self.parameters.language is None else self._of_language(self.parameters.language)
@@ -347,7 +348,7 @@ class Quality(Filter):
 
 
 class _Judgement:
-    """The first rule that each row breaks, as rules are applied in their order."""
+    """Collects the first rule that each row breaks; rules must be added in order."""
 
     def __init__(self, bounds: Mapping[str, tuple[bool, float]], rows: int) -> None:
         self._bounds = bounds
@@ -372,7 +373,7 @@ class _Judgement:
 
 
 def _groups(texts: Sequence[str]) -> Iterator[slice]:
-    """Consecutive texts of about ``_GROUP`` characters together; a longer one alone."""
+    """Groups of consecutive texts with up to about ``_GROUP`` characters in total; a longer text is alone."""
     first, held = 0, 0
     for row, text in enumerate(texts):
         if held and held + len(text) > _GROUP:

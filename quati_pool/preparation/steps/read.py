@@ -63,10 +63,10 @@ class ReadParameters(Parameters):
 
 
 class Read(Source):
-    """Pages of files, in the order of the files' names and in their order within them.
+    """Reads the pages of files, ordered by file name and by their position in the file.
 
-    Texts get ``\\n`` for line ends; a byte-order mark before them goes; NUL and halves of surrogate pairs become
-    U+FFFD; nothing else is changed. Texts are unpacked from .gz, and from .zst.
+    Line ends in texts become ``\\n``; a leading byte-order mark is removed; NUL and lone surrogates become U+FFFD;
+    nothing else is changed. Files that end in .gz or .zst are decompressed.
     """
 
     id = "preparation/read"
@@ -99,7 +99,7 @@ class Read(Source):
         return shards_of(self.environment.folder, found.names, found.format)
 
     def _check_names(self, names: Sequence[str]) -> None:
-        """Raises InputError where pages of two files would get the same ids."""
+        """Raises InputError if pages of two files would get the same ids."""
         root = fixed_root(self.environment.folder, self.parameters.path)
         seen: dict[str, str] = {}
         for name in names:
@@ -109,7 +109,7 @@ class Read(Source):
                 raise InputError(self.environment.folder / name, None, message)
 
     def pages(self, shard: Shard, reading: Reading) -> Iterator[Batch]:
-        """Raises InputError for a file that is not what the configuration says."""
+        """As in ``Source``; raises InputError for a file that does not match the configuration."""
         root = fixed_root(self.environment.folder, self.parameters.path)
         gathered = _Gathered()
         before = 0
@@ -161,7 +161,7 @@ class Read(Source):
 
 
 class _Gathered:
-    """Pages on their way into a batch."""
+    """Collects pages for a batch."""
 
     def __init__(self) -> None:
         self.pages: list[Page] = []
@@ -179,7 +179,7 @@ class _Gathered:
         return len(self.pages) >= _PAGES or self._characters >= _CHARACTERS
 
     def batch(self) -> Batch:
-        """The gathered pages as a batch; starts the next one."""
+        """Returns the collected pages as a batch, and starts the next one."""
         line, doc_id, url, language, text = map(list, zip(*self.pages, strict=True))
         rows = len(line)
         batch = Batch(

@@ -1,4 +1,4 @@
-"""Pages that come with the id of an earlier page: the first in the order of the input stays."""
+"""The step ``repeated-ids``: drops pages with the id of an earlier page, and keeps the first in input order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from quati_pool.preparation.deduplication.first_of_equals import equal_rows, loc
 
 
 class RepeatedIds(GlobalFilter):
-    """Drops the remaining rows of a page whose doc_id an earlier page has that still has rows too."""
+    """Drops all rows of a page if an earlier page with the same doc_id still has rows."""
 
     id = "preparation/repeated-ids"
     summary = "pages whose doc_id an earlier page has"
@@ -32,7 +32,7 @@ class RepeatedIds(GlobalFilter):
         return {"hi": halves[:, 0], "lo": halves[:, 1], "page": batch.page}
 
     def decide(self, shards: Sequence[Path], rows: Sequence[int], task_pool: TaskPool) -> Drops:
-        """Pages are compared by their first rows, and dropped with all of their rows."""
+        """The rows to drop: pages are compared by their first rows, and dropped with all of their rows."""
         firsts = []
         pages = []
         for number, (shard, count) in enumerate(zip(shards, rows, strict=True)):
@@ -47,7 +47,7 @@ class RepeatedIds(GlobalFilter):
                     firsts.append(np.zeros(1, dtype=np.int64))
             pages.append(folder)
         found = equal_rows(pages, [len(first) - 1 for first in firsts], task_pool)
-        # Rows are counted over all shards: a page reaches from its first row to the next page's, or the shard's end.
+        # Rows are counted over all shards: a page extends from its first row to the next page's, or the shard's end.
         pages_before = np.cumsum([0, *(len(first) for first in firsts)])
         rows_before = np.cumsum([0, *rows])
         starts = np.concatenate([first + before for first, before in zip(firsts, rows_before, strict=False)])

@@ -1,4 +1,5 @@
-"""A sample of rows that depends on nothing but their ids: the same whatever the order, the shards, the workers."""
+"""The step ``sample``: a sample of rows that depends only on their ids and the seed, not on order, shards or
+workers."""
 
 from __future__ import annotations
 
@@ -25,11 +26,11 @@ Hashes = npt.NDArray[np.uint64]
 
 
 class Sample(GlobalFilter):
-    """Every row has a place: the 128-bit hash (XXH3) of the seed and its id, or of its page's ``doc_id``.
+    """Samples rows by the 128-bit hash (XXH3) of the seed and the row's id, or of the seed and its page's ``doc_id``.
 
-    A share keeps the rows whose hash is below that share of all hashes, n the n rows with the lowest. So of two
-    samples with one seed the smaller lies inside the larger, and a share is one of all ids, not of those that
-    an earlier sample with that seed left.
+    ``share`` keeps the rows whose hash is in the lowest share of all possible hashes, ``n`` the n rows with the lowest
+    hashes. Of two samples with the same seed, the smaller is therefore a subset of the larger, and a share is relative
+    to all ids, not to those that an earlier sample with the same seed left.
     """
 
     id = "preparation/sample"
@@ -68,7 +69,7 @@ class Sample(GlobalFilter):
         return {"seed": self.seed}
 
     def keys(self, batch: Batch) -> dict[str, Array]:
-        """``high`` and ``low``: the two halves of each row's hash."""
+        """The two halves of each row's hash, ``high`` and ``low``."""
         seed = self.seed
         ids = batch.doc_id if self.parameters.by == "page" else batch.ids
         hashed = xxhash.xxh3_128_digest
@@ -77,10 +78,10 @@ class Sample(GlobalFilter):
         return {"high": halves[:, 0], "low": halves[:, 1]}
 
     def decide(self, shards: Sequence[Path], rows: Sequence[int], task_pool: TaskPool) -> Drops:
-        """Reads the hashes twice, a million at a time: to count them by their first 16 bits, and to say which rows
-        are beyond the last that is kept."""
+        """The rows outside the sample. For ``n`` the hashes are read several times, a million at a time: to count them
+        by their first 16 bits, to find the threshold, and to find the rows beyond it."""
         if self.parameters.share is not None:
-            # The product is exact, and a hash is below it where it is below the next whole number.
+            # The product is exact, and a hash is below it if and only if it is below the next integer.
             border = math.ceil(self.parameters.share * 2.0**64)
             if border == 1 << 64:
                 return _drops(_none(), _none())
@@ -97,7 +98,8 @@ class Sample(GlobalFilter):
 
 
 class _Place(NamedTuple):
-    """The first place that is not kept: the halves of a hash, and how many rows with an equal hash come before."""
+    """The threshold of the sample: the halves of the lowest hash that is not kept, and the number of rows with an equal
+    hash that are kept before it."""
 
     high: int
     low: int
@@ -105,7 +107,7 @@ class _Place(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """Hashes of consecutive rows of one shard, and which of them begin a page (are unlike the row before)."""
+    """The hashes of consecutive rows of one shard, and which of the rows begin a page (differ from the row before)."""
 
     shard: int
     row: int
@@ -131,7 +133,7 @@ def _pieces(shards: Sequence[Path]) -> Iterator[_Piece]:
 
 
 def _place_of(shards: Sequence[Path], n: int, pages: bool) -> _Place | None:
-    """The place after the ``n`` lowest of rows, or of pages; None where all stay."""
+    """The threshold after the ``n`` lowest rows, or pages; None if all are kept."""
     counts = np.zeros(_BUCKETS, dtype=np.int64)
     for piece in _pieces(shards):
         high = piece.high[piece.first] if pages else piece.high
@@ -139,7 +141,7 @@ def _place_of(shards: Sequence[Path], n: int, pages: bool) -> _Place | None:
     below = np.cumsum(counts)
     if below[-1] <= n:
         return None
-    # The first hash that is not kept lies in the first bucket that reaches beyond n.
+    # The lowest hash that is not kept is in the first bucket whose cumulative count exceeds n.
     bucket = int(np.searchsorted(below, n, side="right"))
     missing = n - (int(below[bucket - 1]) if bucket else 0)
     highs, lows = [], []
@@ -158,7 +160,7 @@ def _place_of(shards: Sequence[Path], n: int, pages: bool) -> _Place | None:
 
 
 def _beyond(shards: Sequence[Path], place: _Place) -> Drops:
-    """The rows whose hashes are not below ``place``; of those that equal it, all but the first."""
+    """The rows to drop, whose hashes are above ``place``, or equal to it except for the first ``place.equal`` rows."""
     border, low = np.uint64(place.high), np.uint64(place.low)
     equal = place.equal
     rows: list[Int] = []
@@ -175,7 +177,7 @@ def _beyond(shards: Sequence[Path], place: _Place) -> Drops:
         rows.append(np.flatnonzero(beyond) + piece.row)
         counts[piece.shard] += len(rows[-1])
     row = np.concatenate(rows) if rows else _none()
-    rows.clear()  # 8 bytes a row
+    rows.clear()  # frees 8 bytes per row
     return _drops(np.repeat(np.arange(len(shards), dtype=np.int64), counts), row)
 
 
@@ -184,7 +186,7 @@ def _none() -> Int:
 
 
 def _drops(shard: Int, row: Int) -> Drops:
-    """Rows in order; the columns that say nothing take no memory."""
+    """``Drops`` of rows given in order; the constant columns take no memory."""
     nothing: Any = np.broadcast_to(np.int64(-1), row.shape)
     reason: Any = np.broadcast_to(np.int16(1), row.shape)
     return Drops(shard, row, reason, nothing, nothing, np.broadcast_to(np.float32(np.nan), row.shape))

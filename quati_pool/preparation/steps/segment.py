@@ -1,4 +1,4 @@
-"""Pages cut into passages of about a length, at the ends of paragraphs and sentences."""
+"""The step ``segment``: cuts pages into passages of about a given length, at the ends of paragraphs and sentences."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from quati_pool.preparation.cutting import cuts
 
 
 class Segment(Cutter):
-    """Passages as ``cutting.cuts`` cuts them, without the white space around each.
+    """Cuts pages into passages with ``cutting.cuts``, and strips the white space around each.
 
-    A piece of nothing but white space, which only a page without any text gives, is no passage; ``index`` counts
-    the others. The same text gives the same passages whatever texts are next to it.
+    A piece of only white space, which occurs only for a page without text, is not a passage; ``index`` counts the
+    passages. The passages of a page depend only on its own text.
     """
 
     id = "preparation/segment"

@@ -1,4 +1,4 @@
-"""Drops or keeps pages by their URL: top-level domain, domain, pattern."""
+"""The step ``url``: drops or keeps pages by their URL (top-level domain, domain, pattern)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _pattern(expression: str) -> str:
 
 def _compiled(expression: str) -> re.Pattern[str]:
     with warnings.catch_warnings():
-        # Python warns of expressions that a later version may read otherwise; users have no use for that.
+        # Python warns about expressions that later versions may read differently, which does not concern users.
         warnings.simplefilter("ignore")
         return re.compile(expression)
 
@@ -49,7 +49,7 @@ Unknown = Literal["keep", "drop"] | None
 
 
 class _Rule(NamedTuple):
-    """Why a host is dropped: a code, 0 where it is kept, and what was found."""
+    """The decision on a host or URL: the code of the drop reason, 0 to keep it, and what was found."""
 
     code: int
     detail: str
@@ -58,19 +58,18 @@ class _Rule(NamedTuple):
 class Url(Filter):
     """Keeps or drops a page by its URL alone.
 
-    The top-level domain is the last label of the host; addresses have none. A domain covers its subdomains.
-    Hosts and lists are compared in lower case and punycode, so ``são-paulo.br`` is ``xn--so-paulo-rza.br``. What
-    is in a drop list goes, whatever the keep lists say. Where there are keep lists of hosts (top-level domains,
-    domains, a file of them), a host must be in one of them; where there are patterns to keep, the URL must
-    contain one of them as well.
+    The top-level domain is the last label of the host; IP addresses have none. A domain covers its subdomains.
+    Hosts and lists are compared in lower case and punycode, so ``são-paulo.br`` is ``xn--so-paulo-rza.br``. Drop lists
+    take precedence over keep lists. If there are keep lists of hosts (top-level domains, domains, a file of domains),
+    the host must be in one of them; if there are patterns to keep, the URL must also match one of them.
 
-    Pages without a URL, and those whose URL names no host, are kept by drop lists, since nothing speaks against
-    them, and dropped by keep lists, since nothing speaks for them; ``missing`` and ``malformed`` say otherwise.
-    The Quati paper (arXiv 2404.06976, section 3.1) drops ``.pt``.
+    Pages without a URL, and those whose URL has no valid host, are kept if there are only drop lists, and dropped if
+    there is any keep list; ``missing`` and ``malformed`` override this. The Quati paper (arXiv 2404.06976,
+    section 3.1) drops ``.pt``.
 
-    Patterns are Python's and are searched in the first 2,000 characters of the URL as it is written; upper and
-    lower case differ. There is no time limit: an expression that repeats a repetition, such as ``(a+)+$``,
-    may take for ever on a URL written to exploit it.
+    Patterns are Python regular expressions, searched in the first 2,000 characters of the URL as written; they are
+    case-sensitive. There is no time limit: an expression with nested repetition, such as ``(a+)+$``, may take
+    practically for ever on a URL written to exploit it.
     """
 
     id = "preparation/url"
@@ -127,7 +126,7 @@ class Url(Filter):
             raise MissingExtraError("the step url", "prepare", "idna")
 
     def check(self) -> None:
-        """Reads the files of domains; raises InputError for what is no domain."""
+        """Reads the files of domains; raises InputError for an invalid domain."""
         self._domains()
 
     def key(self) -> dict[str, Any]:
@@ -199,7 +198,7 @@ class Url(Filter):
         """The domains to drop and to keep, from the parameters and from the files."""
         if self._lists is None:
             drop, keep = (read_domains(path) if path else frozenset() for path in map(self._path, self._files()))
-            # A list of millions is not copied for nothing.
+            # Avoids a needless copy of a list of millions.
             self._lists = (
                 drop.union(self.parameters.drop_domains) if self.parameters.drop_domains else drop,
                 keep.union(self.parameters.keep_domains) if self.parameters.keep_domains else keep,
@@ -211,7 +210,7 @@ _STAYS = _Rule(KEPT, "")
 
 
 def _covering(host: str) -> list[str]:
-    """The host and all domains it is in: a.b.c, b.c, c."""
+    """The host and all domains that contain it: a.b.c, b.c, c."""
     labels = host.split(".")
     return [".".join(labels[place:]) for place in range(len(labels))]
 

@@ -1,4 +1,5 @@
-"""A hint at the variety of Portuguese, Brazil's or Portugal's, by words that one of them has."""
+"""The step ``variety``: a hint at the variety of Portuguese, Brazil's or Portugal's, by words that only one of them
+uses."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from quati_pool.preparation.language_codes import main_code
 _LIST = Path(__file__).parents[1] / "lists" / "portuguese.txt"
 _WORD = re.compile(r"\w+(?:-\w+)*")
 _ESTAR = r" est(?:ou|ás|á|amos|ão|ava|avas|ávamos|avam|ive|eve|iveram|aria|ariam|ará|arão|eja|ejam|ar) "
-# "está fazendo" and "está a fazer"; what only looks so is left out, such as "está quando" and "está a par".
+# "está fazendo" and "está a fazer"; excludes phrases that only look similar, such as "está quando" and "está a par".
 _PROGRESSIVES = {
     "br": re.compile(_ESTAR + r"(?!(?:quando|lindo|comando|bando|brando|tremendo|horrendo|estupendo) )\w+[aei]ndo "),
     "pt": re.compile(_ESTAR + r"a (?!(?:par|bar|lar|mar|ar|altar|lugar) )\w*[aei]r(?:-\w+)* "),
@@ -30,23 +31,24 @@ _LANGUAGES = {"br": "pt-BR", "pt": "pt-PT"}
 
 
 class Evidence(NamedTuple):
-    """What in a text speaks for each variety: different words, in the order of the list."""
+    """The evidence in a text for each variety: different words, in the order of the list."""
 
     br: tuple[str, ...]
     pt: tuple[str, ...]
 
 
 class Variety(Filter):
-    """Drops texts that speak more for the other variety of Portuguese than for the one to keep.
+    """Drops texts with more evidence for the other variety of Portuguese than for the one to keep.
 
-    This is a hint, not a classifier: it counts words, spellings and phrases of a list of ours, some 200 pairs
-    (ônibus and autocarro, econômico and económico, registro and registo), and the two ways of saying what is going
-    on (está fazendo, está a fazer). Forms of one word count once, however often they occur. A text is dropped
-    where at least ``at_least`` of them speak for the other variety, and more than speak for the one to keep. Most
-    short texts show nothing and stay; so do texts whose language is known not to be Portuguese. Quotations, names
-    and learned texts mislead it.
+    This is a hint, not a classifier: it counts the words, spellings and phrases of our own list of some 200 pairs
+    (ônibus and autocarro, econômico and económico, registro and registo), and the two progressive constructions (está
+    fazendo, está a fazer). The forms of one word count once, however often they occur. A text is dropped if at least
+    ``at_least`` of them are evidence for the other variety, and more than for the one to keep. Most short texts contain
+    no evidence and are kept, as are texts whose language is known not to be Portuguese. Quotations, names and scholarly
+    texts can mislead it.
 
-    Rows that stay with as much evidence for the variety to keep carry ``pt-BR`` or ``pt-PT`` as their language.
+    Rows with as much evidence for the variety to keep (at least ``at_least``, and more than for the other) get
+    ``pt-BR`` or ``pt-PT`` as their language.
     """
 
     id = "preparation/variety"
@@ -101,12 +103,12 @@ class Variety(Filter):
         return batch.with_languages(languages)
 
     def _sides(self, found: Evidence) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What speaks for the variety to keep, and for the other."""
+        """The evidence for the variety to keep, and for the other."""
         return (found.br, found.pt) if self.parameters.keep == "br" else (found.pt, found.br)
 
 
 def evidence(text: str) -> Evidence:
-    """What in a text speaks for each variety, in any case of letters and any Unicode form of accents."""
+    """The evidence in a text for each variety, regardless of case and of the Unicode form of accents."""
     words = _WORD.findall(unicodedata.normalize("NFC", text).lower())
     occurring = set(words)
     joined = f" {' '.join(words)} "
@@ -126,7 +128,8 @@ def _of_side(side: str, occurring: set[str], joined: str) -> tuple[str, ...]:
 
 
 class _Known(NamedTuple):
-    """One side of the list: the line of each word, and of each phrase by its first word."""
+    """One side of the list: the line number of each word, the phrases with their line numbers by first word, and the
+    sets of these words and first words."""
 
     words: dict[str, int]
     phrases: dict[str, list[tuple[int, str]]]

@@ -1,4 +1,4 @@
-"""Writes passages as files of a corpus, which ``build`` reads as they are."""
+"""The step ``write``: writes passages as corpus files, which ``build`` can read directly."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ Extra = Literal["url", "language", "page_id"]
 
 _ALWAYS = ("doc_id", "text")
 _LEVEL = 4
-"""Of gzip: packs text in half the time of level 6, into files that are 6 % larger."""
+"""The gzip level: compresses text in half the time of level 6, into files that are 6 % larger."""
 
 _LINES = 256
 _GROUP = 10_000
 _CHARACTERS = 32_000_000
-"""What one group of rows holds at most, and one row more, so that whole pages fill no memory either."""
+"""A group of rows ends as soon as it has this many characters, so that whole pages do not fill the memory either."""
 
 
 class Write(Sink):
-    """Files of ``rows`` passages with the fields ``doc_id`` and ``text``, and others where they are known.
+    """Writes files of ``rows`` passages with the fields ``doc_id`` and ``text``, and further fields if known.
 
-    Their bytes depend on the passages alone, not on the batches they came in.
+    The files' bytes depend on the passages alone, not on how they were batched.
     """
 
     id = "preparation/write"
@@ -68,7 +68,7 @@ class Write(Sink):
         return Path(self.parameters.to)
 
     def check(self) -> None:
-        """Raises ConfigError where ``to`` cannot be a folder that holds nothing else."""
+        """Raises ConfigError if ``to`` cannot be a folder for the passages alone."""
         to = self.parameters.to
         folder = self.environment.folder / to
         if (
@@ -107,7 +107,7 @@ def _rows(batches: Iterator[Batch], fields: Sequence[Extra]) -> Iterator[_Row]:
 
 
 def _grouped(rows: Iterator[_Row], size: int) -> Iterator[list[_Row]]:
-    """Groups that end after ``size`` rows, or where they have become long, wherever the batches ended."""
+    """Groups of ``size`` rows, or fewer if they reach ``_CHARACTERS``; independent of where the batches ended."""
     group: list[_Row] = []
     characters = 0
     for row in rows:
@@ -138,7 +138,7 @@ def _write_parquet(path: Path, batches: Iterator[Batch], fields: Sequence[Extra]
 
     names = (*_ALWAYS, *fields)
     schema = pa.schema([pa.field(name, pa.string(), nullable=name not in _ALWAYS) for name in names])
-    # The values of other columns hardly repeat, and what Parquet notes of texts would be whole texts.
+    # The values of the other columns hardly repeat, and Parquet's statistics of texts would contain whole texts.
     repeated = [name for name in fields if name != "url"]
     settings = {"compression": "zstd", "use_dictionary": repeated or False, "write_statistics": ["doc_id"]}
     with pq.ParquetWriter(path, schema, **settings) as writer:

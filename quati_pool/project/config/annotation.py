@@ -1,4 +1,4 @@
-"""``annotation:`` of ``pool.yaml``: how people grade and which questions they write."""
+"""The ``annotation:`` section of ``pool.yaml``: how people grade, and which questions they write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quati_pool.registry import nearest
 
 
 class TaxonomyConfig(Model):
-    """The kinds of question that authors are to write, by three properties; None takes the bundled kinds."""
+    """The kinds of questions that authors write, by three properties; None selects a property's bundled values."""
 
     theme: Annotated[list[str], Field(min_length=1)] | None = None
     scope: Annotated[list[str], Field(min_length=1)] | None = None
@@ -23,11 +23,12 @@ class TaxonomyConfig(Model):
 class AnnotationConfig(Model):
     """How people grade.
 
-    ``prompt`` is the prompt whose meanings and examples they see (None: that of the first judge with one),
-    ``guidelines`` a Markdown file. Grades given under another ``version`` are history: raise it when meanings or
-    guidelines change what a grade means. ``reveal`` is a judge whose grade and reasoning are shown after a person's
-    own grade; ``language`` that of the pages until a person picks one. ``lease`` is how many minutes a pair stays
-    reserved for a person; a gap longer than ``idle`` seconds counts as ``idle`` seconds of work.
+    ``prompt`` is the prompt whose grade meanings and examples annotators see (None: the prompt of the first judge that
+    has one); ``guidelines`` is a Markdown file. Grades given under another ``version`` are kept as history only: raise
+    it when new meanings or guidelines change what a grade means. ``reveal`` is a judge whose grade and reasoning are
+    shown once a person has graded; ``language`` is the language of the pages until a person picks one. ``lease`` is how
+    many minutes a pair stays reserved for a person; a gap longer than ``idle`` seconds counts as ``idle`` seconds of
+    work.
     """
 
     prompt: str | None = None
@@ -41,7 +42,7 @@ class AnnotationConfig(Model):
 
 
 def read_annotation(file: YamlFile, data: Any, judges: Mapping[str, Any]) -> AnnotationConfig:
-    """``annotation:``; raises InputError where ``reveal`` names none of the ``judges``."""
+    """Reads ``annotation:``; raises InputError where ``reveal`` is not one of the ``judges``, or names other people."""
     if isinstance(data, dict) and "taxonomy" in data:
         data = {**data, "taxonomy": _taxonomy(file, data["taxonomy"])}
     config = file.model(("annotation",), AnnotationConfig, data)

@@ -20,7 +20,7 @@ def read_component(
     registry: Registry,
     default: str | None = None,
 ) -> M:
-    """A ``model`` whose field ``key`` names a component and whose ``parameters`` are the component's own."""
+    """Reads a ``model`` whose field ``key`` names a component and whose ``parameters`` are those it declares."""
     common = set(model.model_fields) - {key, "parameters"}
     name, parameters, rest = split_component(file, place, data, key, registry, common, default)
     return file.model(place, model, {**rest, key: name, "parameters": parameters})
@@ -35,7 +35,7 @@ def split_component(
     common: set[str],
     default: str | None = None,
 ) -> tuple[str, BaseModel, dict[Any, Any]]:
-    """A component's name, its checked parameters, and the keys of ``common`` that are set."""
+    """Splits settings into a component's name, its checked parameters, and those keys of ``common`` that are set."""
     name = data.get(key, default)
     if not isinstance(name, str):
         raise file.error((*place, key), f"expected a name; {nearest('', registry.names())}")

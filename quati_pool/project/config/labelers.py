@@ -1,4 +1,4 @@
-"""``judges:`` and ``labels:`` of ``pool.yaml``: who grades pairs, and where grades are kept."""
+"""The sections ``judges:`` and ``labels:`` of ``pool.yaml``: who grades pairs, and where grades are kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quati_pool.registry import JUDGES, nearest
 
 Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
 NO_GRADE = "none"
-"""What a label that is no grade is mapped to."""
+"""The value in ``grades:`` for a label that is not a grade."""
 LabelGrade = Annotated[Grade | None, BeforeValidator(lambda value: None if value == NO_GRADE else value)]
 
 
@@ -28,15 +28,17 @@ class JudgeConfig(Model):
 
 
 class ConsensusConfig(Model):
-    """One grade from those of several judges or label files, computed whenever it is read and never stored."""
+    """The consensus of several judges or label files: one grade per pair, computed on every read and never stored."""
 
     consensus: Annotated[list[str], Field(min_length=2)]
     method: Literal["majority", "median", "mean"] = "majority"
 
 
 class PeopleConfig(Model):
-    """One grade from those of people: a lead's decision if there is one, else of all who graded the pair, by the
-    method named. Computed whenever it is read and never stored."""
+    """The consensus of annotators: one grade per pair, computed on every read and never stored.
+
+    It is the lead's decision where there is one, else the majority, median or mean of all grades of the pair.
+    """
 
     people: Literal["majority", "median", "mean"]
 
@@ -44,9 +46,9 @@ class PeopleConfig(Model):
 class LabelFileConfig(Model):
     """A file of labels.
 
-    ``format`` is needed only if the file does not show it. ``columns`` has a table's columns by field; ``grades``
-    has the grade of each label's name, None for one that is no grade. ``annotator`` picks one person's labels from a
-    file with several people's; ``person`` says that a person gave the labels, not a program.
+    ``format`` is needed only if it cannot be recognised from the file. ``columns`` maps fields to a table's column
+    names; ``grades`` maps label names to grades, None for a label that is not a grade. ``annotator`` selects one
+    person's labels in a file with those of several; ``person`` says that a person gave the labels, not a program.
     """
 
     path: str
@@ -69,7 +71,7 @@ AnyJudge = JudgeConfig | ConsensusConfig | PeopleConfig
 
 
 def read_labels(file: YamlFile, data: Any, judges: Mapping[Any, Any]) -> LabelsConfig:
-    """``labels:``; raises InputError where a label file has the name of a judge."""
+    """Reads ``labels:``; raises InputError where a label file has the same name as a judge."""
     if isinstance(data, dict) and isinstance(data.get("files"), dict):
         data = {**data, "files": {name: _label_file(file, name, each) for name, each in data["files"].items()}}
         for name in data["files"]:
@@ -85,7 +87,7 @@ def _label_file(file: YamlFile, name: Any, data: Any) -> LabelFileConfig:
 
 
 def read_judges(file: YamlFile, data: Mapping[Any, Any], label_files: Iterable[str]) -> dict[Any, AnyJudge]:
-    """``judges:`` by name; a consensus may name single judges and ``label_files``."""
+    """Reads ``judges:`` by name; the members of a consensus may be judges that are programs, and ``label_files``."""
     singles = {
         name
         for name, settings in data.items()

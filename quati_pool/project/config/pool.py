@@ -28,7 +28,7 @@ from quati_pool.release.about import ReleaseConfig
 
 
 class CorpusConfig(Model):
-    """The files of a corpus (a path, a glob, or a list of them), and their fields with id and text."""
+    """The files of a corpus (a path, a glob, or a list of these), and the names of their fields for id and text."""
 
     path: str | list[str]
     doc_id: str = "doc_id"
@@ -36,7 +36,7 @@ class CorpusConfig(Model):
 
 
 class QueriesConfig(Model):
-    """The file of queries, its fields, and which queries to take: all, a seeded sample, or those named."""
+    """The file of queries, the names of its fields, and which queries to use: all, a seeded sample, or ``ids``."""
 
     path: str
     query_id: str = "query_id"
@@ -62,22 +62,22 @@ class PlannedCorpus(Model):
 
 
 class PlanConfig(Model):
-    """Sizes that ``build --plan`` takes while the files are missing: the number of queries, and corpora by name
-    (``corpus`` if there is only one)."""
+    """The sizes that ``build --plan`` assumes while files are missing: the number of queries, and the size of each
+    corpus by name (``corpus`` if there is only one)."""
 
     queries: Annotated[int, Field(ge=1)] | None = None
     corpora: dict[str, PlannedCorpus] = Field(default_factory=dict)
 
 
 def scale_of(grades: Iterable[int]) -> dict[int, str]:
-    """The names of these grades in ascending order: those of the default scale if it has the same grades, else their
-    numbers."""
+    """The names of ``grades`` in ascending order: those of the default scale if it has exactly these grades, else the
+    numbers themselves."""
     ordered = sorted(grades)
     return {grade: GRADES[grade] if ordered == sorted(GRADES) else str(grade) for grade in ordered}
 
 
 class PoolConfig(Model):
-    """A collection: its corpora, queries, systems and pool, and who grades it on which scale."""
+    """The settings of a collection: its corpora, queries, systems and pool, and who grades it on which scale."""
 
     name: str
     seed: Annotated[int, Field(ge=0)] = 0
@@ -109,7 +109,7 @@ class PoolConfig(Model):
         return list(TopologicalSorter({tag: self.needs(tag) for tag in self.systems}).static_order())
 
     def closure(self, run_tags: Iterable[str]) -> list[str]:
-        """The systems named and all whose runs they need, each after its inputs."""
+        """``run_tags`` and all systems whose runs they need, directly or indirectly; each after its inputs."""
         needed = set(run_tags)
         order = self.order()
         for tag in reversed(order):
@@ -118,13 +118,13 @@ class PoolConfig(Model):
         return [tag for tag in order if tag in needed]
 
     def input_depth(self, run_tag: str) -> int:
-        """To which rank a reranker or fusion reads the runs of its inputs."""
+        """The rank down to which a reranker or fusion reads the runs of its inputs."""
         system = self.systems[run_tag]
         depth = None if isinstance(system, RetrieverSystem) else system.depth
         return depth or self.run_depth
 
     def search_depth(self, run_tag: str) -> int:
-        """To which rank a system must search: the depth of its own run, or of the systems that read it if deeper."""
+        """The rank down to which a system must search: its own run's depth, or a deeper one that other systems read."""
         readers = [tag for tag in self.systems if run_tag in self.needs(tag)]
         return max([self.run_depth, *map(self.input_depth, readers)])
 
@@ -140,8 +140,8 @@ class PoolConfig(Model):
 def load_config(path: Path) -> PoolConfig:
     """Reads and checks a ``pool.yaml``.
 
-    Raises InputError, with the line at fault, for a file that is not there, is not YAML, or does not
-    hold what it should.
+    Raises InputError, with the line at fault, for a file that is missing, is not YAML, or is not a valid
+    configuration.
     """
     file = YamlFile(path, missing="run: quati-pool init DIR, or name one with -c")
     data = file.data

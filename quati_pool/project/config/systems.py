@@ -16,8 +16,11 @@ Depth = Annotated[int, Field(ge=1)]
 
 
 class System(Model):
-    """What all systems share: ``family`` groups related systems for reusability tests; ``pool: false`` keeps a
-    system out of the pool but in the ledger; ``pool_depth`` overrides the pool's depth."""
+    """The settings that all systems share.
+
+    ``family`` groups related systems for reusability tests; ``pool: false`` keeps a system out of the pool but in the
+    ledger; ``pool_depth`` overrides the pool's depth.
+    """
 
     family: str | None = None
     pool: bool = True
@@ -42,7 +45,7 @@ class RerankSystem(System):
 
 
 class FusionSystem(System):
-    """Several systems' rankings fused; each is read to ``depth`` (``run_depth`` if None)."""
+    """A fusion of several systems' rankings, each read down to ``depth`` (``run_depth`` if None)."""
 
     fuse: Annotated[list[str], Field(min_length=1)]
     method: str = "rrf"

@@ -1,4 +1,4 @@
-"""Pirá's answering in words: without a text (cgqa) and over the question's own text (mrc).
+"""Pirá's tasks with free-text answers: without a text (cgqa) and over the question's own text (mrc).
 
 Answers are compared with the original answer in the file, in the question's language.
 """
@@ -27,8 +27,8 @@ ENGLISH_TEXT = "english-text"
 
 
 class WordsQuestion(NamedTuple):
-    """A question to be answered in words, from ``texts`` where there are any; ``expected`` is its answer and ``human``
-    that of a second person, empty without one."""
+    """A question with a free-text answer, from ``texts`` where there are any; ``expected`` is the right answer and
+    ``human`` that of a second person, empty where there is none."""
 
     question_id: str
     question: str
@@ -38,9 +38,9 @@ class WordsQuestion(NamedTuple):
 
 
 class WordsTaskRun(AnswerTaskRun):
-    """Answers in words, measured by token F1 and exact match, in percent.
+    """Questions with free-text answers, measured by token F1 and exact match, in percent.
 
-    A question whose expected answer has no word cannot be measured: it is left out and counted in a note.
+    A question whose expected answer has no words cannot be measured: it is left out and counted in a note.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ def _dropped_note(case: Case, dropped: int, total: int) -> list[str]:
 
 
 def _shown(texts: Sequence[str]) -> str:
-    """One text as it is, several numbered."""
+    """The texts as a model is shown them: a single one unchanged, several numbered."""
     return texts[0] if len(texts) == 1 else labelled_lines(texts)
 
 
@@ -121,7 +121,7 @@ class _Answering(AnswerTask):
         return [released(data, f"{case.split}.csv")]
 
     def task_run(self, data: Path, case: Case, seed: int) -> WordsTaskRun:
-        """The split's questions without those that are empty or, where texts are read, have none."""
+        """The split's questions, except those that are empty or, where texts are read, have no text."""
         route = route_of(self.routes, case)
         language = route.language
         rows, notes = case_rows(data, case, route, ANSWER[language])

@@ -1,4 +1,4 @@
-"""Candidate sets for multiple choice: the answers of a split that are most similar to a text, with the right ones."""
+"""Candidate sets for multiple choice: the right answers, and the answers of a split that are most similar to a text."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ K = 5
 Int = npt.NDArray[np.int64]
 Values = npt.NDArray[np.float64]
 
-# The number of texts ranked at a time: each takes two rows of numbers, one per distinct answer.
+# How many texts are ranked at a time: each takes two rows with one number per distinct answer.
 _BLOCK = 512
-# Cosines that differ by less are equal: the order in which a product is summed moves the last digits.
+# Cosines are compared after rounding to this many digits, as the order of summation changes the last ones.
 _DIGITS = 12
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
@@ -42,24 +42,24 @@ class CandidateSet:
 
 
 def plain(text: str) -> str:
-    """``text`` lower-cased, without punctuation, with single spaces, as the release matched labels to answers: answers
-    with equal plain texts are one answer. A text of punctuation alone is unchanged."""
+    """``text`` in lower case, without punctuation and with single spaces, as the release matched labels to answers:
+    answers with equal plain texts count as one answer. A text of punctuation alone is returned unchanged."""
     return " ".join(text.lower().translate(_PUNCTUATION).split()) or text
 
 
 def candidate_sets(questions: Sequence[AnsweredQuestion], k: int = K, seed: int = 0) -> dict[str, CandidateSet]:
-    """The set of each question, by id (Pirozelli et al., Benchmarks for Pirá 2.0, Data Intelligence 6, 2024:
+    """The candidate set of each question, by id (Pirozelli et al., Benchmarks for Pirá 2.0, Data Intelligence 6, 2024:
     multiple choice).
 
-    For each text the distinct answers of all questions are ranked by TF-IDF cosine with the text
-    (scikit-learn's defaults, fitted on the distinct texts and answers), equal ones by their characters. The
-    text's questions share one set: their own right answers, then the best of the others until there are
-    ``k``; no two of a set are one answer (``plain``). Where a text has more than ``k`` right answers, each group of
-    ``k``, best first, has its own set, so that no set is larger than ``k``. It is smaller only where there are
-    fewer than ``k`` answers in all. Each question's options are
-    shuffled by ``seed`` and its id, so that the order of ``questions`` never matters.
+    For each text the distinct answers of all questions are ranked by TF-IDF cosine with the text (scikit-learn's
+    defaults, fitted on the distinct texts and answers); ties are broken by the answers' characters. The questions on a
+    text share one set: their right answers, then the best of the other answers until there are ``k``; no two options of
+    a set count as one answer (``plain``). Where a text has more than ``k`` right answers, each group of ``k``, best
+    first, has its own set, so that no set is larger than ``k``. A set is smaller only where there are fewer than ``k``
+    answers in all. Each question's options are shuffled by ``seed`` and its id, so that the order of ``questions``
+    never matters.
 
-    Raises ValueError where ``k`` or the answers are fewer than two, and where an id occurs twice.
+    Raises ValueError where ``k`` or the number of answers is less than two, and where an id occurs twice.
     """
     answers = sorted({question.answer for question in questions})
     if k < 2 or len(set(map(plain, answers))) < 2:
@@ -91,7 +91,7 @@ def _shared(right: Sequence[str], ranked: Iterable[str], k: int) -> dict[str, li
         distinct.setdefault(plain(answer), answer)
     best: dict[str, str] = {}
     for answer in ranked:
-        # These suffice for every group: a group of n has at most n of them already.
+        # k answers suffice for every group: a group of n right answers contains at most n of them already.
         if len(best) == k:
             break
         best.setdefault(plain(answer), answer)
@@ -105,7 +105,7 @@ def _shared(right: Sequence[str], ranked: Iterable[str], k: int) -> dict[str, li
 
 
 def _orders(texts: Sequence[str], answers: Sequence[str]) -> Iterator[Int]:
-    """For each text the places of all answers, nearest first."""
+    """For each text the positions of all answers, the most similar answer first."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer()
@@ -118,7 +118,7 @@ def _orders(texts: Sequence[str], answers: Sequence[str]) -> Iterator[Int]:
     of_answers = vectorizer.transform(answers).T.tocsr()
     for start in range(0, len(texts), _BLOCK):
         cosines: Values = (vectorizer.transform(texts[start : start + _BLOCK]) @ of_answers).toarray()
-        # Answers are sorted by their characters, which a stable sort keeps among equals.
+        # Answers are sorted by their characters, and a stable sort keeps that order among ties.
         yield from np.argsort(-np.round(cosines, _DIGITS), axis=1, kind="stable")
 
 

@@ -1,4 +1,4 @@
-"""Pirá 2.0's released files: train.csv, validation.csv and test.csv, and the paths of the others."""
+"""Pirá 2.0's released files: reads train.csv, validation.csv and test.csv, and finds the others."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ _FOLDERS = ("", "Data", "MCQA")
 class PiraQuestion:
     """One row with its values stripped, by language where there are two. Missing values are empty.
 
-    ``automatic`` are paraphrases by a program, only in a train file; ``at_label`` and
-    ``meaningful`` are as the file writes them ("1.0", "0.0", ""; "1.0" to "5.0", "").
+    ``automatic`` are paraphrases by a program, which only a train file has; ``at_label`` and ``meaningful`` are as the
+    file writes them ("1.0", "0.0", ""; "1.0" to "5.0", "").
     """
 
     path: Path
@@ -86,7 +86,7 @@ def released(data: Path, name: str) -> Path:
 
 
 def missing(data: Path, *names: str) -> MissingDataError:
-    """The error that none of these files exists, with the address where they are released."""
+    """The error to raise where none of these files exists; it says where they are released."""
     if not data.is_dir():
         return MissingDataError(f"{data}: there is no such folder; give that of Pirá's files ({RELEASED})")
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
@@ -94,7 +94,7 @@ def missing(data: Path, *names: str) -> MissingDataError:
 
 
 def split_files(data: Path) -> dict[str, Path]:
-    """The file of each split that the folder holds, in the order of ``SPLITS``; MissingDataError where none."""
+    """The file of each split in the folder, in the order of ``SPLITS``; raises MissingDataError where it has none."""
     files = {split: find(data, f"{split}.csv") for split in SPLITS}
     present = {split: path for split, path in files.items() if path is not None}
     if not present:
@@ -115,7 +115,7 @@ def columns(path: Path) -> tuple[str, ...]:
 
 
 def has_columns(path: Path, *names: str) -> bool:
-    """Whether the header has all of them."""
+    """Whether a CSV's header has all of ``names``."""
     return set(names) <= set(columns(path))
 
 
@@ -136,7 +136,7 @@ def read_questions(path: Path, *present: str) -> list[PiraQuestion]:
     occurs twice, broken CSV and bytes that are not UTF-8.
     """
     require_columns(path, _ID, *present)
-    # Under the name query_id the reader checks it as an id.
+    # Called query_id here so that the reader checks it as an id.
     fields = [Field("query_id", _ID), *(Field(name, name, required=False) for name in _OPTIONAL)]
     lines: dict[str, int] = {}
     questions = []

@@ -34,7 +34,7 @@ from quati_pool.qa_benchmarks.pira.files import (
 )
 
 LABELS = tuple(string.ascii_uppercase[:K])
-# The name of the last column: first in the validation file, second in train and test.
+# The name of the last column: the first is that in the validation file, the second that in train and test.
 LABEL_COLUMNS = ("alternative", "answer_alternative")
 
 AS_RELEASED = "released"
@@ -42,7 +42,7 @@ BUILT = "built"
 WITHOUT_TEXT = "-without-text"
 
 RANKING = "candidate ranking"
-"""The system of the row of rank statistics."""
+"""The name that the row of rank statistics has in place of a system's."""
 
 _COLUMNS = ("text", "question", *LABELS, "correct")
 _SHOWN = 5
@@ -93,7 +93,7 @@ class MultipleChoiceTask(AnswerTask):
         return [released(data, f"{case.split}.csv"), *([] if theirs is None else [theirs])]
 
     def task_run(self, data: Path, case: Case, seed: int) -> AnswerTaskRun:
-        """Raises InputError, with the line, for what cannot be a question with options."""
+        """The questions of a case; raises InputError, with the line, for a row that is not a question with options."""
         if case.setting.startswith(AS_RELEASED):
             questions, notes = read_sets(released(data, f"MCQA-{case.split}.csv"))
             return MultipleChoiceTaskRun(case, _shown(case, questions), seed, fitted_on=questions, notes=notes)
@@ -127,10 +127,10 @@ class BuiltTaskRun(MultipleChoiceTaskRun):
         self._of_release = of_release
 
     def extra_rows(self) -> list[Row]:
-        """The right answers' ranks before they were added: mean and median (1 is best), the shares within the
-        size of a set and at rank 1. ``overlap`` is the share of the built distractors (options that are right
-        for no question on the text) that the released set of the question has too. With the text only, as
-        the sets without it are the same."""
+        """Statistics of the right answers' ranks before they were added to the sets: mean and median (1 is best), and
+        the shares within the size of a set and at rank 1. ``overlap`` is the share of the built distractors (options
+        that are right for no question on the text) that are also in the question's released set. There is no row in
+        the settings without the text, as their sets are the same."""
         if self.case.setting.endswith(WITHOUT_TEXT):
             return []
         ranks = np.array([built.rank for built in self._sets.values()])
@@ -194,17 +194,17 @@ class Sets(NamedTuple):
 
 
 def read_sets(path: Path) -> Sets:
-    """A file of the released format: id, text, question, A to E, correct, and the right option's label.
+    """Reads a file of the released format: id, text, question, A to E, correct, and the right option's label.
 
-    Texts lose the white space at their ends. Raises InputError, with the line, for a missing column, an id
-    that is invalid or occurs twice, an empty question, a label that names no option, fewer than two options, and
-    a right answer that only another option has. Empty options are left out; notes count them,
-    options that occur twice, and right answers that no option has (their label is trusted).
+    Texts are stripped. Raises InputError, with the line, for a missing column, an id that is invalid or occurs twice,
+    an empty question, a label that names no option, fewer than two options, and a right answer that equals another
+    option but not the labelled one. Empty options are left out; notes count them, options that occur twice, and right
+    answers that equal no option (their label is trusted).
     """
     require_columns(path, "id", *_COLUMNS)
     if not any(has_columns(path, name) for name in LABEL_COLUMNS):
         require_columns(path, LABEL_COLUMNS[0])
-    # Under the name query_id the reader checks it as an id.
+    # Called query_id here so that the reader checks it as an id.
     fields = [Field("query_id", "id"), *(Field(name, name) for name in _COLUMNS)]
     fields += [Field(name, name, required=False) for name in LABEL_COLUMNS]
     lines: dict[str, int] = {}
@@ -230,7 +230,8 @@ def read_sets(path: Path) -> Sets:
 
 
 def written(questions: Sequence[MultipleChoice]) -> bytes:
-    """A file of the released format that ``read_sets`` reads as these questions; each has a text."""
+    """The content of a file in the released format, which ``read_sets`` reads as these questions; each must have a
+    text."""
     out = io.StringIO()
     # All cells are quoted, as csv.writer would not quote a lone carriage return.
     writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_ALL)
@@ -253,7 +254,7 @@ class _Row(NamedTuple):
 
 
 def _question(row: _Row) -> tuple[MultipleChoice, list[str]]:
-    """The question and its oddities. Raises ValueError (fault; what was expected)."""
+    """The question and its oddities. Raises ValueError, with the fault and what was expected."""
     if not row.question:
         raise ValueError("its question is empty; fill it, or leave out the row")
     if row.label not in LABELS:
@@ -299,7 +300,7 @@ def _right(question: MultipleChoice) -> str:
 
 
 def _released_sets_path(data: Path, case: Case) -> Path | None:
-    """The released sets of a split, which are English."""
+    """The file of a split's released sets, which are English; None where there is none in the case's language."""
     return find(data, f"MCQA-{case.split}.csv") if case.language == "en" else None
 
 

@@ -42,7 +42,7 @@ def text_id(text: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Searched:
-    """A split's questions and the distinct texts (by id) of all files, in one language."""
+    """A split's questions, and the distinct texts (by id) of all files in one language."""
 
     questions: Sequence[PiraQuestion]
     texts: Mapping[str, str]
@@ -119,8 +119,7 @@ def _sharing_notes(rows: Sequence[PiraQuestion]) -> list[str]:
 
 
 class TextRetrieval(_Retrieval):
-    """The corpus consists of the distinct supporting texts, without white space around them; a question's own text is
-    relevant (1)."""
+    """Retrieval of a question's own text (relevance 1) from the distinct supporting texts, which are stripped."""
 
     name = "ir"
     summary = "finds a question's own text among all texts; success@k and nDCG@10"
@@ -138,7 +137,7 @@ class TextRetrieval(_Retrieval):
 
 
 class PassageRetrieval(_Retrieval, ReadingTask):
-    """The texts cut into passages of 100 words; every passage of a question's own text is relevant (1).
+    """Retrieval from the texts cut into passages of 100 words; every passage of a question's own text is relevant (1).
 
     Passages may end within a sentence. The paper's preprocessor respects sentence ends, so its passages differ.
     """
@@ -177,9 +176,9 @@ class PassageRetrieval(_Retrieval, ReadingTask):
         )
 
     def reading(self, data: Path, case: Case, k: int, passages: Mapping[str, Sequence[str]]) -> WordsTaskRun:
-        """The split's questions, each in its own language over the texts of its best ``k`` of ``passages`` (by
-        query_id, best first), numbered; fewer where a system found fewer. Answers are expected in the question's
-        language, over English passages too."""
+        """The split's questions, each with the texts of its best ``k`` of ``passages`` (by query_id, best first),
+        numbered; fewer where a system found fewer. Questions and expected answers are in the case's language, over
+        English passages too."""
         language = case.language
         route = route_of(ROUTES, case)
         question_route = Route(language, case.setting, route.text)

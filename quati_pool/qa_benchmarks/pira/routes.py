@@ -23,8 +23,8 @@ from quati_pool.qa_benchmarks.pira.files import (
 
 
 class Route(NamedTuple):
-    """``text`` is the language of the supporting texts, None where none is read; ``translated``: the Portuguese
-    questions are translated to English for the search."""
+    """A combination of languages: ``language`` is that of the questions, ``text`` that of the supporting texts, None
+    where no text is read; ``translated``: the Portuguese questions are translated to English for the search."""
 
     language: str
     setting: str
@@ -37,7 +37,7 @@ class Route(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What a file must hold."""
+        """The columns that a file must have."""
         return (self.question_column, *(() if self.text is None else (TEXT[self.text],)))
 
     def question(self, row: PiraQuestion) -> str:
@@ -51,8 +51,8 @@ class Route(NamedTuple):
 def cases_of(data: Path, routes: Sequence[Route], further: Sequence[Sequence[str]] = ()) -> list[Case]:
     """A case for each split and route whose columns its file has; ``further`` are more columns of each route.
 
-    Raises MissingDataError where the folder holds no split, InputError naming a column where no file has those
-    of any route.
+    Raises MissingDataError where the folder holds no split, and InputError, which names a missing column, where no file
+    has the columns of any route.
     """
     needed = [
         (route, (*route.columns, *more)) for route, more in zip(routes, further or [()] * len(routes), strict=True)
@@ -71,7 +71,7 @@ def cases_of(data: Path, routes: Sequence[Route], further: Sequence[Sequence[str
 
 
 def route_of(routes: Sequence[Route], case: Case) -> Route:
-    """The route of a case; ConfigError where the task has none."""
+    """The route of a case; raises ConfigError where the task has no such case."""
     for route in routes:
         if (route.language, route.setting) == (case.language, case.setting):
             return route
@@ -80,8 +80,8 @@ def route_of(routes: Sequence[Route], case: Case) -> Route:
 
 
 def case_rows(data: Path, case: Case, route: Route, *present: str) -> tuple[list[PiraQuestion], list[str]]:
-    """The complete rows of the split's file (``complete_rows``), with notes. Raises MissingDataError where the file is
-    missing, and whatever ``read_questions`` raises."""
+    """The complete rows of the split's file (``complete_rows``), with notes; ``present`` are further columns that the
+    file must have. Raises MissingDataError where the file is missing, and the errors of ``read_questions``."""
     path = split_files(data).get(case.split)
     if path is None:
         raise missing(data, f"{case.split}.csv")
@@ -91,9 +91,9 @@ def case_rows(data: Path, case: Case, route: Route, *present: str) -> tuple[list
 def complete_rows(
     path: Path, rows: Sequence[PiraQuestion], route: Route, case: Case
 ) -> tuple[list[PiraQuestion], list[str]]:
-    """The rows with a question and the text that it is about, and a note on those left out.
+    """The rows with a question and, where texts are read, a text; and a note on those left out.
 
-    Raises InputError where none has.
+    Raises InputError where there are no such rows.
     """
     kept = [row for row in rows if route.complete(row)]
     what = "question" if route.text is None else "question or text"

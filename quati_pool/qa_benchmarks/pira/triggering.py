@@ -44,8 +44,8 @@ _GRADES = {"1": NO, "2": NO, "3": "", "4": YES, "5": YES}
 
 @dataclass(frozen=True, eq=False)
 class LabelledQuestion:
-    """A question with a label: ``yes`` where its text can answer it, else ``no``. ``paraphrases`` are further training
-    examples of it for a classifier."""
+    """A question with a label: ``yes`` where its text can answer it, else ``no``. ``paraphrases`` of the question are
+    further training examples for a classifier."""
 
     query_id: str
     question: str
@@ -66,7 +66,7 @@ class AnswerTriggering(AnswerTask):
     summary = "says whether the text can answer the question; weighted F1 and accuracy"
 
     def settings(self) -> Mapping[str, str]:
-        """What Naive Bayes learns from besides the original questions."""
+        """The further training examples of Naive Bayes, besides the original questions."""
         return {
             HUMAN: "Naive Bayes learns from people's paraphrases too",
             AUTOMATIC_TOO: "Naive Bayes learns from people's and a program's paraphrases too",
@@ -93,7 +93,8 @@ class AnswerTriggering(AnswerTask):
         return [released(data, f"{case.split}.csv"), *([] if train is None else [train])]
 
     def task_run(self, data: Path, case: Case, seed: int) -> TriggeringTaskRun:
-        """Raises InputError, with the line, for an invalid label or one that contradicts the assessment."""
+        """The labelled questions of a case; raises InputError, with the line, for a label that is invalid or that
+        contradicts the assessment."""
         path = released(data, f"{case.split}.csv")
         questions, notes = labelled(path, case)
         train_path = _train_file(data, case.split)
@@ -104,10 +105,10 @@ class AnswerTriggering(AnswerTask):
 class TriggeringTaskRun(AnswerTaskRun):
     """Labelled questions; an answer is ``yes`` or ``no``, or the word for it in the prompt of the language.
 
-    Programs: ``majority`` gives every question the class that most training questions have (yes where both
-    have as many). ``naive-bayes`` is multinomial Naive Bayes on TF-IDF of the question alone, scikit-learn's
-    defaults. Both are trained on ``train``; where that is None the class is the questions' own and Naive
-    Bayes is cross-validated, each fold with the paraphrases of the other folds' questions alone.
+    Programs: ``majority`` gives every question the class that most training questions have (yes in a tie).
+    ``naive-bayes`` is multinomial Naive Bayes on TF-IDF of the question alone, with scikit-learn's defaults. Both are
+    trained on ``train``; where that is None, the majority is that of the questions themselves, and Naive Bayes is
+    cross-validated, where each fold uses only the paraphrases of the other folds' questions.
     """
 
     EMPTY: ClassVar[Any] = ""
@@ -131,7 +132,7 @@ class TriggeringTaskRun(AnswerTaskRun):
         self.notes = [*notes, *self._training_notes()]
 
     def programs(self) -> Mapping[str, Mapping[str, str]]:
-        """The answers of ``majority`` and ``naive-bayes``; not the latter's where there is nothing to learn from."""
+        """The answers of ``majority`` and, unless it has nothing to learn from, of ``naive-bayes``."""
         questions = list(self._by_id.values())
         trained_on = questions if self._train is None else self._train
         programs = {"majority": dict.fromkeys(self.ids, _majority(trained_on))}
@@ -156,7 +157,7 @@ class TriggeringTaskRun(AnswerTaskRun):
         raise ValueError(f'is {quoted(json.dumps(value, ensure_ascii=False))}; expected "yes" or "no", or 1 or 0')
 
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:
-        """``F1``, that of both classes weighted by how many questions each has, and ``accuracy``, in percent."""
+        """``F1``, the mean of both classes' F1 weighted by their numbers of questions, and ``accuracy``, in percent."""
         answers = {query_id: self._class(answer) for query_id, answer in answers.items()}
         answered = [question for question in self._by_id.values() if question.query_id in answers]
         absent = len(self._by_id) - len(answered)
@@ -287,7 +288,7 @@ def _naive_bayes(train: Sequence[LabelledQuestion], questions: Sequence[Labelled
     vectorizer = TfidfVectorizer()
     try:
         weights = vectorizer.fit_transform(texts)
-    except ValueError:  # not one word in all of them: only how frequent the classes are is known
+    except ValueError:  # there are no words at all: only the frequencies of the classes are known
         return dict.fromkeys((question.query_id for question in questions), _majority(train))
     model = MultinomialNB().fit(weights, labels)
     found = model.predict(vectorizer.transform([question.question for question in questions]))
@@ -308,6 +309,6 @@ def _cross_validated(questions: Sequence[LabelledQuestion], folds: int, seed: in
 def _measures(gold: Sequence[str], answers: Sequence[str]) -> dict[str, float]:
     from sklearn.metrics import accuracy_score, f1_score
 
-    # An answer that is neither class is wrong and belongs to none.
+    # An answer that is neither class is wrong and belongs to neither.
     weighted = f1_score(gold, answers, labels=[NO, YES], average="weighted", zero_division=0.0)
     return {"F1": 100 * float(weighted), "accuracy": 100 * float(accuracy_score(gold, answers))}

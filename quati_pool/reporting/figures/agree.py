@@ -1,4 +1,4 @@
-"""The figures of ``agree``, and its files: tables in four formats, figures in two."""
+"""Draws the figures of ``agree`` and writes its files: tables in four formats, figures in two."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from quati_pool.reporting.saved_files import report_folder, save
 from quati_pool.reporting.tables.agree import as_rows, tables
 
 MOST_CONFUSIONS = 15
-"""Twenty labelers are 190 pairs, and drawing them would take longer than all the rest."""
+"""Limits the drawings: twenty labelers form 190 pairs, and drawing them would take longer than all the rest."""
 
 
 def drawn(report: AgreeReport) -> list[PairAgreement]:
-    """The pairs of labelers whose confusion matrix is drawn: all of them, or the first ``MOST_CONFUSIONS``,
-    pairs with a person before the others."""
+    """The pairs of labelers whose confusion matrix is drawn: at most ``MOST_CONFUSIONS``; if there are more, pairs with
+    a person come first."""
     common = [pair for pair in report.compared if pair.n]
     people = report.ratings.people
     if len(common) > MOST_CONFUSIONS:
@@ -32,7 +32,7 @@ def drawn(report: AgreeReport) -> list[PairAgreement]:
 
 
 def not_drawn(report: AgreeReport) -> str | None:
-    """A sentence on the confusion matrices that are not drawn; None where all are."""
+    """A sentence on the confusion matrices that are not drawn; None if all are drawn."""
     there, shown = sum(pair.n > 0 for pair in report.compared), len(drawn(report))
     if shown == there:
         return None
@@ -40,8 +40,8 @@ def not_drawn(report: AgreeReport) -> str | None:
 
 
 def pictures(report: AgreeReport) -> list[Picture]:
-    """A heat map for each confusion matrix that is ``drawn``, and for each judge the scatter of Figure 2 of the
-    Quati paper, where people can be compared."""
+    """A heat map for each confusion matrix in ``drawn``, and for each judge the scatter plot of Figure 2 of the
+    Quati paper, if people can be compared."""
     grades = [str(grade) for grade in report.ratings.scale]
     pictures = []
     for pair in drawn(report):
@@ -66,7 +66,7 @@ def pictures(report: AgreeReport) -> list[Picture]:
 
 def write(report: AgreeReport, output: Path | None, listener: Listener) -> None:
     """Writes ``agreement.md``, ``.tex``, ``.csv``, ``.json``, ``agreement-tables.csv`` and the figures into
-    ``output``, or into the reports of the workspace that was read; nowhere where there is neither."""
+    ``output``, or into the reports of the workspace that was read; writes nothing if there is neither."""
     config = report.gathered.config
     folder = report_folder(config, output)
     if folder is None:

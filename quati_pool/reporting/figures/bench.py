@@ -1,4 +1,4 @@
-"""The figures of ``bench``, success within the first k next to that of a random order, and its files."""
+"""Draws the figures of ``bench`` (success@k, compared with a random order) and writes its files."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 def pictures(result: BenchResult) -> list[Picture]:
-    """A picture for each case that has curves: a line for each system, and one for a random order."""
+    """A picture for each case that has curves, with a line for each system and one for a random order."""
     pictures = []
     for curve in result.curves:
         about = f"{result.benchmark.title}, {result.task.name}: {in_words(curve.case)}"
         ranks = range(1, len(curve.random) + 1)
-        # A system of that name keeps its line.
+        # A system with the same name as the random order must keep its own line.
         last = f"{RANDOM} (expected)" if RANDOM in curve.systems else RANDOM
         series = {name: (list(ranks), values) for name, values in (*curve.systems.items(), (last, curve.random))}
         drawing = plots.lines(series, "k (logarithmic)", "success@k", about, log=True)
@@ -42,9 +42,9 @@ def pictures(result: BenchResult) -> list[Picture]:
 
 
 def write(result: BenchResult, folder: Path, listener: Listener) -> None:
-    """Writes ``<task>.md``, ``.tex``, ``.csv``, ``.json``, ``<task>-tables.csv``, the pictures and what further
-    files the questions have into ``folder/reports``; what is there with the same content stays. Nothing where
-    there is no row, as with a collection that was only written."""
+    """Writes ``<task>.md``, ``.tex``, ``.csv``, ``.json``, ``<task>-tables.csv``, the pictures and any files of the
+    result itself into ``folder/reports``; existing files with the same content are left as they are. Writes nothing
+    if there are no rows, as when a collection was only written."""
     if not result.rows:
         return
     reports = report_folder(None, folder / "reports")

@@ -1,4 +1,4 @@
-"""The figure of ``build``, and its files."""
+"""Draws the figure of ``build`` and writes its files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from quati_pool.reporting.formats.tables import latex_file, to_markdown
 from quati_pool.reporting.json_data.build import as_data
 from quati_pool.reporting.tables.build import tables
 
-# Raised when the same pool gives other reports.
+# To be increased when the reports of the same pool change, so that they are written again.
 _FORMAT = 1
 
 
 def write(result: BuildResult, listener: Listener) -> None:
-    """``reports/diversity.md``, ``.tex``, ``.json`` and ``overlap.png``, ``.svg``."""
+    """Writes ``reports/diversity.md``, ``.tex``, ``.json`` and ``overlap.png``, ``.svg``."""
     found = tables(result)
     drawing = overlap_picture(result)
     config = result.config
@@ -61,7 +61,7 @@ def write(result: BuildResult, listener: Listener) -> None:
 
 
 def overlap_picture(result: BuildResult) -> Drawing:
-    """The heat map of overlap."""
+    """The heat map of the overlap between systems."""
     names = [share.name for share in result.diversity.systems]
     title = "Share of the row's pairs that the column returned too"
     return heat_map(result.diversity.overlap, names, title, "share of pairs")

@@ -1,4 +1,4 @@
-"""The figures of ``evaluate``, and its files: tables in four formats, figures in two."""
+"""Draws the figures of ``evaluate`` and writes its files: tables in four formats, figures in two."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from quati_pool.reporting.tables.evaluate import as_rows, by_query, tables
 
 
 def pictures(evaluation: Evaluation) -> list[Picture]:
-    """Each leaderboard with its intervals, and each change of ranks between two qrels."""
+    """Each leaderboard with its intervals, and the rank changes between each two qrels."""
     first = evaluation.measures[0]
     pictures = []
     for condition in evaluation.conditions:
@@ -52,7 +52,7 @@ def pictures(evaluation: Evaluation) -> list[Picture]:
 
 def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> None:
     """Writes ``evaluation.md``, ``.tex``, ``.csv``, ``.json``, ``-tables.csv``, ``-by-query.csv`` and the figures into
-    ``output``, or into the reports of the workspace that was read; nowhere where there is neither."""
+    ``output``, or into the reports of the workspace that was read; writes nothing if there is neither."""
     folder = report_folder(evaluation.config or evaluation.gathered.config, output)
     if folder is None:
         return

@@ -1,4 +1,4 @@
-"""A figure with the words that go with it: drawn into files here, embedded in a report there."""
+"""Figures with their caption and alternative text, to be written to files or embedded in a report."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from quati_pool.reporting.figures.plots import Drawing
 from quati_pool.reporting.formats.document import Figure
 
-# Two hyphens part the parts of a name.
+# Parts of a name must not contain two hyphens, which separate the parts.
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+|-{2,}")
 _LONGEST = 60
 
 
 @dataclass(frozen=True)
 class Picture:
-    """``stem`` names its files; ``alt`` says in words what it shows."""
+    """A drawing with its texts; ``stem`` is the name of its files, and ``alt`` describes in words what it shows."""
 
     stem: str
     drawing: Drawing
@@ -25,12 +25,12 @@ class Picture:
     alt: str
 
     def figure(self, folder: str) -> Figure:
-        """The picture as a block of a document that has its figures in ``folder``."""
+        """The picture as a block of a document whose figures are in ``folder``."""
         return self.drawing.embed(self.caption, self.alt, f"{folder}/{self.stem}")
 
 
 def files(pictures: Iterable[Picture]) -> dict[str, bytes]:
-    """Each picture as SVG and as PNG, by file name."""
+    """The contents of each picture as SVG and as PNG, by file name."""
     contents = {}
     for picture in pictures:
         for suffix, content in picture.drawing.render_all().items():
@@ -39,8 +39,8 @@ def files(pictures: Iterable[Picture]) -> dict[str, bytes]:
 
 
 def stem(*parts: str) -> str:
-    """A file name's stem, another one for other parts: what a file name had better not hold becomes a
-    hyphen, and a part that was changed or cut for it ends with its hash."""
+    """The stem of a file name, different for different ``parts``: unsuitable characters become hyphens, and a part that
+    was changed or cut gets its hash appended."""
     return "--".join(map(_plain, parts))
 
 

@@ -1,4 +1,4 @@
-"""The figure of ``prepare``, its files, and the record of rows that were dropped for another one."""
+"""Draws the figure of ``prepare`` and writes its files, and the record of rows dropped in favour of another row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from quati_pool.reporting.tables.prepare import tables
 
 
 def picture(result: Funnel) -> Drawing:
-    """Characters left after each step, which pages and passages have in common."""
+    """The characters left after each step, a unit in which pages and passages can be compared."""
     shown = [f"{count.rows_out:,} {_unit_after(result, place)}" for place, count in enumerate(result.counts)]
     many = result.counts[0].characters_out >= 10_000_000
     scale = 1e6 if many else 1e3
@@ -37,8 +37,8 @@ def _unit_after(result: Funnel, place: int) -> str:
 
 
 def write(result: Funnel, listener: Listener) -> None:
-    """``reports/prepare-<name>.md``, ``.json``, ``.svg``, ``.png``, the examples, and the record of rows that were
-    dropped for another one."""
+    """Writes ``reports/prepare-<name>.md``, ``.json``, ``.svg``, ``.png``, the examples, and the record of rows that
+    were dropped in favour of another row."""
     name = result.config.name
     drawing = picture(result)
     head = f"# Preparation of {name}\n\n"

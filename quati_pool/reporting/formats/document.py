@@ -1,4 +1,4 @@
-"""A report's content, free of any format: sections of paragraphs, tables and figures."""
+"""The content of a report, independent of its format: sections of paragraphs, tables and figures."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Format = Literal["png", "svg"]
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Plain text; it holds no markup, and what looks like markup is shown as it is."""
+    """Plain text; anything that looks like markup is shown literally."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure's bytes; ``file`` is its path relative to the Markdown file, and ``alt`` says in words
-    what it shows."""
+    """A rendered figure; ``file`` is its path relative to the Markdown file, and ``alt`` describes in words what it
+    shows."""
 
     content: bytes
     format: Format
@@ -34,7 +34,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Details:
-    """Blocks that stay folded until the reader opens them."""
+    """Blocks that are collapsed until the reader opens them."""
 
     summary: str
     blocks: Sequence[Block]
@@ -45,7 +45,7 @@ Block: TypeAlias = Paragraph | Table | Figure | Details
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks under a heading; ``id`` is what links point to: letters, digits and hyphens."""
+    """Blocks under a heading; ``id`` is the target of links: lower-case letters, digits and hyphens, a letter first."""
 
     id: str
     title: str
@@ -58,7 +58,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A whole report; ``lang`` is the language of its words as a BCP 47 tag, such as ``en`` or ``pt-BR``."""
+    """A whole report; ``lang`` is the language of its text as a BCP 47 tag, such as ``en`` or ``pt-BR``."""
 
     title: str
     subtitle: str

@@ -1,4 +1,4 @@
-"""A document as one self-contained HTML page: no script, nothing fetched, everything escaped."""
+"""Renders a document as one self-contained HTML page: no scripts, no external resources, everything escaped."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SHORT = 18
 
 
 def page(document: Document) -> str:
-    """The page's text, to be written as UTF-8. The same document gives the same text.
+    """The HTML of the page, to be written as UTF-8. The same document always gives the same text.
 
-    Its content security policy (CSP level 3) forbids everything but its own style sheet, by hash, and
-    images within the page; a browser runs nothing and asks for nothing, whatever names and texts hold.
+    Its content security policy (CSP level 3) forbids everything except its own style sheet, by hash, and
+    embedded images, so a browser runs and fetches nothing, regardless of what names and texts contain.
     """
     style = _source("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -56,13 +56,13 @@ def _source(name: str) -> str:
 
 
 def _kind(text: str, number: bool, undefined: bool = False) -> str:
-    """The classes of a cell; a short text is kept on one line."""
+    """The CSS classes of a cell; ``short`` keeps a short text on one line."""
     wanted = {"number": number, "undefined": undefined, "short": len(text) <= _SHORT}
     return " ".join(name for name, holds in wanted.items() if holds)
 
 
 def _headings(table: Table) -> list[tuple[str, str]]:
-    """Each heading's text and classes."""
+    """The text and CSS classes of each heading."""
     return [
         (column.heading, _kind(column.heading, table.numeric(position)))
         for position, column in enumerate(table.columns)
@@ -70,7 +70,7 @@ def _headings(table: Table) -> list[tuple[str, str]]:
 
 
 def _cells(table: Table) -> list[list[tuple[str, str]]]:
-    """Each cell's text and classes."""
+    """The text and CSS classes of each cell."""
     numeric = [table.numeric(position) for position in range(len(table.columns))]
     return [
         [
@@ -86,7 +86,7 @@ def _uri(figure: Figure) -> str:
 
 
 def _size(figure: Figure) -> dict[str, int]:
-    """Width and height in CSS pixels at the size the figure was drawn for; empty where it does not say."""
+    """Width and height in CSS pixels at the size for which the figure was drawn; empty if the file does not give it."""
     if figure.format == "svg":
         root = re.search(rb"<svg\b[^>]*>", figure.content)
         points = dict(re.findall(rb'\b(width|height)="([\d.]+)pt"', root[0] if root else b""))
@@ -94,7 +94,7 @@ def _size(figure: Figure) -> dict[str, int]:
             return {}
         width, height = (float(points[side]) / 72 for side in (b"width", b"height"))
     else:
-        # PNG specification, sections 11.2.1 (IHDR) and 11.3.4.3 (pHYs, in pixels a metre).
+        # PNG specification, sections 11.2.1 (IHDR) and 11.3.4.3 (pHYs, in pixels per metre).
         at = figure.content.find(b"pHYs", 0, 4096)
         if at < 0:
             return {}

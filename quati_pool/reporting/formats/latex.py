@@ -1,4 +1,4 @@
-"""Any text as LaTeX that shows it and always compiles."""
+"""Converts any text to LaTeX that shows it and always compiles."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from quati_pool.text.characters import one_line
 
 
 def escape(text: str) -> str:
-    """``text`` on one line, with nothing in it that acts.
+    """``text`` on one line, with all special characters escaped.
 
-    It needs ``\\usepackage[T1]{fontenc}`` and UTF-8 input, LaTeX's default since 2018, and LaTeX of 2020 or
-    later; no package. Letters of the Latin alphabets, Greek letters and common signs of mathematics and
-    typography are shown. A character that LaTeX has no sign for (an emoji, Chinese, Cyrillic) is shown as
-    its code point, such as [U+1F600]: no text is lost, and two names stay two. Invisible characters are
-    left out.
+    The result needs ``\\usepackage[T1]{fontenc}``, UTF-8 input (LaTeX's default since 2018) and LaTeX of 2020 or
+    later, but no other package. Latin letters, Greek letters and common mathematical and typographical signs are
+    shown. A character for which LaTeX has no sign (an emoji, Chinese, Cyrillic) is shown as its code point, such
+    as [U+1F600], so that no text is lost and different names stay different. Invisible characters are left out.
     """
     pieces: list[str] = []
     before = ""
@@ -38,7 +37,7 @@ _ACCENTS = {
     "\u0308": '"', "\u030a": "r", "\u030b": "H", "\u030c": "v", "\u0323": "d", "\u0327": "c", "\u0328": "k",
     "\u0331": "b",
 }  # fmt: skip
-"""Combining marks, and the commands that set them."""
+"""Combining marks, and the LaTeX commands for them."""
 
 _GREEK = {
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "varepsilon", "ζ": "zeta", "η": "eta",
@@ -68,7 +67,7 @@ _COMMANDS = {
 }  # fmt: skip
 _SIGNS = (
     {c: f"\\{c}" for c in "&%$#_{}"}
-    # After \\ LaTeX would read [ and * as its options.
+    # After \\, LaTeX would read [ and * as its arguments.
     | {"[": "{[}", "*": "{*}"}
     | {"–": "--", "‐": "-", "‑": "-", "‒": "--", "−": "$-$", "\u00a0": "~", "\u2009": r"\,", "\u202f": r"\,"}
     | {sign: f"$\\{name}$" for sign, name in (_GREEK | _MATHEMATICS).items()}
@@ -77,7 +76,7 @@ _SIGNS = (
     | {sign: f"$^{{{digit}}}$" for sign, digit in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True)}
     | {sign: f"$_{{{digit}}}$" for sign, digit in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)}
 )
-# The letters other than ASCII that UTF-8 input declares for T1 fonts.
+# The non-ASCII letters that LaTeX's UTF-8 input declares for T1 fonts.
 _LETTERS = {c for c in map(chr, range(0xC0, 0x17F)) if c not in "×÷ĦħĸĿŀŉŦŧ"} | set("ȘșȚț")
 
 

@@ -1,4 +1,4 @@
-"""A document as one Markdown file, for GitHub and the like; figures are files next to it."""
+"""Renders a document as one Markdown file for GitHub and similar sites; figures are separate files."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from quati_pool.reporting.formats.tables import to_markdown
 from quati_pool.text.characters import one_line
 from quati_pool.text.markdown import escape_markdown
 
-# At the start of a line these make a heading, a list or a rule.
+# At the start of a line, these begin a heading, a list or a rule.
 _AT_START = re.compile(r"^(?:[#+=-]|\d+(?=[.)]))")
-# Some readers take Markdown between HTML tags as markup too, but show a backslash there.
+# Some renderers interpret Markdown between HTML tags too, but show backslashes there.
 _IN_HTML = str.maketrans({c: f"&#{ord(c)};" for c in "\\`*_[]|$~"})
 
 
 def markdown(document: Document) -> str:
-    """The text of the file (GitHub's dialect: pipe tables, and ``<details>`` for what is folded).
+    """The text of the file in GitHub-flavored Markdown, with pipe tables, and ``<details>`` for collapsed blocks.
 
-    Nothing in a name or text acts as markup. Figures are linked by ``Figure.file``; the caller writes
-    their bytes there.
+    Names and texts are escaped. Figures are linked by ``Figure.file``; the caller must write their bytes there.
     """
     parts = [f"# {_line(document.title)}", _paragraph(document.subtitle)]
     for section in document.sections:
@@ -38,7 +37,7 @@ def _shown(blocks: Sequence[Block]) -> list[str]:
         elif isinstance(block, Figure):
             parts += [f"![{_line(block.alt)}]({quote(block.file)})", _paragraph(block.caption)]
         elif isinstance(block, Details):
-            # GitHub reads Markdown between the tags where empty lines part it from them.
+            # GitHub renders Markdown between the tags only if empty lines separate it from them.
             summary = html.escape(one_line(block.summary)).translate(_IN_HTML)
             parts += [f"<details>\n<summary>{summary}</summary>", *_shown(block.blocks), "</details>"]
         else:

@@ -1,4 +1,4 @@
-"""Tables as text, Markdown, LaTeX and CSV from one description."""
+"""Renders tables as text, Markdown, LaTeX and CSV from one description."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from quati_pool.text.characters import one_line
 from quati_pool.text.markdown import escape_markdown, pipe_table
 
 Cell = str | int | float | tuple[float, float] | None
-"""None is undefined, and printed as a dash; two numbers are an interval's ends."""
+"""None means undefined and is printed as a dash; two numbers are the ends of an interval."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column's heading, and for numbers the number of decimals; ``percent`` prints 0.25 as 25 %, and
-    ``positive`` a number that would be rounded to 0 as less than the last decimal. What is rounded to 0 has
-    no minus."""
+    """A column's heading and number format.
+
+    ``decimals`` is the number of decimals; ``percent`` prints 0.25 as 25 %; ``positive`` prints a positive number that
+    would be rounded to 0 as less than the smallest printable number, such as < 0.0001. A number that is rounded to 0
+    is printed without a minus sign.
+    """
 
     heading: str
     decimals: int | None = None
@@ -42,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under headings, with a title and a note that says how to read it."""
+    """Rows under headings, with a title and a note on how to read the table."""
 
     title: str
     columns: Sequence[Column]
@@ -54,7 +57,7 @@ class Table:
         return [[column.show(cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows]
 
     def numeric(self, position: int) -> bool:
-        """Whether the column holds numbers, and so is set flush right."""
+        """Whether the column holds numbers and is therefore right-aligned."""
         column = self.columns[position]
         return (
             column.percent
@@ -64,7 +67,7 @@ class Table:
 
 
 def to_text(table: Table) -> str:
-    """Aligned columns for a terminal, which no text can break or command."""
+    """The table with aligned columns, for a terminal; control characters in the texts cannot take effect."""
     headings = [one_line(column.heading) for column in table.columns]
     rows = [[one_line(cell) for cell in row] for row in table.shown()]
     widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
@@ -83,7 +86,7 @@ def to_text(table: Table) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    """A pipe table; characters that Markdown or HTML would read as markup are escaped."""
+    """The table as a Markdown pipe table; characters that Markdown or HTML would read as markup are escaped."""
     headings = [column.heading for column in table.columns]
     body = pipe_table(headings, table.shown(), [table.numeric(i) for i in range(len(headings))])
     note = f"\n{escape_markdown(table.note)}\n" if table.note else ""
@@ -91,14 +94,14 @@ def to_markdown(table: Table) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """A booktabs table; ``latex.escape`` says what it needs, and what becomes of characters LaTeX lacks."""
+    """The table as a LaTeX booktabs table; see ``latex.escape`` for requirements and unsupported characters."""
     alignment = "".join("r" if table.numeric(i) else "l" for i in range(len(table.columns)))
 
     def line(cells: Sequence[str]) -> str:
         return "  " + " & ".join(cells) + r" \\"
 
     def cell(value: Cell, shown: str) -> str:
-        # A hyphen is no minus.
+        # In LaTeX text, a hyphen is not a minus sign.
         minus = isinstance(value, (int, float)) and shown.startswith("-")
         return f"$-${shown[1:]}".replace("%", r"\%") if minus else latex.escape(shown)
 
@@ -121,13 +124,14 @@ def to_latex(table: Table) -> str:
 
 
 def latex_file(tables: Sequence[Table]) -> str:
-    """All tables as one file to ``\\input``; LaTeX keeps 18 waiting at most, so each ten are let out."""
+    """All tables as one file to ``\\input``; LaTeX can defer at most 18 floats, so every ten are followed by a
+    ``\\clearpage``."""
     tens = ["\n".join(map(to_latex, tables[start : start + 10])) for start in range(0, len(tables), 10)]
     return "% needs the package booktabs\n" + "\n\\clearpage\n".join(tens)
 
 
 def to_csv(table: Table) -> str:
-    """Comma-separated values, numbers unrounded, undefined ones empty."""
+    """The table as CSV, with unrounded numbers and empty cells for undefined ones."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.heading for column in table.columns])
@@ -142,7 +146,7 @@ def _unrounded(cell: Cell) -> str | int | float:
 
 
 def csv_file(tables: Sequence[Table]) -> str:
-    """All tables, each under a line ``# title`` and with an empty line after it; one alone is plain CSV."""
+    """All tables as one CSV file, separated by empty lines, each under a line ``# title``; one alone is plain CSV."""
     if len(tables) == 1:
         return to_csv(tables[0])
     return "\n".join(f"# {one_line(table.title)}\n{to_csv(table)}" for table in tables)

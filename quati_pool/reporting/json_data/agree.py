@@ -18,13 +18,13 @@ from quati_pool.reporting.json_data.shared import INTERVALS, UNUSED_ROWS
 
 
 def as_data(report: AgreeReport) -> Any:
-    """The JSON object of ``agree``; what is undefined is null, with its reason under ``undefined``."""
+    """The JSON object of ``agree``; undefined values are null, with the reason under ``undefined``."""
     return serialize(report, VIEWS)
 
 
 def _report(report: AgreeReport) -> dict[str, Any]:
     gathered = report.gathered
-    # Files as they were named: the folder a command is run in changes none of these bytes.
+    # Files as they were named, so that the output does not depend on the current folder.
     files = {source.name: source.origin for source in gathered.sources if source.origin}
     return {
         "labelers": report.ratings.labelers,
@@ -55,7 +55,7 @@ def _source(report: AgreeReport, source: LabelSource) -> dict[str, Any]:
 
 
 def _undefined_draws(found: Estimates) -> dict[str, int]:
-    """How many resamples were left out of an interval, as the coefficient is undefined in them."""
+    """How many resamples were left out of each interval because the coefficient is undefined in them."""
     return {name: ends.undefined for name, ends in found.intervals.items() if ends.undefined}
 
 
@@ -128,7 +128,7 @@ def _query_layout(found: QueryLayout) -> dict[str, Any]:
 
 
 def _spread(mean: float, std: float, undefined: int) -> dict[str, Any]:
-    """A mean within a query, and how many pairs of labelers have no value there that could enter it."""
+    """The mean over pairs of labelers within a query, and how many of these pairs are undefined and not in the mean."""
     reason = "κ is undefined between all of them" if undefined else "no two of them to compare"
     return {"mean": known(mean, reason), "std": std, "undefined_pairs": undefined}
 

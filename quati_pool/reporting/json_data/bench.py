@@ -15,7 +15,7 @@ _CASE = "language=case.language split=case.split"
 
 
 def as_data(result: BenchResult) -> Any:
-    """The JSON object of ``bench``; an undefined measure is null, with its reason under ``undefined``."""
+    """The JSON object of ``bench``; an undefined measure is null, with the reason under ``undefined``."""
     data = {
         "benchmark": result.benchmark.name,
         "task": result.task.name,

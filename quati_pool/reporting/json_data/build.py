@@ -11,7 +11,7 @@ from quati_pool.reporting.tables.build import growth_steps
 
 
 def as_data(result: BuildResult) -> Any:
-    """The JSON object of ``build``; what is undefined is null, with its reason under ``undefined``."""
+    """The JSON object of ``build``; undefined values are null, with the reason under ``undefined``."""
     diversity, grades = result.diversity, result.grades
     names = [share.name for share in diversity.systems]
     undefined = {

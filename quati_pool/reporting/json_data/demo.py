@@ -1,4 +1,4 @@
-"""The JSON of ``demo``: that of ``build``, and under further keys that of the other commands."""
+"""The JSON of ``demo``: that of ``build``, with that of the other commands under additional keys."""
 
 from __future__ import annotations
 

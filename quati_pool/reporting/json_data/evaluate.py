@@ -24,8 +24,10 @@ _NO_DRAWS = "no resamples were drawn"
 
 
 def as_data(evaluation: Evaluation, per_query: bool = False) -> Any:
-    """The JSON object of ``evaluate``; what is undefined is null, with its reason under ``undefined``. ``per_query``
-    adds every run's value on every judged query."""
+    """The JSON object of ``evaluate``; undefined values are null, with the reason under ``undefined``.
+
+    ``per_query`` adds the value of every run on every judged query.
+    """
     data = {
         **pick(evaluation, "measures test=settings.test alpha=settings.alpha baseline=settings.baseline"),
         **pick(evaluation, "queries=settings.queries draws=settings.draws seed"),

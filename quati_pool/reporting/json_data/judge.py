@@ -42,7 +42,7 @@ def _report(report: JudgeReport) -> dict[str, Any]:
 
 
 def _cost(calls: Calls | None) -> float | Undefined:
-    """US dollars of a run, if they are wholly known."""
+    """The cost of a run in US dollars, undefined if that of any attempt is unknown."""
     if calls is None:
         return 0.0
     return Undefined(f"the cost of {calls.unknown} attempts is unknown") if calls.unknown else calls.cost
@@ -60,7 +60,7 @@ def _calls(calls: Calls) -> dict[str, Any]:
 
 
 def coverage_members(coverage: LabelCoverage) -> dict[str, Any]:
-    """How many pairs a labeler has which grades of, and in which states the others are."""
+    """The members for a labeler's coverage: the number of pairs by state and by grade."""
     samples = {"unanimous": coverage.unanimous, "mean_range": coverage.mean_range}
     return {
         "pairs": coverage.pairs,

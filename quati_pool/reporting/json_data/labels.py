@@ -16,7 +16,7 @@ from quati_pool.store.records import Usage
 
 
 def as_data(report: LabelsReport, missing: bool = False) -> Any:
-    """The JSON object of ``labels``; ``missing`` adds the pairs without a grade by name."""
+    """The JSON object of ``labels``; ``missing`` adds a list of the pairs without a grade."""
     data = {
         "collection": report.config.name,
         "labelers": [_labeler(report, labeler, missing) for labeler in report.labelers],

@@ -25,8 +25,8 @@ _ESTIMATED = "encode disk memory device_memory flops tokens cost"
 
 
 def as_data(plan: Plan) -> Any:
-    """The JSON object of ``build --plan``: bytes, seconds, hours, US dollars; what is not known is null, with
-    its reason under ``undefined``."""
+    """The JSON object of ``build --plan``, in bytes, seconds, hours and US dollars; unknown values are null, with the
+    reason under ``undefined``."""
     systems = [_system(system) for system in plan.systems]
     data = {
         "collection": plan.config.name,
@@ -81,7 +81,7 @@ def _store(store: PlannedStore | None) -> dict[str, Any]:
 
 
 def _time(seconds: Seconds | None) -> dict[str, float | None]:
-    """About how long something takes, at least and at most."""
+    """The estimated duration, and its lower and upper end."""
     low, middle, high = seconds or (None, None, None)
     return {"seconds": middle, "seconds_low": low, "seconds_high": high}
 

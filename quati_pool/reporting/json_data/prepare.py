@@ -1,4 +1,4 @@
-"""The JSON of ``prepare``, and of the examples of what it dropped."""
+"""The JSON of ``prepare``, and that of examples of dropped rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from quati_pool.reporting.json_data.serializer import Views, fields, pick, seria
 from quati_pool.reporting.tables.prepare import rule_name
 
 _MOST_INPUTS = 1000
-"""Up to this many input files the report holds the hash of each."""
+"""The report contains the hashes of the input files only if there are at most this many files."""
 
 
 def as_data(result: Funnel) -> Any:
-    """The JSON object of ``prepare``; it has every reason to drop a row, whether or not one was dropped for it."""
+    """The JSON object of ``prepare``; it lists every reason for dropping rows, including those that dropped none."""
     steps = zip(result.links, result.counts, strict=True)
     data = {
         **pick(result, "name=config.name seed=config.seed"),
@@ -28,7 +28,7 @@ def as_data(result: Funnel) -> Any:
 
 
 def examples_as_data(result: Funnel) -> Any:
-    """Examples of rows that were dropped, by ``rule_name`` of their step and reason."""
+    """The JSON object of examples of dropped rows, keyed by the ``rule_name`` of their step and reason."""
     data = {
         rule_name(link.label, reason): {
             "step": link.label,

@@ -1,12 +1,12 @@
-"""Results of commands as JSON, by one set of rules.
+"""Converts the results of commands to JSON by one set of rules.
 
-``None``, texts and numbers stay what they are; a number that JSON lacks (NaN, infinity) is null. An enum is its value,
-a path its text, a time its ISO form, a set its sorted list, any other sequence or array a list, and a mapping an object
-whose keys are texts. A dataclass or named tuple is an object of its fields, in their order.
+``None``, strings and numbers are unchanged; a number that JSON lacks (NaN, infinity) becomes null. An enum becomes its
+value, a path a string, a date or time its ISO form, a set a sorted list, any other sequence or array a list, and a
+mapping an object with string keys. A dataclass or named tuple becomes an object of its fields, in their order.
 
-A type whose JSON differs from that has a view: a function from a value to what is serialised in its place. Each module
-of this package holds in ``VIEWS`` those of one command's result. The same rules and views apply to what a view returns,
-so that it converts nothing itself.
+A type whose JSON differs from that has a view: a function that returns what to serialise instead of a value. The
+``VIEWS`` of each module in this package hold the views for the result of one command. The same rules and views are
+applied to what a view returns, so a view need not convert anything itself.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _UNCHANGED = frozenset({str, int, bool, type(None)})
 
 @dataclass(frozen=True)
 class Undefined:
-    """A member of an object that is null for a ``reason``, which the object has under ``undefined``."""
+    """The value of an object's member that becomes null; the ``reason`` goes into the object's ``undefined``."""
 
     reason: str | None
 
 
 def known(value: Any, reason: str | None) -> Any:
-    """``value``, or where it is None or NaN the ``reason`` why there is none."""
+    """``value``, or ``Undefined(reason)`` if it is None or NaN."""
     return Undefined(reason) if value is None or value != value else value
 
 
 def pick(value: Any, names: str) -> dict[str, Any]:
     """Attributes of ``value`` as members of an object.
 
-    ``names`` lists the members, separated by spaces: ``name`` where the attribute is called the same,
-    ``name=attribute`` or ``name=attribute.of.that`` where it is not, and ``name?`` for a member that is left out where
+    ``names`` lists the members, separated by spaces: ``name`` if the attribute has the same name,
+    ``name=attribute`` or ``name=attribute.of.that`` if it has not, and ``name?`` for a member that is left out if
     it is empty.
     """
     members = ((name, optional, get(value)) for name, optional, get in _members(names))
@@ -63,8 +63,10 @@ def _members(names: str) -> list[tuple[str, bool, Callable[[Any], Any]]]:
 
 
 def fields(names: str, **reasons: str | Callable[[Any], str | None]) -> View:
-    """The view of a type that ``pick`` gives with these ``names``; ``reasons`` say for members that may be None or NaN
-    why, or how to get the reason from the value."""
+    """A view that applies ``pick`` with these ``names``.
+
+    ``reasons`` gives, for members that may be None or NaN, the reason, or a function from the value to the reason.
+    """
 
     def view(value: Any) -> dict[str, Any]:
         members = pick(value, names)
@@ -76,9 +78,9 @@ def fields(names: str, **reasons: str | Callable[[Any], str | None]) -> View:
 
 
 def serialize(value: Any, views: Views | None = None) -> Any:
-    """``value`` as ``json.dumps`` takes it without NaN: dictionaries, lists, texts, finite numbers, booleans, None.
+    """``value`` in types that ``json.dumps`` accepts: dictionaries, lists, strings, finite numbers, booleans, None.
 
-    Raises TypeError for a type that neither has a view nor falls under the rules above.
+    Raises TypeError for a type that has no view and is not covered by the rules of this module.
     """
     return _plain(value, views or {})
 
@@ -117,7 +119,7 @@ def _plain(value: Any, views: Views) -> Any:
 
 
 def _object(members: Mapping[Any, Any], views: Views) -> dict[str, Any]:
-    """Reasons go to the member ``undefined`` where the object has one, and otherwise to a last one of that name."""
+    """Converts an object; reasons go into its member ``undefined``, which is appended if the object has none."""
     data: dict[str, Any] = {}
     reasons: dict[str, str | None] = {}
     for key, member in members.items():

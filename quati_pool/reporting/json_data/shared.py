@@ -1,4 +1,4 @@
-"""What the JSON of several commands holds."""
+"""Views that the JSON of several commands shares."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from quati_pool.reporting.json_data.serializer import Views, pick
 from quati_pool.stats.bootstrap import Interval
 
 _LONGEST_TEXT = 100
-"""Characters of a text in the list of rows that are joined to no pair."""
+"""The number of characters of a text shown in the list of rows that could not be joined to a pair."""
 
 
 def _duplicate(row: Duplicate) -> dict[str, Any]:

@@ -37,7 +37,7 @@ _TOGETHER = {
     "gwet_ac1": "Gwet's AC1",
     "gwet_ac2": "Gwet's AC2",
 }
-# Queries that a printed table shows; files hold all.
+# The number of queries in a printed table; files contain all.
 SHOWN_QUERIES = 60
 _HARDEST = 10
 _EXAMPLES = 3
@@ -45,13 +45,13 @@ _LONGEST_QUERY = 100
 
 
 def tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: bool = False) -> list[Table]:
-    """All tables; κ by query has at most ``queries`` rows, None for all. With ``whole`` no table leaves a
-    row out."""
+    """All tables; the table of κ by query has at most ``queries`` rows (None for all). With ``whole``, no table leaves
+    out rows."""
     return [*main_tables(report, whole=whole), *detail_tables(report, queries, whole=whole)]
 
 
 def main_tables(report: AgreeReport, *, whole: bool = False) -> list[Table]:
-    """Who graded, how far they agree two by two and together, and the paper's Tables 3 to 5."""
+    """The labelers, their agreement in pairs and all together, and Tables 3 to 5 of the Quati paper."""
     tables = [_labelers(report), _pairs(report, whole)]
     if report.draws:
         tables.append(_intervals(report, whole))
@@ -62,7 +62,7 @@ def main_tables(report: AgreeReport, *, whole: bool = False) -> list[Table]:
 
 
 def detail_tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, whole: bool = False) -> list[Table]:
-    """Confusion matrices, and where labelers disagree: by threshold, query and grade; pairs to look at."""
+    """Confusion matrices, disagreement by threshold, query and grade, and pairs that need a look."""
     pairs = _shown(report, whole)
     tables = [_binarized(report, pairs), *(confusion_table(report, pair) for pair in pairs if pair.n)]
     if len(report.ratings.people) > 1 or (report.ratings.people and report.query_layout.judges):
@@ -71,7 +71,7 @@ def detail_tables(report: AgreeReport, queries: int | None = SHOWN_QUERIES, *, w
 
 
 def as_rows(report: AgreeReport) -> str:
-    """CSV with one row per coefficient: of each pair of labelers, plain and binarised, and of all together."""
+    """CSV with one row per coefficient, for each pair of labelers (plain and binarised) and for all together."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["a", "b", "relevant_from", "coefficient", "value", "low", "high", "pairs", "shared_members"])
@@ -97,7 +97,7 @@ def _cell(value: float | None) -> float | str:
 
 
 def _files(report: AgreeReport) -> dict[str, str | None]:
-    """Each labeler's file as it was named: from where a command is run changes none of its bytes."""
+    """Each labeler's file, as it was named, so that the output does not depend on the current folder."""
     return {source.name: None if source.origin is None else str(source.origin) for source in report.gathered.sources}
 
 
@@ -131,7 +131,7 @@ def _shown(report: AgreeReport, whole: bool) -> list[PairAgreement]:
 
 def _pairs(report: AgreeReport, whole: bool) -> Table:
     shown = _shown(report, whole)
-    # A panel and its member agree by construction: where they are shown, they are marked.
+    # A panel and its member agree by construction, so they are marked if they are shown.
     marked = any(pair.shared_members for pair in shown)
     rows: list[list[Cell]] = [
         [pair.a, pair.b, pair.n, *pair.values.values(), *([", ".join(pair.shared_members)] if marked else [])]
@@ -258,7 +258,7 @@ def _by_query(report: AgreeReport, limit: int | None) -> Table:
         [_query(report, found.query_ids[row]), *(float(part[row]) for _, *parts in groups for part in parts)]
         for row in order[:limit]
     ]
-    # In the means over queries the people's come first, whether they are shown or not.
+    # The overall means begin with the one for people, whether or not it is shown.
     first = 1 + len(found.judges) - len(groups)
     ends = zip(found.overall_mean[first:], found.overall_std[first:], strict=True)
     rows.append(["Mean over queries", *(float(end) for pair in ends for end in pair)])
@@ -284,7 +284,7 @@ def _by_query(report: AgreeReport, limit: int | None) -> Table:
 
 def _query(report: AgreeReport, query_id: str) -> str:
     text = report.gathered.queries.get(query_id, "")
-    # Where there are no ids, the text is the id.
+    # If there are no ids, the text is the id.
     return f"{query_id} {_cut(text, 60)}" if text and text != query_id else _cut(query_id)
 
 
@@ -296,7 +296,7 @@ def _hardest(report: AgreeReport, whole: bool) -> list[Table]:
     tables = []
     columns = [Column("Query"), Column("Comparisons"), Column("Same grade", 4), Column("Mean distance", 4)]
     apart = [hard for hard in report.hardest if hard.among != "labelers"]
-    # Two judges alone are both as far from the other.
+    # If there are only two judges, their tables would be identical.
     alike = len(apart) == 2 and not report.ratings.people
     for hard in report.hardest[:1] if alike else apart:
         whom = hard.judge if hard.judge else {"people": "people", "labelers": "the labelers"}[hard.among]
@@ -330,7 +330,7 @@ def _by_grade(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
 
 
 def _listed(report: AgreeReport, whole: bool) -> list[Table]:
-    """Pairs that need a look: graded by one labeler alone, or occurring twice in a file."""
+    """Pairs and rows that need a look: pairs graded by only one labeler, rows that match no pair, and duplicates."""
     tables = []
     rows: list[list[Cell]] = []
     for name, places in report.unmatched.items():

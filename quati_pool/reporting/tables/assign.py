@@ -1,16 +1,16 @@
-"""What ``quati-pool assign`` says."""
+"""The tables of ``assign``."""
 
 from __future__ import annotations
 
 from quati_pool.commands.annotate.assigning.assign import AssignReport
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
-# Strata that a table shows; JSON and CSV have all.
+# The number of strata in a table; JSON and CSV contain all.
 _SHOWN = 40
 
 
 def tables(report: AssignReport, whole: bool = False) -> list[Table]:
-    """The design, its strata (the first of them, unless ``whole``), and who got how many pairs."""
+    """The design, its strata (only the first ones, unless ``whole``), and the number of pairs per person."""
     chosen = Table(
         "Assignment",
         [Column(name) for name in ("Method", "Seed", "Pairs in the pool", "Chosen", "People a pair", "New slots")],

@@ -11,7 +11,7 @@ from quati_pool.reporting.formats.tables import Column, Table
 
 
 def row_table(rows: Sequence[BatchRow]) -> Table:
-    """The state that we know of each batch, and the provider's."""
+    """The state of each batch, as stored here and at the provider."""
     headings = ("Batch", "Judge", "Made", "State", "At the provider", "Its id", "Requests", "Answered", "Failed")
     cells = [
         [
@@ -31,12 +31,12 @@ def row_table(rows: Sequence[BatchRow]) -> Table:
 
 
 def summary(collected: Collected) -> str | None:
-    """How many of the collected answers are a grade, and what the others are; None where all are."""
+    """How many of the collected answers are grades, and what the others are; None if all are grades."""
     return failures.summary(collected.judge, "collected answers", sum(collected.states.values()), collected.states)
 
 
 def collected_tables(collected: Collected) -> list[Table]:
-    """The batches, then the verdicts that were collected by state and grade."""
+    """The batches, then the number of collected verdicts by state and grade."""
     rows = [[state.value, None, count] for state, count in collected.states.items()]
     rows += [["ok", grade, count] for grade, count in sorted(collected.grades.items())]
     cost = "unknown" if collected.cost is None else f"US$ {collected.cost:.4f}"

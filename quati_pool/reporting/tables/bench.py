@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from quati_pool.commands.bench.bench import BenchResult
 
 MOST_MEASURES = 8
-"""Measures that a printed table shows; CSV and JSON hold all."""
+"""The number of measures in a printed table; CSV and JSON contain all."""
 WIDTH = 120
-"""Characters that a printed table may be wide."""
+"""The maximum width of a printed table, in characters."""
 CURVE_POINTS = (1, 5, 10, 20, 50, 100)
-"""The k at which a printed table gives the curves; JSON holds every k."""
+"""The values of k at which a printed table shows the curves; JSON contains every k."""
 
 RANDOM = "random order"
 
@@ -33,9 +33,12 @@ _GAP = 2
 
 
 def tables(result: BenchResult, measures: int | None = MOST_MEASURES, width: int | None = WIDTH) -> list[Table]:
-    """One table for all rows that have the same measures, in the order of the rows, with the first ``measures``
-    (None: all); a table wider than ``width`` characters (None: any) goes on in a further one. Then what is
-    known of rows besides measures, what unanswered questions leave open, the curves at some k, and the notes."""
+    """One table per set of rows with the same measures, in the order of the rows, followed by other values of rows,
+    bounds for unanswered questions, the curves at some k, the workspaces written, and the notes.
+
+    Tables show the first ``measures`` (None for all); those wider than ``width`` characters (None for no limit) are
+    split.
+    """
     tables = result_tables(result, measures, width)
     if result.workspaces:
         tables.append(_workspaces(result.workspaces))
@@ -45,7 +48,7 @@ def tables(result: BenchResult, measures: int | None = MOST_MEASURES, width: int
 
 
 def as_rows(result: BenchResult) -> str:
-    """CSV with one row per measure of each system and case, with its bounds and, where it is undefined, why."""
+    """CSV with one row per measure of each system and case, with its bounds and, if it is undefined, the reason."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     about = ["benchmark", "task", "system", "language", "split", "setting", "n", "unanswered"]
@@ -61,7 +64,7 @@ def as_rows(result: BenchResult) -> str:
 
 
 def result_tables(result: BenchResult, measures: int | None = MOST_MEASURES, width: int | None = WIDTH) -> list[Table]:
-    """The tables of ``tables`` that have measures, bounds or curves."""
+    """Those of ``tables`` that hold results: measures, other values of rows, bounds and curves."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in result.rows:
         groups.setdefault((*row.measures, "", *_scalars(row)), []).append(row)
@@ -83,7 +86,7 @@ def result_tables(result: BenchResult, measures: int | None = MOST_MEASURES, wid
 
 @dataclass(frozen=True)
 class _Content:
-    """One column: an empty string where a row has nothing to say."""
+    """One column and its cells; a cell is an empty string if the row has no such value."""
 
     column: Column
     cells: Sequence[Cell]
@@ -118,7 +121,7 @@ def _measured(title: str, rows: Sequence[Row], limit: int | None, width: int | N
 
 
 def _pages(title: str, rows: Sequence[Row], content: Sequence[_Content], note: str, width: int | None) -> list[Table]:
-    """The columns as one table, or as several that go on where one would be too wide."""
+    """The columns as one table, or split into several if it would be too wide."""
     pages: list[list[_Content]] = []
     left = 0
     for one in content:
@@ -133,7 +136,7 @@ def _pages(title: str, rows: Sequence[Row], content: Sequence[_Content], note: s
     for number, page in enumerate(pages):
         about_width = len(_about(rows, whole=number == 0))
         lines = [list(line) for line in zip(*(one.cells for one in page), strict=True)]
-        # On a further page a row without a cell says nothing.
+        # On a further page, rows without any value are left out.
         kept = [line for line in lines if number == 0 or any(cell != "" for cell in line[about_width:])]
         name = f"{title}, continued" if number else title
         last = number == len(pages) - 1
@@ -142,7 +145,7 @@ def _pages(title: str, rows: Sequence[Row], content: Sequence[_Content], note: s
 
 
 def _nested(rows: Sequence[Row]) -> list[Table]:
-    """A table for each further key that holds names with their values, such as verdicts by expectation."""
+    """A table for each key of ``extra`` that maps names to values, such as verdicts by expectation."""
     tables: list[Table] = []
     keys = dict.fromkeys(key for row in rows for key, value in row.extra.items() if isinstance(value, Mapping))
     for key in keys:
@@ -194,7 +197,8 @@ def _workspaces(written: Sequence[Path]) -> Table:
 
 
 def _about(rows: Sequence[Row], whole: bool) -> list[_Content]:
-    """The columns that say what a row is about; unless ``whole``, without those that are the same in every row."""
+    """The columns that identify a row: system, language, split and setting; unless ``whole``, without those with the
+    same value in every row."""
     columns = {
         "Language": [row.case.language for row in rows],
         "Split": [row.case.split for row in rows],
@@ -205,7 +209,7 @@ def _about(rows: Sequence[Row], whole: bool) -> list[_Content]:
 
 
 def _scalars(row: Row) -> list[str]:
-    """The further keys that are columns; ``_nested`` has those that hold names, and JSON has all."""
+    """The keys of ``extra`` that become columns; ``_nested`` shows those that map names to values, and JSON has all."""
     return [name for name, value in row.extra.items() if not isinstance(value, Mapping) and _fits(value)]
 
 
@@ -218,7 +222,8 @@ def _interval(value: Any) -> bool:
 
 
 def _cell(row: Row, name: str) -> Cell:
-    """A dash where something is undefined for a reason; nothing where there is nothing to say."""
+    """The cell of an ``extra`` value: None, shown as a dash, if it is undefined for a reason, empty if it is missing
+    without one."""
     value = row.extra[name]
     return "" if value is None and name not in row.undefined else _shown(value)
 
@@ -237,12 +242,12 @@ def _extra_column(name: str, cells: Iterable[Any], decimals: int) -> Column:
 
 
 def _words(name: str) -> str:
-    """``name`` as a heading; a letter such as k stays."""
+    """``name`` as a heading; a single letter such as k is kept as it is."""
     return name if len(name) == 1 else name[:1].upper() + name[1:].replace("_", " ")
 
 
 def _decimals(name: str, values: Sequence[float | None]) -> int | None:
-    """Four for shares, two for percent and the rest; none where all values are whole numbers."""
+    """The number of decimals: four for shares, two for percentages and the rest, None if all values are integers."""
     if any(value is not None for value in values) and all(value is None or isinstance(value, int) for value in values):
         return None
     return 4 if _SHARES.search(name) else 2
@@ -256,7 +261,7 @@ def _in_percent(names: Sequence[str]) -> str:
 
 
 def _undefined(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[str]]:
-    """Each reason, and which figures of which systems are undefined for it."""
+    """Maps each reason to the values, and their systems, that are undefined for that reason."""
     found: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
         values = {**row.extra, **row.measures}
@@ -271,7 +276,7 @@ def _undefined(rows: Sequence[Row], names: Sequence[str]) -> dict[str, list[str]
 
 
 def _told(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """Each note, and which systems it is about."""
+    """Maps each note to the systems that it is about."""
     found: dict[str, list[Row]] = {}
     for row in rows:
         for note in row.notes:
@@ -280,7 +285,7 @@ def _told(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 
 def _whom(about: Sequence[Row], rows: Sequence[Row]) -> list[str]:
-    """The systems of the rows ``about``, with the case where only some of a system's ``rows`` are among them."""
+    """The systems of the rows ``about``, with the case if ``about`` contains only some of a system's ``rows``."""
     found = []
     for row in about:
         others = sum(one.system == row.system for one in rows)
@@ -299,5 +304,5 @@ def sentence(text: str) -> str:
 
 
 def in_words(case: Case) -> str:
-    """Such as ``pt, validation, over-en``."""
+    """The case in words, such as ``pt, validation, over-en``."""
     return ", ".join(filter(None, (case.language, case.split, case.setting)))

@@ -9,7 +9,7 @@ from quati_pool.reporting.formats.tables import Column, Table
 
 
 def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
-    """What the benchmarks are, their tasks with their settings, and where the files come from; no table is empty."""
+    """The benchmarks, their tasks and settings, and the sources of their files; empty tables are left out."""
     tables = [
         Table(
             "Benchmarks",

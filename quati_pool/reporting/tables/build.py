@@ -11,12 +11,11 @@ from quati_pool.commands.build import BuildResult
 from quati_pool.pooling.diversity import RBO_P, GradeShares, Share
 from quati_pool.reporting.formats.tables import Column, Table
 
-# Raised when the same pool gives other reports.
 _SHARE = Column("Share", 1, percent=True)
 
 
 def tables(result: BuildResult) -> list[Table]:
-    """What ``build`` prints: Table 1, Table 2 where there are grades, growth, overlap and RBO."""
+    """What ``build`` prints: Tables 1 and (if there are grades) 2 of the Quati paper, growth, overlap and RBO."""
     found = [_systems(result)]
     if result.grades:
         found.append(grade_table(result.grades, "Pairs that only one system returned, by relevance"))
@@ -40,7 +39,7 @@ def _systems(result: BuildResult) -> Table:
 
 
 def grade_table(grades: GradeShares, title: str) -> Table:
-    """The Quati paper's Table 2."""
+    """Table 2 of the Quati paper: by grade, the pairs that only one system returned."""
 
     def row(share: Share) -> list[Any]:
         return [share.name, share.pairs, share.unique, share.unique_share]
@@ -53,13 +52,13 @@ def grade_table(grades: GradeShares, title: str) -> Table:
 
 
 def growth_steps(sizes: npt.NDArray[np.int64]) -> list[tuple[int, int, int]]:
-    """Depth, pairs up to it, and how many of them are new there, for ``sizes`` of pools of depth 1, 2, …"""
+    """(depth, pairs down to that depth, pairs new at that depth), from the ``sizes`` of pools of depth 1, 2, …"""
     new = np.diff(np.r_[0, sizes])
     return list(zip(range(1, len(sizes) + 1), sizes.tolist(), new.tolist(), strict=True))
 
 
 def _growth(result: BuildResult) -> Table:
-    """Every depth to 10, then rounder and rounder ones to the end of the runs."""
+    """Pool size by depth: every depth up to 10, then ever larger steps up to the depth of the runs."""
     steps = growth_steps(result.pool_growth)
     shown = {*range(1, 11), 15, 20, 30, 40, 50, 75, 100, 150, 200, 300, 500, 1000, len(steps)}
     columns = [Column("Depth"), Column("Pairs"), Column("New at this rank")]

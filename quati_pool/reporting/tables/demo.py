@@ -11,7 +11,7 @@ from quati_pool.reporting.tables import judge as judge_tables
 
 
 def tables(result: Demo) -> list[Table]:
-    """What ``demo`` prints: of agreement and evaluation the main tables, the others being in ``reports/``."""
+    """What ``demo`` prints. Of agreement and evaluation it shows only the main tables; the rest is in ``reports/``."""
     boards = [
         table
         for condition in result.evaluated.conditions

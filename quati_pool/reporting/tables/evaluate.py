@@ -23,13 +23,13 @@ from quati_pool.text.pluralize import counted
 
 COEFFICIENTS = {"tau": "Kendall τ", "tau_ap": "τ_AP", "top_tau": "top-{top} τ", "rbo": "RBO"}
 TESTS = {"t": "paired t", "wilcoxon": "Wilcoxon", "randomisation": "randomisation"}
-# Comparisons that a printed table shows; files hold all.
+# The number of comparisons in a printed table; files contain all.
 SHOWN_COMPARISONS = 30
 
 
 def tables(evaluation: Evaluation, comparisons: int | None = SHOWN_COMPARISONS) -> list[Table]:
-    """All tables; those of pairs of systems hold at most ``comparisons`` rows. With None they hold all, and a
-    table says what each run is like."""
+    """All tables; those of pairs of systems have at most ``comparisons`` rows. With None, they have all rows, and a
+    table of facts about the runs is added."""
     tables = []
     for condition in evaluation.conditions:
         tables += [*board_tables(evaluation, condition), *comparison_tables(evaluation, condition, comparisons)]
@@ -41,7 +41,7 @@ def tables(evaluation: Evaluation, comparisons: int | None = SHOWN_COMPARISONS) 
 
 
 def board_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
-    """A condition's leaderboard, its intervals, its robustness where asked for, and what is unjudged in it."""
+    """The leaderboard under a condition, its intervals, robustness if requested, and shares of unjudged documents."""
     tables = [_board(evaluation, condition)]
     if evaluation.settings.draws:
         tables.append(_intervals(evaluation, condition))
@@ -49,25 +49,25 @@ def board_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
 
 
 def comparison_tables(evaluation: Evaluation, condition: Condition, limit: int | None) -> list[Table]:
-    """Every two systems by the first measure, and each against the baseline by every measure."""
+    """All pairs of systems compared by the first measure, and each system with the baseline by every measure."""
     families = [(evaluation.measures[0], condition.comparisons), *condition.against.items()]
     return [_compared(evaluation, condition, name, found, limit) for name, found in families if found]
 
 
 def ranking_tables(evaluation: Evaluation) -> list[Table]:
-    """How the conditions differ in what they say of the systems; nothing with a single condition."""
+    """How the ranking of the systems differs between conditions; empty with a single condition."""
     tables = [] if evaluation.systems is None else [_systems(evaluation, evaluation.systems)]
     return [*tables, _rank_correlation(evaluation), *_swaps(evaluation)] if evaluation.compared else tables
 
 
 def quality_tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
-    """What single systems and families brought to the pool; nothing where that is not known."""
+    """What single systems and families contributed to the pool; empty if that is not known."""
     quality = condition.quality
     return _quality(evaluation, condition, quality) if isinstance(quality, PoolQuality) else []
 
 
 def as_rows(evaluation: Evaluation) -> str:
-    """CSV with one row per mean: of each condition, run and measure, with its interval and bounds."""
+    """CSV with one row per condition, run and measure: the mean with its interval and bounds."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     columns = ["condition", "qrels", "rank", "run_tag", "measure", "mean", "low", "high", "lowest", "highest"]
@@ -87,8 +87,8 @@ def as_rows(evaluation: Evaluation) -> str:
 
 
 def by_query(evaluation: Evaluation) -> str:
-    """CSV with a row for each condition, run and judged query, and a column for each measure; with --robust
-    also one for the query's cluster."""
+    """CSV with a row for each condition, run and judged query, and a column for each measure; with --robust,
+    also a column for the query's cluster."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     clusters = evaluation.clusters
@@ -145,7 +145,7 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
 
 
 def _title(condition: Condition) -> str:
-    """A leaderboard of a sample of the pool says what it is over."""
+    """The leaderboard's title; if only a part of the pool was graded, it says so."""
     source, covers = condition.source, condition.covers
     if covers is None or covers[0] == covers[1]:
         return f"Leaderboard under {condition.name}, {counted(len(source.qrels), 'graded pair', 'graded pairs')}"

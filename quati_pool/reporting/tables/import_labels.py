@@ -1,4 +1,4 @@
-"""What ``quati-pool import`` says."""
+"""The table of ``import``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of ``judge``, most of which ``labels`` has too."""
+"""The tables of ``judge``, most of which ``labels`` also uses."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from quati_pool.records import State
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 TOKENS = ("input", "cached", "output", "reasoning")
-"""Kinds of tokens that calls are counted in."""
+"""The kinds of tokens that are counted for calls."""
 _UNKNOWN = "unknown"
-# Names of models below a table.
+# The number of model names listed below a table.
 _MODELS = 5
 
 
 def summary(report: JudgeReport) -> str | None:
-    """How many pairs have a grade, and why the others have none; None where no answer failed."""
+    """How many pairs have a grade, and why the others have none; None if no answer failed."""
     coverage = report.pending.coverage
     return failures.summary(report.judge, "pairs", coverage.pairs, coverage.states, coverage.unasked)
 
 
 def tables(report: JudgeReport) -> list[Table]:
-    """Grades and states over the pool, then what the calls of this run took, if there were any."""
+    """Grades and states over the pool, then the attempts, tokens, cost and latency of this run's calls, if any."""
     coverage = report.pending.coverage
     tables = [grade_table({report.judge: coverage}, report.config.grades), state_table({report.judge: coverage})]
     if report.calls is not None and report.calls.attempts:
@@ -70,7 +70,7 @@ def grade_table(coverages: Mapping[str, LabelCoverage], grades: Mapping[int, str
 
 
 def state_table(coverages: Mapping[str, LabelCoverage]) -> Table:
-    """How many pairs are in each state; only those states that occur."""
+    """How many pairs of each labeler are in each state; states that do not occur are left out."""
     states = [state for state in State if any(coverage.states[state] for coverage in coverages.values())]
     rows: list[list[Cell]] = [
         [name, *(coverage.states[state] for state in states), coverage.unasked] for name, coverage in coverages.items()
@@ -92,7 +92,11 @@ def call_row(
     unknown: int,
     seconds: npt.NDArray[np.float64],
 ) -> list[Cell]:
-    """A labeler's attempts: counts, tokens (input, cached, output, reasoning), cost in US dollars, latency."""
+    """The row of ``call_table`` for one labeler.
+
+    ``tokens`` are input, cached, output and reasoning tokens; ``cost`` is in US dollars, without the ``unknown``
+    attempts; ``seconds`` holds the latencies.
+    """
     price: Cell = cost if not unknown else (f"≥ {cost:.4f} ({unknown:,} {_UNKNOWN})" if cost else _UNKNOWN)
     return [name, attempts, retries, *tokens, price, *latency(seconds).values()]
 
@@ -104,7 +108,7 @@ def call_table(rows: Sequence[Sequence[Cell]], note: str) -> Table:
 
 
 def models_shown(models: Mapping[str, int]) -> dict[str, int]:
-    """Calls by the model that servers say answered them, as printable text."""
+    """The number of calls by model, as reported by the servers, with names made printable."""
     shown: Counter[str] = Counter()
     for model, calls in models.items():
         shown[one_line(model, most=80)] += calls
@@ -112,6 +116,6 @@ def models_shown(models: Mapping[str, int]) -> dict[str, int]:
 
 
 def latency(seconds: npt.NDArray[np.float64]) -> dict[str, float | None]:
-    """The seconds that 50, 90 and 99 percent of the calls stayed below; None where there was no call."""
+    """The 50th, 90th and 99th percentile of the calls' latency in seconds; None if there were no calls."""
     values = np.percentile(seconds, [50, 90, 99]).tolist() if len(seconds) else [None] * 3
     return dict(zip(("p50", "p90", "p99"), values, strict=True))

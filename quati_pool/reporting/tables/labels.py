@@ -22,7 +22,7 @@ from quati_pool.store.records import Usage
 
 
 def tables(report: LabelsReport, missing: bool = False) -> list[Table]:
-    """Grades, states and calls; ``missing`` adds the pairs without a grade by name."""
+    """Grades, states, aspects and calls; ``missing`` adds a list of the pairs without a grade."""
     grades = grade_table(report.coverages, report.config.grades)
     beyond = [
         f"{labeler.name} has {count:,} more, of pairs that are not pooled"
@@ -78,13 +78,13 @@ def _aspect_rows(report: LabelsReport) -> list[list[Cell]]:
 
 
 def mean_value(counts: Counter[int]) -> float | None:
-    """The mean of an aspect's values, None where no answer gave any."""
+    """The mean of an aspect's values; None if no answer gave any."""
     total = counts.total()
     return sum(value * count for value, count in counts.items()) / total if total else None
 
 
 def problem_of(graded: Graded, failed: FailedAnswer | None) -> str | None:
-    """Why a pair has no grade, where that is known."""
+    """Why a pair has no grade; None if that is not known."""
     if failed is None:
         return "the passage has no text" if graded.status is State.no_text else None
     return failed.problem

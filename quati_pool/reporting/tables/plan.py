@@ -19,7 +19,7 @@ from quati_pool.retrieval.planning import (
 
 
 def tables(plan: Plan) -> list[Table]:
-    """What ``build --plan`` prints: the systems, the corpora, and how the figures came about."""
+    """What ``build --plan`` prints: the systems, the corpora, and how the estimates were computed."""
     return [_systems(plan), _corpora(plan), _arithmetic(plan)]
 
 
@@ -115,7 +115,7 @@ def _store(store: PlannedStore | None) -> list[Cell]:
 
 
 def _range(seconds: Seconds) -> str:
-    """``2 to 9 min``, or one length where both ends read the same."""
+    """A range such as ``2 to 9 min``, or a single duration if both ends read the same."""
     low, high = human_seconds(seconds.low), human_seconds(seconds.high)
     if low == high:
         return low
@@ -136,5 +136,5 @@ def _shown(value: Any, how: Any) -> str | None:
 
 
 def dollars(cost: float) -> str:
-    """US dollars, to the cent where there are few."""
+    """A cost in US dollars, with cents below 100 dollars."""
     return f"${cost:,.0f}" if cost >= 100 else f"${cost:,.2f}" if cost >= 0.01 or not cost else "< $0.01"

@@ -16,11 +16,9 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.registry import nearest
 from quati_pool.reporting.formats.tables import Column, Table
 
-"""Reports name the hashes of as many input files; of more they hold one hash of all."""
-
 
 def tables(result: Funnel) -> list[Table]:
-    """The funnel by step, and what was dropped by reason."""
+    """The funnel by step, the rows dropped by reason, and the corpora written."""
     steps = Table(
         f"Funnel of {result.config.name}",
         [
@@ -67,19 +65,19 @@ def _dropped(result: Funnel) -> Iterator[tuple[str, StepCount, str, int]]:
 
 
 def rule_name(step: str, reason: str) -> str:
-    """A step's rule as --explain names it."""
+    """The name of a step's rule, as --explain takes it."""
     return f"{step}:{slug(reason)}"
 
 
 def slug(reason: str) -> str:
-    """A reason as it is asked for: ``too few words`` is too-few-words."""
+    """A reason in the form used in rule names: ``too few words`` becomes too-few-words."""
     return re.sub(r"[\W_]+", "-", reason.lower()).strip("-")
 
 
 def explained(path: Path, rule: str) -> tuple[list[Table], dict[str, Any]]:
-    """Examples of what one rule dropped, or all rules of a step, from the last run.
+    """Examples of what one rule, or all rules of a step, dropped in the last run: as tables, and by rule name.
 
-    Raises QuatiPoolError where nothing was prepared yet, ConfigError for a rule that dropped nothing.
+    Raises QuatiPoolError if nothing was prepared yet, ConfigError for a rule that dropped nothing.
     """
     config = load_prepare_config(path)
     report = Workspace(config.folder).report(f"prepare-{config.name}-examples.json")

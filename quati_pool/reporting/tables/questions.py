@@ -1,4 +1,4 @@
-"""What people wrote for the collection, as tables: every question, and what of the taxonomy they cover."""
+"""The tables of the questions that people wrote for the collection, and of their coverage of the taxonomy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from quati_pool.store.records import Question
 
 @dataclass(frozen=True)
 class QuestionsReport:
-    """All questions of a collection, oldest first, and the taxonomy's combinations."""
+    """All questions of a collection, oldest first, the taxonomy's types, and the coverage of its combinations."""
 
     questions: list[Question]
     types: list[str]
@@ -24,7 +24,7 @@ class QuestionsReport:
 
 
 def report(config_path: Path, database: str | None = None) -> QuestionsReport:
-    """Reads the questions of a workspace's store."""
+    """Reads the questions from a workspace's store."""
     config = load_config(config_path)
     with Store.open(database or config.labels.url, config.folder) as store:
         questions = Questions(store, config.name).current()

@@ -1,4 +1,4 @@
-"""What ``evaluate --robust`` adds: tables, and columns of its CSV files."""
+"""The tables and CSV columns that ``evaluate --robust`` adds."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ COLUMNS = [f"{figure}{end}" for figure in ("cluster_minimum", "drop") for end in
 
 
 def tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
-    """The first measure with its intervals, over all clusters and over those of several queries, then every
-    measure's cluster minimum; nothing without --robust."""
+    """The first measure with its intervals, over all clusters and over those with several queries, then the cluster
+    minimum of every measure; empty without --robust."""
     found = condition.robust
     if evaluation.clusters is None or not isinstance(found, Robust):
         return []
@@ -27,7 +27,7 @@ def tables(evaluation: Evaluation, condition: Condition) -> list[Table]:
 
 
 def values(condition: Condition) -> Mapping[tuple[str, str], list[float | None]]:
-    """The values of COLUMNS by run_tag and measure; nothing where they are undefined."""
+    """The values of COLUMNS by run_tag and measure; empty if they are undefined."""
     if not isinstance(condition.robust, Robust):
         return {}
     return {

@@ -1,5 +1,5 @@
-"""What ``evaluate`` says of the runs themselves: how deep they go, ties, ranks that contradict scores, and which
-queries the means go over."""
+"""What ``evaluate`` reports about the runs themselves: their depth, ties, ranks that contradict scores, and the queries
+that means are taken over."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from quati_pool.reporting.formats.tables import Cell, Column, Table
 from quati_pool.text.pluralize import counted
 
 COLUMNS = ["queries_returned", "documents_per_query", "tied_share", "rank_contradictions"]
-# A printed note names runs from this share on; files give the share of all.
+# Printed notes name the runs whose share of tied rows is at least this; files give the share of every run.
 _MANY_TIES = 0.01
 _NAMED = 4
 
 
 def heading(evaluation: Evaluation, condition: Condition) -> str:
-    """What the means go over, as the title of a leaderboard goes on; nothing for all judged queries."""
+    """The queries that means are taken over, to be appended to a leaderboard's title; empty for all judged queries."""
     return {
         "judged": "",
         "common": f", over the {counted(condition.board.queries, 'query', 'queries')} that all runs return",
@@ -28,18 +28,18 @@ def heading(evaluation: Evaluation, condition: Condition) -> str:
 
 
 def which(evaluation: Evaluation) -> str:
-    """The same in passing, after the queries that are judged."""
+    """The same as a restriction, to be appended to a mention of judged queries."""
     of = {"judged": "", "common": " and all runs return", "returned": " and the run returns"}
     return of[evaluation.settings.queries]
 
 
 def tested(evaluation: Evaluation) -> str:
-    """What a paired test goes over where that is not what the means go over."""
+    """The queries of a paired test, if these are not the ones that means are taken over; otherwise empty."""
     return " over the queries that both return" if evaluation.settings.queries == "returned" else ""
 
 
 def averaged(evaluation: Evaluation, condition: Condition) -> str:
-    """The same as a note says it."""
+    """The queries that means are taken over, as a note."""
     board, judged = condition.board, condition.judged_queries
     relevant = f"{board.without_relevant:,} without a relevant pair"
     if evaluation.settings.queries == "common":
@@ -60,15 +60,15 @@ def averaged(evaluation: Evaluation, condition: Condition) -> str:
 
 
 def notes(evaluation: Evaluation, condition: Condition) -> list[str]:
-    """What there is to say of the runs: under the first qrels of a set of runs all of it, under the others only
-    what is due to them."""
+    """The notes on the runs: all of them under the first qrels of a set of runs, under the others only those that
+    depend on the qrels."""
     first = next(one for one in evaluation.conditions if one.run_set is condition.run_set)
     said = [*_ties(condition), *_contradictions(condition)] if condition is first else []
     return [*said, *filter(None, (_cut(condition, one, condition is first) for one in condition.truncated))]
 
 
 def table(condition: Condition) -> Table:
-    """What every run is like."""
+    """A table of facts about every run."""
     rows: list[list[Cell]] = []
     for row in condition.board.rows:
         facts, found = condition.run_set.facts[row.run_tag], condition.run_set.contradictions.get(row.run_tag)
@@ -116,7 +116,8 @@ def _contradictions(condition: Condition) -> list[str]:
 
 
 def _cut(condition: Condition, found: Truncated, deeper: bool) -> str:
-    """What cut lists mean for measures; of those that only look ``deeper`` where asked for."""
+    """A note on the measures that are affected by cut lists; those that only need deeper lists are included if
+    ``deeper``."""
     everyone = len(found.run_tags) == len(condition.run_set.runs) > 1
     who = "All runs" if everyone else _and(_few(found.run_tags))
     said = []

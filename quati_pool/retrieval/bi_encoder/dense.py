@@ -1,6 +1,6 @@
-"""Dense retrieval: one vector per text from a sentence-transformers model, inner products through FAISS.
+"""Dense retrieval: one vector per text from a sentence-transformers model, compared by inner product with FAISS.
 
-The vectors of passages are kept in shards, with which an interrupted encoding continues; every kind of index, and
+The vectors of passages are kept in shards, so that an interrupted encoding can be continued. All kinds of index, and
 the reranker, use the same vectors.
 """
 
@@ -36,7 +36,8 @@ class DenseParameters(EncodingParameters, IndexParameters):
 
 
 class _BiEncoder(CorpusEncoding[Encoder]):
-    """What retriever and reranker share: the model, its settings, and the vectors of passages and queries."""
+    """The part that the retriever and the reranker share: the model, its settings, and the vectors of passages and
+    queries."""
 
     name = encodes = "dense"
     index_identity = "index/dense@1"
@@ -68,7 +69,7 @@ class _BiEncoder(CorpusEncoding[Encoder]):
         return {**settings, "precision": self.parameters.precision}
 
     def query_key(self) -> dict[str, Any]:
-        """What changes the vectors of queries but not those of passages."""
+        """The settings that change the vectors of queries but not those of passages."""
         return {"query_prompt": settings_of(self.parameters, self.folder()).query_prompt}
 
     def load(self, folder: Path, note: Callable[[str], None]) -> Encoder:
@@ -96,7 +97,7 @@ class _BiEncoder(CorpusEncoding[Encoder]):
         return Encoded(vector_search.store_arrays(vectors, self.parameters.precision))
 
     def query_vectors(self, queries: Sequence[Query], context: base.Context) -> tuple[Int, Matrix]:
-        """Positions of the queries that are not blank, and their vectors, shape (n, dimension)."""
+        """The positions of the queries that are not blank, and their vectors, shape (n, dimension)."""
         asked = np.array([row for row, query in enumerate(queries) if query.query.strip()], dtype=np.int64)
         if not len(asked):
             return asked, np.empty((0, 0), dtype=np.float32)
@@ -115,8 +116,8 @@ class _BiEncoder(CorpusEncoding[Encoder]):
 
 
 class Dense(_BiEncoder, base.Retriever):
-    """Every query that is not blank finds passages; negative scores stay. ``flat`` compares all vectors,
-    ``hnsw`` and ``ivf-pq`` candidates of a FAISS index, then these exactly."""
+    """Searches by inner product: ``flat`` compares all vectors, ``hnsw`` and ``ivf-pq`` score the candidates of a FAISS
+    index exactly. Negative scores are kept, so that every query that is not blank finds passages."""
 
     id = "retriever/dense"
     summary = "dense vectors of a sentence-transformers model, searched with FAISS"
@@ -155,8 +156,8 @@ class Dense(_BiEncoder, base.Retriever):
 
 
 class DenseReranker(_BiEncoder, base.Reranker):
-    """The retriever's score for given pairs. The vectors of a whole corpus are used where they are there;
-    else only the run's passages are encoded."""
+    """Scores given pairs as the retriever does. Uses the vectors of the whole corpus if they exist; otherwise only the
+    passages of the run are encoded."""
 
     id = "reranker/dense"
     summary = "inner product of a sentence-transformers model's vectors of query and passage"
@@ -175,7 +176,7 @@ class DenseReranker(_BiEncoder, base.Reranker):
         asked, query_vectors = self.query_vectors(queries, context)
         row_of = np.full(len(queries), -1, dtype=np.int64)
         row_of[asked] = np.arange(len(asked))
-        # A blank query has no vector: what another system returned for it scores 0.
+        # A blank query has no vector, so passages that another system returned for it score 0.
         scored = np.flatnonzero(row_of[run.query] >= 0)
         scores[scored] = vector_search.pair_scores(
             Vectors(shards), query_vectors, row_of[run.query[scored]], places[scored], context.progress

@@ -14,14 +14,14 @@ from quati_pool.retrieval.encoders.model_inputs import Task, prompt_of
 from quati_pool.retrieval.models.modules import read_config
 from quati_pool.retrieval.models.parameters import ModelParameters
 
-# E5 (Wang et al. 2022, arXiv 2212.03533, section 4; 2024, arXiv 2402.05672) was trained with these; the
+# E5 (Wang et al. 2022, arXiv 2212.03533, section 4; 2024, arXiv 2402.05672) was trained with these prompts; its
 # instruct variants were not.
 _E5 = re.compile(r"(multilingual-)?e5-(small|base|large)(-v2|-unsupervised)?", re.IGNORECASE)
 _E5_PROMPTS = ("query: ", "passage: ")
 
 
 class EncodingParameters(ModelParameters):
-    """What changes the vectors of a dense model; those of the index are ``IndexParameters``."""
+    """The parameters that change the vectors of a dense model; those of the index are in ``IndexParameters``."""
 
     query_prompt: Annotated[str | None, Field(description="text before every query; else the model's own")] = None
     passage_prompt: Annotated[str | None, Field(description="text before every passage; else the model's own")] = None
@@ -41,9 +41,10 @@ class EncodingParameters(ModelParameters):
 
 
 class DenseSettings(NamedTuple):
-    """What a dense model is run with: texts before queries and passages; dimensions kept (None: all); whether
-    vectors get length 1; tokens read of a text (None: as many as the model's files say); the precision the model
-    computes in."""
+    """The settings with which a dense model is run.
+
+    The texts before queries and passages; the number of dimensions kept (None: all); whether vectors are scaled to
+    length 1; the tokens read per text (None: as many as the model's files say); the precision of computation."""
 
     query_prompt: str
     passage_prompt: str
@@ -56,7 +57,7 @@ class DenseSettings(NamedTuple):
 def settings_of(parameters: EncodingParameters, folder: Path) -> DenseSettings:
     """The settings that follow from the parameters and the files of the model in ``folder``; reads no weights.
 
-    Raises ConfigError where the two contradict each other or the model has no prompt of the name asked for.
+    Raises ConfigError if the two contradict each other, or if the model has no prompt of the requested name.
     """
     config = read_config(folder / "config_sentence_transformers.json")
     query, passage = e5_prompts(parameters, folder) or (
@@ -86,7 +87,7 @@ def settings_of(parameters: EncodingParameters, folder: Path) -> DenseSettings:
 
 
 def _prompt(parameters: EncodingParameters, config: Mapping[str, Any], role: str, task: Task) -> str:
-    """The text before a query or a passage; empty where neither the parameters nor the model give one."""
+    """The text before a query or a passage; empty if neither the parameters nor the model give one."""
     literal, name = getattr(parameters, f"{role}_prompt"), getattr(parameters, f"{role}_prompt_name")
     prompts = config.get("prompts") or {}
     known = {key: text for key, text in prompts.items() if isinstance(text, str)}
@@ -106,8 +107,8 @@ def _prompt(parameters: EncodingParameters, config: Mapping[str, Any], role: str
 
 
 def e5_prompts(parameters: EncodingParameters, folder: Path) -> tuple[str, str] | None:
-    """The texts before queries and passages of an E5 model, known by its name or that of its folder; None for other
-    models, and where the model's files or the user give prompts."""
+    """The texts before queries and passages of an E5 model, recognised by its name or that of its folder; None for
+    other models, and if the model's files or the user give prompts."""
     given = ("query_prompt", "passage_prompt", "query_prompt_name", "passage_prompt_name")
     if any(getattr(parameters, name) is not None for name in given):
         return None

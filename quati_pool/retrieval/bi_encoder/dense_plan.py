@@ -1,4 +1,4 @@
-"""What a dense model will take: passages, disk, memory and time, before anything is encoded."""
+"""Estimates what a dense model takes before anything is encoded: passages, disk, memory and time."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from quati_pool.retrieval.planning import Estimate, Part, Shape, Workload
 from quati_pool.retrieval.vector_index.index_plan import plan_index
 from quati_pool.retrieval.vector_index.vector_search import IndexParameters, vector_bytes
 
-# What a layer of a transformer holds at a time for every token of a batch: about eight vectors of its hidden
-# width (input, query, key, value, attention, outputs, the residual) and two of its inner width.
+# The vectors that a transformer layer holds at a time for every token of a batch: about eight of the hidden width
+# (input, query, key, value, attention, outputs, the residual) and two of the inner width.
 _HIDDEN_HELD, _INNER_HELD = 8, 2
-# A shard while it is encoded: the passages of one at most, and the bytes each takes per token, per
+# A shard while it is encoded: its maximum number of passages, and the bytes that a passage takes per token, per
 # character and per component of its vector.
 _SHARD, _TOKEN_HELD, _CHARACTER_HELD, _COMPONENT_HELD = 4096, 100, 4, 12
-# Seconds per character to split a text into tokens and to add up their rows of a table.
+# Seconds per character for a static embedding: tokenising a text and adding up the rows of its tokens.
 _LOOK_UP = 1e-6
 
 
 def estimate_dense(
     parameters: EncodingParameters, work: Workload, folder: Path | None = None, settings: DenseSettings | None = None
 ) -> Estimate:
-    """The estimate of encoding and of what is kept; works offline and reads no weights. ``folder`` and ``settings``
+    """The estimate for encoding and for what is kept; works offline and reads no weights. ``folder`` and ``settings``
     are None for a model that is not on this machine.
 
-    A reranker is assumed to encode as many passages as it has pairs, at most the corpus.
+    A reranker is assumed to encode one passage per pair, but at most the whole corpus.
     """
     encode = min(work.passages, work.pairs) if work.pairs else work.passages
     looked_up = folder is not None and not read_config(transformer_folder(folder) / "config.json")
@@ -68,7 +68,7 @@ def _encoding(
     settings: DenseSettings | None,
     shape: Shape | None,
 ) -> tuple[Estimate, float]:
-    """The encoding alone, without what is kept of it; and the mean number of tokens per passage."""
+    """The estimate for encoding only, without what is kept, and the mean number of tokens per passage."""
     if shape is None and folder is not None:
         tokens = planning.tokens_of(work.characters)
         note = f"{parameters.model}: vectors are looked up: about as fast as reading"
@@ -86,7 +86,7 @@ def _encoding(
 
 
 def _table_width(folder: Path | None) -> int | None:
-    """The dimension of a static embedding's vectors, from the header of its table; None where it does not say."""
+    """The dimension of a static embedding's vectors, from the header of its table; None if it cannot be read."""
     if folder is None:
         return None
     file = transformer_folder(folder) / "model.safetensors"
@@ -99,5 +99,5 @@ def _table_width(folder: Path | None) -> int | None:
 
 
 def _batch_bytes(tokens: int, shape: Shape, size: int) -> int:
-    """Bytes that the activations of a batch take."""
+    """Bytes taken by the activations of a batch of ``tokens`` tokens, with ``size`` bytes per number."""
     return tokens * size * (_HIDDEN_HELD * shape.hidden + _INNER_HELD * shape.ffn)

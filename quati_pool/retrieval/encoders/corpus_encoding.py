@@ -1,4 +1,4 @@
-"""Components that encode a corpus and keep the result: dense, splade, colbert."""
+"""The base of components that encode a corpus and keep the result: dense, splade, colbert."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ E = TypeVar("E", bound=TextEncoder)
 
 
 class CorpusEncoding(PassageEncoding[E]):
-    """A component whose model encodes the passages of a corpus into shards, with which an interrupted encoding
-    continues. A text that occurs again is not encoded again."""
+    """A component whose model encodes the passages of a corpus into shards, so that an interrupted encoding can be
+    continued. Each distinct text is encoded only once."""
 
     encoding_revision: ClassVar[int] = 1
-    """Raised by hand when the same parameters encode a passage differently than before; components of one ``name``
-    share it."""
+    """Incremented by hand when the same parameters start to encode a passage differently; components of the same
+    ``name`` share it."""
     encoded_by: ClassVar[tuple[str, ...]]
-    """Parameters besides the model that may change what is encoded."""
+    """The parameters besides the model that may change how a passage is encoded."""
 
     def encoding_key(self) -> dict[str, Any]:
-        """Everything that changes how a passage is encoded. Raises as ``locate``."""
+        """Everything that changes how a passage is encoded. Raises the errors of ``locate``."""
         local = locate(self.environment, self.parameters.model, self.parameters.revision)
-        # "version" is what the first caches call it: encoded passages cost hours, and keep their key.
+        # The name "version" dates from the first caches and stays, because re-encoding passages would take hours.
         identity = {"version": self.encoding_revision, "model": local.identity}
         return {**identity, **self.chosen(local.folder), **library_versions()}
 
@@ -54,7 +54,8 @@ class CorpusEncoding(PassageEncoding[E]):
         """The settings that change how a passage is encoded, resolved for the model in ``folder``."""
 
     def encoded(self, corpus: CorpusStore, context: base.Context, ordinals: Int | None = None) -> Shards:
-        """The encoded passages: all, or those of ``ordinals`` in their order; encodes what is not encoded yet."""
+        """The encoded passages: all of them, or those at ``ordinals`` in the given order. Encodes those that are not
+        encoded yet."""
         key = self.encoding_key()
         if ordinals is not None:
             key["ordinals"] = hashlib.sha256(np.ascontiguousarray(ordinals, dtype="<i8").tobytes()).hexdigest()
@@ -64,15 +65,15 @@ class CorpusEncoding(PassageEncoding[E]):
         )
 
     def of_run(self, corpus: CorpusStore, docs: Int, context: base.Context) -> tuple[Shards, Int]:
-        """Shards that hold the encoded passages ``docs``, and the row of each in them, shape (n,): those of the whole
-        corpus where that is encoded, else of these passages alone."""
+        """Shards with the encoded passages ``docs``, and the position of each passage in them, shape (n,). They are the
+        shards of the whole corpus if that is encoded, else of these passages only."""
         if context.finished_folder(corpus, self.name, self.encoding_key()) is not None:
             return self.encoded(corpus, context), docs
         ordinals, places = np.unique(docs, return_inverse=True)
         return self.encoded(corpus, context, None if len(ordinals) == len(corpus) else ordinals), places
 
     def _fill(self, folder: Path, corpus: CorpusStore, ordinals: Int, context: base.Context) -> dict[str, int]:
-        """Encodes the rest of the passages ``ordinals`` into the shards of ``folder``."""
+        """Encodes the passages ``ordinals`` that are missing from the shards in ``folder``; returns the counts."""
         shards = Shards(folder)
         if shards.passages < len(ordinals):
             encoding = self._here if context.workers is None else self._by_workers
@@ -86,8 +87,9 @@ class CorpusEncoding(PassageEncoding[E]):
     def _here(
         self, shards: Shards, corpus: CorpusStore, ordinals: Int, context: base.Context
     ) -> Generator[tuple[Int, Encoded | None]]:
-        """The next shards, each as the position of the first passage with the same text, for each of its passages, and
-        the encoded passages that are such a first; None where none is."""
+        """Encodes the next shards in this process, and yields two things for each: for every passage the position of
+        the first passage with the same text, and the encoded passages that are themselves the first (None if none
+        are)."""
         shard_tasks.clear(shards.folder)
         encoder = self.load(self.folder(), context.note)
         first = first_equal_text(corpus, ordinals)
@@ -111,7 +113,8 @@ class CorpusEncoding(PassageEncoding[E]):
     def _by_workers(
         self, shards: Shards, corpus: CorpusStore, ordinals: Int, context: base.Context
     ) -> Generator[tuple[Int, Encoded | None]]:
-        """The same, by the workers of an engine, each of which holds a model; they end with the encoding."""
+        """Like ``_here``, but encodes in the workers of an engine, each with its own model; they end with the
+        encoding."""
         assert context.workers is not None
         with context.workers() as engine:
             first = first_equal_text(corpus, ordinals)
@@ -119,6 +122,6 @@ class CorpusEncoding(PassageEncoding[E]):
 
 
 def _nothing(shards: Shards) -> Encoded:
-    """No encoded passages, with the arrays of the shards."""
+    """An empty ``Encoded`` with the same arrays as the shards."""
     arrays = {name: shards.array(name)[:0] for name in shards.names if name != "ends"}
     return Encoded(arrays, np.empty(0, dtype=np.int64) if "ends" in shards.names else None)

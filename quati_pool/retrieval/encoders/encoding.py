@@ -1,8 +1,8 @@
-"""Texts to vectors: batches by token count, halved where the device's memory is too small, on one device or
-several.
+"""Encodes texts as vectors on one device or several, in batches by token count, which are halved if they do not fit
+into the device's memory.
 
-Texts are tokenised once, shard by shard, through the model's own ``preprocess``; batches are cut out of the
-tensors that come back, so that a batch is as narrow as its longest text.
+Texts are tokenised once, shard by shard, by the model's own ``preprocess``. Batches are slices of the resulting
+tensors, each only as wide as its longest text.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from quati_pool.retrieval.models.loading import quiet
 Matrix = npt.NDArray[np.float32]
 T = TypeVar("T")
 
-# A piece of the corpus ends at either; long passages must not fill the memory.
+# Bounds a piece of the corpus, so that long passages do not fill the memory.
 PIECE_CHARACTERS = 32_000_000
 _READ = 256
-# Texts tokenised at a time: a tokenizer holds all tokens of them, those beyond the limit too.
+# Texts tokenised at a time: the tokenizer holds all of their tokens in memory, even those beyond the limit.
 _TOKENISE = 512
 
 
 def token_batches(lengths: Int, budget: int) -> list[Int]:
-    """Positions in batches, longest first: texts in a batch × its longest text are at most ``budget`` tokens,
-    but a batch holds one text at least.
+    """Divides texts into batches, longest texts first; returns the positions in each batch.
 
-    ``lengths`` are tokens, shape (n,); every position is in exactly one batch.
+    ``lengths``, shape (n,), are the texts' lengths in tokens. The number of texts in a batch times the longest length
+    is at most ``budget``, but a batch has at least one text. Every position is in exactly one batch.
     """
     order = np.argsort(-np.asarray(lengths), kind="stable")
     batches = []
@@ -51,16 +51,16 @@ def token_batches(lengths: Int, budget: int) -> list[Int]:
 
 
 class Encoded(NamedTuple):
-    """Encoded texts: arrays with one row per text or, with ``counts``, that many rows per text."""
+    """Encoded texts: arrays with one row per text or, if ``counts`` is given, with that many rows per text."""
 
     arrays: Mapping[str, npt.NDArray[Any]]
     counts: Int | None = None
 
 
 class Halving:
-    """Runs batches, in halves where the device has no memory for the whole, and notes that once.
+    """Runs batches, halving those that do not fit into the device's memory; notes that to the user once.
 
-    What fitted is remembered: later batches are cut into as many parts from the start.
+    The size that fitted is remembered: later batches are divided into as many parts from the start.
     """
 
     def __init__(self, note: Callable[[str], None]) -> None:
@@ -71,7 +71,7 @@ class Halving:
     def run(self, work: Callable[[list[int]], T], batch: Sequence[int]) -> Iterator[tuple[list[int], T]]:
         """Yields the parts of ``batch`` with the results of ``work``, in order.
 
-        Raises QuatiPoolError where one item alone does not fit.
+        Raises QuatiPoolError if a single item does not fit.
         """
         items = [int(item) for item in batch]
         size = max(-(-len(items) // self._parts), 1)
@@ -105,8 +105,8 @@ class Halving:
 def require_finite(
     vectors: npt.NDArray[Any], ids: Callable[[int], str] | Sequence[str], model: str, what: str = "passage"
 ) -> None:
-    """Raises QuatiPoolError with the id of the first row, shape (n, …), that holds NaN or an infinity."""
-    # A sum is finite unless an element is not, or it overflows: a cheap first look.
+    """Raises QuatiPoolError, with the id of the row, if a row of ``vectors``, shape (n, …), has NaN or an infinity."""
+    # A cheap first check: a finite sum means that all elements are finite.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(vectors.sum(dtype=np.float64)):
             return
@@ -121,9 +121,9 @@ def require_finite(
 
 
 def pieces(corpus: CorpusStore, ordinals: Int, start: int, size: int) -> Iterator[tuple[Int, list[str]]]:
-    """The passages ``ordinals[start:]`` with their texts, ``size`` at a time, fewer where they are long.
+    """The passages ``ordinals[start:]`` with their texts, ``size`` at a time, fewer if they are long.
 
-    Pieces end at the same places whenever they begin at one of them.
+    A ``start`` at the end of an earlier piece gives the same further pieces as before.
     """
     while start < len(ordinals):
         texts: list[str] = []
@@ -138,10 +138,10 @@ def pieces(corpus: CorpusStore, ordinals: Int, start: int, size: int) -> Iterato
 
 
 class Tokenized:
-    """Texts as a model's ``preprocess`` gives them: tensors with one row per text, from which batches are taken.
+    """The output of a model's ``preprocess`` for many texts: tensors with one row per text, which are cut into batches.
 
-    ``parts`` are the features of consecutive texts; ``padding`` is the token that fills a row up. ``lengths``
-    are tokens without padding, shape (n,).
+    ``parts`` are the features of consecutive texts; ``padding`` is the id of the padding token. ``lengths``, shape
+    (n,), are the texts' lengths in tokens, without padding.
     """
 
     def __init__(self, parts: Sequence[dict[str, Any]], padding: int) -> None:
@@ -161,12 +161,12 @@ class Tokenized:
                 continue
             self._rows.add(name)
             fill = padding if name == "input_ids" else 0
-            # Of texts without a token a tokenizer may give an empty tensor of another type.
+            # For texts without any token, a tokenizer may return an empty tensor of another type.
             kind = next((v.dtype for v in values if v.numel()), torch.int64)
             self._features[name] = torch.cat([self._padded(v.to(kind), width, fill) for v in values])
         mask = self._features["attention_mask"]
         self.lengths: Int = mask.sum(1).numpy().astype(np.int64)
-        # Where a row's tokens are not all together at one end, nothing is cut off.
+        # Rows can be narrowed only if the tokens of each are contiguous at one end.
         end = mask.flip(1) if self._left else mask
         self._cuts = bool((end.cummin(1).values == end).all())
 
@@ -177,7 +177,7 @@ class Tokenized:
         return torch.nn.functional.pad(rows, (more, 0) if self._left else (0, more), value=fill)
 
     def batch(self, positions: Sequence[int]) -> dict[str, Any]:
-        """The features of some texts, as narrow as their longest."""
+        """The features of some texts, only as wide as the longest of them."""
         import torch
 
         index = torch.as_tensor(positions)
@@ -192,7 +192,8 @@ class Tokenized:
 
 
 class TextEncoder:
-    """A model of sentence-transformers on its devices; threads work on them, each with a copy of the model."""
+    """A model of sentence-transformers on one or more devices, each with its own copy of the model and its own
+    thread."""
 
     def __init__(self, model: Any, devices: Sequence[str], batch_tokens: int, note: Callable[[str], None]) -> None:
         self.model = model
@@ -206,7 +207,7 @@ class TextEncoder:
 
     @property
     def layer_weights(self) -> int:
-        """Weights that every token passes, so without embeddings."""
+        """The number of weights that every token passes, which excludes embeddings."""
         tables = {
             id(module.weight)
             for module in self.model.modules()
@@ -222,11 +223,11 @@ class TextEncoder:
         make: Callable[[Any], T],
         progress: Callable[[int], None] = lambda done: None,
     ) -> Iterator[tuple[list[int], T]]:
-        """Positions of texts, batch by batch, with the result of ``make`` for the model's output on the device; texts
-        without a token are in no batch.
+        """Yields, for each batch, the positions of its texts and the result of ``make``, which is called with the
+        model's output on the device. Texts without any token are in no batch.
 
-        ``progress`` is called with how many of these texts are done. Raises QuatiPoolError where a device has
-        no memory for a single text.
+        ``progress`` is called with the number of texts done. Raises QuatiPoolError if a single text does not fit into a
+        device's memory.
         """
         import torch
 
@@ -260,8 +261,8 @@ class TextEncoder:
             progress(done)
 
     def _tokenized(self, texts: list[str], prompt: str, task: Task, padding: int) -> Tokenized | None:
-        """All texts as tensors; None for a model whose inputs are no padded rows (static embeddings, inputs
-        without padding), which takes texts batch by batch."""
+        """All texts as tensors; None for a model whose inputs are not padded rows (static embeddings, inputs without
+        padding), for which texts are preprocessed batch by batch."""
         import torch
 
         parts = []
@@ -283,7 +284,7 @@ class Encoder(TextEncoder):
 
     @property
     def dimension(self) -> int | None:
-        """The length of the model's vectors before any truncation; None where the model does not say."""
+        """The dimension of the model's vectors before any truncation; None if the model does not say."""
         dimension = self.model.get_embedding_dimension()
         return None if dimension is None else int(dimension)
 
@@ -296,9 +297,9 @@ class Encoder(TextEncoder):
         normalize: bool,
         progress: Callable[[int], None] = lambda done: None,
     ) -> Matrix:
-        """Vectors of ``texts``, shape (n, dimension), float32; a text without a single token gets zeros.
+        """The vectors of ``texts``, shape (n, dimension), float32; zeros for a text without any token.
 
-        ``task`` is for models that treat queries and documents differently. Raises as ``batches``.
+        ``task`` matters for models that treat queries and documents differently. Raises the errors of ``batches``.
         """
         import torch
 
@@ -323,8 +324,8 @@ def spread(
     models: Sequence[Any],
     halvings: Sequence[Halving],
 ) -> Iterator[tuple[list[int], T]]:
-    """Runs batches on the models, each in its own thread where there are several; yields results as they are
-    ready, on the calling thread."""
+    """Runs batches on the models, each in its own thread if there are several. Yields parts of batches with their
+    results as they become ready, in the calling thread."""
     if len(models) == 1:
         for batch in batches:
             yield from halvings[0].run(lambda part: work(models[0], part), batch)
@@ -354,7 +355,7 @@ def spread(
 
 
 def _unless_full(work: Callable[[list[int]], T], part: list[int]) -> tuple[T] | None:
-    """What ``work`` gives, or None where the device's memory was full."""
+    """The result of ``work`` as a 1-tuple, or None if the device ran out of memory."""
     try:
         return (work(part),)
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""How a loaded model of sentence-transformers reads texts: which of its modules, after which prompt, how far."""
+"""How a loaded model of sentence-transformers reads texts: with which module and prompt, and up to which length."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ TASKS: tuple[Task, ...] = ("query", "document")
 
 _PROMPTS: Mapping[Task, Sequence[str]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
 _UNLIMITED = 10**6
-"""A tokenizer's limit from here on means that there is none."""
+"""A tokenizer limit of this size or more means that there is no limit."""
 
 
 def prompt_of(prompts: Mapping[str, Any], task: Task) -> str:
-    """The prompt that a model sets before a query or a passage, by the names that sentence-transformers gives to
-    prompts; empty where there is none.
+    """The prompt of a model for queries or passages, looked up by the names that sentence-transformers uses; empty if
+    there is none.
 
-    sentence-transformers itself adds an empty ``document`` to prompts that have none, which then hides the
-    ``passage`` of older models.
+    sentence-transformers itself adds an empty ``document`` prompt to models without one, which would hide the
+    ``passage`` prompt of older models.
     """
     texts = (prompts.get(name) for name in _PROMPTS[task])
     return next((text for text in texts if isinstance(text, str) and text), "")
 
 
 def reader_of(model: Any, task: Task) -> Any:
-    """The module that tokenises queries or passages; in a model with routes, the first on the task's route."""
+    """The module that tokenises queries or passages; in a model with routes, the first module of the task's route."""
     first = model[0]
     if not hasattr(first, "sub_modules"):
         return first
@@ -35,16 +35,16 @@ def reader_of(model: Any, task: Task) -> Any:
 
 
 def limit_of(reader: Any, task: Task) -> int | None:
-    """How many tokens of a text a module reads; None where it reads all."""
+    """The number of tokens of a text that a module reads; None if it reads all."""
     limit = getattr(reader, f"{task}_length", None) or getattr(reader, "max_seq_length", None)
     return limit if isinstance(limit, int) and limit < _UNLIMITED else None
 
 
 def limit_tokens(model: Any, name: str, max_tokens: int | None, tasks: Sequence[Task] = TASKS) -> None:
-    """Lets a model read at most ``max_tokens`` tokens of the texts of these tasks, and never more tokens than it
-    has positions for.
+    """Limits a model to ``max_tokens`` tokens per text for these tasks and, for all tasks, to the tokens that it has
+    positions for.
 
-    Raises ConfigError where it has fewer positions than ``max_tokens``, or always reads texts whole.
+    Raises ConfigError if it has fewer positions than ``max_tokens``, or always reads whole texts.
     """
     for task in TASKS:
         reader = reader_of(model, task)
@@ -61,12 +61,12 @@ def limit_tokens(model: Any, name: str, max_tokens: int | None, tasks: Sequence[
 
 
 def positions_of(module: Any) -> int | None:
-    """How many tokens a module has positions for; None where there is no such limit."""
+    """The number of tokens that a module has positions for; None if there is no such limit."""
     import torch
 
     for name, part in module.named_modules():
         if name.endswith("position_embeddings") and isinstance(part, torch.nn.Embedding):
-            # RoBERTa and its kin count positions from behind the padding's.
+            # RoBERTa and similar models start counting positions after that of the padding token.
             return int(part.num_embeddings - (0 if part.padding_idx is None else part.padding_idx + 1))
     limit = getattr(getattr(module, "config", None), "max_position_embeddings", None)
     return limit if isinstance(limit, int) and limit > 0 else None
@@ -77,5 +77,5 @@ def _set_limit(reader: Any, task: Task, limit: int) -> None:
         setattr(reader, f"{task}_length", limit)
         return
     reader.max_seq_length = limit
-    # A module of static weights does not look at its own limit.
+    # A static embedding ignores max_seq_length, so its tokenizer gets the limit.
     reader.tokenizer.model_max_length = limit

@@ -1,4 +1,4 @@
-"""Components with a neural model: where the model is, whether it can be used, and how it encodes passages."""
+"""The base of components with a neural model: locating the model, checking it, and encoding passages with it."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 
 E = TypeVar("E", bound=TextEncoder)
 
-# Multiplications and additions of a shard on a CPU: about two minutes of two slow cores.
+# Floating point operations per shard on a CPU: about two minutes on two slow cores.
 _SHARD_FLOPS = 1.2e13
 _SHARD_TOKENS = 256
 
 
 class PassageEncoding(base.Component, Generic[E]):
-    """A component with a model that this process, or workers, load and run on passages."""
+    """A component with a model that encodes passages, in this process or in workers."""
 
     name: ClassVar[str]
     """The name of the component, and of the folders that hold its encoded passages."""
     kind: ClassVar[Kind]
     most: ClassVar[int]
-    """The most passages of a shard."""
+    """The maximum number of passages per shard."""
     parameters: ModelParameters
     model_folder: Path | None = None
-    """The model's folder, set in workers, which need not look for it."""
+    """The model's folder; set in workers, so that they need not search for it."""
 
     @classmethod
     def require(cls) -> None:
@@ -55,14 +55,13 @@ class PassageEncoding(base.Component, Generic[E]):
             self.check(local, lambda line: None)
 
     def check(self, local: LocalModel, note: Callable[[str], None]) -> None:
-        """Refuses a model that cannot be used, as far as its files show; ``note`` takes a line about what is assumed.
-
-        Raises ModelError and ConfigError."""
+        """Raises ModelError or ConfigError for a model that cannot be used, as far as its files show; assumptions are
+        reported to ``note``."""
         require_kind(local, self.parameters.model, self.kind, self.name)
 
     def folder(self) -> Path:
-        """The model's folder; its weights are not read. Raises as ``locate``, and ModelError for a model of another
-        kind."""
+        """The model's folder; its weights are not read. Raises the errors of ``locate``, and ModelError for a model of
+        another kind."""
         if self.model_folder is not None:
             return self.model_folder
         unread = replace(self.environment, digest=lambda path: "")
@@ -71,7 +70,7 @@ class PassageEncoding(base.Component, Generic[E]):
         return local.folder
 
     def folder_if_here(self) -> Path | None:
-        """The model's folder; None where the model is not on this machine, or still to be named."""
+        """The model's folder; None if the model is not on this machine or not chosen yet."""
         try:
             return self.folder()
         except (ConfigError, ModelMissingError):
@@ -79,28 +78,29 @@ class PassageEncoding(base.Component, Generic[E]):
 
     @abstractmethod
     def load(self, folder: Path, note: Callable[[str], None]) -> E:
-        """The model in ``folder``, which is of the right kind, ready to compute."""
+        """Loads the model in ``folder``, which is of the right kind."""
 
     @abstractmethod
     def encode(
         self, encoder: E, texts: list[str], doc_id: Callable[[int], str], progress: Callable[[int], None]
     ) -> Encoded:
-        """The encoded passages, of at least one text. ``doc_id`` gives the id of the passage at a position;
-        ``progress`` is called with how many are done."""
+        """Encodes the texts of passages, at least one. ``doc_id`` returns the id of the passage at a position;
+        ``progress`` is called with the number of passages done."""
 
     def shard_size(self, encoder: E) -> int:
-        """The most passages of a shard, on the encoder's device."""
+        """The maximum number of passages per shard on the encoder's device."""
         return shard_passages(encoder, self.most)
 
     def encode_passages(
         self, encoder: E, corpus: CorpusStore, ordinals: Int, texts: list[str], progress: Callable[[int], None]
     ) -> Encoded:
-        """Encodes the passages ``ordinals``, at least one, whose texts are ``texts``. Raises as ``encode``."""
+        """Encodes the passages ``ordinals``, at least one, with these ``texts``; raises the errors of ``encode``."""
         return self.encode(encoder, texts, lambda row: str(corpus.ids.decode(ordinals[[row]])[0].as_py()), progress)
 
 
 def shard_passages(encoder: TextEncoder, most: int) -> int:
-    """Passages of a shard: fewer the larger the model, on a CPU, so that an interruption loses minutes."""
+    """The number of passages per shard, at most ``most``. On a CPU, larger models get smaller shards, so that an
+    interruption loses only minutes of work."""
     if encoder.on_gpu:
         return most
     flops = 2 * _SHARD_TOKENS * encoder.layer_weights

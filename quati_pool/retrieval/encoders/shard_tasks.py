@@ -1,9 +1,9 @@
-"""Encoding a corpus by the workers of an engine: each task encodes one shard and leaves it as a file, and the
-driver appends the files to the shards in order.
+"""Encodes a corpus in the workers of an engine: each task encodes one shard and writes it to a file, and the driver
+appends the files to the shards in order.
 
-Shards and batches are those of encoding in one process, so with the same kind of device and as many threads the
-bytes are the same. A file waits until all before it are appended, and is removed once it is appended itself: files
-and arrays together never take more than the finished arrays and one shard.
+Shards and batches are the same as when encoding in one process, so that the same kind of device and number of threads
+give the same bytes. A file waits until all files before it are appended, and is removed once it is appended itself:
+files and arrays together never take more space than the finished arrays and one shard.
 """
 
 from __future__ import annotations
@@ -42,9 +42,11 @@ _COUNTS, _ARRAY = "counts", "array."
 
 @dataclass(frozen=True)
 class Job:
-    """What all tasks of one encoding share. ``model`` and ``corpus`` are folders, ``parts`` is the folder for the files
-    of shards; ``versions`` are those of the libraries that the numbers depend on. ``threads`` is the number per worker;
-    None where the user set it by OMP_NUM_THREADS, which workers inherit."""
+    """The data that all tasks of one encoding share.
+
+    ``model`` and ``corpus`` are folders, and ``parts`` is the folder for the shards' files. ``versions`` are those of
+    the libraries on which the results depend. ``threads`` is the number of threads per worker; None if the user set it
+    with OMP_NUM_THREADS, which workers inherit."""
 
     kind: type[PassageEncoding[Any]]
     parameters: ModelParameters
@@ -56,8 +58,8 @@ class Job:
 
 
 class Task(NamedTuple):
-    """A shard: the range of its passages among those to encode, and the ordinals of those that repeat no earlier
-    text."""
+    """A shard to encode: the range of its passages among those to encode, and the ordinals of the passages in it that
+    do not repeat an earlier text."""
 
     job: Job
     start: int
@@ -66,7 +68,7 @@ class Task(NamedTuple):
 
 
 def task_name(task: Task) -> str:
-    """A task's name, for errors."""
+    """The description of a task in error messages."""
     return f"encoding passages {task.start + 1:,} to {task.end:,} with {task.job.parameters.model}"
 
 
@@ -79,10 +81,11 @@ def encoded_by_workers(
     engine: Engine,
     context: base.Context,
 ) -> Generator[tuple[Int, Encoded | None]]:
-    """The next shards of the passages ``ordinals``, in order, each as its part of ``first``, the position of the first
-    passage with the same text, and the encoded passages that are such a first; None where none is.
+    """Encodes the next shards of the passages ``ordinals`` and yields two things for each, in order: its part of
+    ``first`` (for each passage, the position of the first passage with the same text), and the encoded passages that
+    are themselves the first (None if none are).
 
-    A shard's file is removed when the next shard is asked for, so the caller must have stored it by then.
+    A shard's file is removed when the next shard is requested; the caller must have stored it by then.
     """
     parts = shards.folder.absolute() / _PARTS
     parts.mkdir(parents=True, exist_ok=True)
@@ -105,7 +108,7 @@ def encoded_by_workers(
 def _results(
     tasks: Sequence[Task], ready: set[int], passages: int, engine: Engine, context: base.Context
 ) -> Generator[None]:
-    """Runs all tasks that are not ``ready``, and adds each to it; yields before the first and after each."""
+    """Runs all tasks that are not in ``ready``, adding each when it is done; yields before the first and after each."""
     todo = [place for place, task in enumerate(tasks) if place not in ready]
     done = passages - sum(tasks[place].end - tasks[place].start for place in todo)
 
@@ -119,7 +122,7 @@ def _results(
         task = tasks[todo[position]]
         ready.add(todo[position])
         done += task.end - task.start
-        # Every worker notes what one process would note once.
+        # Every worker sends the same notes, which the user should see only once.
         for line in notes:
             if line not in said:
                 context.note(line)
@@ -137,8 +140,8 @@ def _tasks(job: Job, corpus: CorpusStore, ordinals: Int, first: Int, start: int,
 
 
 def _left_before(parts: Path, tasks: Sequence[Task]) -> set[int]:
-    """The positions of the tasks that need not be done: a killed command left their files, or they have no passage
-    to encode. Removes all other files."""
+    """The positions of the tasks that need not be run, because a killed command left their files or because they have
+    no passage to encode. Removes all other files."""
     wanted = {_file(task).name: place for place, task in enumerate(tasks) if len(task.ordinals)}
     ready = {place for place, task in enumerate(tasks) if not len(task.ordinals)}
     for file in list(parts.iterdir()):
@@ -151,7 +154,7 @@ def _left_before(parts: Path, tasks: Sequence[Task]) -> set[int]:
 
 
 def clear(folder: Path) -> None:
-    """Removes the files of shards from the folder of an encoding, where a killed command left some."""
+    """Removes the shards' files that a killed command may have left in the folder of an encoding."""
     shutil.rmtree(folder / _PARTS, ignore_errors=True)
 
 
@@ -162,7 +165,7 @@ def _file(task: Task) -> Path:
 def _write(file: Path, encoded: Encoded) -> None:
     arrays, counts = encoded
     named = {_ARRAY + name: array for name, array in arrays.items()} | ({} if counts is None else {_COUNTS: counts})
-    # A worker that was believed dead may be at the same shard: no two write to one file.
+    # A worker that was believed dead may still work on the same shard, so each process writes to its own file.
     own = file.with_name(f"{socket.gethostname()}-{os.getpid()}.npz")
     put_file(own, lambda partial: np.savez(partial, **named))  # type: ignore[arg-type]
     os.replace(own, file)
@@ -184,7 +187,7 @@ def _whole(file: Path) -> bool:
         return False
 
 
-# The rest runs in the workers.
+# The code below runs in the workers.
 
 
 @dataclass
@@ -200,18 +203,18 @@ class _LoadedJob:
 
 _opened: list[_LoadedJob] = []
 _claims: dict[str, FileLock] = {}
-"""Locks on the devices that this worker has taken, held until it ends, however it ends."""
+"""Locks on the devices that this worker has taken; the operating system releases them when the worker ends."""
 
 
 def shard_size(job: Job) -> int:
-    """Passages of a shard, at most, on a device like this worker's."""
+    """The maximum number of passages per shard on a device like this worker's."""
     return _open(job).component.shard_size(_open(job).encoder)
 
 
 def encode_shard(task: Task) -> list[str]:
-    """Writes a shard's file, and returns notes for the user.
+    """Encodes a shard, writes its file, and returns notes for the user.
 
-    Raises QuatiPoolError as encoding in one process does, with the model and the doc_id.
+    Raises the same QuatiPoolErrors as encoding in one process, with the model and the doc_id.
     """
     here = _open(task.job)
     texts = here.corpus.texts(task.ordinals)
@@ -224,7 +227,7 @@ def encode_shard(task: Task) -> list[str]:
 def _open(job: Job) -> _LoadedJob:
     if _opened and _opened[0].job == job:
         return _opened[0]
-    # Before another model comes in, this one goes.
+    # Frees the memory of the previous model before another one is loaded.
     _opened.clear()
     for what, place in (("model", job.model), ("corpus", job.corpus), ("folder", job.parts)):
         if not place.is_dir():
@@ -241,7 +244,7 @@ def _open(job: Job) -> _LoadedJob:
     if job.threads is not None:
         import torch
 
-        # Whatever OMP_NUM_THREADS is here: Ray sets it to 1.
+        # Overrides OMP_NUM_THREADS, which Ray sets to 1.
         torch.set_num_threads(job.threads)
     parameters = job.parameters.model_copy(update={"device": _device(job.parameters)})
     component = job.kind(parameters)
@@ -253,7 +256,7 @@ def _open(job: Job) -> _LoadedJob:
 
 
 def _device(parameters: ModelParameters) -> str:
-    """The device that the fewest workers have taken, of those the user names or of all GPUs of this machine."""
+    """The device taken by the fewest workers, among those that the user names or all GPUs of this machine."""
     import torch
 
     devices = devices_of(parameters)

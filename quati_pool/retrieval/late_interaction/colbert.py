@@ -1,7 +1,7 @@
-"""ColBERT: late interaction (Khattab and Zaharia 2020, arXiv 2004.12832) by sentence-transformers'
-MultiVectorEncoder, which reads checkpoints of its own, of PyLate and of Stanford's ColBERT.
+"""ColBERT: late interaction (Khattab and Zaharia 2020, arXiv 2004.12832) with sentence-transformers'
+MultiVectorEncoder, which reads its own checkpoints and those of PyLate and Stanford's ColBERT.
 
-The token vectors of the corpus are encoded once, for the retriever and the reranker, and kept.
+The token vectors of the corpus are encoded once and kept, for both the retriever and the reranker.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from quati_pool.retrieval.models.parameters import batch_tokens_of, devices_of
 from quati_pool.retrieval.models.sizes import shape_of, token_counter
 from quati_pool.retrieval.vector_index.vector_search import store_arrays, vector_bytes
 
-_QUERY_TOKENS = 32  # ColBERT's, where a plan must guess
+_QUERY_TOKENS = 32  # ColBERT's default, assumed in plans
 _DIMENSION = 128
 
 
 class _LateInteraction(CorpusEncoding[TokenEncoder]):
-    """What retriever and reranker share: the model, and the token vectors of the corpus."""
+    """The part that the retriever and the reranker share: the model, and the token vectors of the corpus."""
 
     name = encodes = "colbert"
     index_identity = "index/colbert@1"
     kind = "multi-vector"
     encoded_by = ("dimension", "precision", "max_tokens", "compute")
-    # On a GPU: 512 tokens of 128 numbers each are half a gigabyte.
+    # On a GPU. With 512 tokens of 128 numbers per passage, a shard is half a gigabyte.
     most = 2048
     parameters: ColbertRerankerParameters
 
@@ -56,7 +56,7 @@ class _LateInteraction(CorpusEncoding[TokenEncoder]):
         try:
             most = shape_of(local.folder).dimension
         except ModelError:
-            return  # the loaded model tells
+            return  # checked when the model is loaded
         require_dimension(self.parameters.model, self.parameters.dimension, most)
 
     def chosen(self, folder: Path) -> dict[str, Any]:
@@ -77,7 +77,8 @@ class _LateInteraction(CorpusEncoding[TokenEncoder]):
         return Encoded(store_arrays(found.vectors, self.parameters.precision), found.counts)
 
     def _encoding(self, work: planning.Workload, passages: int) -> tuple[planning.Estimate, float, int]:
-        """The estimate of encoding so many passages, about how many token vectors they have, and their dimension."""
+        """The estimate for encoding ``passages`` passages, about how many token vectors they have, and the dimension of
+        these."""
         chosen = self.parameters
         folder = self.folder_if_here()
         shape = planning.known_shape(chosen.model) if folder is None else shape_of(folder)
@@ -93,7 +94,7 @@ class _LateInteraction(CorpusEncoding[TokenEncoder]):
             f"token vectors: {passages:,} passages × {tokens:,.0f} tokens × {dimension} × {chosen.precision} "
             f"= {planning.human_bytes(disk)}"
         )
-        # A shard while it is encoded: float32 vectors as they come and as they are kept.
+        # A shard while it is encoded: float32 vectors as the model returns them and as they are kept.
         shard = min(passages, self.most) * round(tokens) * dimension * 4 * 2
         kept = replace(
             encoding,
@@ -106,10 +107,10 @@ class _LateInteraction(CorpusEncoding[TokenEncoder]):
 
 
 class Colbert(_LateInteraction, base.Retriever):
-    """Exact MaxSim over all passages, or over the candidates of an inverted file.
+    """Exact MaxSim over all passages, or over the candidates from an inverted file.
 
-    Scores are those of ``MultiVectorEncoder.similarity``, within 1e-4 of them for vectors in fp32. A passage
-    without a token (an empty one, or one whose tokens the model leaves out) is never returned.
+    With fp32 vectors, scores are within 1e-4 of those of ``MultiVectorEncoder.similarity``. A passage without tokens
+    (an empty one, or one whose tokens the model leaves out) is never returned.
     """
 
     id = "retriever/colbert"
@@ -176,8 +177,8 @@ class Colbert(_LateInteraction, base.Retriever):
 
 
 class ColbertReranker(_LateInteraction, base.Reranker):
-    """MaxSim of query and passage. A passage without a token gets the least that vectors of length 1 can give:
-    minus the number of the query's tokens (−1 where the model divides by it)."""
+    """Scores the passages of another system by MaxSim. A passage without tokens gets the lowest score that vectors of
+    length 1 can give: minus the number of the query's tokens (−1 if the model divides by that number)."""
 
     id = "reranker/colbert"
     summary = "late interaction (ColBERT): MaxSim of the query's and the passage's token vectors"

@@ -1,4 +1,4 @@
-"""Parameters of ColBERT, as a retriever and as a reranker."""
+"""The parameters of ColBERT as a retriever and as a reranker."""
 
 from __future__ import annotations
 

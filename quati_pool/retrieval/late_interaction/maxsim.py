@@ -1,8 +1,8 @@
 """MaxSim over the token vectors of passages (Khattab and Zaharia 2020, ColBERT, section 3.3).
 
-The score of a passage for a query is the sum, over the query's token vectors, of the greatest dot product with
-a token vector of the passage. Passages have unequal numbers of tokens: their vectors lie one after another,
-and ``ends`` says where each passage's last one is.
+The score of a passage for a query is the sum, over the query's token vectors, of the greatest dot product with a token
+vector of the passage. Passages have different numbers of tokens; their vectors are stored one after another, and
+``ends`` holds the end of each passage's vectors.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from quati_pool.retrieval.top_scores import best
 from quati_pool.retrieval.vector_index.vector_search import Matrix
 
 _COLUMNS = 4096  # query tokens that are compared at a time
-_ELEMENTS = 1 << 22  # numbers of one block of dot products, and of one block of gathered vectors
-_STRETCH = 8192  # passages between two sortings out of the best
+_ELEMENTS = 1 << 22  # numbers in one block of dot products, and in one block of gathered vectors
+_STRETCH = 8192  # passages scored before the candidates are reduced to the best ones
 HELD = 4 * (_ELEMENTS * 4)
-"""Bytes that comparing takes, about: blocks of vectors and products."""
-_UNIT = 2.0**-24  # the rounding of float32
+"""About how many bytes of memory a comparison takes, for blocks of vectors and of products."""
+_UNIT = 2.0**-24  # the unit roundoff of float32
 
 
 def maxsim_search(
     tokens: TokenVectors, queries: Sequence[Matrix], depth: int, progress: base.Progress, mean: bool = False
 ) -> base.Hits:
-    """The best passages by exact MaxSim, ties at the cut-off included.
+    """The ``depth`` best passages per query by exact MaxSim, ties at the cut-off included.
 
-    ``queries`` hold token vectors, shape (tokens, dimension). A passage or a query without tokens is in no hit.
+    Each query is given by its token vectors, shape (tokens, dimension). A passage or query without tokens is in no hit.
+    ``mean`` is explained in ``pair_scores``.
     """
     groups = list(_groups(queries))
     total = len(tokens) * max(len(groups), 1)
@@ -49,7 +50,7 @@ def maxsim_search(
 def hits_of(
     tokens: TokenVectors, queries: Sequence[Matrix], query: int, ordinals: Int, depth: int, mean: bool
 ) -> base.Hits:
-    """The best of the passages ``ordinals`` for one of the queries, ties at the cut-off included."""
+    """The ``depth`` best of the passages ``ordinals`` for one of the queries, ties at the cut-off included."""
     rows = np.full(len(ordinals), query, dtype=np.int64)
     scores = pair_scores(tokens, queries, rows, ordinals, mean=mean)
     kept = best(scores, depth)
@@ -70,16 +71,16 @@ def pair_scores(
     progress: base.Progress = lambda done, total: None,
     mean: bool = False,
 ) -> Matrix:
-    """MaxSim of pairs, shape (n,): of the query at ``query_rows`` and the passage at ``ordinals``.
+    """The MaxSim scores of pairs, shape (n,): of the queries at ``query_rows`` with the passages ``ordinals``.
 
-    ``mean`` divides by the number of query tokens. A pair's score does not depend on the pairs next to it: equal
-    token vectors give equal scores. A passage without tokens gets the least that vectors of length 1 can give,
-    minus the sum of the lengths of the query's vectors; a query without tokens gives 0.
+    With ``mean``, scores are divided by the number of query tokens. The score of a pair does not depend on the other
+    pairs: equal token vectors give equal scores. A passage without tokens gets the lowest score that passage vectors of
+    length 1 can give, which is minus the sum of the lengths of the query's vectors; a query without tokens gives 0.
     """
     scores = np.zeros(len(ordinals), dtype=np.float32)
     counts = tokens.counts(ordinals)
     order = np.lexsort((ordinals, counts, query_rows))
-    # One product per passage, of the same shape for passages of as many tokens, whatever is stored next to it.
+    # One product per passage, whose shape depends only on the numbers of tokens and not on neighbouring passages.
     for positions in _stretches(query_rows[order], counts[order]):
         pairs = order[positions]
         query, count = queries[query_rows[pairs[0]]], int(counts[pairs[0]])
@@ -98,7 +99,7 @@ def pair_scores(
 
 
 def _groups(queries: Sequence[Matrix]) -> Iterator[list[int]]:
-    """Positions of the queries that have tokens, so many at a time as make _COLUMNS tokens."""
+    """The positions of the queries that have tokens, in groups of at most _COLUMNS tokens, but at least one query."""
     group: list[int] = []
     columns = 0
     for position, query in enumerate(queries):
@@ -114,7 +115,7 @@ def _groups(queries: Sequence[Matrix]) -> Iterator[list[int]]:
 
 
 def _stretches(*keys: Int) -> Iterator[slice]:
-    """Each stretch in which all of the keys stay the same."""
+    """Each run of consecutive positions in which no key changes."""
     if len(keys[0]) == 0:
         return
     changed = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
@@ -126,17 +127,17 @@ def _stretches(*keys: Int) -> Iterator[slice]:
 def _candidates(
     tokens: TokenVectors, queries: Sequence[Matrix], depth: int, report: Callable[[int], None]
 ) -> list[Int]:
-    """For each query all passages that may be among its best ``depth`` or tie with the last of them.
+    """For each query, all passages that may be among its ``depth`` best or tie with the last of them.
 
-    Products of large blocks round otherwise than those of a pair. So every passage stays whose score reaches
-    the ``depth``-th less what rounding can add up to: the error of a dot product of d float32 numbers is at
-    most about d · 2⁻²⁴ times both lengths (Higham 2002, Accuracy and Stability, section 3.1).
+    Products of large blocks are rounded differently from those of single pairs. So every passage is kept whose score
+    reaches the ``depth``-th score minus the possible rounding error: the error of a dot product of d float32 numbers is
+    at most about d · 2⁻²⁴ times both lengths (Higham 2002, Accuracy and Stability, section 3.1).
     """
     columns = np.ascontiguousarray(np.concatenate(queries).T)
     firsts = np.cumsum([0, *(len(query) for query in queries[:-1])])
     lengths = np.linalg.norm(columns.astype(np.float64), axis=0)
     terms = tokens.dimension + np.diff([*firsts, columns.shape[1]])
-    # Once for each of two passages, by the block and by the pair.
+    # The factor 4: the error counts for both passages compared, in the block and by the pair.
     slack = 4 * _UNIT * terms * np.add.reduceat(lengths, firsts) * tokens.longest
 
     docs = [np.empty(0, dtype=np.int64) for _ in queries]
@@ -155,7 +156,8 @@ def _candidates(
 
 
 def _sums(tokens: TokenVectors, ordinals: Int, columns: Matrix, firsts: Int) -> Matrix:
-    """MaxSim of passages with tokens, in order, and all queries, shape (passages, queries)."""
+    """The MaxSim scores of passages, which must have tokens and be in order, for all queries, shape (passages,
+    queries)."""
     greatest = np.empty((len(ordinals), columns.shape[1]), dtype=np.float32)
     budget = max(1, _ELEMENTS // max(columns.shape))
     starts, ends = tokens.starts[ordinals], tokens.ends[ordinals]

@@ -1,4 +1,4 @@
-"""Texts to token vectors, by a late-interaction model of sentence-transformers on its devices."""
+"""Encodes texts as token vectors with a late-interaction model of sentence-transformers."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ _QUERIES = 32  # encoded at a time
 
 
 class TextVectors(NamedTuple):
-    """The token vectors of texts, one text after another, shape (tokens, dimension), and how many each has."""
+    """The token vectors of texts, one text after another, shape (tokens, dimension), and their number per text, shape
+    (texts,)."""
 
     vectors: Matrix
     counts: Int
 
 
 class TokenEncoder(TextEncoder):
-    """A MultiVectorEncoder on its devices. ``dimension`` keeps that many leading numbers of each vector and scales
-    it back to length 1. Prompts, query expansion and tokens left out (a skiplist) are the model's own.
+    """A MultiVectorEncoder on one or more devices.
 
-    Raises ConfigError for a dimension beyond the model's.
+    With ``dimension``, only that many leading components of each vector are kept, scaled back to length 1. Prompts,
+    query expansion and skipped tokens (a skiplist) are those of the model. Raises ConfigError for a dimension larger
+    than the model's.
     """
 
     def __init__(
@@ -57,9 +59,10 @@ class TokenEncoder(TextEncoder):
     def passages(
         self, texts: Sequence[str], doc_id: Callable[[int], str], progress: Callable[[int], None] = lambda done: None
     ) -> TextVectors:
-        """Token vectors of passages; some may have none. ``doc_id`` names the passage at a position.
+        """The token vectors of passages, some of which may have none. ``doc_id`` returns the id of the passage at a
+        position, for errors.
 
-        Raises QuatiPoolError for a vector that is not finite, and where a device has no memory for one text.
+        Raises QuatiPoolError for a vector that is not finite, or if a single text does not fit into a device's memory.
         """
         prompt = prompt_of(self.model.prompts, "document")
         parts, at = [], []
@@ -72,7 +75,7 @@ class TokenEncoder(TextEncoder):
         return encoded
 
     def queries(self, queries: Sequence[Query]) -> list[Matrix]:
-        """Token vectors of each query, shape (tokens, dimension); a blank query has none.
+        """The token vectors of each query, shape (tokens, dimension); a blank query has none.
 
         Raises QuatiPoolError for a vector that is not finite.
         """
@@ -98,7 +101,7 @@ class TokenEncoder(TextEncoder):
         return TextVectors(self._shortened(vectors), mask.sum(1).cpu().numpy().astype(np.int64))
 
     def _shortened(self, vectors: Matrix) -> Matrix:
-        """The leading ``dimension`` numbers of each vector, at length 1."""
+        """The leading ``dimension`` components of each vector, scaled to length 1."""
         if self._dimension is None or self._dimension == vectors.shape[1]:
             return vectors
         leading = vectors[:, : self._dimension]
@@ -107,7 +110,7 @@ class TokenEncoder(TextEncoder):
         return unit
 
     def _say_what_is_cut(self, texts: Sequence[str]) -> None:
-        """A note on queries that are longer than the model reads."""
+        """Notes to the user how many queries are longer than what the model reads."""
         module, tokenizer = self.model[0], self.model.tokenizer
         expansion = getattr(module, "query_expansion", None) or {}
         fixed = expansion.get("length") if expansion.get("strategy") == "fixed" else None
@@ -124,13 +127,14 @@ class TokenEncoder(TextEncoder):
 
 
 def require_dimension(model: str, dimension: int | None, most: int | None) -> None:
-    """Raises ConfigError where more numbers a vector are asked than the model gives."""
+    """Raises ConfigError if ``dimension`` is larger than ``most``, the dimension of the model's vectors."""
     if dimension is not None and most is not None and dimension > most:
         raise ConfigError(f"model {model!r} gives token vectors of dimension {most}, not {dimension}; lower dimension")
 
 
 def _in_order(parts: Sequence[TextVectors], at: Sequence[Sequence[int]], texts: int, dimension: int) -> TextVectors:
-    """The texts' vectors in the texts' order; ``at`` are the positions of each part's texts."""
+    """Combines parts into the vectors of all texts, in the order of the texts; ``at`` holds the positions of each
+    part's texts."""
     counts = np.zeros(texts, dtype=np.int64)
     for part, positions in zip(parts, at, strict=True):
         counts[positions] = part.counts

@@ -1,11 +1,12 @@
 """Candidates for MaxSim: an inverted file over token vectors, whose lists hold passages.
 
-ColBERT finds candidates by an inverted file (IVF) over all token vectors (Khattab and Zaharia 2020, section
-3.6). What is sought are passages, so a list here holds each passage that has a token nearest to the list's
-centroid, once; all tokens of a list count as its centroid (Santhanam et al. 2022, PLAID, section 4). For
-every query token the lists of the most similar centroids are read. A passage's score is the sum, over the
-query tokens, of its best centroid read; where it is in none of a token's lists, of the least similar one
-read, above which the missing similarity hardly lies (Lee et al. 2023, XTR, section 3.2).
+ColBERT finds candidates with an inverted file (IVF) over all token vectors (Khattab and Zaharia 2020, section 3.6).
+Since passages are wanted, a list here holds, once each, the passages with a token that is nearest to the list's
+centroid; all tokens in a list are represented by its centroid (Santhanam et al. 2022, PLAID, section 4). For every
+query token, the lists of the most similar centroids are read. The approximate score of a passage is a sum over the
+query tokens of the similarity of the best centroid read whose list holds the passage. If none of a token's lists holds
+it, the similarity of the least similar centroid read is used, as the missing similarity is hardly higher (Lee et al.
+2023, XTR, section 3.2).
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from quati_pool.retrieval.vector_index.vector_search import Matrix
 
 _BLOCK = 1 << 16  # tokens that are assigned to lists at a time
 _ITERATIONS = 10
-_A_LIST = 32  # tokens of the sample a list
-_SAMPLE = 1 << 20  # of all lists, so that the memory it takes is bounded
+_A_LIST = 32  # tokens of the sample per list
+_SAMPLE = 1 << 20  # the maximum for all lists together, to bound the memory it takes
 _PAIR = np.dtype([("list", np.uint32), ("passage", np.uint32)])
 
 
 class TokenIndexParameters(BaseModel):
-    """Fields of a retriever that finds candidates by token vectors."""
+    """The fields that a retriever has to find candidates by token vectors."""
 
     index: Annotated[
         Literal["exact", "ivf"],
@@ -57,12 +58,14 @@ class TokenIndexParameters(BaseModel):
 
 
 def default_lists(tokens: int) -> int:
-    """4 · √tokens. ColBERTv2 too takes them in proportion to that root (Santhanam et al. 2022, arXiv 2112.01488)."""
+    """The default number of lists, 4 · √tokens. In ColBERTv2 it is also proportional to that root (Santhanam et al.
+    2022, arXiv 2112.01488)."""
     return max(1, round(4 * math.sqrt(tokens)))
 
 
 def index_size(parameters: TokenIndexParameters, tokens: int, dimension: int) -> tuple[int, int, float]:
-    """Of an inverted file over so many tokens: bytes on disk at most, bytes of memory to build it, and FLOP."""
+    """The maximum size on disk of an inverted file over ``tokens`` tokens in bytes, and the bytes of memory and the
+    floating point operations that building it takes."""
     lists = parameters.lists or default_lists(tokens)
     sample = _sample(parameters, lists, tokens)
     disk = 4 * tokens + lists * (4 * dimension + 8)
@@ -71,7 +74,7 @@ def index_size(parameters: TokenIndexParameters, tokens: int, dimension: int) ->
 
 
 def index_key(parameters: TokenIndexParameters, seed: int) -> dict[str, Any] | None:
-    """What changes the inverted file, besides the vectors; None where there is none."""
+    """Everything besides the vectors that changes the inverted file; None if there is none."""
     if parameters.index == "exact":
         return None
     return {
@@ -81,7 +84,7 @@ def index_key(parameters: TokenIndexParameters, seed: int) -> dict[str, Any] | N
 
 
 def search_key(parameters: TokenIndexParameters) -> dict[str, Any]:
-    """What changes the hits over the same inverted file."""
+    """Everything that changes the hits found with the same inverted file."""
     if parameters.index == "exact":
         return {"index": "exact"}
     return {"index": parameters.index, "probes": parameters.probes, "candidates": parameters.candidates}
@@ -90,7 +93,7 @@ def search_key(parameters: TokenIndexParameters) -> dict[str, Any]:
 def build_index(
     tokens: TokenVectors, folder: Path, parameters: TokenIndexParameters, seed: int, progress: base.Progress
 ) -> None:
-    """Writes the inverted file of ``tokens``; memory holds the sample and one block."""
+    """Writes the inverted file of ``tokens`` into ``folder``; memory holds the sample and one block."""
     centroids = _centroids(tokens, parameters, seed)
     sizes = np.zeros(len(centroids), dtype=np.int64)
     pairs_file = folder / "pairs.tmp"
@@ -112,8 +115,8 @@ def build_index(
 
 
 def _reserved(path: Path, rows: int) -> np.memmap[Any, np.dtype[np.uint32]]:
-    """A new array on disk, mapped, whose space is taken already: a disk that fills up under a mapped file ends the
-    process without a word."""
+    """A new memory-mapped array on disk, shape (rows,), whose space is allocated in advance: if the disk became full
+    while a mapped file is written, the process would be killed without a message."""
     header = {"descr": np.dtype(np.uint32).str, "fortran_order": False, "shape": (rows,)}
     zeros = np.zeros(_BLOCK, dtype=np.uint32)
     with path.open("wb") as file:
@@ -126,21 +129,22 @@ def _reserved(path: Path, rows: int) -> np.memmap[Any, np.dtype[np.uint32]]:
 
 
 class TokenIndex:
-    """A written inverted file, memory-mapped."""
+    """An inverted file in ``folder``, memory-mapped for search."""
 
     def __init__(self, folder: Path, passages: int) -> None:
         self._centroids: Matrix = np.load(folder / "centroids.npy", mmap_mode="r")
         self._ends: Int = np.load(folder / "ends.npy")
         self._starts: Int = np.concatenate([np.zeros(min(1, len(self._ends)), dtype=np.int64), self._ends[:-1]])
-        # A plain array over the mapped file: a numpy.memmap costs more with every slice taken of it.
+        # A plain array over the mapped file, because slicing a numpy.memmap is slower.
         self._passages: npt.NDArray[np.uint32] = np.asarray(np.load(folder / "passages.npy", mmap_mode="r"))
         self._score = np.zeros(passages, dtype=np.float32)
         self._best = np.zeros(passages, dtype=np.float32)
 
     def candidates(self, query: Matrix, wanted: int, probes: int, depth: int) -> Int:
-        """Ordinals of the ``wanted`` passages with the highest scores by centroids, ties included, in order.
+        """The ordinals, ascending, of the ``wanted`` passages with the highest approximate scores, ties included.
 
-        Where the lists hold fewer than ``depth``, more of them are read: all at last.
+        ``probes`` is the number of lists read per query token; if they hold fewer than ``depth`` passages, more lists
+        are read, up to all.
         """
         similar = query @ self._centroids.T
         lists = similar.shape[1]
@@ -153,18 +157,18 @@ class TokenIndex:
         return found[best(self._score[found], wanted)]
 
     def _read(self, similar: Matrix, probes: int) -> Int:
-        """The passages of the best lists, in order; their scores are in ``_score``."""
+        """The ordinals, ascending, of the passages in the best lists; leaves their scores in ``_score``."""
         lists = similar.shape[1]
         seen = np.zeros(len(self._score), dtype=bool)
         self._score[:] = 0
         for row in similar:
             nearest = np.argpartition(row, lists - probes)[lists - probes :] if probes < lists else np.arange(lists)
-            # From the least similar to the most, so that the last value written for a passage is its best.
+            # From the least to the most similar list, so that the last value written for a passage is its best.
             nearest = nearest[np.argsort(row[nearest], kind="stable")]
             passages = np.concatenate([self._passages[self._starts[one] : self._ends[one]] for one in nearest])
             gain = row[nearest] - row[nearest[0]]
             self._best[passages] = np.repeat(gain, self._ends[nearest] - self._starts[nearest])
-            # A passage in several lists is written as often, with the same sum.
+            # A passage in several lists is assigned several times, always the same sum.
             self._score[passages] = self._score[passages] + self._best[passages]
             seen[passages] = True
         return np.flatnonzero(seen)
@@ -175,7 +179,7 @@ def _sample(parameters: TokenIndexParameters, lists: int, tokens: int) -> int:
 
 
 def _centroids(tokens: TokenVectors, parameters: TokenIndexParameters, seed: int) -> Matrix:
-    """k-means of a seeded sample of the token vectors, shape (lists, dimension)."""
+    """The centroids of the lists, shape (lists, dimension), by k-means on a seeded sample of the token vectors."""
     faiss = load_faiss()
     if tokens.tokens == 0:
         return np.zeros((1, tokens.dimension), dtype=np.float32)
@@ -187,7 +191,7 @@ def _centroids(tokens: TokenVectors, parameters: TokenIndexParameters, seed: int
     settings = faiss.ClusteringParameters()
     settings.niter = _ITERATIONS
     settings.seed = seed % 2**31
-    settings.min_points_per_centroid = 1  # faiss would warn on stderr
+    settings.min_points_per_centroid = 1  # otherwise faiss warns on stderr
     settings.max_points_per_centroid = size
     clustering = faiss.Clustering(tokens.dimension, lists, settings)
     clustering.train(sample, faiss.IndexFlatL2(tokens.dimension))
@@ -196,7 +200,7 @@ def _centroids(tokens: TokenVectors, parameters: TokenIndexParameters, seed: int
 
 
 def _assigned(tokens: TokenVectors, centroids: Matrix, progress: Callable[[int, int], None]) -> Any:
-    """Pairs of list and passage, each once, sorted, a block of passages at a time."""
+    """Yields the distinct pairs of list and passage, sorted, for a block of passages at a time."""
     quantizer = load_faiss().IndexFlatL2(tokens.dimension)
     quantizer.add(centroids)
     start = 0

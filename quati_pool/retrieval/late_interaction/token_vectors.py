@@ -1,4 +1,4 @@
-"""The token vectors of passages on disk: for each passage as many as it has tokens, one after another."""
+"""The token vectors of passages on disk, one per token, those of each passage after those of the one before."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from quati_pool.retrieval.vector_index.vector_search import Matrix, Vectors
 
 
 class TokenVectors:
-    """Token vectors in ``shards``, memory-mapped, read as float32."""
+    """The token vectors in ``shards``, memory-mapped and read as float32."""
 
     def __init__(self, shards: Shards) -> None:
         self._vectors = Vectors(shards)
         self.dimension = self._vectors.dimension
         self.longest = self._vectors.longest
-        # 16 bytes a passage are all that is held in memory of a corpus.
+        # In memory, a corpus takes only these 16 bytes per passage.
         self.ends: Int = np.array(shards.array("ends"))
         self.starts: Int = _starts(self.ends)
 
@@ -25,16 +25,16 @@ class TokenVectors:
 
     @property
     def tokens(self) -> int:
-        """Of all passages together."""
+        """The number of tokens of all passages together."""
         return len(self._vectors)
 
     def counts(self, ordinals: Int) -> Int:
-        """How many tokens those passages have."""
+        """The number of tokens of each of the given passages, shape (passages,)."""
         counts: Int = self.ends[ordinals] - self.starts[ordinals]
         return counts
 
     def rows(self, rows: slice | Int) -> Matrix:
-        """The vectors at ``rows``, of whatever passages, shape (rows, dimension)."""
+        """The vectors at ``rows``, counted over all passages, shape (rows, dimension)."""
         return self._vectors.rows(rows)
 
     def of(self, ordinals: Int, count: int) -> Matrix:

@@ -1,4 +1,4 @@
-"""What can be wrong with a model."""
+"""The errors that concern a model."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ class ModelMissingError(QuatiPoolError):
 
 
 class ModelError(QuatiPoolError):
-    """A model that is here and cannot be used: incomplete, damaged, or of another kind."""
+    """A model that is on this machine but cannot be used: incomplete, damaged, or of another kind."""

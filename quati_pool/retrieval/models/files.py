@@ -1,4 +1,4 @@
-"""The files of a model's folder: which of them loading reads, and whether they are all there."""
+"""The files in a model's folder: selects those that loading reads, and checks that they are complete."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TOKENIZERS = (
 
 
 def model_files(folder: Path) -> list[Path]:
-    """The files of a model that its vectors depend on: configuration, tokenizer, weights of torch."""
+    """The files of a model on which its output depends: configuration, tokenizer and PyTorch weights."""
     files = []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _is_skipped_folder(name))
@@ -26,8 +26,8 @@ def model_files(folder: Path) -> list[Path]:
 
 
 def files_to_load(names: Collection[str]) -> list[str]:
-    """Those of one folder's file names that loading reads, sorted: safetensors where there are weights in two
-    formats, and nothing for other frameworks than torch."""
+    """Those of one folder's file names that loading reads, sorted. If there are weights in two formats, these are the
+    safetensors files; files for frameworks other than PyTorch are left out."""
     safe = any(name.endswith(".safetensors") for name in names)
     kept = []
     for name in sorted(names):
@@ -45,12 +45,12 @@ def files_to_load(names: Collection[str]) -> list[str]:
 
 
 def _is_skipped_folder(folder: str) -> bool:
-    """Whether a folder inside a model holds nothing that loading reads."""
+    """Whether a folder inside a model contains nothing that loading reads."""
     return folder in ("onnx", "openvino", "eval", "runs", "logs") or folder.startswith((".", "checkpoint"))
 
 
 def files_to_download(files: Collection[str]) -> list[str]:
-    """Those of a repository's files that loading reads."""
+    """Those of a repository's files, given as paths, that loading reads."""
     folders: dict[str, list[str]] = {}
     for file in files:
         folder, _, name = file.rpartition("/")
@@ -62,7 +62,8 @@ def files_to_download(files: Collection[str]) -> list[str]:
 
 
 def require_complete(folder: Path, model: str) -> None:
-    """Raises ModelError where files that loading needs are not there, or code that comes with the model would run."""
+    """Raises ModelError if a file that loading needs is missing, or if loading would run code that comes with the
+    model."""
     modules = modules_of(folder)
     readers = text_readers(folder, modules) if modules else {}
     for kind in module_types(folder):
@@ -86,7 +87,7 @@ def require_complete(folder: Path, model: str) -> None:
 
 
 def _missing_files(folder: Path, modules: Sequence[dict[str, Any]], readers: Mapping[Path, str]) -> Iterator[str]:
-    """A sentence for each file that loading needs and that is not there."""
+    """A clause for an error message for each missing file that loading needs."""
     for place in readers or [folder]:
         if (lacking := _missing_weights_or_tokenizer(place)) is not None:
             yield f"{place} has no {lacking}"
@@ -102,7 +103,7 @@ def _missing_files(folder: Path, modules: Sequence[dict[str, Any]], readers: Map
 
 
 def _missing_weights_or_tokenizer(place: Path) -> str | None:
-    """What a folder with a transformer or a static embedding lacks."""
+    """The first thing that a folder with a transformer or a static embedding lacks, or None."""
     names = {file.name for file in place.iterdir()} if place.is_dir() else set()
     for index in (name for name in names if name.endswith((".safetensors.index.json", ".bin.index.json"))):
         shards = {str(file) for file in read_config(place / index).get("weight_map", {}).values()}

@@ -48,10 +48,10 @@ _KIND_NAMES: dict[Kind, str] = {
 
 
 def kind_of(folder: Path) -> Kind:
-    """What a model was trained for, read from its configuration files.
+    """The kind of a model, read from its configuration files.
 
-    ``encoder`` is a transformer without a head: sentence-transformers adds mean pooling to it.
-    Raises ModelError where the files do not say.
+    ``encoder`` is a transformer without a head, to which sentence-transformers adds mean pooling. Raises ModelError if
+    the files do not say what kind of model it is.
     """
     config = read_config(folder / "config.json")
     if modules_of(folder) is not None:
@@ -78,9 +78,9 @@ def kind_of(folder: Path) -> Kind:
 
 
 def require_kind(local: LocalModel, model: str, wanted: Kind, component: str) -> None:
-    """Raises ModelError where a model was trained for something else, saying what it can be used as.
+    """Raises ModelError if a model is not of the ``wanted`` kind; the message says what it can be used as.
 
-    An ``encoder`` passes as dense, and as sparse where it predicts masked words, as SPLADE's models do.
+    An ``encoder`` is accepted as dense, and as sparse if it predicts masked words, as SPLADE models do.
     """
     kind = kind_of(local.folder)
     if kind == wanted:

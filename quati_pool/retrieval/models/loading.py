@@ -1,4 +1,4 @@
-"""Loading a model: quietly, whole, without the network, and without running code that comes with it."""
+"""Loads models: silently, completely, without using the network, and without running code that comes with them."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 
 
 def require_neural(component: str) -> None:
-    """Raises MissingExtraError where sentence-transformers is not installed."""
+    """Raises MissingExtraError if sentence-transformers or faiss is not installed."""
     for package, name in (("sentence_transformers", "sentence-transformers"), ("faiss", "faiss-cpu")):
         if importlib.util.find_spec(package) is None:
             raise MissingExtraError(component, "neural", name)
 
 
 def library_versions() -> dict[str, str]:
-    """The versions of the libraries that models compute with."""
+    """The versions of the libraries that run models, by name."""
     return {name: version(name) for name in ("sentence-transformers", "transformers")}
 
 
 def load_model(name: str, folder: Path, parameters: ModelParameters, **options: Any) -> Any:
-    """The model in ``folder``, ready to compute: ``name`` is a class of sentence-transformers, or of transformers
-    where it begins with ``AutoModel``; ``options`` go to it.
+    """The model in ``folder``, ready to use. ``name`` is a class of sentence-transformers or, if it begins with
+    ``AutoModel``, of transformers; ``options`` are passed to it.
 
-    Runs no code that comes with a model. Raises ModelError where it cannot be loaded whole.
+    Runs no code that comes with a model. Raises ModelError if it cannot be loaded completely.
     """
     import torch
 
     device = devices_of(parameters)[0]
     dtype = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[parameters.compute]
-    # A cross-encoder's head may read the pooler; models that give vectors do not.
+    # The head of a cross-encoder may use the pooler; models that return vectors do not.
     with load_errors(parameters.model, unused=() if name == "CrossEncoder" else ("pooler",)):
         if name.startswith("AutoModel"):
             import transformers
@@ -60,8 +60,8 @@ def load_model(name: str, folder: Path, parameters: ModelParameters, **options: 
 
 @contextmanager
 def quiet() -> Iterator[list[str]]:
-    """Keeps progress bars, warnings and reports of the libraries off the user's screen; yields a list of what
-    they log meanwhile."""
+    """Hides the libraries' progress bars, warnings and reports from the user; yields a list that collects what they
+    log meanwhile."""
     import transformers
 
     logged: list[str] = []
@@ -80,7 +80,7 @@ def quiet() -> Iterator[list[str]]:
             logger.setLevel(logging.WARNING)
         bars: Any = transformers.utils.logging
         if bars.is_progress_bar_enabled():
-            # This turns the bars of huggingface_hub off and on too.
+            # This also turns the progress bars of huggingface_hub off and on.
             bars.disable_progress_bar()
             undo.callback(bars.enable_progress_bar)
         yield logged
@@ -88,10 +88,10 @@ def quiet() -> Iterator[list[str]]:
 
 @contextmanager
 def load_errors(model: str, unused: Sequence[str] = ()) -> Iterator[None]:
-    """Keeps loading quiet, and turns whatever a library raises into a ModelError of one line.
+    """Keeps loading quiet, and turns exceptions of the libraries into a ModelError with a message of one line.
 
-    Raises ModelError too where weights that the model uses are missing and would be random; a weight whose name
-    contains one of ``unused`` may be missing.
+    Also raises ModelError if weights that the model uses are missing, which the libraries would fill at random; weights
+    whose names contain one of ``unused`` may be missing. Raises QuatiPoolError if the device runs out of memory.
     """
     try:
         with quiet() as logged:
@@ -99,7 +99,7 @@ def load_errors(model: str, unused: Sequence[str] = ()) -> Iterator[None]:
     except (QuatiPoolError, MemoryError, KeyboardInterrupt):
         raise
     except Exception as error:
-        # torch's own out-of-memory errors say more than a wrapped one would.
+        # Not a ModelError: the model's files are not at fault if the device runs out of memory.
         if type(error).__name__ == "OutOfMemoryError":
             raise QuatiPoolError(f"model {model!r} does not fit into the device's memory; use device: cpu") from error
         said = " ".join(str(error).split()) or type(error).__name__
@@ -119,7 +119,8 @@ def load_errors(model: str, unused: Sequence[str] = ()) -> Iterator[None]:
 
 
 def _missing_weights(report: str) -> list[str]:
-    """Names of the weights that a library reports as missing and filled at random; position numbers are no weights."""
+    """The names of the weights that a library reports as missing and filled at random, without ``position_ids``, which
+    are not weights."""
     plain = re.sub(r"\x1b\[[0-9;]*m", "", report)
     rows = [line.split("|") for line in plain.splitlines() if "|" in line]
     keys = [row[0].strip() for row in rows if len(row) > 1 and row[1].strip() == "MISSING"]

@@ -1,6 +1,6 @@
-"""Where a model is: a folder, or a name on the Hugging Face hub that is in the cache of this machine.
+"""Finds a model: a folder, or a name on the Hugging Face hub that is in this machine's cache.
 
-``locate_or_download`` is the one place that downloads.
+Only ``locate_or_download`` downloads models.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from quati_pool.retrieval.models.parameters import ModelParameters
 
 
 class LocalModel(NamedTuple):
-    """A model on this machine: its folder, and what identifies it in keys (content digest, or name and commit)."""
+    """A model on this machine: its folder, and its identity in keys (a digest of its content, or name and commit)."""
 
     folder: Path
     identity: dict[str, Any]
@@ -30,9 +30,9 @@ class LocalModel(NamedTuple):
 def locate(environment: base.ComponentEnvironment, model: str, revision: str | None) -> LocalModel:
     """Finds a model on this machine, without the network.
 
-    A folder, relative to the workspace or absolute, comes before a name on the hub. Raises ConfigError for
-    a placeholder such as ``<yours>``, ModelMissingError where the model is not here, and ModelError where some
-    of its files are missing.
+    ``model`` is a folder (absolute or relative to the workspace), or else a name on the hub. Raises ConfigError for a
+    placeholder such as ``<yours>`` and for a folder with a revision, ModelMissingError if the model is not on this
+    machine, and ModelError if it is incomplete.
     """
     _require_name(model)
     folder = environment.folder / Path(model).expanduser()
@@ -60,9 +60,9 @@ def locate(environment: base.ComponentEnvironment, model: str, revision: str | N
 def locate_or_download(
     environment: base.ComponentEnvironment, model: str, revision: str | None, note: Callable[[str], None]
 ) -> LocalModel:
-    """Finds a model, or downloads what is needed of it from the hub unless HF_HUB_OFFLINE is set.
+    """Finds a model, or downloads the files it needs from the hub unless HF_HUB_OFFLINE is set.
 
-    Raises as ``locate``, and ModelMissingError with the reason where the hub does not give it.
+    Raises the errors of ``locate``, and ModelMissingError with the reason if it cannot be downloaded.
     """
     try:
         return locate(environment, model, revision)
@@ -85,9 +85,9 @@ def locate_or_announce(
 ) -> LocalModel | None:
     """Finds a model without the network and without reading its weights.
 
-    None for a model that ``locate_or_download`` would download, which a line to ``note`` announces. Raises as
-    ``locate`` for a name that the hub cannot have or must not be asked for: a path, a name that begins with a folder
-    of the workspace, and any name where HF_HUB_OFFLINE is set.
+    Returns None for a model that ``locate_or_download`` would download, and announces that in a line to ``note``.
+    Raises the errors of ``locate``; a missing model is an error if the name cannot exist on the hub or must not be
+    looked up there: a path, a name that begins with a folder of the workspace, and any name if HF_HUB_OFFLINE is set.
     """
     model = parameters.model
     try:
@@ -123,8 +123,8 @@ def _is_path(model: str) -> bool:
 
 
 def _cached(model: str, revision: str | None) -> Path | None:
-    """The snapshot of a hub model in this machine's cache; names without an owner are those of
-    sentence-transformers where there is no other."""
+    """The snapshot of a hub model in this machine's cache, or None. A name without an owner is also looked up under
+    ``sentence-transformers/``."""
     from huggingface_hub import constants
 
     for name in _repositories(model):

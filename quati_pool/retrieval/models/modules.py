@@ -1,6 +1,6 @@
-"""The modules of a model, as sentence-transformers saves them, and the JSON files that describe them.
+"""The modules of a model in sentence-transformers' format, and the JSON files that describe them.
 
-A model with routes treats queries and documents by different modules; its first module is a router.
+A model with routes processes queries and documents with different modules; its first module is a router.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from quati_pool.retrieval.models.errors import ModelError
 
 
 def modules_of(folder: Path) -> list[dict[str, Any]] | None:
-    """What ``modules.json`` lists, at least one; None for a plain transformer, which has no such file."""
+    """The entries of ``modules.json``, at least one; None for a plain transformer, which has no such file.
+
+    Raises ModelError if the file cannot be read or is not a list of modules."""
     file = folder / "modules.json"
     if not file.is_file():
         return None
@@ -25,7 +27,7 @@ def modules_of(folder: Path) -> list[dict[str, Any]] | None:
 
 
 def module_types(folder: Path) -> list[str]:
-    """The Python classes of a model's modules, and of those on its routes; none for a plain transformer."""
+    """The Python class names of a model's modules and of those on its routes; empty for a plain transformer."""
     modules = modules_of(folder) or []
     types = [str(module.get("type", "")) for module in modules]
     if modules and is_router(modules):
@@ -34,10 +36,10 @@ def module_types(folder: Path) -> list[str]:
 
 
 def transformer_folder(folder: Path) -> Path:
-    """The folder of the transformer (or the static embedding) that reads passages: the first module's or, of a
-    model with routes, that of the first module on the route of documents.
+    """The folder of the transformer (or static embedding) that reads passages: that of the first module or, in a model
+    with routes, that of the first module on the document route.
 
-    Raises ModelError where the routes cannot be read.
+    Raises ModelError if the routes cannot be read.
     """
     modules = modules_of(folder)
     if not modules:
@@ -47,7 +49,7 @@ def transformer_folder(folder: Path) -> Path:
 
 
 def text_readers(folder: Path, modules: Sequence[dict[str, Any]]) -> dict[Path, str]:
-    """The folders of the modules that read texts, one of each route, and their types."""
+    """The types of the modules that read texts, one per route, by folder."""
     top = folder / str(modules[0].get("path", ""))
     if not is_router(modules):
         return {top: str(modules[0].get("type", ""))}
@@ -57,12 +59,12 @@ def text_readers(folder: Path, modules: Sequence[dict[str, Any]]) -> dict[Path, 
 
 def is_router(modules: Sequence[dict[str, Any]]) -> bool:
     """Whether a model has routes."""
-    # Asym is what sentence-transformers called it before version 5.
+    # Asym is the name of Router before version 5 of sentence-transformers.
     return str(modules[0].get("type", "")).endswith((".Router", ".Asym"))
 
 
 def router_of(folder: Path, modules: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The modules and routes of a model's router."""
+    """The configuration of a model's router, with its modules (``types``) and routes (``structure``)."""
     place = folder / str(modules[0].get("path", ""))
     config = read_config(place / "router_config.json") or read_config(place / "config.json")
     if not isinstance(config.get("types"), dict) or not isinstance(config.get("structure"), dict):
@@ -71,7 +73,8 @@ def router_of(folder: Path, modules: Sequence[dict[str, Any]]) -> dict[str, Any]
 
 
 def _routes(folder: Path, modules: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """The folder of each route's first module, within the router's; one route is ``document``."""
+    """The folder of the first module of each route, relative to the router's folder, by route. Raises ModelError if
+    there is no route ``document``."""
     structure = router_of(folder, modules)["structure"]
     routes = {name: str(parts[0]) for name, parts in structure.items() if isinstance(parts, list) and parts}
     if "document" not in routes:
@@ -80,7 +83,7 @@ def _routes(folder: Path, modules: Sequence[dict[str, Any]]) -> dict[str, str]:
 
 
 def read_config(file: Path) -> dict[str, Any]:
-    """A JSON object; an empty one where the file is not there."""
+    """The JSON object in a file; empty if the file does not exist. Raises ModelError if it is not a JSON object."""
     found = _read_json(file) if file.is_file() else {}
     if not isinstance(found, dict):
         raise ModelError(f"{file} is not a JSON object; get the model again, or name another")

@@ -1,4 +1,4 @@
-"""What the user sets of a neural component, and the devices and batch sizes that follow."""
+"""The parameters of neural components, and the devices and batch sizes that follow from them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quati_pool.retrieval import base
 
 
 class ModelParameters(base.Parameters):
-    """What the user may set of every component with a neural model."""
+    """The parameters that every component with a neural model has."""
 
     model: Annotated[str, Field(min_length=1, description="folder, or name on the Hugging Face hub")]
     revision: Annotated[str | None, Field(description="branch, tag or commit on the hub; main by default")] = None
@@ -54,8 +54,8 @@ def devices_of(parameters: ModelParameters) -> list[str]:
 
 
 def batch_tokens_of(parameters: ModelParameters, devices: Sequence[str]) -> int:
-    """Tokens of one batch: on a CPU fewer than on a GPU unless the user says how many, because larger ones
-    leave its caches (MiniLM on one core: 2,048 tokens in half the time of 16,384)."""
+    """Tokens per batch. Unless the user sets a number, it is lower on a CPU than on a GPU, because larger batches do
+    not fit into the CPU's caches (MiniLM on one core: batches of 2,048 tokens take half the time of 16,384)."""
     if "batch_tokens" in parameters.model_fields_set or not devices[0].startswith("cpu"):
         return parameters.batch_tokens
     return min(parameters.batch_tokens, _CPU_TOKENS)

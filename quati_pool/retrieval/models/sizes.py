@@ -1,4 +1,4 @@
-"""The sizes of a model, read from its configuration: layers, widths, the longest input, tokens of a text."""
+"""The sizes of a model, read from its files: layers, widths, longest input, and the number of tokens of a text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from quati_pool.retrieval.planning import Shape
 def shape_of(folder: Path) -> Shape:
     """The sizes of a model's transformer, from its configuration.
 
-    Raises ModelError where the configuration does not give them.
+    Raises ModelError if a size is missing from the configuration.
     """
     place = transformer_folder(folder)
     config = read_config(place / "config.json")
@@ -43,7 +43,7 @@ def shape_of(folder: Path) -> Shape:
 
 
 def max_tokens_of(folder: Path) -> int:
-    """The longest input a model takes, in tokens; 512 where its files do not say."""
+    """The longest input that a model takes, in tokens; 512 if its files do not say."""
     place = transformer_folder(folder)
     for name in ("sentence_bert_config.json", "sentence_transformers_config.json"):
         limit = read_config(place / name).get("max_seq_length")
@@ -56,8 +56,8 @@ def max_tokens_of(folder: Path) -> int:
 
 
 def token_counter(folder: Path, prompt: str = "") -> Callable[[str], int] | None:
-    """Counts the tokens of a passage, with the prompt before it, as the model in ``folder`` does, without a
-    limit; None where its tokenizer is of an older format, or the library not installed."""
+    """A function that counts the tokens of a passage, with ``prompt`` before it, as the model in ``folder`` would but
+    without a limit; None if its tokenizer is in an older format or the library tokenizers is not installed."""
     file = transformer_folder(folder) / "tokenizer.json"
     if not file.is_file():
         return None
@@ -72,7 +72,7 @@ def token_counter(folder: Path, prompt: str = "") -> Callable[[str], int] | None
 
 
 def _dimension(folder: Path, hidden: int) -> int:
-    """The length of the vectors: the hidden width unless a dense layer changes it."""
+    """The dimension of the output vectors: the hidden width, unless a dense layer changes it."""
     dimension = hidden
     for module in modules_of(folder) or []:
         if str(module.get("type", "")).endswith(".Dense"):

@@ -1,5 +1,5 @@
-"""Cross-encoders of sentence-transformers (Nogueira and Cho 2019, arXiv 1901.04085): query and passage in one
-input, one score out."""
+"""Cross-encoders of sentence-transformers (Nogueira and Cho 2019, arXiv 1901.04085), which read query and passage in
+one input and return one score."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from quati_pool.retrieval.pairwise.pairs import PairModel, PairParameters, PairR
 
 
 class CrossEncoder(PairReranker):
-    """The score that ``CrossEncoder.predict`` gives, through the model's own activation: mostly a sigmoid,
-    whose highest scores tie at 1 in float32 (from a logit of about 17 on).
+    """Gives the same scores as ``CrossEncoder.predict``, after the model's own activation. That is usually a sigmoid,
+    whose highest scores are tied at 1 in float32 (from a logit of about 17 upwards).
 
-    A model must have one label; one with several classes is refused, as none of them is relevance as such.
+    A model must have exactly one label; a model with several classes is refused, as none of them is relevance as such.
     """
 
     id = "reranker/cross-encoder"
@@ -36,7 +36,7 @@ class CrossEncoder(PairReranker):
     def check(self, local: LocalModel, note: Callable[[str], None]) -> None:
         super().check(local, note)
         config = json.loads((transformer_folder(local.folder) / "config.json").read_text(encoding="utf-8"))
-        # transformers does not write down that there are two labels, its default.
+        # transformers does not store the number of labels if it is two, the default.
         alone = not (local.folder / "modules.json").is_file()
         labels = len(config.get("id2label") or (1, 2)[: 1 + alone])
         if labels > 1:
@@ -96,13 +96,13 @@ def _scorer(model: Any, device: str, typed: bool) -> Scorer:
 
 
 def _positions(model: Any) -> int:
-    """The longest input a model takes: its own limit, and the positions it has vectors for."""
+    """The longest input that a model takes, in tokens: its own limit, or the number of its positions if lower."""
     import torch
 
     limits = [model.max_seq_length or 512]
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding):
-            # RoBERTa and its kin count positions from after the padding's.
+            # RoBERTa and similar models start counting positions after that of the padding token.
             first = 0 if module.padding_idx is None else module.padding_idx + 1
             limits.append(module.num_embeddings - first)
     longest = min(limits)
@@ -110,9 +110,9 @@ def _positions(model: Any) -> int:
 
 
 def _longest(parameters: PairParameters, known: int) -> int:
-    """How many tokens of a pair are read, of the ``known`` that the model takes.
+    """The number of tokens read of a pair: ``max_tokens`` or, by default, the ``known`` limit of the model.
 
-    Raises ConfigError where more were asked for.
+    Raises ConfigError if ``max_tokens`` exceeds that limit.
     """
     if parameters.max_tokens is None:
         return known

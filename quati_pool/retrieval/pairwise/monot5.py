@@ -1,5 +1,5 @@
-"""monoT5 (Nogueira et al. 2020, arXiv 2003.06713): T5 and mT5 that were tuned to answer with one of two words
-whether a passage is relevant."""
+"""monoT5 (Nogueira et al. 2020, arXiv 2003.06713): T5 and mT5 models fine-tuned to answer with one of two words whether
+a passage is relevant."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from quati_pool.retrieval.pairwise.pair_tokens import Batch, Frame, Part, TextRe
 from quati_pool.retrieval.pairwise.pairs import PairModel, PairParameters, PairReranker, Scorer, Scores
 
 _MAX_TOKENS = 512
-"""What the models below were tuned with. T5's positions are relative, so that it takes longer input too."""
+"""The input length with which the models below were fine-tuned. T5 uses relative positions, so that it also takes
+longer input."""
 
 
 class TokenPair(NamedTuple):
-    """The first tokens of a model's two answers; ▁ is where a word begins."""
+    """The first tokens of a model's two answers; ▁ marks the beginning of a word."""
 
     relevant: str
     irrelevant: str
@@ -59,8 +60,8 @@ KNOWN: Mapping[str, TokenPair] = {
     "unicamp-dl/ptt5-base-pt-msmarco-100k-v2": _SIM_NAO,
     "unicamp-dl/ptt5-base-en-pt-msmarco-10k-v1": _SIM_NAO,
     "unicamp-dl/ptt5-base-en-pt-msmarco-100k-v2": _SIM_NAO,
-    # pygaggle's table since its pull request 320: mT5's vocabulary has no ▁false, so that the word begins
-    # with the token that only begins a word.
+    # pygaggle's table since its pull request 320: mT5's vocabulary has no ▁false, so the first token of the word is
+    # the one that only marks its beginning.
     "unicamp-dl/mt5-3B-mmarco-en-pt": TokenPair("▁true", "▁"),
     "unicamp-dl/mt5-13b-mmarco-100k": TokenPair("▁true", "▁"),
     # The table of the library rerankers, rerankers/models/t5ranker.py.
@@ -87,8 +88,8 @@ class MonoT5Parameters(PairParameters):
 
 
 class MonoT5(PairReranker):
-    """log p(relevant), of the softmax over the logits of the model's own two tokens at the first step of its
-    decoder, for the input ``Query: … Document: … Relevant:`` (Nogueira et al. 2020, section 3)."""
+    """Scores a pair by log p(relevant): the log softmax over the logits of the model's two answer tokens at the first
+    decoding step, for the input ``Query: … Document: … Relevant:`` (Nogueira et al. 2020, section 3)."""
 
     id = "reranker/monot5"
     name = encodes = "monot5"
@@ -138,7 +139,9 @@ class MonoT5(PairReranker):
             return AutoTokenizer.from_pretrained(str(local.folder), local_files_only=True, trust_remote_code=False)
 
     def _token_pair(self, local: LocalModel) -> tuple[str | None, TokenPair]:
-        """The known model that this one is, None where ``tokens`` are given, and the tokens."""
+        """The name of the known model that this one is (None if the parameter ``tokens`` is given), and its tokens.
+
+        Raises ConfigError if neither is the case."""
         if self.parameters.tokens is not None:
             return None, TokenPair(*self.parameters.tokens)
         config = json.loads((local.folder / "config.json").read_text(encoding="utf-8"))
@@ -152,7 +155,7 @@ class MonoT5(PairReranker):
         )
 
     def _token_ids(self, tokenizer: Any, pair: TokenPair) -> tuple[int, int]:
-        """The ids of the two tokens; raises ConfigError where they are not two, or none of the model's."""
+        """The ids of the two tokens; raises ConfigError if they are the same, or not in the model's vocabulary."""
         vocabulary = tokenizer.get_vocab()
         reader = TextReader(tokenizer, 1)
 
@@ -190,7 +193,8 @@ def _scorer(model: Any, device: str, tokens: tuple[int, int]) -> Scorer:
                 attention_mask=torch.from_numpy(batch.mask).to(device),
                 decoder_input_ids=torch.full((len(batch.ids), 1), start, dtype=torch.long, device=device),
             ).logits[:, -1, list(tokens)]
-            # log softmax of two; so written it tells apart what is nearly certain, where the other rounds to 0.
+            # The log softmax of two logits, in a form that still distinguishes nearly certain scores, which the usual
+            # form would round to 0.
             scores = torch.nn.functional.logsigmoid(logits[:, 0].float() - logits[:, 1].float())
         found: Scores = scores.cpu().numpy().astype(np.float32)
         return found

@@ -1,8 +1,8 @@
-"""Query–passage pairs as the token ids of models that read both at once.
+"""Converts query–passage pairs to token ids, for models that read both at once.
 
-A special token that is written out in a text (``[SEP]``, ``</s>``, ``<extra_id_0>``) is read as its letters, so
-that no passage can pretend to be the query, or to end. The tokenizers' own switch for that would not do: the
-vocabulary of T5 holds its special tokens as ordinary pieces too.
+A special token that appears in a text (``[SEP]``, ``</s>``, ``<extra_id_0>``) is read as its letters, so that no
+passage can pretend to be the query or to have ended. The tokenizers' own option for that is not sufficient, because
+the vocabulary of T5 also holds its special tokens as ordinary pieces.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _CHARACTERS = 1_000_000
 
 
 class Batch(NamedTuple):
-    """Pairs as a model takes them, each array of shape (pairs, tokens): ids, 1 where there is a token and 0
-    where there is padding, and the types of the tokens."""
+    """Pairs as input for a model, in arrays of shape (pairs, tokens): token ids, the attention mask (1 for a token, 0
+    for padding), and token types."""
 
     ids: npt.NDArray[np.int64]
     mask: npt.NDArray[np.int64]
@@ -30,8 +30,8 @@ class Batch(NamedTuple):
 
 
 class TextReader:
-    """Texts as the ids of a tokenizer of transformers, with no special token but the unknown one; ``most``
-    tokens of a text are wanted where only its beginning is read."""
+    """Converts texts to token ids with a tokenizer of transformers. The only special token among them is the unknown
+    one. ``most`` is the number of tokens in ``beginnings``."""
 
     def __init__(self, tokenizer: Any, most: int) -> None:
         self._tokenizer = tokenizer
@@ -48,7 +48,7 @@ class TextReader:
         return [self._spelled(np.array(ids, dtype=np.int32)) for ids in self._ids(texts)]
 
     def beginnings(self, texts: Sequence[str]) -> list[Tokens]:
-        """The first tokens of each text, no more than are wanted."""
+        """The first tokens of each text, at most ``most``."""
         read = []
         for some in _stretches([self._truncation(text) for text in texts]):
             for ids in self._ids(some):
@@ -62,7 +62,7 @@ class TextReader:
             add_special_tokens=False,
             return_attention_mask=False,
             return_token_type_ids=False,
-            verbose=False,  # no warning of texts longer than the model takes: they are cut here
+            verbose=False,  # no warning about texts longer than the model takes, since they are cut here
         )
         ids: list[list[int]] = encoded["input_ids"]
         return ids
@@ -98,8 +98,8 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Frame:
-    """The tokens before, between and after a query and its passage, the types of the two, and how short
-    pairs are padded."""
+    """The tokens before, between and after a query and its passage, the token types of the two, and how shorter pairs
+    are padded."""
 
     before: Part
     between: Part
@@ -112,9 +112,9 @@ class Frame:
 
     @classmethod
     def of(cls, tokenizer: Any) -> Frame:
-        """The frame in which a tokenizer puts two texts, such as [CLS] query [SEP] passage [SEP].
+        """The frame that a tokenizer puts around two texts, such as [CLS] query [SEP] passage [SEP].
 
-        Raises ValueError for a tokenizer that does not tell which token is whose (one in plain Python).
+        Raises ValueError for a tokenizer that does not report which text a token comes from (one in plain Python).
         """
         if not tokenizer.is_fast:
             raise ValueError("its tokenizer is none of the library tokenizers")
@@ -140,7 +140,7 @@ class Frame:
         return len(self.before.ids) + len(self.between.ids) + len(self.after.ids)
 
     def batch(self, pairs: Sequence[tuple[Tokens, Tokens]]) -> Batch:
-        """Queries with their passages, padded to the longest pair."""
+        """A batch of pairs, each given by the tokens of query and passage, padded to the longest pair."""
         lengths = [len(self) + len(query) + len(passage) for query, passage in pairs]
         shape = (len(pairs), max(lengths))
         ids = np.full(shape, self.pad, dtype=np.int64)
@@ -159,7 +159,8 @@ class Frame:
 
 
 def _stretches(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The texts, so many at a time that their tokens do not fill the memory; at least one."""
+    """The texts in consecutive groups of bounded length, so that their tokens do not fill the memory; at least one text
+    per group."""
     start, held = 0, 0
     for end, text in enumerate(texts):
         if end > start and held + len(text) > _CHARACTERS:

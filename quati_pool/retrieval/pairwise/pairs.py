@@ -1,7 +1,7 @@
-"""What rerankers share that read query and passage at once: the pairs of a run, scored shard by shard.
+"""The base of rerankers that read query and passage at once: scores the pairs of a run shard by shard.
 
-A pair that is too long loses tokens at the end of its passage, never of its query. Finished shards outlive
-whatever ends the process. A score depends on what a pair shares its batch with in the last digits only.
+If a pair is too long, tokens are cut from the end of its passage, never from its query. Finished shards survive a
+killed process. The other pairs in a batch affect only the last digits of a score.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from quati_pool.retrieval.shards import Shards
 
 Scores = npt.NDArray[np.float32]
 Scorer = Callable[[Batch], Scores]
-"""Scores of a batch, shape (pairs,)."""
+"""A function that returns the scores of a batch, shape (pairs,)."""
 _TEXTS = 64
-_QUERY_TOKENS = 20  # assumed for a query and the special tokens of a pair, for estimates
+_QUERY_TOKENS = 20  # assumed in estimates for a query and the special tokens of a pair
 _FEWEST, _MOST = 8, 4096
-# About a minute of work on two cores, or on a GPU.
+# Floating point operations per shard: about a minute of work on two cores, or on a GPU.
 _SHARD_FLOPS = {"cpu": 6e12, "gpu": 3e15}
 
 
@@ -54,8 +54,7 @@ class PairParameters(ModelParameters):
 
 @dataclass(frozen=True)
 class PairModel:
-    """A model that is ready: how it reads, and for each of its devices a function from a batch to its scores.
-    ``max_tokens`` is the longest pair it takes."""
+    """A loaded model: how it reads pairs (at most ``max_tokens`` tokens each), and one scorer per device."""
 
     reader: TextReader
     frame: Frame
@@ -63,11 +62,11 @@ class PairModel:
     scorers: Sequence[Scorer]
     devices: Sequence[str] = ("cpu",)
     prompt: str = ""
-    """What is written before every query."""
+    """The text before every query."""
 
 
 class PairReranker(base.Reranker):
-    """Scores the passages of another system, each with its query, by a model that is here or can be got."""
+    """Scores the passages of another system, each together with its query, with a neural model."""
 
     kind: ClassVar[Kind]
     name: ClassVar[str]
@@ -93,30 +92,32 @@ class PairReranker(base.Reranker):
         return {**local.identity, **chosen, **library_versions(), **self.chosen(local)}
 
     def local(self) -> LocalModel:
-        """The model on this machine; raises QuatiPoolError where it is not here, or of another kind."""
+        """The model on this machine; raises QuatiPoolError if it is not on this machine, or of another kind."""
         local = locate(self.environment, self.parameters.model, self.parameters.revision)
         require_kind(local, self.parameters.model, self.kind, self.name)
         return local
 
     def check(self, local: LocalModel, note: Callable[[str], None]) -> None:
-        """Refuses a model that cannot be used, before any work; ``note`` takes a line on what was assumed."""
+        """Raises QuatiPoolError for a model that cannot be used, before any work; assumptions are reported to
+        ``note``."""
         require_kind(local, self.parameters.model, self.kind, self.name)
         devices_of(self.parameters)
 
     def chosen(self, local: LocalModel) -> dict[str, Any]:
-        """What else changes the scores."""
+        """The settings, besides those that all pair rerankers share, that change the scores."""
         return {}
 
     @abstractmethod
     def load(self, local: LocalModel) -> PairModel:
-        """The model, on its devices."""
+        """Loads the model on its devices."""
 
     def rescore(
         self, corpus: CorpusStore, folder: Path, queries: Sequence[Query], run: Run, context: base.Context
     ) -> Scores:
         """The scores of the run's pairs, shape (n,).
 
-        Raises QueryTooLongError, and QuatiPoolError for a score that is no number.
+        Raises QueryTooLongError for a query that leaves no room for a passage, and QuatiPoolError for a score that is
+        not finite.
         """
         if not len(run):
             return np.empty(0, dtype=np.float32)
@@ -129,16 +130,17 @@ class PairReranker(base.Reranker):
                 _Scoring(self.parameters, model, corpus, queries, run, context).fill(shards, size)
             return {"pairs": shards.passages}
 
-        # "version" is what the first caches call it: scores cost hours, and keep their key.
+        # The name "version" dates from the first caches and stays, because computing scores again would take hours.
         key = {"version": self.revision, **self.search_key(), "pairs": pairs_digest(queries, run)}
         scored = context.resumable_folder(corpus, self.name, key, fill, unit="pairs")
         return np.array(Shards(scored).array("score"), dtype=np.float32)
 
     def estimate(self, work: planning.Workload) -> planning.Estimate:
-        """Of the passages' tokens and some for the query; one pass of the model for each pair."""
+        """The estimate for one pass of the model per pair, over the passage's tokens and an assumed number of query
+        tokens."""
         try:
             shape: planning.Shape | None = shape_of(self.local().folder)
-        except QuatiPoolError:  # not here, or none that can be used, which fetch says
+        except QuatiPoolError:  # the model is missing or cannot be used, which fetch reports
             shape = planning.known_shape(self.parameters.model)
         most = self.parameters.max_tokens or (shape.max_tokens if shape else None)
         passage = planning.tokens_of(work.characters, most and max(most - _QUERY_TOKENS, 1))
@@ -146,7 +148,7 @@ class PairReranker(base.Reranker):
         found = planning.estimate_forward(
             self.parameters.model, shape, work.pairs, passage + _QUERY_TOKENS, unit="pairs", weight_bytes=held
         )
-        # What a layer holds for the tokens of a batch; and the texts and tokens of a shard.
+        # The activations that a layer holds for the tokens of a batch.
         batch = 0 if shape is None else self.parameters.batch_tokens * held * (8 * shape.hidden + 2 * shape.ffn)
         return replace(
             found,
@@ -156,7 +158,7 @@ class PairReranker(base.Reranker):
         )
 
     def _shard_pairs(self, local: LocalModel, model: PairModel) -> int:
-        """So many pairs that little is lost by a kill; the same on every run."""
+        """The number of pairs per shard: small enough that a killed process loses little, and the same on every run."""
         try:
             flops = planning.forward_flops(shape_of(local.folder), model.max_tokens)
         except ModelError:
@@ -165,7 +167,7 @@ class PairReranker(base.Reranker):
 
 
 def pairs_digest(queries: Sequence[Query], run: Run) -> str:
-    """The SHA-256 of the run's pairs in order: texts of queries, ordinals of passages."""
+    """The SHA-256 of the run's pairs in order, from the texts of queries and the ordinals of passages."""
     hashed = hashlib.sha256()
     asked, position = np.unique(run.query, return_inverse=True)
     for row in asked.tolist():
@@ -177,7 +179,7 @@ def pairs_digest(queries: Sequence[Query], run: Run) -> str:
 
 
 class _Scoring:
-    """The pairs of one run on their way through a model."""
+    """Scores the pairs of one run with a model."""
 
     def __init__(
         self,
@@ -198,7 +200,7 @@ class _Scoring:
         self._halvings = [Halving(context.note) for _ in model.scorers]
 
     def fill(self, shards: Shards, size: int) -> None:
-        """Scores what ``shards`` lack, ``size`` pairs a shard."""
+        """Scores the pairs that are missing from ``shards``, with ``size`` pairs per shard."""
         total = len(self._run)
         budget = batch_tokens_of(self._parameters, self._model.devices)
         for start in range(shards.passages, total, size):
@@ -215,7 +217,8 @@ class _Scoring:
             shards.append(len(pairs), score=scores)
 
     def _read_queries(self) -> dict[int, Tokens]:
-        """The tokens of the queries that the run asks; each must leave room for a passage."""
+        """The tokens of the queries in the run, by position. Raises QueryTooLongError for a query that leaves no room
+        for a passage."""
         model, most = self._model, self._model.max_tokens
         positions = np.unique(self._run.query).tolist()
         read = model.reader.whole([model.prompt + self._queries[position].query for position in positions])
@@ -231,7 +234,7 @@ class _Scoring:
     def _pairs(self, rows: slice) -> list[tuple[Tokens, Tokens]]:
         room = self._model.max_tokens - len(self._model.frame)
         pairs = []
-        # A few passages at a time: a text may be a thousand times longer than what is read of it.
+        # A few passages at a time, because a text may be a thousand times longer than what is read of it.
         for start in range(rows.start, rows.stop, _TEXTS):
             some = slice(start, min(start + _TEXTS, rows.stop))
             texts = self._corpus.texts(self._run.doc[some])
@@ -245,7 +248,7 @@ class _Scoring:
     def _score(
         self, batches: Sequence[npt.NDArray[Any]], pairs: Sequence[tuple[Tokens, Tokens]]
     ) -> Iterator[tuple[list[int], Scores]]:
-        """Positions in ``pairs`` with their scores, as they come."""
+        """Yields positions in ``pairs`` with their scores as they become ready."""
         frame = self._model.frame
 
         def work(score: Scorer, rows: list[int]) -> Scores:

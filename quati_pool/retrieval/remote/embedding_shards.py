@@ -1,4 +1,4 @@
-"""Fills shards with the embeddings of many texts. Each is requested once, even where the process is interrupted."""
+"""Fills shards with the embeddings of many texts. Each is requested only once, even if the process is interrupted."""
 
 from __future__ import annotations
 
@@ -23,20 +23,21 @@ from quati_pool.retrieval.base import Context
 from quati_pool.retrieval.remote.reorder_buffer import ReorderBuffer
 from quati_pool.retrieval.vector_index.vector_search import Precision, Vectors, store_arrays
 
-# Texts of one batch, counting empty ones, which are not sent.
+# Maximum number of texts per batch, including empty ones, which are not sent.
 _MOST_PASSAGES = 4096
-# Workers for each call that may be in flight; each holds a batch's vectors.
+# Workers per call that may be in flight; each holds the vectors of a batch.
 _WORKERS = 2
-# Seconds that what is in flight, and paid for, gets to arrive after an interrupt.
+# Seconds to wait after an interrupt for answers that are in flight, and paid for.
 _GRACE = 10.0
-# How far from 1 a length is before it is said that vectors have no unit length; 16-bit servers round.
+# How far a vector's length may be from 1 before the user is told that vectors are not of unit length; servers that
+# compute in 16 bits round.
 _UNIT = 0.01
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts in order: ``after(n)`` gives those from the n-th on; ``one`` and ``unit`` are the words for one and for
-    many, ``name(n)`` is the id of the n-th."""
+    """Texts in order. ``after(n)`` iterates over those from position n on, and ``name(n)`` is the id of the text at
+    position n. ``one`` and ``unit`` are the words for a single text and for several."""
 
     one: str
     unit: str
@@ -60,8 +61,9 @@ def passages_of(corpus: CorpusStore) -> Texts:
 
 @dataclass(frozen=True)
 class EmbeddingSettings:
-    """How texts are embedded: the prefix of each, the components requested, the most tokens per text and texts per
-    request, whether vectors get length 1, and how they are stored."""
+    """How texts are embedded: the prefix of each text, the number of components requested (None: the model's own), the
+    maximum number of tokens per text and of texts per request, whether vectors are scaled to length 1, and the
+    precision in which they are stored."""
 
     prefix: str
     dimensions: int | None
@@ -73,17 +75,18 @@ class EmbeddingSettings:
 
 @dataclass(frozen=True)
 class _Span(Batch):
-    """A batch of the texts from ``start`` up to ``end``; those sent are at the positions ``places`` among them."""
+    """A batch for the texts from ``start`` up to ``end``; those that are sent are at ``places``, counted from
+    ``start``."""
 
     start: int
     end: int
     places: Sequence[int]
     cut: frozenset[int]
-    """Which of ``texts`` are cut."""
+    """The positions of the texts in the batch that were cut."""
 
 
 class EmbeddingRun:
-    """One run over the texts whose vectors a folder's shards do not have yet."""
+    """Embeds the texts whose vectors are not yet in the shards of a folder."""
 
     def __init__(
         self, folder: Path, texts: Texts, settings: EmbeddingSettings, context: Context, price: Price | None
@@ -102,7 +105,8 @@ class EmbeddingRun:
         self._dimension = shape[0] if shape else None
 
     def take(self, given: Vectors) -> None:
-        """Copies vectors of the same texts that are stored elsewhere, in order, as the server gave them."""
+        """Copies vectors of the same texts, in order and as the server returned them, that are stored elsewhere. Does
+        nothing if their number differs, or if vectors that arrived out of order are waiting."""
         if len(given) != self.texts.total or len(self.buffer.spans) > 1:
             return
         nothing = np.zeros(3, dtype=np.int64)
@@ -114,7 +118,7 @@ class EmbeddingRun:
         self._context.note(f"the vectors of {self.texts.total:,} {self.texts.unit} are here already: nothing is asked")
 
     def _scaled(self, vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-        """At length 1 where that is wanted; a vector of zeros stays one."""
+        """The vectors, scaled to length 1 if the settings say so; a vector of zeros is kept."""
         if not self.settings.normalize:
             return vectors
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
@@ -122,11 +126,12 @@ class EmbeddingRun:
         return scaled
 
     def fill(self, connect: Callable[[], Client]) -> dict[str, int]:
-        """Embeds the texts that have no vector yet, and returns how many have one. ``connect`` opens the client, and is
-        not called where nothing is to be sent. However the run ends, what is in flight still arrives and is kept;
-        after an interrupt that takes at most some seconds.
+        """Embeds the texts that have no vector yet, and returns the number of those that have one.
 
-        Raises QuatiPoolError where the server gives no vector for a text, or one that is not of finite numbers.
+        ``connect`` opens the client; it is not called if nothing has to be sent. However the run ends, answers in
+        flight are still received and kept; after an interrupt that takes at most some seconds.
+
+        Raises QuatiPoolError if the server returns no vector for a text, or one that is not finite.
         """
         self._context.progress(self.buffer.passages, self.texts.total)
 
@@ -149,14 +154,14 @@ class EmbeddingRun:
             self._fill_blank()
         finally:
             self._note_cost()
-        # Nothing but empty texts has no dimension; one component says as much as many.
+        # If all texts are empty, the dimension is unknown, and one component is sufficient for zero vectors.
         self._dimension = self._dimension or 1
         self._fill_blank()
         self.buffer.close()
         return {self.texts.unit: self.buffer.passages}
 
     def _spans(self) -> Iterator[_Span]:
-        """Batches of the texts that have no vector yet."""
+        """Yields batches of the texts that have no vector yet; ranges of only empty texts go to ``_blank``."""
         (_, begin), *ahead = self.buffer.spans
         covered = deque(ahead)
         sent: list[str] = []
@@ -192,7 +197,7 @@ class EmbeddingRun:
         yield from close()
 
     def _land(self, landed: Sequence[tuple[_Span, Sequence[Embedded]]]) -> None:
-        """Keeps the vectors of one batch."""
+        """Checks and stores the vectors of one batch."""
         ((span, (embedded,)),) = landed
         vectors = embedded.vectors
         spent = np.array([embedded.counted, embedded.estimated, len(span.cut.union(embedded.cut))], dtype=np.int64)
@@ -217,7 +222,7 @@ class EmbeddingRun:
         self._context.progress(self.buffer.passages, self.texts.total)
 
     def _fill_blank(self) -> None:
-        """Gives stretches of empty texts the vector 0."""
+        """Stores zero vectors for ranges of empty texts, once the dimension is known."""
         while self._blank and self._dimension is not None:
             start, end = self._blank.popleft()
             zeros = np.zeros((end - start, self._dimension), dtype=np.float32)
@@ -264,7 +269,7 @@ class EmbeddingRun:
         )
 
     def _note_cost(self) -> None:
-        """Notes in one line what this run asked and what it cost; nothing where nothing was answered."""
+        """Notes in one line what this run requested and what it cost; nothing if nothing was answered."""
         client = self._client
         if client is None:
             return

@@ -1,11 +1,11 @@
 """Dense retrieval with the embeddings of an OpenAI-compatible server: OpenAI, Azure, vLLM, Ollama and others.
 
-Each passage is sent once; its vector is kept in the workspace, whatever ends the process, and so are those of
-the queries. Scores are inner products. OpenAI's vectors have length 1, with ``dimensions`` too (its guide "Vector
-embeddings"), so that these are cosines; for a server whose vectors have not, and whose model means cosines, there is
-``normalize``.
+Each passage is sent only once. Its vector is kept in the workspace, even if the process is killed, and so are those of
+queries. Scores are inner products. OpenAI's vectors have length 1, also with ``dimensions`` (its guide "Vector
+embeddings"), so that these are cosines; for a model that is meant for cosines on a server whose vectors are not of
+length 1, there is ``normalize``.
 
-An empty passage is not sent, as OpenAI refuses it: it has the vector 0, and so the score 0 for every query.
+An empty passage is not sent, as OpenAI would refuse it: it gets a zero vector, and so the score 0 for every query.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ from quati_pool.retrieval.vector_index.index_plan import plan_index
 M = TypeVar("M", Endpoint, Limits)
 
 _NAME = "openai-embedding"
-# Parameters of how texts become vectors; all others ask, store or search the same vectors.
+# The parameters, besides base_url and the prefixes, that change the stored vectors; all others affect only how vectors
+# are requested and searched.
 _OF_VECTORS = {"model", "dimensions", "normalize", "max_tokens", "precision"}
 
 
@@ -88,7 +89,7 @@ class OpenaiEmbeddingParameters(Endpoint, Limits, vector_search.IndexParameters,
 
 
 class OpenaiEmbedding(base.Retriever):
-    """Inner product of the vectors; an empty query returns nothing, negative scores stay."""
+    """Searches by inner product. Negative scores are kept; an empty query returns nothing."""
 
     id = "retriever/openai-embedding"
     summary = "embeddings of OpenAI or any OpenAI-compatible server, searched exactly or by an index (faiss)"
@@ -98,13 +99,13 @@ class OpenaiEmbedding(base.Retriever):
 
     @classmethod
     def require(cls) -> None:
-        # Asked without importing it: that takes a second.
+        # find_spec instead of an import, which takes a second.
         if find_spec("faiss") is None:
             raise MissingExtraError("openai-embedding", "neural", "faiss-cpu")
 
     def fetch(self, note: Callable[[str], None]) -> None:
-        """Refuses prices that cannot be read and a missing key, then asks for the vector of one word, which shows
-        whether key, model and server work before other systems take hours."""
+        """Checks the prices and the API key, then requests the vector of one word, so that a wrong key, model or server
+        is noticed before other systems take hours. Raises QuatiPoolError if any of these fails."""
         price = self._price()
         self.inspect(note)
         word = Texts("word", "words", 1, lambda start: iter(["word"][start:]), lambda _: "'word'")
@@ -145,7 +146,7 @@ class OpenaiEmbedding(base.Retriever):
         rows = self._queries(corpus, [queries[row] for row in asked], context)
         vectors = self._passages(corpus, context)
         if vectors.dimension == 1 != rows.shape[1]:
-            # All passages are empty: their vectors never learnt a dimension.
+            # All passages are empty, so the dimension of their vectors was never known.
             return base.no_hits()
         hits = vector_search.search_index(vectors, folder, rows, depth, self.parameters, context.progress)
         return base.Hits(asked[hits.query], hits.doc, hits.score)
@@ -155,7 +156,7 @@ class OpenaiEmbedding(base.Retriever):
         return _part(Endpoint, self.parameters)
 
     def _client(self, note: Callable[[str], None], retry: Retry | None = None) -> Client:
-        """The client, whose long waits ``note`` hears of."""
+        """A client for the server, which reports long waits to ``note``."""
 
         def hear(event: Event) -> None:
             if event.kind == "wait":
@@ -191,7 +192,7 @@ class OpenaiEmbedding(base.Retriever):
 
         def fill(folder: Path) -> dict[str, int]:
             run = EmbeddingRun(folder, passages_of(corpus), settings, context, self._price())
-            # The same vectors as the server gave them, where they are here, are not paid for again.
+            # If the same vectors are already stored as the server returned them, they are not paid for again.
             raw = {**key, "normalize": False, "precision": "fp32"}
             given = context.finished_folder(corpus, _NAME, raw) if key != raw else None
             if given is not None:
@@ -215,8 +216,8 @@ class OpenaiEmbedding(base.Retriever):
         return vectors.rows(slice(None))
 
     def estimate(self, work: Workload) -> Estimate:
-        """Tokens by the size of texts; the time is that of rpm and tpm, where they are given. Queries, a few
-        tokens each, are left out."""
+        """Estimates tokens from the sizes of texts, and the time from ``rpm`` and ``tpm`` if they are given. Queries, a
+        few tokens each, are left out."""
         parameters = self.parameters
         model, passages = parameters.model, work.passages
         tokens_of_one, bytes_of_one, how = self._mean_size(work)
@@ -256,7 +257,7 @@ class OpenaiEmbedding(base.Retriever):
         return replace(embedding, arithmetic=tuple(arithmetic), notes=tuple(notes))
 
     def _mean_size(self, work: Workload) -> tuple[float, float, str]:
-        """Mean tokens and bytes of a passage as it is sent, and how they were found."""
+        """The mean numbers of tokens and bytes of a passage as it is sent, and how they were determined."""
         parameters = self.parameters
         most = parameters.max_tokens
         if not work.sample:
@@ -267,10 +268,10 @@ class OpenaiEmbedding(base.Retriever):
         return tokens, sum(map(size, sent)) / len(sent), f"mean of {len(sent):,} passages at {BYTES_A_TOKEN:g} bytes"
 
     def _with_vectors(self, embedding: Estimate, work: Workload, dimension: int, a_request: int) -> Estimate:
-        """With disk and memory, and the lines that show them."""
+        """The estimate with disk and memory for vectors and index added, and the lines of arithmetic for them."""
         parameters = self.parameters
         vectors = vector_search.vector_bytes(parameters.precision, work.passages, dimension)
-        # An answer is held as base64, as JSON, as numbers, and once more as they are stored.
+        # An answer is held in memory as base64, as JSON, as numbers, and as these are stored.
         memory = 2 * parameters.concurrency * a_request * dimension * 4 * 5 + LIBRARIES["faiss"]
         line = f"vectors: {work.passages:,} passages × {dimension:,} × {parameters.precision} = {human_bytes(vectors)}"
         index = plan_index(parameters, work, dimension, parameters.precision)
@@ -279,6 +280,6 @@ class OpenaiEmbedding(base.Retriever):
 
 
 def _part(model: type[M], parameters: OpenaiEmbeddingParameters) -> M:
-    """The parameters that belong to one of the models they inherit from."""
+    """The part of the parameters that belongs to ``model``, one of the classes that they inherit from."""
     fields: Mapping[str, Any] = {name: getattr(parameters, name) for name in model.model_fields}
     return model(**fields)

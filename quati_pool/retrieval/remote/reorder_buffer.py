@@ -1,5 +1,5 @@
-"""Rows of passages that arrive in any order and must not be lost: the next ones are appended to the shards, those
-ahead wait in files until their turn comes.
+"""Stores rows of passages that arrive in any order: the next ones are appended to the shards, later ones wait in files
+until it is their turn.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = re.compile(r"(\d+)-(\d+)\.npz\Z")
 
 
 class ReorderBuffer:
-    """The shards in ``folder``, and in its folder ``ahead`` the rows that wait."""
+    """The shards in ``folder``, and the waiting rows in its subfolder ``ahead``."""
 
     def __init__(self, folder: Path) -> None:
         self.shards = Shards(folder)
@@ -32,23 +32,23 @@ class ReorderBuffer:
                 if found and int(found[1]) >= self.shards.passages:
                     self._waiting[int(found[1])] = int(found[2]), path
                 else:
-                    # Cut short, or appended just before the process ended.
+                    # Incomplete, or already appended just before the process ended.
                     path.unlink()
         self._take_turns()
 
     @property
     def spans(self) -> list[tuple[int, int]]:
-        """The ranges of passages that have arrived, as start and end, in order; the first is that of the shards."""
+        """The ranges (start, end) of passages that have arrived, in order; the first is that of the shards."""
         ahead = [(start, end) for start, (end, _) in sorted(self._waiting.items())]
         return [(0, self.shards.passages), *ahead]
 
     @property
     def passages(self) -> int:
-        """How many passages have arrived."""
+        """The number of passages that have arrived."""
         return sum(end - start for start, end in self.spans)
 
     def row_shape(self, name: str) -> tuple[int, ...] | None:
-        """The shape of a row of an array; None while there is no row."""
+        """The shape of a row of an array; None if there are no rows yet."""
         if name in self.shards.names:
             return self.shards.array(name).shape[1:]
         if not self._waiting:
@@ -59,9 +59,9 @@ class ReorderBuffer:
         return shape
 
     def add(self, start: int, end: int, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Stores the rows of the passages from ``start`` up to ``end``, safely on disk when this returns.
+        """Stores the rows of the passages from ``start`` up to ``end``; they are safely on disk when this returns.
 
-        Raises ShardError where an array has another type or row shape than those there.
+        Raises ShardError if an array has a different type or row shape than in earlier shards.
         """
         if start == self.shards.passages:
             self.shards.append(end - start, **arrays)

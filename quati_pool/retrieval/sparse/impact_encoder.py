@@ -1,4 +1,4 @@
-"""From texts to impacts: a SparseEncoder of sentence-transformers on one device or several."""
+"""Encodes texts as impacts with a SparseEncoder of sentence-transformers, on one device or several."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from quati_pool.retrieval.sparse.impacts import Vectors, joined, quantised, reor
 
 
 class ImpactEncoder(TextEncoder):
-    """A loaded model on its devices. Queries and passages go through their own prompts, and through their own
-    routes where the model has them."""
+    """A loaded model on its devices. Queries and passages each have their own prompt and, if the model has routes,
+    their own route."""
 
     def impacts(
         self,
@@ -26,11 +26,11 @@ class ImpactEncoder(TextEncoder):
         keep: int | None,
         progress: Callable[[int], None] = lambda done: None,
     ) -> Vectors:
-        """The impacts of ``texts`` in their order, of each its ``keep`` heaviest terms; none of a text without
-        a token.
+        """The impacts of ``texts``, in order, of the ``keep`` heaviest terms of each (None: all); a text without any
+        token has none.
 
-        Memory holds the dense weights of a batch. Raises QuatiPoolError as ``quantised`` does; ``name`` gives
-        what the text at a position is called.
+        Memory holds the dense weights of one batch. ``name`` describes the text at a position in errors. Raises the
+        errors of ``quantised``.
         """
         prompt = prompt_of(self.model.prompts, task)
         found = []
@@ -43,8 +43,8 @@ class ImpactEncoder(TextEncoder):
         return reordered(joined(found), np.argsort([*order, *without.tolist()]))
 
     def _weights(self, output: Any) -> npt.NDArray[np.float32]:
-        """Dense weights, shape (texts, vocabulary), as ``SparseEncoder.encode`` gives them; of unit length for a
-        model that compares by cosine."""
+        """The dense weights, shape (texts, vocabulary), that ``SparseEncoder.encode`` returns, scaled to unit length
+        for a model that compares by cosine."""
         import torch
         from sentence_transformers.util import select_max_active_dims
 

@@ -1,7 +1,7 @@
-"""Search over impacts: exact, by inverted lists on disk or by Lucene, with the same hits.
+"""Exact search over impacts, with inverted lists on disk or with Lucene, which give the same hits.
 
-Inverted, passages lie in blocks, each with the passages of every term; a query reads the lists of its own
-terms only, and memory holds one block's worth.
+Inverted lists are divided into blocks of passages; each block has one list of passages per term. A query reads only the
+lists of its own terms, and memory holds those of one block.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from quati_pool.retrieval.shards import Shards
 from quati_pool.retrieval.sparse.impacts import Terms, Vectors, Weights, dots
 from quati_pool.retrieval.top_scores import best
 
-_BLOCK = 65_536  # passages, whose numbers in a block then take two bytes
+_BLOCK = 65_536  # passages per block, so that their numbers within a block take two bytes
 _BLOCK_POSTINGS = 8_000_000
 _QUERIES = 512
 _LUCENE_HITS = 100_000
 
 
 def invert(passages: Vectors, folder: Path, progress: Progress) -> None:
-    """Writes into the empty ``folder`` the passages' terms with the passages that hold each, block by block.
+    """Writes the inverted lists of ``passages`` into the empty ``folder``, block by block.
 
-    A block's ``starts`` say where each term's postings begin in ``docs`` (numbers within the block) and
-    ``weights``. Memory holds one block.
+    The ``starts`` of a block hold, for each term, the position of its first posting in ``docs`` (passage numbers within
+    the block) and ``weights``. Memory holds one block.
     """
     from scipy.sparse import csr_array
 
@@ -44,7 +44,7 @@ def invert(passages: Vectors, folder: Path, progress: Progress) -> None:
         last = min(max(last, first + 1), first + _BLOCK, total)
         pointers = np.concatenate([[from_], passages.ends[first:last]]) - from_
         span = slice(from_, from_ + int(pointers[-1]))
-        # The three arrays of a CSR matrix are those kept: passages as rows, terms as columns.
+        # The stored arrays are those of a CSR matrix with passages as rows and terms as columns.
         block = csr_array((passages.weights[span], passages.terms[span], pointers), shape=(last - first, width)).tocsc()
         shards.append(
             last - first,
@@ -59,9 +59,9 @@ def invert(passages: Vectors, folder: Path, progress: Progress) -> None:
 
 
 def search_inverted(folder: Path, queries: Vectors, depth: int, progress: Progress) -> Hits:
-    """The best ``depth`` passages of every query with a score above 0, ties at the cut-off included.
+    """The ``depth`` best passages per query with a score above 0, ties at the cut-off included.
 
-    ``folder`` is that of ``invert``. Scores are float32: exact up to 2²⁴, and compared as such beyond.
+    ``folder`` was written by ``invert``. Scores are float32: exact up to 2²⁴, and compared as float32 beyond that.
     """
     shards = Shards(folder)
     if not shards.passages or not len(queries.ends):
@@ -91,7 +91,7 @@ def search_inverted(folder: Path, queries: Vectors, depth: int, progress: Progre
 def _scores(
     starts: Int, docs: npt.NDArray[np.uint16], weights: Weights, terms: Terms, asked: Weights
 ) -> npt.NDArray[np.float32]:
-    """One query's scores of one block's passages, up to the last one that shares a term with it."""
+    """The scores of a block's passages for one query, up to the last passage that shares a term with it."""
     known = terms < len(starts) - 1
     terms, asked = terms[known], asked[known]
     spans = [slice(low, high) for low, high in zip(starts[terms].tolist(), starts[terms + 1].tolist(), strict=True)]
@@ -105,10 +105,10 @@ def _scores(
 def search_lucene(
     lucene: Lucene, folder: Path, passages: Vectors, queries: Vectors, depth: int, progress: Progress
 ) -> Hits:
-    """The same hits as ``search_inverted`` from the Lucene index of the same passages in ``folder``.
+    """The same hits as ``search_inverted``, from the Lucene index of ``passages`` in ``folder``.
 
-    Lucene's scores are float32, and it cuts within a tie. So it is asked for more than ``depth``, until what
-    it left out can only score less; scores are computed again.
+    Lucene rounds scores to float32 and may cut within a tie. So more than ``depth`` hits are requested, until those
+    left out can only have lower scores, and scores are computed again.
     """
     hits = [no_hits()]
     waiting = [query for query in range(len(queries.ends)) if len(queries.row(query)[0])]
@@ -139,6 +139,6 @@ def search_lucene(
 
 
 def _may_go_on(last: float, lowest: float) -> bool:
-    """Whether a passage that Lucene left out behind one of score ``last``, which it rounded to float32, may
-    score as much as ``lowest``."""
+    """Whether a passage that Lucene left out may reach the score ``lowest``; ``last`` is the lowest score that Lucene
+    returned, rounded to float32."""
     return last + lowest * 2**-20 >= lowest

@@ -1,9 +1,9 @@
-"""Impacts: sparse vectors of small whole numbers over a vocabulary.
+"""Impacts: sparse vectors of small integers over a vocabulary.
 
-A weight of a passage or a query times ``quantization``, rounded, is its impact (Lin and Ma 2021, arXiv
-2106.14807); a score is the dot product of two impact vectors, a whole number, however it is computed. Passages
-lie in shards of three arrays, those of a CSR matrix: ``terms`` and ``weights`` of all passages one after the
-other, and ``ends``, where each passage's end.
+A term's impact is its weight in a passage or query times ``quantization``, rounded (Lin and Ma 2021, arXiv 2106.14807).
+A score is the dot product of two impact vectors, an integer that does not depend on how it is computed. Passages are
+stored in shards with the three arrays of a CSR matrix: ``terms`` and ``weights`` of all passages, one after another,
+and ``ends``, the end of each passage's terms.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Weights = npt.NDArray[np.uint16]
 Terms = npt.NDArray[np.int32]
 
 LARGEST = 65_535
-"""The largest impact: with any vocabulary, sums of products of two stay below 2⁵³ and exact in float64."""
+"""The largest impact. With any vocabulary, sums of products of two impacts stay below 2⁵³ and so exact in float64."""
 
 _DOTS = 4096
 
 
 class Vectors(NamedTuple):
-    """Rows of impacts: ``terms`` and ``weights`` from ``ends[row - 1]`` (0 of the first) to ``ends[row]``.
+    """Rows of impacts: row i is ``terms`` and ``weights`` from ``ends[i - 1]`` (0 for the first row) to ``ends[i]``.
 
-    Terms rise within a row, and no weight is 0.
+    Terms are ascending within a row, and no weight is 0.
     """
 
     ends: Int
@@ -45,10 +45,10 @@ class Vectors(NamedTuple):
 def quantised(
     weights: npt.NDArray[np.floating[Any]], name: Callable[[int], str], quantization: int, keep: int | None
 ) -> Vectors:
-    """The impacts of dense rows of weights, shape (rows, vocabulary).
+    """The impacts of dense weights, shape (rows, vocabulary).
 
-    Of each row only the ``keep`` heaviest terms stay, of equally heavy ones those with the lower numbers.
-    ``name`` says what a row is called. Raises QuatiPoolError for weights that are not finite, negative or too
+    Only the ``keep`` heaviest terms of each row are kept (None: all), and of equally heavy ones those with the lower
+    numbers. ``name`` describes a row in errors. Raises QuatiPoolError for weights that are not finite, negative, or too
     large for an impact.
     """
     finite = np.isfinite(weights).all(axis=1)
@@ -77,7 +77,7 @@ def quantised(
 
 
 def joined(pieces: Sequence[Vectors]) -> Vectors:
-    """The rows of several pieces, one piece after the other."""
+    """The rows of several pieces, one piece after another."""
     ends, length = [np.empty(0, dtype=np.int64)], 0
     for piece in pieces:
         ends.append(piece.ends + length)
@@ -88,7 +88,7 @@ def joined(pieces: Sequence[Vectors]) -> Vectors:
 
 
 def reordered(vectors: Vectors, order: Int) -> Vectors:
-    """Rows in another order: row i of the result is row ``order[i]``."""
+    """The rows selected by ``order``: row i of the result is row ``order[i]`` of ``vectors``."""
     lengths = np.diff(vectors.ends, prepend=0)[order]
     ends = np.cumsum(lengths)
     at = np.repeat(vectors.ends[order] - ends, lengths) + np.arange(int(ends[-1]) if len(ends) else 0)
@@ -96,14 +96,14 @@ def reordered(vectors: Vectors, order: Int) -> Vectors:
 
 
 def stored(shards: Shards) -> Vectors:
-    """All passages of the shards, memory-mapped."""
+    """The impacts of all passages in the shards, memory-mapped."""
     if not shards.passages:
         return joined([])
     return Vectors(*(np.asarray(shards.array(name)) for name in ("ends", "terms", "weights")))
 
 
 def dots(passages: Vectors, ordinals: Int, terms: Terms, weights: Weights) -> Int:
-    """The scores of the passages ``ordinals`` for one query, shape (n,)."""
+    """The scores of the passages ``ordinals`` for one query, given by its terms and weights, shape (n,)."""
     width = int(terms.max(initial=-1)) + 2
     asked = np.zeros(width, dtype=np.int64)
     asked[terms] = weights

@@ -1,8 +1,8 @@
 """SPLADE: sparse vectors over a vocabulary from a masked language model, searched as impacts.
 
-Formal et al. 2021 (arXiv 2107.05720, 2109.10086): a term's weight is log(1 + ReLU(logit)), pooled over a
-text's tokens. Models are those of sentence-transformers' SparseEncoder, ones without inference on the side
-of the query (Geng et al. 2024, arXiv 2411.04403) among them.
+A term's weight is log(1 + ReLU(logit)), pooled over the tokens of a text (Formal et al. 2021, arXiv 2107.05720,
+2109.10086). Uses models of sentence-transformers' SparseEncoder, including those without inference for queries (Geng et
+al. 2024, arXiv 2411.04403).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from quati_pool.retrieval.sparse.splade_plan import estimate_splade
 
 
 class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):
-    """Scores are whole numbers, the same by both ways of searching; one of 0 is none."""
+    """Scores are integers, and the same for both ways of searching; a passage with the score 0 is not returned."""
 
     id = "retriever/splade"
     summary = "SPLADE and other sparse models of sentence-transformers, searched as impacts (inverted lists or Lucene)"

@@ -1,4 +1,4 @@
-"""Parameters of SPLADE."""
+"""The parameters of SPLADE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a SPLADE model will take: passages, disk, memory and time, before anything is encoded."""
+"""Estimates what a SPLADE model takes before anything is encoded: passages, disk, memory and time."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from quati_pool.retrieval.planning import Estimate, Part, Workload
 from quati_pool.retrieval.sparse.splade_parameters import SpladeParameters
 
 TERMS = 200
-"""Terms of a passage where ``passage_terms`` does not say: trained models give some hundred or two."""
+"""Terms per passage if ``passage_terms`` is not set: trained models give about one or two hundred."""
 
 _KEPT_BYTES, _LIST_BYTES = 6, 4
-"""Bytes of a passage's term: in the shards, and in inverted lists."""
+"""Bytes per posting (a term of a passage): in the shards, and in inverted lists."""
 _LUCENE_PASSAGE = 20
-"""Bytes of a passage in a Lucene index, besides its terms (measured)."""
+"""Bytes per passage in a Lucene index, besides its terms (measured)."""
 _BLOCK, _BLOCK_POSTINGS, _BLOCK_HELD = 65_536, 8_000_000, 40
-"""Passages and postings of a block of inverted lists at most (``impact_search``), and the bytes that sorting one
-posting holds."""
+"""The maximum numbers of passages and postings in a block of inverted lists (``impact_search``), and the bytes of
+memory that sorting takes per posting."""
 _INVERT, _LUCENE = 6e-8, 6e-7
-"""Seconds to index a posting: in lists, by Lucene."""
+"""Seconds to index a posting: in inverted lists, and with Lucene."""
 _SHARD, _TERM_HELD = 1024, 16
-"""Passages of a shard at most, and bytes of a term while one is encoded."""
+"""The maximum number of passages per shard, and the bytes per term while a shard is encoded."""
 _QUERY_TERMS, _SCORE = 30, 3e-8
-"""Terms of a query, and seconds for each and a passage that holds it."""
+"""Terms per query, and seconds per term of a query and passage with that term."""
 
 
 def estimate_splade(parameters: SpladeParameters, work: Workload, folder: Path | None) -> Estimate:
-    """Encoding, and what is kept of it; offline, reads no weights. ``folder`` is None for a model that is not
-    on this machine."""
+    """The estimate for encoding, index and search; works offline and reads no weights. ``folder`` is None for a model
+    that is not on this machine."""
     shape = shape_of(folder) if folder else planning.known_shape(parameters.model)
     by_lucene = parameters.search == "lucene"
     terms = parameters.passage_terms or TERMS
@@ -64,13 +64,13 @@ def estimate_splade(parameters: SpladeParameters, work: Workload, folder: Path |
 
 
 def _lucene_bytes(terms: int, shape: planning.Shape | None) -> float:
-    """Bytes of a passage's term in a Lucene index: one for its impact, and bits for how far the passage is from the
-    last one with the term. Measured: 1.4 where 64 of 85 terms are in every passage, 3 where 200 of 30,522 are."""
+    """Bytes per posting in a Lucene index: one for the impact, and some bits for the distance from the previous passage
+    with the term. Measured: 1.4 if every passage has 64 of 85 terms, and 3 if it has 200 of 30,522."""
     return 1 + math.log2(max(_width(shape) / terms, 1)) / 4
 
 
 def _width(shape: planning.Shape | None) -> int:
-    """Terms that there are."""
+    """The size of the vocabulary."""
     return shape.vocabulary if shape else 30_522
 
 
@@ -86,6 +86,6 @@ def _encoding(
     found = planning.estimate_forward(
         parameters.model, shape, work.passages, tokens, weight_bytes=size, vocabulary_head=True
     )
-    # The logits of a batch, and once more without those of its padding.
+    # The logits of a batch, and a copy without those of the padding.
     batch = parameters.batch_tokens * shape.vocabulary * size * 2
     return replace(found, memory=(found.memory or 0) + batch, device_memory=(found.device_memory or 0) + batch)

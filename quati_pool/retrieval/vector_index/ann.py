@@ -1,8 +1,8 @@
-"""Approximate nearest neighbours with faiss: which passages are worth an exact score.
+"""Approximate nearest neighbours with faiss, which select the passages that are then scored exactly.
 
-HNSW (Malkov and Yashunin 2018, arXiv 1603.09320) and inverted lists with product quantisation (Jégou, Douze
-and Schmid 2011, IEEE TPAMI 33(1)). Built on one thread, so that the same vectors and seed give the same index,
-and over distinct vectors: see ``duplicate_vectors``.
+The indexes are HNSW (Malkov and Yashunin 2018, arXiv 1603.09320) and inverted lists with product quantisation (Jégou,
+Douze and Schmid 2011, IEEE TPAMI 33(1)). They are built on one thread, so that the same vectors and seed give the same
+index, and over distinct vectors (see ``duplicate_vectors``).
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ _FILE = "index.faiss"
 _ADDED = 4096
 _KINDS = {"hnsw": "IndexHNSWSQ", "ivf-pq": "IndexIVFPQ"}
 AT_ONCE = 16
-"""Queries searched together: fewer than faiss multiplies as a matrix, whose last bits depend on the threads."""
+"""The number of queries searched together: few enough that faiss does not use a matrix product, whose last bits would
+depend on the threads."""
 
 
 def build(vectors: Vectors, folder: Path, parameters: IndexParameters, seed: int, progress: Progress) -> None:
-    """Writes the index into ``folder``; ``progress`` counts passages. Raises OSError where the disk is full."""
+    """Writes the index into ``folder``; ``progress`` counts passages. Raises OSError if the disk is full."""
     from threadpoolctl import threadpool_limits
 
     faiss = load_faiss()
     make = _hnsw if parameters.index == "hnsw" else _ivf_pq
     copies = DuplicateVectors.of(vectors)
     distinct = copies.distinct
-    # faiss takes seeds of 31 bits.
+    # faiss accepts only 31-bit seeds.
     with threadpool_limits(1):
         index = make(faiss, vectors, distinct, parameters, seed % 2**31)
         for start in range(0, len(distinct), _ADDED):
@@ -54,7 +55,7 @@ def build(vectors: Vectors, folder: Path, parameters: IndexParameters, seed: int
             _probe_by_product(faiss, index)
     try:
         faiss.write_index(index, str(folder / _FILE))
-    except RuntimeError as error:  # faiss does not say why; the folder is ours, so it is not one of rights
+    except RuntimeError as error:  # faiss gives no reason; the folder is ours, so it cannot be a permission error
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder / _FILE)) from error
     copies.write(folder)
 
@@ -63,14 +64,14 @@ def _hnsw(faiss: Any, vectors: Vectors, distinct: Int, parameters: IndexParamete
     index = faiss.IndexHNSWSQ(vectors.dimension + 1, faiss.ScalarQuantizer.QT_fp16, parameters.hnsw_m)
     index.hnsw.efConstruction = parameters.ef_construction
     index.hnsw.rng = faiss.RandomGenerator(seed)
-    index.is_trained = True  # half precision has nothing to learn
+    index.is_trained = True  # half precision needs no training
     return index
 
 
 def _placed(block: Matrix, longest: float) -> Matrix:
-    """Vectors with one more component, which brings all to one length: the nearest to a query (whose own is 0)
-    are then those with the highest inner product (Bachrach et al. 2014, RecSys, section 3). A graph of
-    inner products itself leads astray where lengths differ."""
+    """The vectors with one more component, which gives all of them the same length. The nearest to a query, in which
+    this component is 0, are then those with the highest inner product (Bachrach et al. 2014, RecSys, section 3). A
+    graph built on inner products directly would be misleading if lengths differ."""
     lengths = np.einsum("ij,ij->i", block, block, dtype=np.float64)
     more = np.sqrt(np.maximum(longest**2 - lengths, 0))
     return np.column_stack([block, more.astype(np.float32)])
@@ -88,16 +89,17 @@ def _ivf_pq(faiss: Any, vectors: Vectors, distinct: Int, parameters: IndexParame
     index.referenced_objects = [centres]
     for settings in (index.cp, index.pq.cp):
         settings.seed = seed
-        settings.min_points_per_centroid = 1  # faiss would warn on stderr
-    index.cp.max_points_per_centroid = sample  # drawn here, for the lists; code books do with 65,536
+        settings.min_points_per_centroid = 1  # otherwise faiss warns on stderr
+    index.cp.max_points_per_centroid = sample  # for the lists, the sample drawn here; code books use at most 65,536
     drawn = distinct[np.sort(np.random.default_rng(seed).choice(len(distinct), sample, replace=False))]
-    # A code book has two words at least, and each needs a passage.
+    # A code book has at least two words, each of which needs a passage.
     index.train(vectors.rows(drawn if sample > 1 else np.repeat(drawn, 2)))
     return index
 
 
 def _probe_by_product(faiss: Any, index: Any) -> None:
-    """Passages belong to the list of the nearest centre; a query asks those with the highest product."""
+    """Makes a query search the lists whose centres have the highest inner product with it; passages were assigned to
+    the list of the nearest centre."""
     centres = faiss.IndexFlatIP(index.d)
     centres.add(index.quantizer.reconstruct_n(0, index.nlist))
     index.quantizer = centres
@@ -105,9 +107,9 @@ def _probe_by_product(faiss: Any, index: Any) -> None:
 
 
 class Index:
-    """The index in ``folder`` over ``vectors``, mapped into memory, open for search.
+    """The index in ``folder`` over ``vectors``, memory-mapped for search.
 
-    Raises VectorError where it is damaged or belongs to other vectors.
+    Raises VectorError if it is damaged or belongs to other vectors.
     """
 
     def __init__(self, vectors: Vectors, folder: Path, parameters: IndexParameters) -> None:
@@ -116,7 +118,7 @@ class Index:
         self._index = _read(faiss, path, parameters)
         self._overfetch = overfetch_of(parameters)
         self._parameters = parameters
-        # A graph's vectors have a component more, see _placed.
+        # The vectors of a graph have one more component, see _placed.
         dimension = self._index.d - (parameters.index == "hnsw")
         if dimension != vectors.dimension:
             raise VectorError(
@@ -135,8 +137,8 @@ class Index:
             )
 
     def candidates(self, queries: Matrix, depth: int) -> tuple[Int, Int]:
-        """Pairs worth an exact score for at most ``AT_ONCE`` queries: rows of ``queries``, in order, and
-        ordinals, shape (pairs,)."""
+        """The pairs to score exactly, for at most ``AT_ONCE`` queries: rows of ``queries``, ascending, and ordinals of
+        passages, shape (pairs,) each."""
         faiss = load_faiss()
         least = depth * self._overfetch
         wanted = min(least, self._index.ntotal)

@@ -1,8 +1,8 @@
-"""Passages with equal vectors, of which an approximate index holds only one.
+"""Passages with equal vectors, of which an approximate index contains only one.
 
-Where many vectors are equal, the links of a graph lead from one to the next and nowhere else, and a list's
-candidates are all the same. So the index is over distinct vectors, and each one found is expanded to all passages
-that have it.
+If many vectors are equal, the links of a graph lead only from one of them to the next, and the candidates from a list
+are all the same. So the index is built over distinct vectors, and each one found is expanded to all passages that have
+it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FILES = ("passages.npy", "ends.npy")
 
 
 class DuplicateVectors:
-    """The passages of each distinct vector: ``passages[ends[i - 1]:ends[i]]`` of the i-th, in order."""
+    """The passages of each distinct vector: those of the i-th are ``passages[ends[i - 1]:ends[i]]``, in order."""
 
     def __init__(self, passages: Int, ends: Int) -> None:
         self._passages, self.ends = passages, ends
@@ -29,7 +29,7 @@ class DuplicateVectors:
 
     @classmethod
     def of(cls, vectors: Vectors) -> DuplicateVectors:
-        """Groups equal vectors, by hashes of 128 bits; takes about 40 bytes of memory per passage."""
+        """Groups equal vectors by 128-bit hashes, which takes about 40 bytes of memory per passage."""
         hashes = np.empty((len(vectors), 2), dtype=np.uint64)
         for start, block in vectors.blocks(_BLOCK):
             digests = b"".join(map(xxhash.xxh3_128_digest, block))
@@ -41,7 +41,7 @@ class DuplicateVectors:
 
     @classmethod
     def read(cls, folder: Path) -> DuplicateVectors:
-        """Reads what ``write`` wrote; raises OSError or ValueError where that is missing or damaged."""
+        """Reads what ``write`` wrote; raises OSError or ValueError if that is missing or damaged."""
         passages, ends = (np.load(folder / name, mmap_mode="r") for name in _FILES)
         return cls(passages, ends)
 
@@ -56,10 +56,10 @@ class DuplicateVectors:
         return found
 
     def expand(self, found: Int, least: int) -> tuple[Int, Int]:
-        """The passages of the distinct vectors found, as rows of ``found`` and passages, both of shape (n,).
+        """The passages of the distinct vectors in ``found``, as rows of ``found`` and passages, shape (n,) each.
 
-        A row of ``found`` holds numbers of distinct vectors, best first, or −1 for none. Of each row, as many
-        vectors are expanded as are needed for ``least`` passages together, or all of them."""
+        A row of ``found`` holds numbers of distinct vectors, best first, or −1 for none. In each row, vectors are
+        expanded until there are at least ``least`` passages, or all of them."""
         counts = np.where(found >= 0, self.ends[found] - self._starts[found], 0)
         before = np.cumsum(counts, axis=1) - counts
         rows, columns = np.nonzero((found >= 0) & (before < least))

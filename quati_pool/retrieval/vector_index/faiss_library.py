@@ -1,4 +1,4 @@
-"""The library faiss, imported in one place: quiet, and with its exact search at full speed."""
+"""Imports the library faiss, without its warnings, and configures its exact search for full speed."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from quati_pool.errors import MissingExtraError
 
 
 def load_faiss() -> Any:
-    """The module. Raises MissingExtraError where it is not installed."""
+    """The module faiss. Raises MissingExtraError if it is not installed."""
     try:
         with warnings.catch_warnings():
-            # Of the classes that SWIG makes; nothing a user could mend.
+            # These warnings concern classes that SWIG generates, which a user cannot fix.
             warnings.simplefilter("ignore", DeprecationWarning)
             import faiss
     except ModuleNotFoundError as error:
         raise MissingExtraError("the search over vectors", "neural", "faiss-cpu") from error
-    # From how many queries on it multiplies matrices; by default it is ten times slower on some hundreds.
+    # The number of queries from which faiss uses matrix products; with its default, searching for a few hundred is ten
+    # times slower.
     faiss.cvar.distance_compute_blas_threshold = 20
     return faiss
 
 
 def faiss_version() -> str:
-    """Of what is installed, without importing it; ``absent`` where it is not, which no cache then matches."""
+    """The installed version of faiss, found without importing it; if there is none, ``absent``, which matches no
+    cache."""
     from importlib.metadata import PackageNotFoundError, version
 
     for package in ("faiss-cpu", "faiss-gpu", "faiss"):

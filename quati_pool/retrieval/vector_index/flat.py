@@ -1,8 +1,8 @@
 """Exact search over vectors by inner product, and the scores of given pairs.
 
-faiss finds the candidates by products of whole matrices, whose last bits depend on where in the matrix a
-vector is and on the number of threads. Scores that are so close to each other are computed again, pair by pair,
-so that equal vectors get equal scores and the ranking depends on neither.
+faiss finds candidates by matrix products, whose last bits depend on the position of a vector in the matrix and on the
+number of threads. Scores closer to each other than that error are computed again, pair by pair, so that equal vectors
+get equal scores and the ranking depends on neither position nor threads.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _SMALLEST = float(np.finfo(np.float32).smallest_normal)
 
 
 def flat_search(vectors: Vectors, queries: Matrix, depth: int, progress: Progress) -> Hits:
-    """The ``depth`` passages with the highest inner product for each query, and all that tie with the last.
+    """The ``depth`` passages with the highest inner product per query, and all that tie with the last of them.
 
-    ``queries`` has the shape (queries, dimension); a query with a zero vector points nowhere and finds
-    nothing. More passages than asked may be returned. ``progress`` counts queries.
-    Raises VectorError where the dimensions differ or a query's vector is not finite.
+    ``queries`` has the shape (queries, dimension); a query with a zero vector has no direction and finds nothing. More
+    passages may be returned than requested. ``progress`` counts queries. Raises VectorError if the dimensions differ or
+    a query's vector is not finite.
     """
     queries = checked_queries(vectors, queries)
     asked = np.flatnonzero(queries.any(axis=1))
     width = min(depth + _MARGIN, len(vectors))
     if not len(asked) or width == 0:
         return no_hits()
-    # faiss keeps up to twice the width of scores and ordinals per query.
+    # Per query, faiss keeps up to twice ``width`` scores and ordinals.
     at_once = max(1, _FOUND_BYTES // (24 * width))
     hits = []
     for start in range(0, len(asked), at_once):
@@ -60,8 +60,7 @@ def pair_scores(
 ) -> Matrix:
     """The inner product of the query at ``query_rows[i]`` and the passage ``ordinals[i]``, shape (pairs,).
 
-    The product of two vectors does not depend on which other pairs are asked for.
-    Raises VectorError as ``flat_search`` does.
+    The score of a pair does not depend on the other pairs. Raises VectorError as ``flat_search`` does.
     """
     queries = checked_queries(vectors, queries)
     faiss = load_faiss()
@@ -69,7 +68,7 @@ def pair_scores(
     scores = np.empty(len(ordinals), dtype=np.float32)
     in_order = np.argsort(ordinals)
     mapped = vectors.mapped
-    # Of mapped vectors no row is copied.
+    # If vectors are memory-mapped as float32, no row is copied.
     at_once = 2**20 if mapped is not None else max(1, _PAIRS_BYTES // (4 * vectors.dimension))
     for start in range(0, len(in_order), at_once):
         pairs = in_order[start : start + at_once]
@@ -77,7 +76,7 @@ def pair_scores(
         docs = np.ascontiguousarray(ordinals[pairs], dtype=np.int64)
         passages = mapped
         if passages is None:
-            # In order already, so that a passage is new where it differs from the one before.
+            # The passages are sorted, so a passage is new if it differs from the one before.
             new = np.append(True, docs[1:] != docs[:-1])
             passages, docs = vectors.rows(docs[new]), np.cumsum(new) - 1
         found = np.empty(len(pairs), dtype=np.float32)
@@ -91,7 +90,7 @@ def pair_scores(
 
 
 def checked_queries(vectors: Vectors, queries: Matrix) -> Matrix:
-    """The queries' vectors, contiguous; raises VectorError where they do not fit the passages'."""
+    """The queries' vectors as a contiguous array; raises VectorError if they do not match those of the passages."""
     queries = np.ascontiguousarray(queries, dtype=np.float32)
     if queries.shape[1] != vectors.dimension:
         raise VectorError(
@@ -110,7 +109,7 @@ def checked_queries(vectors: Vectors, queries: Matrix) -> Matrix:
 
 
 class _Search:
-    """One search of some queries, none of them zero; ``run`` is called once."""
+    """One search for some queries, whose vectors are not zero; ``run`` may be called only once."""
 
     def __init__(self, vectors: Vectors, queries: Matrix, depth: int, width: int) -> None:
         self.vectors, self.queries, self.depth, self.width = vectors, queries, depth, width
@@ -126,7 +125,7 @@ class _Search:
         score, doc = self._candidates(progress)
         last = score[:, [min(self.depth, self.width) - 1]] - self.near
         kept = score >= last
-        # Where even the last candidate could tie, there may be more behind it.
+        # If even the last candidate could be tied, there may be more ties beyond it.
         more = np.flatnonzero(kept[:, -1]) if self.width < len(self.vectors) else np.empty(0, dtype=np.int64)
         kept[more] = False
         gap = score[:, :-1] - score[:, 1:] <= self.near
@@ -144,7 +143,7 @@ class _Search:
         return Hits(*(np.concatenate(columns) for columns in zip(found, ties, strict=True)))
 
     def _candidates(self, progress: Any) -> tuple[Matrix, Ints]:
-        """Scores and ordinals of the best ``width`` of each query, best first, shapes (queries, width)."""
+        """The scores and ordinals of the ``width`` best passages per query, best first, shape (queries, width) each."""
         faiss = load_faiss()
         score: Any = None
         doc: Any = None
@@ -161,8 +160,8 @@ class _Search:
         return score, doc
 
     def _with_ties(self, rows: Ints, lowest: Matrix) -> Hits:
-        """All passages that may be among the best ``depth`` of the queries at ``rows`` or tie with the last,
-        given the score that none of them is below; every score computed by pair."""
+        """The ``depth`` best passages of the queries at ``rows`` and all that tie with the last of them, with scores
+        computed pair by pair; ``lowest`` is a lower bound on these scores per query."""
         some = self.queries[rows]
         at_once = max(1, _PAIRS_BYTES // (4 * len(rows)))
         query, doc = [], []
@@ -181,4 +180,4 @@ class _Search:
 
 
 def _silent(done: int, total: int) -> None:
-    """For what is no work of its own."""
+    """Progress callback for work that is part of a larger piece and not reported separately."""

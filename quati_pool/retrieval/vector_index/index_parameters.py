@@ -1,4 +1,4 @@
-"""Parameters of an index over vectors, the keys that follow from them, and how large indexes get."""
+"""The parameters of an index over vectors, and the keys and sizes that follow from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from quati_pool.retrieval.vector_index.faiss_library import faiss_version
 
 IndexKind = Literal["flat", "hnsw", "ivf-pq"]
 
-# Fields that change the index, and fields that change the search in it.
+# The fields that change an index, and those that change only the search in it.
 _BUILT: dict[IndexKind, tuple[str, ...]] = {
     "flat": (),
     "hnsw": ("hnsw_m", "ef_construction"),
@@ -26,7 +26,7 @@ _SEARCHED: dict[IndexKind, tuple[str, ...]] = {
 
 
 class IndexParameters(base.Parameters):
-    """Fields for the parameters of a retriever over vectors."""
+    """The fields of an index and its search, for the parameters of a retriever over vectors."""
 
     index: Annotated[
         IndexKind,
@@ -69,11 +69,11 @@ class IndexParameters(base.Parameters):
 
 
 _COPIES_BYTES = 16
-"""Bytes per passage: its number, and the end of its vector's passages."""
+"""Bytes per passage for ``duplicate_vectors``: its number, and the end of its vector's passages."""
 
 
 def index_key(parameters: IndexParameters, seed: int) -> dict[str, Any] | None:
-    """Everything besides the vectors that changes the index; None where there is none."""
+    """Everything besides the vectors that changes the index; None if there is none (``flat``)."""
     if parameters.index == "flat":
         return None
     built = {name: getattr(parameters, name) for name in _BUILT[parameters.index]}
@@ -87,41 +87,42 @@ def search_key(parameters: IndexParameters) -> dict[str, Any]:
 
 
 def lists_of(parameters: IndexParameters, passages: int) -> int:
-    """How many lists: no more than passages, so that none is empty by force."""
+    """The number of lists, at most one per passage (or per passage of the training sample), so that none has to be
+    empty."""
     wanted = parameters.lists or round(4 * math.sqrt(passages))
     return max(1, min(wanted, passages, parameters.train_sample or passages))
 
 
 def probes_of(parameters: IndexParameters, lists: int) -> int:
-    """How many lists are searched for a query."""
+    """The number of lists searched per query."""
     return min(lists, parameters.probes or max(256, lists // 16))
 
 
 def sample_of(parameters: IndexParameters, passages: int) -> int:
-    """How many passages train the lists and the codes."""
+    """The number of passages on which the lists and the codes are trained."""
     return min(passages, parameters.train_sample or max(32 * lists_of(parameters, passages), 65536))
 
 
 def pq_bytes_of(parameters: IndexParameters, dimension: int) -> int:
-    """Bytes of a compressed vector: the first divisor of the dimension not below what is wanted."""
+    """Bytes per compressed vector: the lowest divisor of the dimension that is not below the requested number."""
     wanted = min(dimension, parameters.pq_bytes or math.ceil(dimension / 4))
     return next(count for count in range(wanted, dimension + 1) if dimension % count == 0)
 
 
 def overfetch_of(parameters: IndexParameters) -> int:
-    """How many candidates are scored exactly for each passage wanted."""
+    """The number of candidates that are scored exactly for each passage requested."""
     return parameters.overfetch or (8 if parameters.index == "ivf-pq" else 2)
 
 
 def index_bytes(parameters: IndexParameters, passages: int, dimension: int) -> int:
-    """Bytes on disk of the index over so many passages, the vectors themselves not counted."""
+    """The size on disk in bytes of an index over ``passages`` passages, without the vectors themselves."""
     if parameters.index == "hnsw":
-        # Half-precision vectors; 2 m links of 4 bytes on the ground, m on each of the levels above, which
-        # one of m passages reaches; 8 bytes for where the links begin and 4 for the level.
+        # Half-precision vectors; 2 m links of 4 bytes on the bottom level and m on each level above, which one in m
+        # passages reaches; 8 bytes for the offset of the links and 4 for the level.
         links = 4 * (2 * parameters.hnsw_m + parameters.hnsw_m / (parameters.hnsw_m - 1))
         return round(passages * (2 * (dimension + 1) + links + 12 + _COPIES_BYTES))
     if parameters.index == "ivf-pq":
         lists = lists_of(parameters, passages)
-        # A code and 8 bytes for whose it is; the lists' centres and the 256 words of the code book.
+        # Per passage a code and its 8-byte id; the centres of the lists and the 256 words of the code book.
         return passages * (pq_bytes_of(parameters, dimension) + 8 + _COPIES_BYTES) + 4 * dimension * (lists + 256)
     return 0

@@ -1,4 +1,4 @@
-"""What an index over vectors takes to build and to search: disk, memory and time, estimated beforehand."""
+"""Estimates what building and searching an index over vectors takes: disk, memory and time."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from quati_pool.retrieval.vector_index.index_parameters import (
 )
 from quati_pool.retrieval.vector_index.vectors import Precision
 
-# To find equal vectors: hashes, their order, and whose copy each passage is (see ``duplicate_vectors``).
+# Bytes per passage to find equal vectors: hashes, their order, and the first equal passage (see ``duplicate_vectors``).
 _COPIES_HELD = 56
-# Arrays that grow as vectors are added hold old and new while they move: at most twice what they hold in the end.
+# Arrays that grow as vectors are added hold the old and the new copy while moving: at most twice their final size.
 _GROWN = 1.5
-# k-means of the lists (faiss's default), and of each code book of ``ivf-pq``, whose words and training vectors it
-# bounds.
+# Iterations of k-means for the lists (faiss's default) and for each code book of ``ivf-pq``, and faiss's limits on the
+# words and the training vectors of a code book.
 _LISTS_ITERATIONS, _BOOK_ITERATIONS, _WORDS, _BOOK_SAMPLE = 10, 25, 256, 65_536
-# Placing a passage in a graph, per passage, candidate looked at and doubling of the passages: seconds, and seconds per
-# dimension. Measured with 20,000 vectors of 33 and 30,000 of 385 dimensions (tests/benchmarks/RESULTS.md).
+# Seconds, and seconds per dimension, to insert a passage into a graph, per candidate looked at and per doubling of the
+# number of passages. Measured with 20,000 vectors of 33 and 30,000 of 385 dimensions (tests/benchmarks/RESULTS.md).
 _PLACE, _PLACE_DIMENSION = 6e-8, 2.6e-9
-# What a search holds at most: blocks of vectors that are decoded, and candidates found.
+# Maximum bytes that a search holds: for decoded blocks of vectors, for candidates found, and per candidate.
 _DECODED, _FOUND, _A_CANDIDATE = 128 * 2**20, 256 * 2**20, 24
 
 
 class PlannedIndex(NamedTuple):
-    """The index and the search in it, the most memory either holds, and how the figures came about."""
+    """The estimates for the index (``built``) and the search in it, the peak memory of either, and the arithmetic."""
 
     built: Part
     search: Part
@@ -41,8 +41,8 @@ class PlannedIndex(NamedTuple):
 
 
 def plan_index(parameters: IndexParameters, work: Workload, dimension: int, precision: Precision) -> PlannedIndex:
-    """What it takes to index so many vectors and to search them; vectors that are only mapped count as no memory, as
-    the system may drop them."""
+    """The estimate for indexing the workload's passages and for searching them. Vectors that are only memory-mapped do
+    not count as memory, as the system may drop them."""
     passages = work.passages
     decoded = 0 if precision == "fp32" else min(_DECODED, 4 * dimension * passages)
     candidates = min(_FOUND, _A_CANDIDATE * work.queries * work.depth * overfetch_of(parameters))

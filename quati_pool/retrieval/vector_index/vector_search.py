@@ -1,7 +1,7 @@
-"""Search over the passages' vectors by inner product: exact, or through an index of candidates.
+"""Search over the passages' vectors by inner product, exactly or with candidates from an index.
 
-What retrievers and rerankers over vectors use; ``vectors``, ``flat``, ``ann`` and ``index_parameters`` hold
-the parts.
+This is the interface for retrievers and rerankers over vectors; the parts are in ``vectors``, ``flat``, ``ann`` and
+``index_parameters``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 
 def build_index(vectors: Vectors, folder: Path, parameters: IndexParameters, seed: int, progress: Progress) -> None:
-    """Writes the index over ``vectors`` into ``folder``; nothing for ``flat``. ``progress`` counts passages."""
+    """Writes the index over ``vectors`` into ``folder`` (nothing for ``flat``); ``progress`` counts passages."""
     if parameters.index != "flat":
         ann.build(vectors, folder, parameters, seed, progress)
 
@@ -51,12 +51,12 @@ def build_index(vectors: Vectors, folder: Path, parameters: IndexParameters, see
 def search_index(
     vectors: Vectors, folder: Path, queries: Matrix, depth: int, parameters: IndexParameters, progress: Progress
 ) -> Hits:
-    """The passages with the highest inner products for each query, shape of ``queries`` (queries, dimension).
+    """The ``depth`` passages with the highest inner products per query; ``queries`` has shape (queries, dimension).
 
-    ``flat`` finds them exactly. The others fetch more candidates than asked and score those exactly, so that
-    a passage may be missed but no score is approximate. A zero query vector finds nothing. Raises VectorError
-    where dimensions differ, a query's vector is not finite, or the index in ``folder`` is damaged or belongs
-    to other vectors.
+    ``flat`` finds them exactly. The other kinds of index fetch more candidates than requested and score those exactly,
+    so that a passage may be missed, but scores are never approximate. A zero query vector finds nothing. Raises
+    VectorError if dimensions differ, if a query's vector is not finite, or if the index in ``folder`` is damaged or
+    belongs to other vectors.
     """
     if parameters.index == "flat":
         return flat_search(vectors, queries, depth, progress)

@@ -1,4 +1,4 @@
-"""The passages' vectors on disk, one per passage, at full, half or quarter precision."""
+"""The passages' vectors on disk, one per passage, in fp32, fp16 or int8."""
 
 from __future__ import annotations
 
@@ -24,16 +24,15 @@ class VectorError(QuatiPoolError):
 
 
 def vector_bytes(precision: Precision, passages: int, dimension: int) -> int:
-    """Bytes on disk of the vectors of so many passages (what else the shards hold is a few kB)."""
+    """The size on disk in bytes of the vectors of ``passages`` passages; other data in the shards takes a few kB."""
     return passages * (_COMPONENT_BYTES[precision] * dimension + (4 if precision == "int8" else 0))
 
 
 def store_arrays(vectors: Matrix, precision: Precision) -> dict[str, npt.NDArray[Any]]:
-    """What to append to the shards of ``Vectors`` for passages with these vectors, shape (passages, dimension).
+    """The arrays to append to the shards of ``Vectors`` for passages with these vectors, shape (passages, dimension).
 
-    ``int8`` keeps a vector as whole numbers from −127 to 127 and one float32 factor. ``longest`` is the
-    length of the longest vector of the shard, as stored. Raises VectorError where a component is too large
-    for ``fp16``.
+    ``int8`` stores a vector as integers from −127 to 127 and one float32 factor. ``longest`` is the length of the
+    longest vector of the shard, as stored. Raises VectorError if a component is too large for ``fp16``.
     """
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     arrays: dict[str, npt.NDArray[Any]] = {"vectors": vectors}
@@ -51,21 +50,21 @@ def store_arrays(vectors: Matrix, precision: Precision) -> dict[str, npt.NDArray
         arrays["scale"] = scale
     stored = _decoded(arrays["vectors"], arrays.get("scale")).astype(np.float64)
     longest = np.sqrt(np.einsum("ij,ij->i", stored, stored).max(initial=0))
-    # Rounded up, so that it bounds.
+    # Rounded up, so that it is an upper bound.
     arrays["longest"] = np.array([np.nextafter(np.float32(longest), np.float32(np.inf))], dtype=np.float32)
     return arrays
 
 
 class Vectors:
-    """The vectors in ``shards``, memory-mapped and read as float32; row i is the passage of ordinal i.
+    """The vectors in ``shards``, memory-mapped and read as float32; row i belongs to the passage with ordinal i.
 
-    Raises VectorError where the shards hold none.
+    Raises VectorError if the shards contain none.
     """
 
     def __init__(self, shards: Shards) -> None:
         if "vectors" not in shards.names:
             raise VectorError(f"{shards.folder} holds no vectors: delete that folder and run the command again")
-        # Plain arrays over the mapped files: a numpy.memmap costs more with every slice taken of it.
+        # Plain arrays over the mapped files, because slicing a numpy.memmap is slower.
         self._stored = np.asarray(shards.array("vectors"))
         self._scale = np.asarray(shards.array("scale")) if "scale" in shards.names else None
         self.dimension = int(self._stored.shape[1])
@@ -76,16 +75,16 @@ class Vectors:
 
     @property
     def mapped(self) -> Matrix | None:
-        """All vectors where they lie on disk as float32, else None."""
+        """All vectors as a memory-mapped array if they are stored as float32, else None."""
         return self._stored if self._stored.dtype == np.float32 else None
 
     def rows(self, ordinals: slice | npt.NDArray[np.integer[Any]]) -> Matrix:
-        """The vectors of those passages, shape (passages, dimension); a slice of float32 is not copied."""
+        """The vectors of the given passages, shape (passages, dimension); a slice of float32 vectors is not copied."""
         return _decoded(self._stored[ordinals], None if self._scale is None else self._scale[ordinals])
 
     def blocks(self, rows: int | None = None) -> Iterator[tuple[int, Matrix]]:
-        """The first ordinal and the vectors of one block after another of ``rows`` passages; by default a
-        block takes 256 MiB where it is only mapped, and 128 MiB where it is decoded."""
+        """Yields the first ordinal and the vectors of consecutive blocks of ``rows`` passages. By default a block takes
+        256 MiB if it is only memory-mapped, and 128 MiB if it is decoded."""
         if rows is None:
             size = _DECODED_BLOCK if self.mapped is None else _MAPPED_BLOCK
             rows = max(1, size // max(1, 4 * self.dimension))

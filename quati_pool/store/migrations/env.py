@@ -1,4 +1,4 @@
-"""Alembic runs this for every migration; ``quati_pool.store.upgrade`` hands it the connection."""
+"""Alembic runs this for every migration; ``quati_pool.store.upgrade`` passes the connection."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """``quati-pool assign``: which pairs people grade, how many people grade each, and who.
 
 A design records how pairs were chosen and with what probability; slots record who grades them. A pair that was
-assigned before keeps its slots, which count towards the overlap of a later design: so a larger sample of the same
+assigned before keeps its slots, which count towards the overlap of a later design, so a larger sample with the same
 seed adds only the pairs that the smaller one lacks.
 
-Each design has its own probabilities. An estimate takes all pairs that one design selected, with people's labels of
-them, whichever design assigned them; what several designs selected together has no recorded probability.
+Each design has its own inclusion probabilities. An estimate uses all pairs that one design selected, with people's
+labels of them, no matter which design assigned them; the union of several designs has no recorded probability.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from quati_pool.store.records import Design, NewSlot, Selection
 
 @dataclass(frozen=True, eq=False)
 class AssignReport:
-    """What was chosen, and how much of it is new. ``frame_sha`` and ``frame_pairs`` are of the sampling frame, the
-    pool. ``design_id`` is None where nothing was written; ``known`` is the equal design that was there already.
+    """The chosen pairs, and how many of them are new. ``frame_sha`` and ``frame_pairs`` describe the sampling frame,
+    the pool. ``design_id`` is None if nothing was written; ``known`` is the id of an identical existing design.
     ``people`` counts the new slots by holder, open ones under None."""
 
     method: str
@@ -61,9 +61,9 @@ class AssignReport:
 def assign(
     config_path: Path, options: AssignOptions, database: str | None = None, listener: Listener | None = None
 ) -> AssignReport:
-    """Chooses pairs of the pool and creates slots for them, all or nothing; a design that is there adds nothing.
+    """Chooses pairs of the pool and creates slots for them, all or nothing; a design that exists adds no new one.
 
-    Raises QuatiPoolError where the choice cannot be made as asked.
+    Raises QuatiPoolError if the pairs cannot be chosen as requested.
     """
     say = (listener or Listener()).say
     with AnnotationSession.open(config_path, database, say) as session:
@@ -72,7 +72,7 @@ def assign(
         sampling.check()
         present = {person.name for person in session.people.all() if person.revoked_at is None}
         _check_people(options.to, present)
-        # Two at once would both find the same pairs without a slot.
+        # Two processes at once would both find the same pairs without a slot.
         with session.store.lock(f"{session.config.name} assign", say):
             return _create(session, options, seed, sampling, present)
 
@@ -111,7 +111,7 @@ def _create(
     slots = SlotAllocation(session, options, seed).new_slots(pairs)
     if known is not None and not slots:
         return AssignReport(**report, known=known, notes=sampling.notes)
-    # A known design lacks slots where some were withdrawn while their pairs were not in the pool.
+    # A known design lacks slots if some were withdrawn while their pairs were not in the pool.
     notes = [*sampling.notes, *_training_notes(session, pairs), *_waiting_notes(options, slots, len(present))]
     people = Counter(slot.holder for slot in slots)
     report |= {
@@ -136,7 +136,7 @@ def _training_notes(session: AnnotationSession, pairs: Sequence[Ids]) -> list[st
 
 
 def _waiting_notes(options: AssignOptions, slots: Sequence[NewSlot], present: int) -> list[str]:
-    """Why open slots would wait for people who are not there, of whom ``present`` have a code."""
+    """Notes if the ``present`` people with a code are too few for the open slots."""
     free = sum(slot.holder is None for slot in slots)
     if not free or not present:
         return []

@@ -1,4 +1,4 @@
-"""``quati-pool import``: stores labels that people gave outside the app, as theirs."""
+"""``quati-pool import``: stores labels that people gave outside the app under their names."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from quati_pool.store.listing import slots as all_slots
 from quati_pool.store.records import CurrentLabel, Design, Label, NewSlot, Selection, Slot
 from quati_pool.text.pluralize import counted
 
-# Pairs that a refusal names.
+# Pairs named in an error message.
 _NAMED = 3
-# Pairs of the pool that are read at a time.
+# Pairs of the pool read at a time.
 _BATCH = 8192
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImportedLabels:
-    """The outcome of one person's file, in pairs: ``written`` labels, labels ``there`` already with the same grade, and
-    labels ``taken_back`` after an earlier import, which stay so; ``duplicates`` are rows that repeat a pair and its
-    grade, ``ungraded`` pairs without a grade, ``outside`` pairs left out as not in the pool, ``unmatched`` rows
-    left out because their texts name no pair or several, ``differing`` pairs whose text in the file is another.
-    ``design_id`` is the design of slots created for this; a ``new`` person was unknown before and has no access
+    """The outcome of one person's file. It counts labels ``written``, labels already ``there`` with the same grade,
+    labels ``taken_back`` after an earlier import (they stay retracted), ``duplicates`` (rows that repeat a pair and
+    its grade), ``ungraded`` pairs, pairs left out because they are ``outside`` the pool, and pairs with a text
+    ``differing`` from the pool's. ``unmatched`` are the rows left out because their texts match no pair or several.
+    ``design_id`` is the design of slots created for this file; a ``new`` person was unknown before and has no access
     code."""
 
     name: str
@@ -70,17 +70,17 @@ def import_labels(
     database: str | None = None,
     listener: Listener | None = None,
 ) -> list[ImportedLabels]:
-    """Stores the labels of files as blind labels of the people they are named by.
+    """Stores the labels of files, given by person, as blind labels of these people.
 
-    Files without ids are joined to the pool's pairs by texts, as ``agree`` does. A pair that is
-    assigned to its person is done then; of another one they take a free slot, or get one in a design
-    "imported". Run again, also after it was killed, it writes only what is missing.
+    Files without ids are joined to the pool's pairs by texts, as ``agree`` does. If a pair is assigned to the
+    person, that slot becomes done; otherwise the person takes a free slot, or gets one in a design with the method
+    "imported". If run again, even after it was killed, it writes only what is missing.
 
-    Anyone unknown becomes known, without an access code.
+    Unknown people are added, without an access code.
 
-    Raises QuatiPoolError, and writes nothing, where a name cannot be a person's, a file is at fault, it grades
-    pairs that are not in the pool or holds texts that name none (unless ``skip_unknown`` leaves these out) or
-    that its person graded otherwise before.
+    Raises QuatiPoolError, and writes nothing, if a name is not valid for a person, a file is faulty, grades pairs that
+    are not in the pool or has texts that match none (unless ``skip_unknown`` leaves these out), or has a grade that
+    differs from the person's earlier one.
     """
     listener = listener or Listener()
     with (
@@ -139,7 +139,7 @@ def _plans(session: AnnotationSession, given: LabelFiles, skip_unknown: bool) ->
 
 
 def _unmatched_error(unmatched: Sequence[UnmatchedRow]) -> QuatiPoolError:
-    """An error that says of the first rows why their texts name no pair."""
+    """An error that says for the first rows why their texts match no pair."""
     shown = "; ".join(f"{row.path}:{row.line}: {row.reason}" for row in unmatched[:_NAMED])
     return QuatiPoolError(
         f"{counted(len(unmatched), 'row names', 'rows name')} no pair of the pool, or several: {shown}"
@@ -159,7 +159,7 @@ def _grades(qrels: Qrels) -> dict[Ids, int]:
 
 
 def _differing(pool: PoolView, file: LabelFile) -> set[str]:
-    """The doc_ids whose text is another in the file than in the pool, but for white space, case and the form of
+    """The doc_ids whose text in the file differs from the pool's, ignoring white space, case and the encoding of
     accents: those labels may be about something else."""
     if file.doc_id is None or file.text is None:
         return set()
@@ -188,7 +188,7 @@ def _refuse_other_grades(plans: Sequence[_Plan]) -> None:
 
 
 class _Plan:
-    """The labels to be written of one person's file."""
+    """The labels to be written from one person's file."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class _Plan:
         self._sha = file_digest(file.path)
         self._counts = counts
         self._differing = differing
-        # By pair the hash that a label given now has, and those under which a label counts.
+        # By pair, the hash of a new label, and the hashes with which a label counts.
         self._shas: dict[Ids, str] = {}
         self._counting: dict[Ids, frozenset[str]] = {}
         for ids in grades:
@@ -230,7 +230,7 @@ class _Plan:
                 self.labels[pair] = self._label(pair, grade, nonces[pair])
 
     def carry_out(self, listener: Listener) -> ImportedLabels:
-        """Writes the labels one by one, each with its slot, all of which are there first."""
+        """Writes the labels one by one, each for its slot, after all slots have been claimed or created."""
         new = self.session.people.add_without_code(self.name)
         mine = self._mine()
         self._claim([pair for pair in self.labels if pair not in mine])
@@ -242,7 +242,7 @@ class _Plan:
             if slot.state == "open":
                 self.session.assignments.submit(self.name, slot.assignment_id, label, self.session.lease)
             else:
-                # Done under an earlier version, or of a text that has changed since.
+                # The slot was done under an earlier version, or for a text that has changed since.
                 self.session.assignments.add_label(replace(label, assignment_id=slot.assignment_id))
             listener.progress(self.name, done, len(self.labels))
         return ImportedLabels(
@@ -294,7 +294,7 @@ class _Plan:
         return {"file": self.file.path.name, "sha256": self._sha}
 
     def _nonce(self, pair: Ids) -> str:
-        """One label of this row of this file, for the pair as it is now and the meaning that grades have now."""
+        """The nonce of this pair's label from this file, for the pair's current texts and the current version."""
         known = [self.session.config.name, self.name, self.session.version, self._sha, *pair, self._shas[pair]]
         return f"import:{digest(known)}"
 
@@ -317,7 +317,7 @@ class _Plan:
         )
 
     def _current(self, pairs: Mapping[Ids, int]) -> dict[Ids, CurrentLabel]:
-        """The person's last label of each pair as it is now."""
+        """The person's last label of each pair with its current texts."""
         session = self.session
         query_ids = list(dict.fromkeys(query_id for query_id, _ in pairs))
         rows = session.store.current(session.config.name, self.name, session.version, query_ids)

@@ -1,4 +1,4 @@
-"""What ``quati-pool assign`` is asked for."""
+"""The options of ``quati-pool assign``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class AssignOptions:
-    """Exactly one of ``everything``, ``random`` (a number of pairs, or a rate such as 0.1 or 10%), ``stratified``
-    (a number of pairs) and ``queries`` (a file, or ids separated by commas) chooses pairs.
+    """How pairs are chosen and assigned. Exactly one of ``everything``, ``random`` (a number of pairs, or a rate such
+    as 0.1 or 10%), ``stratified`` (a number of pairs) and ``queries`` (a file, or ids separated by commas) is given.
 
-    Strata are formed ``by`` these properties; where None by query, number of systems and, with a ``judge``, its grade.
-    Each stratum gives at least ``minimum`` pairs. Of ``queries``, with a ``system``, only the pairs in the first
-    ``depth`` ranks of its run are taken. Each pair is graded by ``overlap`` people, each of whom gets at most ``load``
-    pairs of the design: the people in ``to``, or anybody where that is empty. ``seed`` is pool.yaml's where None.
+    Strata are formed ``by`` these properties; None means by query, number of systems and, with a ``judge``, its grade.
+    At least ``minimum`` pairs are taken from each stratum. With ``queries`` and a ``system``, only the pairs in the
+    first ``depth`` ranks of its run are taken. Each pair is graded by ``overlap`` people, each of whom gets at most
+    ``load`` pairs of the design: the people in ``to``, or anybody if that is empty. A ``seed`` of None means
+    pool.yaml's.
     """
 
     everything: bool = False

@@ -1,4 +1,4 @@
-"""Which pairs of the pool a design takes: all, a random or stratified sample, or those of some queries."""
+"""Selects the pairs of a design from the pool: all, a random or stratified sample, or those of some queries."""
 
 from __future__ import annotations
 
@@ -35,14 +35,13 @@ from quati_pool.registry import nearest
 StratifiedBy = Literal["query", "grade", "systems"]
 STRATIFIED_BY: tuple[StratifiedBy, ...] = get_args(StratifiedBy)
 _RATE = re.compile(r"(0?\.[0-9]+|1\.0*|[0-9]+(?:\.[0-9]+)?%)\Z")
-# Pairs that an error message names.
+# Pairs named in an error message.
 _NAMED = 3
 
 
 class PairSampling:
-    """The sample that some options ask for, of a session's pool: ``query_ids`` and ``doc_ids`` are the pool's, in its
-    order. ``parameters`` and ``notes``, filled by ``sample``, are what the design records of the choice and what its
-    author should know of it."""
+    """Draws the sample that the options describe from a session's pool. ``query_ids`` and ``doc_ids`` are the pool's,
+    in its order. ``sample`` fills ``parameters``, which the design records, and ``notes`` for the design's author."""
 
     def __init__(self, session: AnnotationSession, options: AssignOptions, seed: int) -> None:
         self._session = session
@@ -68,7 +67,7 @@ class PairSampling:
             raise QuatiPoolError("--system takes a run's first pairs of some queries; name these with --queries")
 
     def sample(self) -> tuple[str, Sample]:
-        """The method's name and the sample. Raises QuatiPoolError where it cannot be drawn as asked."""
+        """The method's name and the sample. Raises QuatiPoolError if it cannot be drawn as requested."""
         options = self._options
         if options.everything:
             return "all", sample_all(len(self.query_ids))
@@ -105,7 +104,7 @@ class PairSampling:
         )
 
     def _grades(self, judge: str) -> list[int | None]:
-        """A judge's grade of each pair of the pool."""
+        """A judge's grade of each pair of the pool, None for pairs without one."""
         grading = self._session.grading
         labeler = grading.labeler(judge)
         by_pair = {
@@ -137,10 +136,10 @@ class PairSampling:
         return sample_queries(self.query_ids, listed, self._ranks(system, set(listed), depth), depth)
 
     def _ranks(self, system: str, queries: Collection[str], depth: int) -> Int:
-        """The rank in a system's run of each pair of the pool, shape (pairs,), 0 where it is not among the first
+        """The rank of each pair of the pool in a system's run, shape (pairs,); 0 if it is not among the first
         ``depth`` of a query in ``queries``.
 
-        Raises QuatiPoolError where the pool lacks one of those pairs.
+        Raises QuatiPoolError if one of the first ``depth`` pairs is not in the pool.
         """
         config = self._session.config
         if system not in config.systems:
@@ -181,7 +180,7 @@ def _stratified_by(options: AssignOptions) -> list[str]:
 
 
 def query_list(queries: str) -> list[str]:
-    """The query_ids in a file (of queries, or one id per line, ``#`` lines left out), or separated by commas."""
+    """The query_ids in a file (of queries, or one id per line, without ``#`` lines), or separated by commas."""
     path = Path(queries)
     if not path.is_file():
         if data_suffix(path) in (".tsv", ".csv", ".jsonl", ".txt") or "/" in queries:

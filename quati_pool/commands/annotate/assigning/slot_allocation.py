@@ -1,4 +1,4 @@
-"""Who grades the pairs of a design: the slots that they still need, open ones or slots of named people."""
+"""Creates the slots that the pairs of a design still need: open ones, or slots of named people."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from quati_pool.store.records import NewSlot, Slot
 
 
 class SlotAllocation:
-    """The new slots of a design, given those that its pairs have already."""
+    """Computes the new slots of a design, given those that its pairs already have."""
 
     def __init__(self, session: AnnotationSession, options: AssignOptions, seed: int) -> None:
         self._options = options
         self._seed = seed
-        # All slots that pairs have already, withdrawn ones too.
+        # All existing slots, including withdrawn ones.
         self._known: dict[Ids, list[Slot]] = defaultdict(list)
         for slot in all_slots(session.store, session.config.name):
             self._known[slot.query_id, slot.doc_id].append(slot)
 
     def new_slots(self, pairs: Sequence[Ids]) -> list[NewSlot]:
-        """The slots that these pairs lack, by query_order, then doc_id, so that the pool's order leaves no trace.
+        """The slots that these pairs lack, by query_order, then doc_id, so that the pool's order has no effect.
 
-        Raises DesignError where the overlap or the load is below 1, or where too few people are named for them.
+        Raises DesignError if the overlap or the load is below 1, or too few people are named.
         """
         options = self._options
         if options.overlap < 1:
@@ -56,8 +56,8 @@ class SlotAllocation:
         return max((slot.replicate for slot in self._known.get(pair, ())), default=0)
 
     def _holders(self, pairs: Sequence[Ids]) -> dict[Ids, list[str | None]]:
-        """Who of ``to`` gets each pair: new pairs in whole queries, as ``allocate`` deals them; the missing slots of
-        pairs that have some already go to the people with the fewest pairs who have had no slot of the pair."""
+        """The people in ``to`` who get each pair. New pairs are allocated in whole queries by ``allocate``; missing
+        slots of known pairs go to the people with the fewest pairs who never had a slot of the pair."""
         options = self._options
         fresh = [pair for pair in pairs if pair not in self._known]
         holders: dict[Ids, list[str | None]] = {pair: [] for pair in pairs}
@@ -77,7 +77,7 @@ class SlotAllocation:
         return holders
 
     def _least_loaded(self, pair: Ids, load: Mapping[str, int]) -> list[str]:
-        """The people for the slots that a known pair lacks."""
+        """The people who get the slots that a known pair lacks."""
         lacking, most = self._lacking(pair), self._options.load or np.inf
         had = {slot.holder for slot in self._known[pair]}
         able = [name for name in self._options.to if name not in had and load[name] < most]
@@ -89,7 +89,7 @@ class SlotAllocation:
         return sorted(able, key=lambda name: (load[name], name))[:lacking]
 
     def _turns(self, holders: Mapping[Ids, Sequence[str | None]]) -> dict[tuple[str | None, str, str], int]:
-        """Each person's own order of the passages of a query, by name, query_id and doc_id, from 1."""
+        """The position of each passage in its person's order of a query, from 1, by name, query_id and doc_id."""
         held: dict[tuple[str, str], list[str]] = defaultdict(list)
         for (query_id, doc_id), names in holders.items():
             for name in names:

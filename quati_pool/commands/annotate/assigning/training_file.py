@@ -1,4 +1,4 @@
-"""``quati-pool assign --training``: pairs of known grade, which people grade first and learn from."""
+"""``quati-pool assign --training``: pairs with a known grade, which people grade first and learn from."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _FIELDS = ("query_id", "doc_id", "relevance", "explanation")
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """Counts of pairs: in the file, of these new or changed (``added``), and of all training pairs afterwards;
-    ``assigned`` pairs of the file also have slots, though training shows people their grade."""
+    """Counts of pairs: ``pairs`` in the file, of which ``added`` are new or changed; ``total`` training pairs
+    afterwards; ``assigned`` pairs of the file that also have slots, although training shows people their grade."""
 
     pairs: int
     added: int
@@ -39,11 +39,11 @@ def add_training(
     database: str | None = None,
     listener: Listener | None = None,
 ) -> TrainingReport:
-    """Adds a file's pairs (TSV, CSV or JSON lines: query_id, doc_id, relevance, explanation) to the training; a
-    pair that is there already takes the file's grade and explanation.
+    """Adds a file's pairs (TSV, CSV or JSON lines: query_id, doc_id, relevance, explanation) to the training; an
+    existing training pair gets the file's grade and explanation.
 
-    Raises InputError, and adds nothing, for a pair that is not in the pool or comes twice, a grade off
-    the scale, and a pair without an explanation.
+    Raises InputError, and adds nothing, if a pair is not in the pool, occurs twice, has a grade that is not on the
+    scale, or has no explanation.
     """
     listener = listener or Listener()
     with (

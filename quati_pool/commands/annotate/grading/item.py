@@ -1,4 +1,4 @@
-"""What a person is shown to grade: a pair with its texts, and the passages that it resembles."""
+"""The item that a person is shown to grade: a pair with its texts, and similar passages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from quati_pool.store.assessor_queries import own_states
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import CurrentLabel, Slot, Training
 
-# Characters of a similar passage: enough to recognize it.
+# Characters shown of a similar passage: enough to recognize it.
 _START = 200
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarPassage:
-    """A passage of the same query that is nearly the text shown. ``grade`` is what this person gave it, None where
-    they have not graded it yet or could not judge it; ``similarity`` is from 0 to 1."""
+    """A passage of the same query with nearly the same text as the one shown. ``grade`` is this person's grade, None
+    if they have not graded it yet or could not judge it; ``similarity`` is from 0 to 1."""
 
     doc_id: str
     text_start: str
@@ -49,7 +49,7 @@ class Item:
 
 
 def training_item(session: AnnotationSession, training: Training) -> Item:
-    """A training pair as it is shown now; ConflictError where the pool has just lost it."""
+    """A training pair with its current texts; raises ConflictError if it is no longer in the pool."""
     pair = session.pair(training.query_id, training.doc_id)
     if pair is None:
         raise ConflictError("withdrawn", "this pair has left the pool; go on with the next one")
@@ -64,7 +64,7 @@ def training_item(session: AnnotationSession, training: Training) -> Item:
 
 
 def blind_item(session: AnnotationSession, person: Person, slot: Slot, pair: Pair) -> Item:
-    """A slot's pair, with the passages like it among those that the person graded or will grade."""
+    """A slot's pair, with similar passages among those that the person has graded or will grade."""
     return Item(
         kind="blind",
         assignment_id=slot.assignment_id,

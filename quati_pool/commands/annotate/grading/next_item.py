@@ -1,4 +1,4 @@
-"""What a person grades next, and how far they are."""
+"""The next item for a person to grade, and their progress."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.store.assessor_queries import own_loads, own_open, renew
 
 BLOCK = 50
-"""How many pairs of a query a person is given at a time."""
+"""The most pairs of a query that a person is given at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a person is, in pairs: of the query they are working on, of all that are theirs, and how many more
-    they could be given (``free``). ``total`` is None where others draw on the same pairs and no load is set;
-    ``skipped`` pairs were put off, ``training`` pairs are left to practise on."""
+    """A person's progress in pairs: in the query they are working on, in all of their pairs, and how many more they
+    could be given (``free``). ``total`` is None if others draw on the same pairs and no load is set; ``skipped``
+    pairs were postponed, ``training`` pairs are left to practise on."""
 
     query_id: str | None
     query_done: int
@@ -32,10 +32,10 @@ class Progress:
 
 
 def next_item(session: AnnotationSession, token: str | None) -> Item | None:
-    """What this person is to grade now, the same until they have answered: training pairs, then the slots they
-    hold, then free slots of the next query. None where nothing is left for them, or others hold it for now.
+    """The item that this person should grade now, the same one until they have answered: training pairs first, then
+    the slots they hold, then free slots of the next query. None if nothing is left for them, or others hold it for now.
 
-    Pairs that are no longer in the pool are withdrawn. Raises SignedOutError, and InputError where there is no pool.
+    Pairs that are no longer in the pool are withdrawn. Raises SignedOutError, and InputError if there is no pool.
     """
     person = session.person(token)
     training = unanswered_training(session, person)
@@ -49,7 +49,7 @@ def next_item(session: AnnotationSession, token: str | None) -> Item | None:
             continue
         pair = session.pair(slot.query_id, slot.doc_id)
         if pair is None:
-            # All others that left the pool too: a rebuilt pool may lack thousands.
+            # Withdraw all held pairs that left the pool at once: a rebuilt pool may lack thousands.
             held = own_open(session.store, session.config.name, person.name)
             pool = session.pool_view
             session.assignments.withdraw([number for number, *ids in held if (ids[0], ids[1]) not in pool])
@@ -60,7 +60,7 @@ def next_item(session: AnnotationSession, token: str | None) -> Item | None:
 
 
 def progress(session: AnnotationSession, token: str | None) -> Progress:
-    """How far this person is. Raises SignedOutError."""
+    """This person's progress. Raises SignedOutError."""
     person = session.person(token)
     by_query = session.assignments.mine(person.name)
     slot = session.assignments.held(person.name)
@@ -84,14 +84,14 @@ def progress(session: AnnotationSession, token: str | None) -> Progress:
 
 
 def _design_loads(session: AnnotationSession) -> tuple[dict[int, int], bool]:
-    """The load that a person may take of each design that sets one, by design_id, and whether all designs do."""
+    """The load per person of each design that sets one, by design_id, and whether all designs do."""
     asked = {design_id: parameters.get("load") for design_id, parameters in session.designs.parameters().items()}
     loads = {design_id: load for design_id, load in asked.items() if type(load) is int}
     return loads, len(loads) == len(asked)
 
 
 def _claim_block(session: AnnotationSession, person: Person) -> bool:
-    """Gives a person free slots of the first query that has some for them; False where no query has."""
+    """Gives a person free slots of the first query that has some for them; False if no query has."""
     assignments, pool = session.assignments, session.pool_view
     queries = assignments.open_queries(person.name)
     if not queries:

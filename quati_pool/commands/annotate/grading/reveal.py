@@ -1,4 +1,4 @@
-"""What a judge said of a pair, shown to a person who has graded it."""
+"""A judge's grade of a pair, revealed to a person who has graded it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from quati_pool.store.label_queries import rationales_of
 
 @dataclass(frozen=True, slots=True)
 class Reveal:
-    """The grade that ``name`` gives a pair now, and why; ``reasoning`` is None where none is kept."""
+    """The current grade of a pair by ``name``; ``reasoning`` is None if none is stored."""
 
     name: str
     grade: int
@@ -23,7 +23,7 @@ class Reveal:
 
 
 def revealed(session: AnnotationSession, pair: Pair) -> Reveal | None:
-    """What ``annotation.reveal`` says of a pair; None where nobody is revealed or there is no grade."""
+    """The grade of a pair by the labeler in ``annotation.reveal``; None if no labeler is set or it has no grade."""
     labeler = session.revealed
     if labeler is None:
         return None

@@ -1,7 +1,7 @@
-"""Storing a person's answers: the first one to an item, a second one after the reveal, and one step back.
+"""Stores a person's answers: the first one to an item, a second one after the reveal, and undoing the last one.
 
-An item comes back from a browser, so nothing in it is trusted: whose slot it is, which pair it is about, and the
-pair's texts are read again from the store and the pool.
+An item comes back from a browser, so nothing in it is trusted: the slot's holder, the pair and its texts are read
+again from the store and the pool.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from quati_pool.store.records import Label, Slot, Training
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A label that is in the store; ``again``: it was there already. ``feedback`` follows an answer to a training
-    pair, ``reveal`` a blind one where the judge has graded the pair."""
+    """A label in the store; ``again`` if it had already been stored. ``feedback`` is set after an answer to a training
+    pair, ``reveal`` after a blind answer if the judge has graded the pair."""
 
     seq: int
     again: bool
@@ -41,12 +41,12 @@ class Outcome:
 
 
 def submit(session: AnnotationSession, token: str | None, item: Item, answer: Answer) -> Outcome:
-    """Stores an answer, once however often it is sent; it is durable when this returns.
+    """Stores an answer, only once even if it is sent again; it is durable when this returns.
 
-    Raises SignedOutError; AnswerError for an invalid answer (a grade off the scale, an unknown status or reason),
-    ForbiddenError for an item that is not as it was given out, and ConflictError, whose ``reason`` a page can
-    explain, where the item is ``done``, ``taken`` by another, ``withdrawn``, ``gone`` or ``changed`` meanwhile.
-    Then nothing was written.
+    Raises SignedOutError; AnswerError for an invalid answer (a grade off the scale, an unknown status or reason);
+    ForbiddenError for an item that differs from what was given out; and ConflictError, with a ``reason`` that a page
+    can explain, if the item has since been ``done``, ``taken`` by somebody else, ``withdrawn``, ``gone`` or
+    ``changed``. In these cases nothing was written.
     """
     person = session.person(token)
     checked = check_answer(session, answer)
@@ -66,7 +66,7 @@ def submit(session: AnnotationSession, token: str | None, item: Item, answer: An
             raise ConflictError("changed", "this pair's text has changed since it was shown; read it again")
         return Outcome(known.seq, True)
     reveal = None if checked.status is State.skipped else revealed(session, pair)
-    # The blind label says that a grade was revealed after it: such a label cannot be undone.
+    # The blind label records that a grade was revealed after it: such a label cannot be undone.
     extra = checked.extra if reveal is None else {**checked.extra, "reveal": session.config.annotation.reveal}
     label = answer_label(session, person, pair, checked, "blind", nonce, extra, slot.assignment_id)
     submitted = session.assignments.submit(person.name, slot.assignment_id, label, session.lease)
@@ -74,10 +74,10 @@ def submit(session: AnnotationSession, token: str | None, item: Item, answer: An
 
 
 def second_label(session: AnnotationSession, token: str | None, item: Item, answer: Answer) -> int:
-    """Stores what a person says once they have seen the judge's grade; their blind label stays. Returns the new
-    label's seq.
+    """Stores a person's second label after they have seen the judge's grade; their blind label stays. Returns the
+    new label's seq.
 
-    Raises as ``submit`` does, and ForbiddenError where nothing was revealed of this item to this person.
+    Raises the errors of ``submit``, and ForbiddenError if nothing was revealed to this person for this item.
     """
     person = session.person(token)
     checked = check_answer(session, answer)
@@ -102,10 +102,10 @@ def second_label(session: AnnotationSession, token: str | None, item: Item, answ
 
 
 def undo(session: AnnotationSession, token: str | None, nonce: str | None = None) -> bool:
-    """Takes this person's last answer back, so that its pair comes next; False where there is none.
+    """Retracts this person's last answer, so that its pair comes next; False if there is none.
 
-    A ``nonce`` that is sent twice takes one answer back. Raises SignedOutError, ForbiddenError where a judge's
-    grade was revealed for the answer, and ConflictError where another page of theirs was quicker.
+    A ``nonce`` that is sent twice retracts only one answer. Raises SignedOutError, ForbiddenError if a judge's grade
+    was revealed for the answer, and ConflictError if another page of theirs was faster.
     """
     person = session.person(token)
     if nonce is not None:
@@ -163,8 +163,8 @@ def _submit_training(
 
 
 def _slot(session: AnnotationSession, person: Person, item: Item) -> Slot:
-    """The slot of an item. Raises ConflictError where it is not this person's now, ForbiddenError where it is not of
-    the item's pair."""
+    """The slot of an item. Raises ConflictError if it is not (or no longer) this person's, ForbiddenError if its pair
+    is not the item's."""
     slot = session.assignments.slot(item.assignment_id) if type(item.assignment_id) is int else None
     if slot is None:
         raise ConflictError("gone", "there is no such pair to grade any more; go on with the next one")

@@ -1,4 +1,4 @@
-"""The training pairs that a person has still to answer."""
+"""The training pairs that a person has not answered yet."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from quati_pool.records import State
 from quati_pool.store.records import Training
 
 ANSWERED = (State.ok, State.unsure)
-"""The answers after which a training pair does not come again."""
+"""The answers after which a training pair is not shown again."""
 
 
 def unanswered_training(session: AnnotationSession, person: Person) -> list[Training]:
-    """The training pairs that a person has not answered, those put off last; none that the person marked."""
+    """The training pairs that a person has not answered, skipped ones last; without those that the person added."""
     others = [training for training in session.training.all() if training.by != person.name]
     if not others:
         return []
@@ -26,6 +26,6 @@ def unanswered_training(session: AnnotationSession, person: Person) -> list[Trai
 
 
 def training_states(session: AnnotationSession, person: Person, query_ids: Sequence[str]) -> dict[Any, State]:
-    """What a person last answered to each training pair of some queries, by training_id."""
+    """The state of a person's last answer to each training pair of some queries, by training_id."""
     rows = session.store.current(session.config.name, person.name, session.version, query_ids, ("training",))
     return {row.extra.get("training_id"): row.status for row in sorted(rows, key=lambda row: row.seq)}

@@ -1,4 +1,4 @@
-"""Accepted questions as a file of queries: a new one, or the rows that an existing one lacks."""
+"""Exports accepted questions to a file of queries: a new file, or the rows that an existing one lacks."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from quati_pool.store.records import Question, QuestionEvent
 FORMS = ("tsv", "jsonl")
 
 _PLAIN = ("query_id", "query")
-# The fields that JSONL holds of a question, and a table where its header names them. A column doc_id next to query_id
-# would let the file pass for labels or a run.
+# The fields of a question in JSONL, and in a table if its header names them. Not doc_id: with query_id and doc_id
+# columns, the file could be mistaken for labels or a run.
 _COLUMNS = ("query_id", "query", "narrative", "theme", "scope", "type", "source_doc_id")
 
 
 @dataclass(frozen=True)
 class ExportedQuestions:
-    """A file of queries and how many it holds: ``added`` of them are new, ``narratives`` are in the store
-    and not in the file."""
+    """A file with ``queries`` queries, of which ``added`` are new; ``narratives`` counts narratives that are in the
+    store but not in the file."""
 
     path: Path
     queries: int
@@ -40,7 +40,7 @@ class ExportedQuestions:
 
 
 def accepted(questions: Sequence[Question]) -> list[QuestionEvent]:
-    """The events that gave them their query_ids, in the order of these."""
+    """The last events of the accepted questions, in order of query_id."""
     found = [question.last for question in questions if question.last.action == "accepted"]
     return sorted(found, key=lambda question: (len(str(question.query_id)), str(question.query_id)))
 
@@ -48,11 +48,11 @@ def accepted(questions: Sequence[Question]) -> list[QuestionEvent]:
 def export_questions(
     config_path: Path, path: Path, *, merge: bool = False, database: str | None = None, listener: Listener | None = None
 ) -> ExportedQuestions:
-    """Writes the accepted questions to ``path``, TSV or JSONL by its suffix, ``.gz`` too.
+    """Writes the accepted questions to ``path``, as TSV or JSONL by its suffix, optionally with ``.gz``.
 
-    ``merge`` keeps every row of the file that is there and appends the questions that it lacks. Raises
-    QuatiPoolError, and writes nothing, where no question is accepted, where the file holds other queries and
-    ``merge`` is not asked for, and where it has another text under one of the query_ids.
+    ``merge`` keeps every row of an existing file and appends the questions that it lacks. Raises QuatiPoolError, and
+    writes nothing, if no question is accepted, if the file has other queries and ``merge`` is False, or if it has
+    another text under one of the query_ids.
     """
     config = load_config(config_path)
     form = _form(path)
@@ -83,13 +83,13 @@ def export_questions(
 
 
 def as_bytes(questions: Sequence[QuestionEvent], form: str) -> bytes:
-    """Rows of query_id <tab> query, or JSON objects with all that is known of a question."""
+    """The questions as rows of query_id <tab> query, or as JSON lines with all fields of a question."""
     return "".join(_row(question, form, _PLAIN) for question in questions).encode()
 
 
 def queries_there(config: PoolConfig) -> list[Query]:
-    """All queries of the collection's file, also those that pool.yaml does not choose; none where there is no
-    file yet. Raises InputError for one that cannot be read."""
+    """All queries in the collection's file, including those that pool.yaml does not select; empty if there is no
+    file yet. Raises InputError if it cannot be read."""
     return _there(config, config.folder / config.queries.path)
 
 
@@ -101,7 +101,7 @@ def _there(config: PoolConfig, path: Path) -> list[Query]:
 
 
 def _settings(config: PoolConfig, path: Path) -> QueriesConfig:
-    """How the file names its columns, which pool.yaml says of the collection's own file alone."""
+    """The column names of a file: pool.yaml's for the collection's own file, the default ones for others."""
     same = path.resolve() == (config.folder / config.queries.path).resolve()
     return config.queries if same else QueriesConfig(path=str(path))
 
@@ -126,9 +126,9 @@ def _refuse_loss(path: Path, texts: dict[str, str], questions: Sequence[Question
 
 
 def _lacking(path: Path, texts: dict[str, str], questions: Sequence[QuestionEvent]) -> list[QuestionEvent]:
-    """The questions that a file does not hold yet.
+    """The questions that a file does not contain yet.
 
-    Raises QuatiPoolError where it has another text under the same id: labels may hang on either.
+    Raises QuatiPoolError if it has another text under the same id, because labels may refer to either.
     """
     for question in questions:
         text = texts.get(str(question.query_id))
@@ -141,7 +141,7 @@ def _lacking(path: Path, texts: dict[str, str], questions: Sequence[QuestionEven
 
 
 def _appended(config: PoolConfig, path: Path, form: str, new: Sequence[QuestionEvent]) -> bytes:
-    """The file's own bytes and a row for each new question under the file's own columns."""
+    """The bytes of the file followed by a row for each new question, in the file's columns."""
     data = read_bytes(path)
     if data and not data.endswith(b"\n"):
         data += b"\n"
@@ -167,5 +167,5 @@ def _row(question: QuestionEvent, form: str, columns: Sequence[str], named: dict
     if form == "jsonl":
         record = {(named or {}).get(name, name): value for name, value in values.items()}
         return json.dumps(record, ensure_ascii=False) + "\n"
-    # A narrative may have several lines, which a table cannot hold.
+    # A narrative may have several lines; a table row cannot.
     return "\t".join(" ".join((values.get(name) or "").split()) for name in columns) + "\n"

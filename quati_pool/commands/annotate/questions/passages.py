@@ -1,4 +1,4 @@
-"""A passage of the corpus to write a question from: each person sees their own sequence of them."""
+"""Passages of the corpus to write questions from; each person sees a different sequence of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from quati_pool.project.workspace import Workspace
 
 
 class NoPassagesError(QuatiPoolError):
-    """The corpus was not read yet, or was changed since."""
+    """The corpus has not been read yet, or has changed since."""
 
 
 class Passage(NamedTuple):
@@ -29,11 +29,11 @@ class Passage(NamedTuple):
 
 
 def passage(config: PoolConfig, name: str, count: int) -> Passage:
-    """The passage number ``count`` (from 0) of a person's sequence.
+    """The passage at position ``count`` (from 0) of a person's sequence.
 
-    The sequence depends on the seed and the name alone, and begins again once it went through the whole
-    corpus: steps of a length that shares no factor with the corpus's, from a place drawn at random. Needs no
-    pool; raises NoPassagesError without a corpus store.
+    The sequence depends only on the seed, the name and the corpus, and repeats after the whole corpus: it starts at a
+    random position and advances by a step that is coprime to the number of passages. Needs no pool; raises
+    NoPassagesError without a corpus store.
     """
     stores = _stores(config)
     total = sum(map(len, stores))
@@ -47,7 +47,7 @@ def passage(config: PoolConfig, name: str, count: int) -> Passage:
 
 
 def text_of(config: PoolConfig, doc_id: str) -> str | None:
-    """The text of a passage, None where no corpus has it. Raises NoPassagesError without a corpus store."""
+    """The text of a passage; None if no corpus has it. Raises NoPassagesError without a corpus store."""
     for store in _stores(config):
         ordinals = store.ids.encode([doc_id])
         if ordinals[0] >= 0:
@@ -70,7 +70,7 @@ def _stores(config: PoolConfig) -> list[CorpusStore]:
 
 @lru_cache(maxsize=8)
 def _opened(folder: Path) -> CorpusStore:
-    """Opened once a process: a folder is named by the fingerprint of what is in it."""
+    """The corpus store in a folder, opened once per process: a folder is named by the fingerprint of its contents."""
     return CorpusStore(folder)
 
 

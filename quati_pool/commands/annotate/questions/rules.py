@@ -1,4 +1,4 @@
-"""What a question must be: its words, where it belongs, and what is said of it."""
+"""Rules for questions: their text, classification, narrative and comments."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ OURS = {
     "scope": ("local", "national", "global"),
     "type": ("fact", "definition", "explanation", "procedure", "comparison", "opinion"),
 }  # fmt: skip
-"""The taxonomy where pool.yaml has none. That questions are written by theme, scope and type is the Quati
-paper's (arXiv 2404.06976); the values are ours."""
+"""The taxonomy used if pool.yaml has none. The axes theme, scope and type are from the Quati paper
+(arXiv 2404.06976); the values are ours."""
 
-# What changes the order in which text is shown: a question must read as what it says.
+# Characters that change the display order of text: a question must be displayed as it is stored.
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 class Similar(NamedTuple):
-    """A question that resembles another, from 0 to 1; ``exact`` where it has the same words. Those of the
+    """A similar question, with its similarity from 0 to 1; ``exact`` if it has the same words. Questions from the
     queries file have no author and no question_id."""
 
     query: str
@@ -45,8 +45,8 @@ class Similar(NamedTuple):
 
 
 class QuestionError(QuatiPoolError):
-    """A question or a decision that is refused; nothing was written. ``reason`` names the rule in one word,
-    for a page that says it in another language; ``similar`` are the questions it repeats."""
+    """A question or decision was refused and nothing was written. ``reason`` is a keyword for the broken rule, from
+    which a page can build a translated message; ``similar`` are the questions that it repeats."""
 
     def __init__(self, reason: str, message: str, similar: Sequence[Similar] = ()) -> None:
         self.reason = reason
@@ -56,7 +56,7 @@ class QuestionError(QuatiPoolError):
 
 @dataclass(frozen=True)
 class Draft:
-    """A question as its author gives it; ``doc_id`` is the passage it was written from."""
+    """A question as submitted by its author; ``doc_id`` is the passage it was written from."""
 
     query: str
     theme: str
@@ -73,9 +73,9 @@ def taxonomy(config: PoolConfig) -> dict[str, list[str]]:
 
 
 def one_line(text: str) -> str:
-    """A question as it is stored: composed characters, single blanks, none at its ends.
+    """A question as it is stored: composed characters, single spaces, none at its ends.
 
-    Raises QuestionError for an empty one, a long one, and one with line breaks or control characters.
+    Raises QuestionError if it is empty, too long, or has line breaks or control characters.
     """
     text = unicodedata.normalize("NFC", text).strip(" ")
     if _unprintable(text):
@@ -94,14 +94,16 @@ def one_line(text: str) -> str:
 
 
 def _unprintable(text: str, but: str = "") -> bool:
-    """Whether text holds line breaks, controls, half characters or turned text, ``but`` those named."""
+    """Whether text has line breaks, control characters, lone surrogates or direction controls, other than those in
+    ``but``."""
     return bool(_TURNING.search(text)) or any(
         unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text if character not in but
     )
 
 
 def _prose(text: str | None, limit: int, what: str) -> str | None:
-    """Text of several lines, None where there is none."""
+    """Text that may have several lines; None if it is empty. Raises QuestionError for control characters and
+    overlong text."""
     text = unicodedata.normalize("NFC", (text or "").replace("\r\n", "\n")).strip()
     if _unprintable(text, but="\n\t"):
         raise QuestionError(

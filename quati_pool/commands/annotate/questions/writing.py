@@ -1,7 +1,7 @@
-"""Questions that people write for the collection: proposed by one, accepted or sent back by another.
+"""Questions that people write for the collection: proposed by one person, accepted or sent back by another.
 
-Every event is kept. One process at a time writes, so that what is checked still holds when it is written:
-no query_id is given twice, and nobody decides on a text other than the one they saw.
+Every event is kept. Only one process writes at a time, so that checks still hold at the time of writing: no query_id
+is assigned twice, and nobody decides on a text other than the one they saw.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _QUERY_ID = re.compile(r"q([0-9]{1,9})")
 
 
 class CoverageCell(NamedTuple):
-    """How many questions of a theme, scope and type wait for a decision, and how many are accepted."""
+    """How many questions of a theme, scope and type are waiting for a decision, and how many are accepted."""
 
     theme: str
     scope: str
@@ -41,15 +41,15 @@ class CoverageCell(NamedTuple):
 
 
 class TaxonomyCoverage(NamedTuple):
-    """Every combination of the taxonomy, in its order; ``outside`` counts the questions that belong to none,
-    such as those written before the taxonomy was changed."""
+    """The counts of all combinations, in the taxonomy's order; ``outside`` counts the questions that fit none, such
+    as those written before the taxonomy was changed."""
 
     cells: tuple[CoverageCell, ...]
     outside: int
 
 
 class ListedQuestion(NamedTuple):
-    """A question as one person sees it: ``may`` holds the actions that they may take on it."""
+    """A question as one person sees it; ``may`` is the set of actions that they may take on it."""
 
     question: Question
     state: str
@@ -67,21 +67,21 @@ def listed(session: AnnotationSession, token: str | None) -> list[ListedQuestion
 
 
 def events(session: AnnotationSession, token: str | None, question_id: int) -> list[QuestionEvent]:
-    """All that happened to a question, oldest first."""
+    """All events of a question, oldest first."""
     session.person(token)
     return session.questions.events(question_id)
 
 
 def state_of(question: Question) -> str:
-    """``proposed``, also after a revision, ``accepted``, ``sent_back`` or ``withdrawn``."""
+    """The state of a question: ``proposed`` (also after a revision), ``accepted``, ``sent_back`` or ``withdrawn``."""
     return "proposed" if question.last.action == "revised" else question.last.action
 
 
 def propose(session: AnnotationSession, token: str | None, draft: Draft, nonce: str, *, confirmed: bool = False) -> int:
-    """Stores a new question and returns its question_id.
+    """Stores a new question and returns its question_id; a question sent twice with one nonce is stored once.
 
-    Raises QuestionError for one that breaks a rule, and where the same question is there already unless
-    ``confirmed`` says that the author knows. Sent twice with one nonce it is stored once.
+    Raises QuestionError if it breaks a rule, or if the same question exists already and the author has not
+    ``confirmed`` it.
     """
     person = session.person(token)
     draft = checked(session.config, draft)
@@ -107,8 +107,8 @@ def revise(
     comment: str | None = None,
     confirmed: bool = False,
 ) -> None:
-    """Proposes another text of an author's own question, from the same passage; ``seen`` is the seq of the
-    event they saw it by."""
+    """Proposes a new text for the author's own question, from the same passage; ``seen`` is the seq of the
+    question's last event that they saw."""
     person = session.person(token)
     draft = checked(session.config, draft)
     comment = comment_of(comment)
@@ -123,7 +123,7 @@ def revise(
 def accept(
     session: AnnotationSession, token: str | None, question_id: int, seen: int, nonce: str, comment: str | None = None
 ) -> str:
-    """Takes another person's question into the collection and returns the query_id it has from now on."""
+    """Accepts another person's question into the collection and returns its new query_id."""
     person = session.person(token)
     comment = comment_of(comment)
     with _writing(session):
@@ -139,7 +139,7 @@ def accept(
 def send_back(
     session: AnnotationSession, token: str | None, question_id: int, seen: int, nonce: str, comment: str
 ) -> None:
-    """Gives another person's question back to its author, with what is to be changed."""
+    """Returns another person's question to its author, with a comment on what to change."""
     person = session.person(token)
     cleaned = comment_of(comment)
     if cleaned is None:
@@ -150,29 +150,29 @@ def send_back(
 def withdraw(
     session: AnnotationSession, token: str | None, question_id: int, seen: int, nonce: str, comment: str | None = None
 ) -> None:
-    """Takes a question out: its author as long as it is not accepted, a lead at any time. Its query_id is not
-    given again."""
+    """Withdraws a question: its author may do so until it is accepted, a lead at any time. Its query_id is not
+    assigned again."""
     person = session.person(token)
     _decide(session, person, question_id, seen, nonce, "withdrawn", comment_of(comment))
 
 
 def similar(session: AnnotationSession, token: str | None, query: str, besides: int | None = None) -> list[Similar]:
-    """The questions that resemble ``query``, the nearest first: people's own (``besides`` one) but those
-    withdrawn, and those of the queries file."""
+    """The questions similar to ``query``, the most similar first: people's questions except withdrawn ones and the
+    question ``besides``, and those in the queries file."""
     session.person(token)
     return _similar(session, query, besides)
 
 
 def coverage(session: AnnotationSession, token: str | None) -> TaxonomyCoverage:
-    """How many questions are proposed and accepted of each theme, scope and type."""
+    """How many questions are proposed and accepted per theme, scope and type."""
     session.person(token)
     return taxonomy_coverage(session.config, session.questions.current())
 
 
 def sampled_passage(session: AnnotationSession, token: str | None, *, another: bool = False) -> Passage:
-    """The passage that a person is at in their own sequence, or from now on the next one.
+    """The current passage of a person's sequence; with ``another``, advances to the next one.
 
-    Raises NoPassagesError where the corpus has not been read yet.
+    Raises NoPassagesError if the corpus has not been read yet.
     """
     person = session.person(token)
     count = person.settings.get(_SETTING)
@@ -197,7 +197,7 @@ def questions_file(session: AnnotationSession, token: str | None, form: str) -> 
 
 
 def _open_to(person: Person, question: Question) -> frozenset[str]:
-    """What a person may do with a question now."""
+    """The actions that a person may take on a question now."""
     state, own = state_of(question), question.author == person.name
     may = set()
     if state == "proposed" and not own:
@@ -210,7 +210,8 @@ def _open_to(person: Person, question: Question) -> frozenset[str]:
 
 
 def _allowed(session: AnnotationSession, person: Person, question_id: int, seen: int, action: str) -> Question:
-    """The question that a person saw. Raises QuestionError or ForbiddenError where a person may not do this to it."""
+    """The question, if it is unchanged since the person saw it and they may take this action; raises QuestionError or
+    ForbiddenError otherwise."""
     question = next((one for one in session.questions.current() if one.question_id == question_id), None)
     if question is None:
         raise QuestionError("gone", "there is no such question; reload the page")
@@ -273,7 +274,7 @@ def _event(person: Person, action: QuestionAction, draft: Draft, nonce: str) -> 
 def _sent(
     session: AnnotationSession, person: Person, question_id: int, nonce: str, action: QuestionAction
 ) -> QuestionEvent | None:
-    """The person's event that was stored under this nonce: the same form, sent twice."""
+    """The person's event already stored with this nonce, if the same form was sent twice."""
     found = (event for event in session.questions.events(question_id) if event.nonce == nonce)
     return next((event for event in found if (event.by, event.action) == (person.name, action)), None)
 
@@ -295,7 +296,7 @@ def _writing(session: AnnotationSession) -> Iterator[None]:
 
 
 def taxonomy_coverage(config: PoolConfig, questions: Sequence[Question]) -> TaxonomyCoverage:
-    """The coverage of a taxonomy by the questions that are proposed (revised ones too) and accepted."""
+    """The coverage of the taxonomy by proposed (including revised) and accepted questions."""
     filed: dict[str, list[ClassifiedQuestion]] = {"proposed": [], "accepted": []}
     for question in questions:
         if (state := state_of(question)) in filed:
@@ -325,14 +326,15 @@ def _similar(session: AnnotationSession, query: str, besides: int | None) -> lis
 
 
 def language(config: PoolConfig) -> str | None:
-    """The language by whose stems questions are compared: that of the first system that names one, else the
-    first of ``release.languages``."""
+    """The language for stemming when questions are compared: that of the first system that has one, else the first
+    of ``release.languages``."""
     named = (getattr(getattr(system, "parameters", None), "language", None) for system in config.systems.values())
     return next(filter(None, named), None) or next(iter(config.release.languages), None)
 
 
 def _next_query_id(session: AnnotationSession) -> str:
-    """q0001, q0002, …: above all that were given, also to questions withdrawn since, and none of the file's."""
+    """The next query_id (q0001, q0002, …): above all assigned ones, including those of withdrawn questions, and not
+    in the queries file."""
     given = {str(one.last.query_id) for one in session.questions.current() if one.last.query_id}
     taken = {query.query_id for query in _filed(session)}
     numbers = [int(found[1]) for query_id in given if (found := _QUERY_ID.fullmatch(query_id))]
@@ -343,7 +345,7 @@ def _next_query_id(session: AnnotationSession) -> str:
 
 
 def _filed(session: AnnotationSession) -> list[Query]:
-    """The queries of the collection's file, read again when it has changed."""
+    """The queries in the collection's file, read again when it has changed."""
     path = session.config.folder / session.config.queries.path
     return _files.setdefault(session, Rereading(path, partial(_queries, session.config))).get() or []
 

@@ -1,4 +1,4 @@
-"""The pairs that people labelled, with everybody's labels of them: all that the lead's pages read.
+"""The pairs that people labelled, with the labels of all labelers: the data behind the lead's pages.
 
 A judge's labels are read for these pairs only, and the texts come from the pool view.
 """
@@ -27,15 +27,15 @@ from quati_pool.store.rows import KEY
 
 
 class Opinion(NamedTuple):
-    """A labeler of the store, and their label of a pair that counts."""
+    """A labeler in the store, and the label of theirs that counts for a pair."""
 
     labeler: StoredLabeler
     label: CurrentLabel
 
 
 class PeoplesLabels(NamedTuple):
-    """People's labels in the store, leads' decisions included: by labeler_id and pair, ``rows`` are all labels that
-    may count, ``counting`` the one that does. ``last`` and ``total`` are the store's ``Extent`` when they were read."""
+    """People's labels in the store, including leads' decisions, by labeler_id and pair: ``rows`` are all labels that
+    may count, ``counting`` the one that does. ``last`` and ``total`` are from the store's ``Extent`` at reading."""
 
     last: int
     total: int
@@ -44,11 +44,11 @@ class PeoplesLabels(NamedTuple):
 
 
 class PeoplesPairs(Grading):
-    """A collection's labelers over those of the pool's pairs that a person labelled as they are shown now.
+    """A collection's labelers over the pairs of the pool that a person labelled with their current texts.
 
-    To be created and used within snapshots of one state of the labels: what it has read it does not read again.
-    From ``earlier``, which is of the same pool and narratives, it takes over the labels read until then and the hashes
-    of the texts.
+    Create and use it only within snapshots of one state of the labels: it never reads anything twice. From
+    ``earlier``, which must be of the same pool and narratives, it takes the labels read so far and the hashes of the
+    texts.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class PeoplesPairs(Grading):
         if earlier is not None and at.total == earlier.total:
             return earlier
         if earlier is None or earlier.total + at.newer != at.total:
-            # A writer that took an earlier seq may have committed later.
+            # Read all again: a writer that took an earlier seq may have committed later.
             earlier = PeoplesLabels(0, 0, {}, {})
         rows, counting = {**earlier.rows}, {**earlier.counting}
         for name, new in peoples_labels(self.store, self.config.name, self._version, earlier.last).items():
@@ -103,12 +103,12 @@ class PeoplesPairs(Grading):
 
     @cached_property
     def unlabelled(self) -> dict[Ids, Graded]:
-        """By pair, the grade of those who have no label of it: none."""
+        """For each pair, an empty ``Graded`` for labelers without a label of it."""
         return {ids: Graded(*ids, None, None) for ids in self.opinions}
 
     @cached_property
     def judges(self) -> tuple[list[Labeler], dict[str, str]]:
-        """All others: judges, consensuses and label files; and why one of them cannot be read."""
+        """All other labelers (judges, consensuses and label files), and by name why one cannot be read."""
         panels = {name for name, judge in self.config.judges.items() if isinstance(judge, PeopleConfig)}
         people = {ADJUDICATED, *panels, *(person.name for person in self.people())}
         found, problems = [], {}
@@ -122,7 +122,7 @@ class PeoplesPairs(Grading):
 
     @cached_property
     def opinions(self) -> dict[Ids, list[Opinion]]:
-        """What each person says of each pair, in the pool's order; people by name."""
+        """The label that counts of each person for each pair, in the pool's order; people by name."""
         found: dict[Ids, list[Opinion]] = {}
         for person in self.people():
             for ids, label in self.labels.counting.get(person.name, {}).items():
@@ -131,21 +131,21 @@ class PeoplesPairs(Grading):
 
     @cached_property
     def history(self) -> dict[str, int]:
-        """By name, how many of a person's labels are of pairs that left the pool or have other texts now."""
+        """How many of a person's labels, by name, are of pairs that left the pool or whose texts have changed."""
         return {
             name: sum(map(len, self.labels.rows.get(name, {}).values())) - len(self.labels.counting.get(name, {}))
             for name in (person.name for person in self.people())
         }
 
     def pair(self, query_id: str, doc_id: str) -> Pair | None:
-        """A pair as people are shown it now; None where the pool no longer has it."""
+        """A pair with its current texts; None if it is no longer in the pool."""
         ids = (query_id, doc_id)
         if ids not in self._pairs:
             self._pairs[ids] = shown_pair(self.pool_view, self.narratives, query_id, doc_id)
         return self._pairs[ids]
 
     def shas(self, pair: Pair) -> frozenset[str]:
-        """The pair's ``counting_shas``."""
+        """The pair's ``counting_shas``, cached."""
         ids = (pair.query_id, pair.doc_id)
         if ids not in self._shas:
             self._shas[ids] = counting_shas(pair)
@@ -185,7 +185,7 @@ class PeoplesPairs(Grading):
 
 
 class _Person(StoredLabeler):
-    """A labeler that only the store knows: one of many, most of whom have no label of most pairs."""
+    """A stored labeler, optimized for many people of whom most have no label of most pairs."""
 
     grading: PeoplesPairs
 
@@ -212,8 +212,8 @@ _last_read: WeakKeyDictionary[AnnotationSession, PeoplesPairs] = WeakKeyDictiona
 
 
 def peoples_pairs(session: AnnotationSession) -> PeoplesPairs:
-    """The session's annotated pairs, within a snapshot; what was read before is not read again as long as no label is
-    added, and the pool and the narratives stay the same."""
+    """The session's annotated pairs, to be called within a snapshot; what was read before is reused until a label is
+    added or the pool or the narratives change."""
     pool, narratives = session.pool_view, session.narratives
     held = _last_read.get(session)
     earlier = held if held is not None and held.pool_view is pool and held.narratives == narratives else None

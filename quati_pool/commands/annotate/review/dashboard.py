@@ -1,4 +1,4 @@
-"""How far everybody is and how well they agree so far, computed in the background of the annotators' work.
+"""The dashboard: everybody's progress and their agreement so far, computed in the background.
 
 At most one dashboard at a time is computed per session, by a thread over one state of the store (or by another
 process, see ``dashboard_process``); a page gets the last one, with its time.
@@ -37,16 +37,16 @@ from quati_pool.store.records import ADJUDICATED
 from quati_pool.store.records import QueryProgress as StoredProgress
 
 DRAWS = 500
-"""Resamples of the dashboard's intervals, a quarter of those of ``quati-pool agree``."""
+"""Resamples for the dashboard's intervals, a quarter of those of ``quati-pool agree``."""
 
 FRESH = 20.0
-"""Seconds for which a dashboard is shown again rather than computed again."""
+"""Seconds for which a dashboard is reused instead of computed again."""
 
 
 class PersonProgress(NamedTuple):
-    """A person's slots (``skipped`` ones are among the open); their labels that count, grades and "cannot judge",
-    and in ``history`` those of pairs gone from the pool or changed since; ``seconds`` is the median active time
-    of ``timed`` labels."""
+    """Counts for one person: slots (``open`` includes ``skipped``), labels that count (``graded``, and ``cannot`` for
+    "cannot judge"), and in ``history`` labels of pairs that left the pool or have changed. ``seconds`` is the median
+    active time of ``timed`` labels."""
 
     name: str
     role: str | None
@@ -61,7 +61,7 @@ class PersonProgress(NamedTuple):
 
 
 class QueryProgress(NamedTuple):
-    """A query's slots, of all people; ``free`` counts the open ones that nobody holds."""
+    """Counts of a query's slots over all people; ``free`` counts the open ones without a holder."""
 
     query_id: str
     query: str
@@ -74,10 +74,10 @@ class QueryProgress(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """What ``quati-pool agree`` says of people with each other (``pairs`` and ``overall`` of two people or more)
-    and with each judge (``judged``) but the panels that they are members of, over the pairs that people
-    labelled, but for binarized grades. ``why`` says
-    what is lacking where there are none; ``problems`` why a judge is left out."""
+    """Agreement as in ``quati-pool agree``, without binarized grades, over the pairs that people labelled: of people
+    with each other (``pairs``, and ``overall`` for two people or more), and with each judge (``judged``) except
+    panels that they are members of. ``why`` says what is missing if there is none; ``problems`` says why a judge is
+    left out."""
 
     pairs: tuple[PairAgreement, ...]
     judged: tuple[PairAgreement, ...]
@@ -100,12 +100,12 @@ class Dashboard:
     findings: tuple[Finding, ...]
     decisions: int
     exports: tuple[str, ...]
-    """Who has grades to export, people first."""
+    """The labelers with grades to export, people first."""
 
 
 class Latest(NamedTuple):
-    """The last dashboard, None before the first; whether a newer one is being computed; and why the last try
-    failed, None where it did not."""
+    """The last dashboard (None before the first), whether a newer one is being computed, and why the last attempt
+    failed (None if it did not)."""
 
     dashboard: Dashboard | None
     running: bool
@@ -113,8 +113,8 @@ class Latest(NamedTuple):
 
 
 def dashboard(session: AnnotationSession, token: str | None, wait: float = 0.0, *, refresh: bool = False) -> Latest:
-    """What was computed last; begins a new computation where that is older than FRESH seconds, or ``refresh`` is
-    asked for, unless one is under way. Waits at most ``wait`` seconds for it.
+    """The last dashboard. Starts a new computation if it is older than FRESH seconds or ``refresh`` is True, unless
+    one is already running, and waits at most ``wait`` seconds for it.
 
     Raises SignedOutError, and ForbiddenError for anybody but a lead.
     """
@@ -161,7 +161,7 @@ _compute_functions: WeakKeyDictionary[AnnotationSession, Callable[[AnnotationSes
 
 
 def compute_with(session: AnnotationSession, make: Callable[[AnnotationSession], Dashboard] | None) -> None:
-    """Sets the function that computes the session's dashboards; None: ``compute`` again."""
+    """Sets the function that computes the session's dashboards; None restores ``compute``."""
     if make is None:
         _compute_functions.pop(session, None)
     else:
@@ -178,14 +178,14 @@ def _cache(session: AnnotationSession) -> _DashboardCache:
 
 
 def compute(session: AnnotationSession) -> Dashboard:
-    """Computes a dashboard of one state of the store in this thread; checks nobody's role, as ``dashboard`` does."""
+    """Computes a dashboard of one state of the store in this thread. Unlike ``dashboard``, it does not check roles."""
     began, computed_at = time.perf_counter(), datetime.now(UTC)
     with session.store.snapshot():
         pairs = peoples_pairs(session)
         persons = _peoples_sources(pairs)
         others, problems = from_store(pairs, without=[person.name for person in pairs.people()])
         sources = [*persons, *others]
-        # People first, a lead's decisions after them, then judges: not by who wrote last.
+        # People first, then leads' decisions, then judges: not in order of the last writer.
         sources.sort(key=lambda source: (source.kind != "assessor", source.name == ADJUDICATED, source.name))
         slots = session.assignments.progress()
         adjudicated = [source for source in sources if source.name == ADJUDICATED]
@@ -205,7 +205,8 @@ def compute(session: AnnotationSession) -> Dashboard:
 
 
 def _peoples_sources(pairs: PeoplesPairs) -> list[LabelSource]:
-    """People with their grades, of the pairs that each labelled: most have no label of most pairs."""
+    """People with grades as label sources, built only from the pairs that each labelled: most people have no label
+    of most pairs."""
     grades: defaultdict[str, list[tuple[str, str, int]]] = defaultdict(list)
     lacking: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for ids, opinions in pairs.opinions.items():
@@ -224,14 +225,14 @@ def _peoples_sources(pairs: PeoplesPairs) -> list[LabelSource]:
 
 
 def _agreement(pairs: PeoplesPairs, sources: list[LabelSource], problems: Mapping[str, str]) -> Agreement:
-    """By the functions of ``quati-pool agree``; of people together as where only they are named, for a judge's
-    grades are no part of people's agreement."""
+    """Agreement, computed by the functions of ``quati-pool agree``. The overall agreement is computed from people
+    only, because judges' grades are not part of people's agreement."""
     seed = pairs.config.seed
     people = [source for source in sources if source.kind == "assessor"]
     found: list[PairAgreement] = []
     together, why = None, None
     try:
-        # Judges with each other are left to agree: here they are read where people labelled, and nowhere else.
+        # Agreement between judges is left to quati-pool agree: here they are read only for pairs that people labelled.
         compared = pairwise(_ratings(pairs, sources), DRAWS, seed, binarized=False)
         found = [pair for pair in compared if pair.n and not pair.shared_members]
         together = overall(_ratings(pairs, people), DRAWS, seed)
@@ -304,13 +305,13 @@ def _queries(
 
 
 def _query(pool: PoolView, query_id: str) -> str:
-    """A query's text; empty where the pool no longer has it."""
+    """A query's text; empty if it is no longer in the pool."""
     rows = pool.query(query_id)
     return str(pool.table["query"][rows.start].as_py()) if rows.stop > rows.start else ""
 
 
 def _by_person(pairs: PeoplesPairs) -> GradedByPerson:
-    """People's grades in the order in which they were given."""
+    """People's grades in the order in which they were given, for quality control."""
     rows = []
     for ids, opinions in pairs.opinions.items():
         pair = pairs.pair(*ids)

@@ -1,5 +1,5 @@
 """Computes dashboards in a separate process: Python runs one thread at a time, so in the server's process each
-dashboard would hold up everybody who grades."""
+dashboard would delay everybody who is grading."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from quati_pool.processes.child import Child, ChildEnded
 from quati_pool.processes.messages import outcome_of, requests, send, unpack_outcome
 from quati_pool.processes.service import Service
 
-# People go first where there are more processes than cores.
+# Lower priority, so that people's requests go first if there are more processes than cores.
 _NICE = 5
 
 
 @contextlib.contextmanager
 def separate_dashboards(session: AnnotationSession, config_path: Path, database: str | None = None) -> Iterator[None]:
-    """Within, the session's dashboards are computed by another process, started with the first of them; ``config_path``
-    and ``database`` are those that the session was opened with."""
-    # Not a process of multiprocessing, which runs its parent's main module again: under Streamlit that is the page.
+    """A context in which another process computes the session's dashboards; it is started with the first of them.
+    ``config_path`` and ``database`` must be those with which the session was opened."""
+    # Not a multiprocessing process, which runs the parent's main module again: under Streamlit that is the page.
     process = Service(lambda: Child(__name__, quiet=False))
     request = pickle.dumps((config_path, database))
 
@@ -50,11 +50,11 @@ def separate_dashboards(session: AnnotationSession, config_path: Path, database:
 
 
 def serve(messages: BinaryIO, answers: BinaryIO) -> None:
-    """The other process: a dashboard for each request, until ``messages`` ends."""
+    """Runs in the other process: computes a dashboard for each request, until ``messages`` ends."""
     if hasattr(os, "nice"):
         os.nice(_NICE)
-    # Labels are kept from one dashboard to the next; to look through them for garbage again and again, as they
-    # come in, takes as long as to read them. It is done once nobody waits.
+    # Labels are kept from one dashboard to the next, and repeated garbage collection while they are read takes as
+    # long as reading them. So it runs after each answer, when nobody is waiting.
     gc.disable()
     open_session = functools.cache(AnnotationSession.open)
     for request in requests(messages):

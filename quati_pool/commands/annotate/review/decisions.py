@@ -1,4 +1,4 @@
-"""A lead's decisions on pairs: each is a label of ``adjudicated``, and changes nobody's own label."""
+"""Leads' decisions on pairs: each is a label by ``adjudicated``; people's own labels stay unchanged."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def decide(
     nonce: str,
     seen: int | None = None,
 ) -> Submitted:
-    """Stores a lead's grade of a pair, None for one that nobody can judge; a later decision replaces it.
+    """Stores a lead's grade of a pair (None if nobody can judge it); a later decision replaces it.
 
-    ``shown_sha`` and ``seen`` are the ``content_sha`` and ``last_seq`` of the pair as the lead was shown it. The same
-    nonce is written once.
+    ``shown_sha`` and ``seen`` are the ``content_sha`` and ``last_seq`` of the pair as shown to the lead. A nonce is
+    written only once.
 
-    Raises SignedOutError, ForbiddenError, AnswerError for a grade off the scale, ConflictError where the pair is gone
-    from the pool or has changed, or was decided meanwhile. Nothing is written then.
+    Raises SignedOutError, ForbiddenError, AnswerError for a grade off the scale, and ConflictError if the pair has
+    left the pool, has changed, or was decided in the meantime. In these cases nothing is written.
     """
     if relevance is not None:
         check_grade(session, relevance)
@@ -44,7 +44,7 @@ def decide(
 def take_back(
     session: AnnotationSession, token: str | None, query_id: str, doc_id: str, shown_sha: str, nonce: str, seen: int
 ) -> Submitted:
-    """Takes the decision ``seen`` back, so that the pair is undecided. Raises as ``decide`` does."""
+    """Retracts the decision ``seen``, so that the pair is undecided. Raises the errors of ``decide``."""
     return _write(session, token, (query_id, doc_id), shown_sha, State.retracted, None, None, nonce, seen)
 
 
@@ -91,7 +91,7 @@ def check_grade(session: AnnotationSession, relevance: int) -> None:
 
 
 def clean_comment(comment: str | None) -> str | None:
-    """A comment without the space around it, None for an empty one; AnswerError for one that is too long."""
+    """A comment without surrounding white space; None if empty. Raises AnswerError if it is too long."""
     comment = (comment or "").strip()
     if len(comment) > LONGEST_COMMENT:
         raise AnswerError(f"the comment has more than {LONGEST_COMMENT:,} characters; shorten it")
@@ -99,7 +99,7 @@ def clean_comment(comment: str | None) -> str | None:
 
 
 def pooled_pair(session: AnnotationSession, query_id: str, doc_id: str) -> Pair:
-    """A pair as people are shown it now; ConflictError where it is not in the pool."""
+    """A pair with its current texts; raises ConflictError if it is not in the pool."""
     pair = session.pair(query_id, doc_id)
     if pair is None:
         raise ConflictError("gone", f"the pool has no pair {quoted(query_id)} {quoted(doc_id)} any more; go on")

@@ -1,7 +1,7 @@
 """The pairs on which people disagree, for a lead to decide.
 
-Queries come by their widest gap, then by how many pairs are in dispute; within a query the pair with the widest gap
-comes first. So all pairs of a query come together, and a lead reads each query once.
+Queries are ordered by their widest gap, then by the number of disputed pairs; within a query the pair with the widest
+gap comes first. All pairs of a query are together, so a lead reads each query once.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class Filter:
-    """Which pairs to show: those of a query, those that an assessor labelled, those whose gap is at least
-    ``gap`` (0: all that two labelers labelled), those that no lead has decided yet. With ``judges`` their
-    grades count for the gap as people's do."""
+    """Which pairs to show: those of a query, those that an assessor labelled, those whose gap is at least ``gap``
+    (0: all with at least two labels), those that no lead has decided yet. With ``judges``, judges' grades count for
+    the gap too."""
 
     query_id: str | None = None
     assessor: str | None = None
@@ -39,7 +39,7 @@ class Filter:
 
 
 class SecondLabel(NamedTuple):
-    """What a person said after a judge's grade was revealed."""
+    """A person's second label, given after a judge's grade was revealed."""
 
     status: State
     relevance: int | None
@@ -48,7 +48,7 @@ class SecondLabel(NamedTuple):
 
 @dataclass(frozen=True)
 class PersonsLabel:
-    """What a person said of a pair; ``reason`` is why it could not be judged, ``seconds`` the active time."""
+    """A person's label of a pair; ``reason`` says why it could not be judged, ``seconds`` is the active time."""
 
     name: str
     status: State
@@ -61,8 +61,8 @@ class PersonsLabel:
 
 @dataclass(frozen=True)
 class JudgesLabel:
-    """What a judge, a consensus or a label file said: its grade, the samples' grades where there are
-    several; its reasons, and what a model thought before it answered, one for each sample that has any."""
+    """The label of a judge, consensus or label file: its grade, the grades of its samples if there are several, and
+    its rationales and a model's thoughts, one for each sample that has any."""
 
     name: str
     kind: str
@@ -75,7 +75,7 @@ class JudgesLabel:
 
 @dataclass(frozen=True)
 class Decision:
-    """A lead's grade of a pair; None where the lead found that nobody can judge it."""
+    """A lead's grade of a pair; None if the lead decided that nobody can judge it."""
 
     seq: int
     relevance: int | None
@@ -85,8 +85,8 @@ class Decision:
 
 @dataclass(frozen=True)
 class DisputedPair:
-    """A pair with all labels of it. ``gap`` is the distance of the lowest and the highest grade; ``split`` says that
-    somebody could not judge what another graded. ``last_seq`` is that of the last decision, taken back or not."""
+    """A pair with all its labels. ``gap`` is the difference between the highest and the lowest grade; ``split`` if
+    somebody could not judge what another graded. ``last_seq`` is the seq of the last decision, retracted or not."""
 
     query_id: str
     doc_id: str
@@ -104,7 +104,8 @@ class DisputedPair:
 
 
 class QueryCount(NamedTuple):
-    """How many pairs of a query pass the filter's other conditions, and how many of these are undecided."""
+    """How many pairs of a query pass the filter's conditions other than query and decision, and how many of these
+    are undecided."""
 
     query_id: str
     query: str
@@ -115,8 +116,8 @@ class QueryCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Review:
-    """One page of the pairs in dispute: ``pairs`` from the ``start``-th of ``total`` on. ``problems`` says why
-    a judge cannot be read, ``history`` counts the labels of pairs gone from the pool or changed since."""
+    """One page of the disputed pairs: ``pairs`` starting at position ``start`` of ``total``. ``problems`` says why a
+    judge cannot be read, ``history`` counts the labels of pairs that left the pool or have changed."""
 
     pairs: tuple[DisputedPair, ...]
     start: int
@@ -132,9 +133,9 @@ class Review:
 def disagreements(
     session: AnnotationSession, token: str | None, wanted: Filter | None = None, start: int = 0
 ) -> Review:
-    """The pairs that a lead should look at, a page of them.
+    """One page of the pairs that a lead should look at.
 
-    Raises SignedOutError, ForbiddenError for anybody but a lead, InputError where there is no pool.
+    Raises SignedOutError, ForbiddenError for anybody but a lead, InputError if there is no pool.
     """
     session.person(token, "lead")
     wanted = wanted or Filter()
@@ -167,7 +168,7 @@ def disagreements(
 
 
 class _Dispute(NamedTuple):
-    """How far the labelers of a pair are apart; ``labels`` counts the grades and "cannot judge"."""
+    """How much the labelers of a pair disagree; ``labels`` counts grades and "cannot judge"."""
 
     ids: Ids
     gap: int
@@ -180,7 +181,7 @@ class _Dispute(NamedTuple):
 
 
 def _dispute(ids: Ids, opinions: Sequence[Opinion], judged: Sequence[Graded], wanted: Filter) -> _Dispute | None:
-    """The dispute on a pair; None where it does not pass the filter, whose query and decision are left to others."""
+    """The dispute on a pair; None if it does not pass the filter, whose query and decision are not checked here."""
     answered = [opinion for opinion in opinions if opinion.label.status in (State.ok, State.unsure)]
     if wanted.assessor is not None and all(opinion.labeler.name != wanted.assessor for opinion in answered):
         return None
@@ -190,13 +191,13 @@ def _dispute(ids: Ids, opinions: Sequence[Opinion], judged: Sequence[Graded], wa
     gap = max(grades) - min(grades) if grades else 0
     split = bool(cannot and grades)
     labels = len(grades) + cannot
-    # A pair that one can grade and another cannot is in dispute too, though without a gap.
+    # A pair that only some could judge is disputed too, even without a gap.
     enough = gap >= wanted.gap or (split and wanted.gap <= 1)
     return _Dispute(ids, gap, split, labels) if labels > 1 and enough else None
 
 
 def _by_query(disputes: Iterable[_Dispute]) -> dict[str, list[_Dispute]]:
-    """The disputes of each query, queries and disputes in the order in which they are shown."""
+    """The disputes of each query; queries and disputes in display order."""
     by_query: dict[str, list[_Dispute]] = {}
     for one in sorted(disputes, key=lambda one: one.rank):
         by_query.setdefault(one.ids[0], []).append(one)
@@ -220,7 +221,7 @@ def _queries(
 
 
 def _decisions(pairs: PeoplesPairs) -> dict[Ids, Decision]:
-    """The decision on each pair that has one now."""
+    """The current decision on each pair that has one."""
     found = {}
     for ids, last in pairs.labels.counting.get(ADJUDICATED, {}).items():
         if ids in pairs.opinions and last.status in (State.ok, State.unsure):
@@ -244,7 +245,7 @@ def _disputed_pairs(
     decided: Mapping[Ids, Decision],
     training: Iterable[Training],
 ) -> tuple[DisputedPair, ...]:
-    """The pairs with everything that a lead is shown of them."""
+    """The disputed pairs with everything that a lead is shown."""
     training_of = {(one.query_id, one.doc_id): one for one in training}
     second = _second_labels(pairs, list(dict.fromkeys(one.ids[0] for one in disputes)))
     of_judges = _judges_labels(pairs, judges, [one.ids for one in disputes])
@@ -284,7 +285,7 @@ def _disputed_pairs(
 
 
 def _second_labels(pairs: PeoplesPairs, query_ids: Sequence[str]) -> dict[tuple[str, Ids], list[CurrentLabel]]:
-    """What people said of the pairs of some queries after a reveal, by name and pair."""
+    """People's labels after a reveal, for the pairs of some queries, by name and pair."""
     labels: dict[tuple[str, Ids], list[CurrentLabel]] = {}
     for person in pairs.people():
         for row in pairs.store.current(pairs.config.name, person.name, person.version, query_ids, ("revealed",)):
@@ -315,7 +316,7 @@ def _newest(labeler: StoredLabeler, pair: Pair, rows: Sequence[CurrentLabel]) ->
 def _judges_labels(
     pairs: PeoplesPairs, judges: Sequence[Labeler], shown: Sequence[Ids]
 ) -> dict[Ids, list[JudgesLabel]]:
-    """What the judges say of some pairs, with their reasons."""
+    """The judges' labels of some pairs, with rationales and thoughts."""
     asked = [pair for ids in shown if (pair := pairs.pair(*ids)) is not None]
     found: dict[Ids, list[JudgesLabel]] = {ids: [] for ids in shown}
     for judge in judges:
@@ -331,8 +332,8 @@ def _judges_labels(
 def _reasons(
     pairs: PeoplesPairs, judge: Labeler, asked: Sequence[Pair]
 ) -> dict[Ids, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Per pair, the reasons and the thoughts of the labels from which a judge's grade was computed, by sample; empty
-    for consensuses and label files."""
+    """For each pair, the rationales and the thoughts of the labels from which a judge's grade was computed, by sample;
+    empty for consensuses and label files."""
     if not judge.stored:
         return {}
     behind = [[*labels.values()] for labels in judge.behind(asked)]

@@ -1,7 +1,7 @@
-"""What a lead takes out of the app: one labeler's grades as qrels, or labels in the format of another tool.
+"""A lead's downloads from the app: one labeler's grades as qrels, or labels in the format of another tool.
 
-Exported while people may still be grading, so pairs without a grade are left out and counted, as with
-``quati-pool export qrels --allow-missing``; nothing is ever written as a 0.
+People may still be grading at the time of the export, so pairs without a grade are left out and counted, as with
+``quati-pool export qrels --allow-missing``; a missing grade is never written as 0.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from quati_pool.labels.qrels import as_qrels, nothing_graded
 from quati_pool.registry import nearest
 
 KINDS = ("qrels", *WRITTEN_FORMATS)
-"""What there is to take: TREC qrels, and the formats of labels."""
+"""The available formats: TREC qrels, and the label formats."""
 
 
 @dataclass(frozen=True)
 class Download:
-    """A file's name and bytes; ``left_out`` pairs of the pool have no grade, or no label, in it."""
+    """A file's name and bytes; ``left_out`` counts the pairs of the pool that have no grade or label in it."""
 
     filename: str
     content: bytes
@@ -39,7 +39,7 @@ def exported(session: AnnotationSession, token: str | None, kind: str, labeler: 
     """One labeler's grades of the pool's pairs, in the pool's order.
 
     Raises SignedOutError, ForbiddenError for anybody but a lead, AnswerError for an unknown kind,
-    ConfigError for an unknown labeler, QuatiPoolError where there is nothing to export.
+    ConfigError for an unknown labeler, QuatiPoolError if there is nothing to export.
     """
     session.person(token, "lead")
     if kind not in KINDS:
@@ -48,7 +48,7 @@ def exported(session: AnnotationSession, token: str | None, kind: str, labeler: 
         grading: Grading = peoples_pairs(session)
         reader = grading.labeler(labeler)
         if reader.kind != "assessor":
-            # A judge has grades where no person looked.
+            # A judge also has grades of pairs that no person labelled.
             grading = Grading(session.config, session.store)
             reader = grading.labeler(labeler)
         return _qrels(session, grading, reader) if kind == "qrels" else _labels(session, grading, reader, kind)

@@ -1,5 +1,5 @@
-"""Training pairs, which a lead marks in the app: pairs of known grade, with the reason for the grade, that assessors
-grade first."""
+"""Training pairs that a lead marks in the app: pairs with a known grade and an explanation, which assessors grade
+first."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from quati_pool.commands.annotate.session import AnnotationSession
 def mark_training(
     session: AnnotationSession, token: str | None, query_id: str, doc_id: str, relevance: int, explanation: str
 ) -> int:
-    """Marks a pair of the pool as one to practise on; returns its training_id. Everybody who answers it is then shown
-    the grade and the explanation, and the answers count nowhere. A pair that is marked already takes the new ones.
+    """Marks a pair of the pool as a training pair; returns its training_id. People who answer it are then shown the
+    grade and the explanation; their answers never count. A pair that is already marked gets the new grade and
+    explanation.
 
     Raises SignedOutError, ForbiddenError for anybody but a lead, AnswerError for a grade off the scale or an empty
     explanation, ConflictError for a pair that is not in the pool.
@@ -27,7 +28,7 @@ def mark_training(
 
 
 def drop_training(session: AnnotationSession, token: str | None, training_id: int) -> bool:
-    """Drops a pair from the training, False where it is not part of it; what was answered stays in the store.
+    """Drops a pair from the training, False if it is not part of it; the answers stay in the store.
 
     Raises SignedOutError, and ForbiddenError for anybody but a lead.
     """

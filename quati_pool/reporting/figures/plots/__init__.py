@@ -1,6 +1,6 @@
-"""Figures as PNG and SVG, the same bytes for the same data.
+"""Figures as PNG and SVG, with the same bytes for the same data.
 
-Each function gives a ``Drawing``, which renders, writes or embeds itself.
+Each function returns a ``Drawing``, which can be rendered, written or embedded.
 """
 
 from quati_pool.reporting.figures.plots.drawing import MOST_SVG_MARKS, Drawing, embedding_format

@@ -1,4 +1,4 @@
-"""A figure that is described but not yet drawn: rendered in either format, written, or embedded."""
+"""Figures that are drawn only when they are rendered, written or embedded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_SVG_MARKS = 2000
 
 INK, QUIET, RULE, ACCENT, WARM = "#22242a", "#6d7079", "#dcd9d2", "#234f86", "#b5541f"
 
-# Names are shown as they are: no "$" starts mathematics, and SVG text stays text.
+# Names are shown literally: "$" does not start mathematics, and SVG text stays text.
 _SETTINGS: dict[str, Any] = {"svg.hashsalt": "quati-pool", "svg.fonttype": "none", "text.parse_math": False}
 STYLE: dict[str, Any] = {
     "font.size": 9,
@@ -53,15 +53,18 @@ _DPI = 150
 
 
 def embedding_format(marks: int) -> Format:
-    """PNG above ``MOST_SVG_MARKS`` marks, else SVG."""
+    """The format in which to embed a figure: PNG above ``MOST_SVG_MARKS`` marks, otherwise SVG."""
     return "png" if marks > MOST_SVG_MARKS else "svg"
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """``size`` in inches, the number of marks (dots, cells, points of lines), and what draws it on an
-    empty matplotlib figure with ``style`` as settings. matplotlib makes room for all texts where it is
-    ``constrained``, which takes a third of the time; else ``draw`` has placed its axes itself."""
+    """A figure that has not been drawn yet.
+
+    ``size`` is in inches; ``marks`` is the number of dots, cells and points of lines; ``draw`` draws on an empty
+    matplotlib figure with ``style`` as settings. If ``constrained``, matplotlib makes room for all texts, which takes
+    a third of the time; otherwise ``draw`` must place its axes itself.
+    """
 
     size: tuple[float, float]
     marks: int
@@ -71,14 +74,14 @@ class Drawing:
 
     @property
     def format(self) -> Format:
-        """The format to embed it in."""
+        """The format in which to embed the figure."""
         return embedding_format(self.marks)
 
     def render(self, format: Format) -> bytes:  # noqa: A002  # the field's word
-        """The figure's bytes: the same every time on one machine, whatever the user's matplotlibrc says.
+        """The figure's bytes, always the same on one machine, regardless of the user's matplotlibrc.
 
-        A character that no installed font has is drawn as a box in PNG; in SVG it is kept, for the
-        viewer's fonts. PNG has 150 dots an inch.
+        A character that no installed font has is drawn as a box in PNG; SVG keeps it, for the
+        viewer's fonts. PNG has 150 dots per inch.
         """
         with self._drawn() as canvas:
             return _saved(canvas, format)
@@ -105,20 +108,21 @@ class Drawing:
             self.draw(canvas)
             use_fonts(canvas)
             if self.constrained:
-                # Laid out here, each format would be laid out again, starting from the layout of the one before.
+                # The layout is fixed here; otherwise each format would be laid out again, starting from the previous
+                # format's layout.
                 canvas.draw_without_rendering()
                 canvas.set_layout_engine("none")
             yield canvas
 
     def write(self, path: Path) -> None:
-        """Writes the figure; the suffix of ``path`` (.png or .svg) chooses the format."""
+        """Writes the figure; the suffix of ``path`` (.png or .svg) determines the format."""
         formats: dict[str, Format] = {".png": "png", ".svg": "svg"}
         if path.suffix not in formats:
             raise ValueError(f"a figure cannot be written as {path.name}: give it the suffix .png or .svg")
         path.write_bytes(self.render(formats[path.suffix]))
 
     def embed(self, caption: str, alt: str, stem: str) -> Figure:
-        """The figure as a block of a document, in the format of its size; its file is ``<stem>.<format>``."""
+        """The figure as a block of a document, in its ``format``; its file is ``<stem>.<format>``."""
         return Figure(self.render(self.format), self.format, caption, alt, f"{stem}.{self.format}")
 
 

@@ -1,4 +1,4 @@
-"""Fonts for names in scripts that matplotlib's own font lacks."""
+"""Selects fonts for names in scripts that matplotlib's default font lacks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _OWN = "DejaVu Sans"
-# In this order, those that are installed are tried for a character that the font before lacks.
+# Fallback fonts in order of preference; those that are installed are tried for characters that earlier fonts lack.
 _WIDER = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "Noto Sans CJK KR", "Source Han Sans SC", "WenQuanYi Zen Hei",
     "PingFang SC", "Hiragino Sans", "Apple SD Gothic Neo", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic",
@@ -19,7 +19,7 @@ _WIDER = (
 
 
 def use_fonts(canvas: Canvas) -> None:
-    """Gives each text of the figure that needs them the further fonts this machine has."""
+    """Adds the installed fallback fonts to each text of the figure that needs them."""
     from matplotlib.text import Text
 
     known = _characters()

@@ -1,4 +1,4 @@
-"""What is left after each step of a process."""
+"""Funnel plots: what is left after each step of a process."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def funnel(
     title: str,
     x_label: str,
 ) -> Drawing:
-    """A bar a step, the first at the top: what is left after it in blue, what it dropped in orange behind;
-    ``shown`` is written to its right."""
+    """One bar per step, the first at the top: what is left after the step in blue, followed by what it dropped in
+    orange; the text in ``shown`` is written to the right."""
     if not len(names) == len(left) == len(dropped) == len(shown):
         raise ValueError(f"{len(names)} steps need as many numbers left and dropped, and texts")
     ticks = labels(names)

@@ -1,4 +1,4 @@
-"""Lines over a common axis, such as the growth of pools with their depth."""
+"""Line plots over a common axis, such as the growth of pools with their depth."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = Sequence[float] | Sequence[float | None] | npt.NDArray[Any]
 Series: TypeAlias = Mapping[str, tuple[Numbers, Numbers]]
 
-# Colour-blind readers can distinguish them too (the Okabe–Ito colours, darkened for white), as do their strokes.
+# Colour-blind readers can distinguish these (the Okabe–Ito colours, darkened for a white background); strokes help too.
 _COLORS = ("#234f86", "#b5541f", "#2f7d5b", "#8a4f7d", "#9a7a12", "#4a4d55")
 _STROKES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 _FEW_POINTS = 25
 
 
 def lines(series: Series, x_label: str, y_label: str, title: str, *, log: bool = False) -> Drawing:
-    """One line a series, by its name: the x values and the y values. An undefined y (None, NaN) leaves a
-    gap. The y axis starts at 0 unless a value is negative. ``log``: the x axis, of values above 0, is
-    logarithmic, for lines that part early and meet late."""
+    """One line per series; ``series`` maps names to x values and y values.
+
+    An undefined y (None, NaN) leaves a gap. The y axis starts at 0 unless a value is negative. With ``log``, the x axis
+    is logarithmic (all x must be above 0), for lines that diverge early and converge late.
+    """
     points = {name: (np.array(x, float), np.array(y, float)) for name, (x, y) in series.items()}
     for name, (x, y) in points.items():
         if len(x) != len(y):
@@ -63,7 +65,7 @@ def lines(series: Series, x_label: str, y_label: str, title: str, *, log: bool =
             axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.10g}")
         if many:
-            # In the order in which the lines end.
+            # The legend lists the lines in the order of their right ends, from top to bottom.
             handles = sorted(axes.get_lines(), key=lambda line: -_last(np.asarray(line.get_ydata())))
             canvas.legend(handles=handles, loc="outside right upper")
 
@@ -71,6 +73,6 @@ def lines(series: Series, x_label: str, y_label: str, title: str, *, log: bool =
 
 
 def _last(y: npt.NDArray[np.float64]) -> float:
-    """The last defined value."""
+    """The last defined value; -inf if there is none."""
     defined = y[~np.isnan(y)]
     return float(defined[-1]) if len(defined) else -np.inf

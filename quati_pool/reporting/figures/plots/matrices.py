@@ -1,4 +1,4 @@
-"""Square matrices in colour, with their numbers: overlap of systems, confusion of two labelers."""
+"""Square matrices as coloured cells with numbers: overlap of systems, confusion of two labelers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def heat_map(values: npt.NDArray[Any], names: Sequence[str], title: str, scale: str) -> Drawing:
-    """A square matrix of shares from 0 to 1 with its numbers; NaN is a dash."""
+    """A square matrix of shares from 0 to 1 with its numbers; NaN is shown as a dash."""
     size = max(4.5, 0.55 * len(names) + 2.2)
 
     def draw(canvas: Canvas) -> None:
@@ -47,20 +47,20 @@ def heat_map(values: npt.NDArray[Any], names: Sequence[str], title: str, scale: 
 def confusion_matrix(
     counts: npt.NDArray[np.integer[Any]], row_name: str, column_name: str, grades: Sequence[str | int], title: str
 ) -> Drawing:
-    """How often one labeler's grade (rows) met another's (columns), with totals.
+    """How often one labeler gave each grade (rows) where another gave each grade (columns), with totals.
 
     Args:
-        counts: of pairs, shape (grades, grades).
+        counts: numbers of pairs, shape (grades, grades).
         grades: the names of the grades, in the order of rows and columns.
 
-    The colour is the count's share of its row; a row without pairs stays white.
+    The colour shows the count's share of its row; a row without pairs stays white.
     """
     if counts.shape != (len(grades), len(grades)):
         raise ValueError(f"{len(grades)} grades need a square of as many counts, not {counts.shape}")
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.full(counts.shape, np.nan), where=totals > 0)
     last = len(grades)
-    # Half a tick apart, the totals are seen to be no part of the matrix.
+    # A small gap shows that the totals are not part of the matrix.
     apart = last + 0.1
     side = max(0.62, 0.09 * len(f"{counts.sum():,}") + 0.2)
     shown = [*(_folded(str(grade)) for grade in grades), "Total"]
@@ -80,7 +80,7 @@ def confusion_matrix(
         axes.set_yticks(places, shown)
         axes.tick_params(length=0, top=True, labeltop=True, bottom=False, labelbottom=False)
         axes.xaxis.set_label_position("top")
-        # Over the middle of the matrix, not of the matrix and its totals.
+        # Centred on the matrix without its totals.
         middle = last / 2 / (apart + 1)
         axes.set_xlabel(across, x=middle, fontweight="bold", labelpad=8)
         axes.set_ylabel(down, y=1 - middle, fontweight="bold", labelpad=8)
@@ -102,7 +102,7 @@ def confusion_matrix(
 
 
 class _Room(NamedTuple):
-    """A matrix of ``side`` inches and the room around it, without a title."""
+    """The layout of a figure without its title, in inches: a matrix of ``side``, and the room around it."""
 
     left: float
     bottom: float
@@ -112,7 +112,8 @@ class _Room(NamedTuple):
 
 
 def _room(side: float, middle: float, ticks: Sequence[str], across: str, down: str) -> _Room:
-    """``middle``: where the names of rows and columns stand, in inches from the upper left corner."""
+    """The room that the labels need; ``middle`` is where the names of rows and columns are centred, in inches from
+    the upper left corner of the matrix."""
     lines = [line for tick in ticks for line in tick.split("\n")]
     high = max(tick.count("\n") + 1 for tick in ticks)
     # Bold letters are wider.

@@ -1,4 +1,4 @@
-"""Names short enough to be written next to a mark."""
+"""Shortens names so that they fit next to a mark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INCH_PER_COLUMN = 0.085
 
 
 def columns(text: str) -> int:
-    """The width of ``text`` in columns of Latin letters: an East Asian wide character takes two."""
+    """The width of ``text`` in columns of Latin letters; an East Asian wide character takes two columns."""
     return sum(1 + (unicodedata.east_asian_width(character) in "WF") for character in text)
 
 
@@ -23,8 +23,7 @@ def beginning(text: str, width: int) -> str:
 
 
 def short(name: str, width: int) -> str:
-    """``name`` in at most ``width`` columns; what is left out of its middle becomes "…", as the ends of
-    run tags differ."""
+    """``name`` in at most ``width`` columns; a "…" replaces its middle, because run tags often differ at their ends."""
     name = one_line(name)
     if columns(name) <= width:
         return name
@@ -33,7 +32,7 @@ def short(name: str, width: int) -> str:
 
 
 def labels(names: Sequence[str], width: int = 28) -> list[str]:
-    """Each name shortened; names that differ stay different, if need be longer than ``width`` columns."""
+    """Each name shortened to ``width`` columns, or to more if different names would become equal."""
     whole = {one_line(name) for name in names}
     longest = max(map(columns, whole), default=0)
     while width < longest and len({short(name, width) for name in whole}) < len(whole):
@@ -42,12 +41,12 @@ def labels(names: Sequence[str], width: int = 28) -> list[str]:
 
 
 def inches(names: Sequence[str]) -> float:
-    """The room that the longest label needs."""
+    """The width in inches of the longest label."""
     return max(map(columns, names), default=0) * _INCH_PER_COLUMN
 
 
 def wrapped(text: str, width: float) -> str:
-    """``text`` in lines that a title of ``width`` inches has room for, three at most."""
+    """``text`` wrapped to the lines of a title that is ``width`` inches wide, three at most."""
     return "\n".join(textwrap.wrap(one_line(text), max(12, int(width / 0.093)), max_lines=3, placeholder=" …"))
 
 

@@ -1,4 +1,4 @@
-"""Systems in order of a measure: with intervals, and under two qrels."""
+"""Plots of systems ranked by a measure: with intervals, and under two qrels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 Numbers = Sequence[float | None] | npt.NDArray[np.float64]
-"""None and NaN are undefined."""
+"""None and NaN mean undefined."""
 
 _TALLEST = 100.0
 _DECIMALS = 12
@@ -24,8 +24,8 @@ _DECIMALS = 12
 def intervals(names: Sequence[str], means: Numbers, lows: Numbers, highs: Numbers, title: str, x_label: str) -> Drawing:
     """A leaderboard: each system's mean as a dot on its interval, the best at the top.
 
-    Systems of equal mean stay in the order given. An undefined end is left off; a system with an
-    undefined mean comes last, with a dash.
+    Systems with equal means stay in the given order. The side of an interval whose end is undefined is not drawn; a
+    system with an undefined mean comes last, with a dash.
     """
     values, low, high = _array(means), _array(lows), _array(highs)
     if not len(names) == len(values) == len(low) == len(high):
@@ -58,13 +58,13 @@ def intervals(names: Sequence[str], means: Numbers, lows: Numbers, highs: Number
 def rank_change(
     names: Sequence[str], left: Numbers, right: Numbers, left_name: str, right_name: str, title: str
 ) -> Drawing:
-    """Each system's rank under two qrels, joined by a line: blue where it rises from left to right, dashed
-    orange where it falls, grey where it stays.
+    """Each system's ranks under two qrels, joined by a line: blue if it rises from left to right, dashed
+    orange if it falls, grey if it keeps its rank.
 
     Args:
-        left, right: the systems' means under each qrels; higher is better, equal ones (to twelve decimals,
-            as beyond them means differ by the order of adding up) share a rank and stand in the order given. A system
-            undefined under either is left out of both, and counted.
+        left, right: the systems' means under each qrels; higher is better. Means that are equal to twelve decimals
+            (beyond that, they differ by the order of summation) share a rank and stay in the given order. A system
+            whose mean under either is undefined is left out of both, and counted in a note.
     """
     first, second = _array(left), _array(right)
     if not len(names) == len(first) == len(second):
@@ -116,5 +116,5 @@ def _array(values: Numbers) -> npt.NDArray[np.float64]:
 
 
 def _ranks(values: npt.NDArray[np.float64]) -> list[int]:
-    """1 for the highest; equal values share the better rank."""
+    """The ranks of ``values``, 1 for the highest; equal values share the better rank."""
     return [1 + int((values > value).sum()) for value in values]

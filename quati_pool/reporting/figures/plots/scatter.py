@@ -1,4 +1,4 @@
-"""Two values of each query against each other."""
+"""Scatter plots of two values per query."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 _LONGEST = 20
-# In parts of an axis: how far from the diagonal is far, and how wide and high a letter of a name is.
+# As fractions of an axis: the distance from the diagonal that counts as far, and the width and height of a letter.
 _FAR = 0.1
 _COLUMN = 0.0135
 _LINE = 0.02
@@ -31,14 +31,14 @@ def scatter(
     y_label: str,
     title: str,
 ) -> Drawing:
-    """A point a query, the diagonal where both values are equal, and a cross at mean ± population standard
+    """One point per query, the diagonal on which both values are equal, and a cross at mean ± population standard
     deviation, as in Figure 2 of the Quati paper (arXiv 2404.06976).
 
     Args:
-        x, y: the values, shape (queries,). A query with a NaN on either side is left out, and the number
-            of such queries given.
-        names: of the queries, best short ones such as ids; up to three that are far from the diagonal, with
-            room next to them, are named.
+        x, y: the values, shape (queries,). A query with NaN as either value is left out; a note gives the number
+            of such queries.
+        names: the names of the queries, preferably short, such as ids; shown for up to three points that are far from
+            the diagonal and have room next to them.
     """
     if not len(x) == len(y) == len(names):
         raise ValueError(f"{len(x)} x values, {len(y)} y values and {len(names)} names; each point needs one of each")
@@ -70,7 +70,7 @@ def scatter(
 
 
 def _bounds(points: npt.NDArray[np.float64]) -> tuple[float, float]:
-    """One range for both axes: from 0 to 1, wider where values are outside."""
+    """The common range of both axes: from 0 to 1 or, if values are outside, wider, plus a margin."""
     low, high = min(0.0, points.min(initial=0.0)), max(1.0, points.max(initial=0.0))
     margin = 0.03 * (high - low)
     return low - margin, high + margin
@@ -81,7 +81,7 @@ def _spread(mean: float, std: float) -> str:
 
 
 def _name_farthest(axes: Axes, points: npt.NDArray[np.float64], names: Sequence[str], span: float) -> None:
-    """Names the points farthest from the diagonal where a name covers no other point, nor the cross."""
+    """Names the points farthest from the diagonal whose name covers neither another point nor the cross."""
     away = np.abs(points[0] - points[1])
     low, high = _bounds(points)
     mean, std = points.mean(axis=1), points.std(axis=1)
