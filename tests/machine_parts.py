@@ -41,7 +41,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
 """By marker, what says why the machine lacks the part; it says None where the part is here."""
 
 COLLECTIONS = Path(__file__).parents[2] / "shared" / "data"
-"""Pirá, Vaswani and files of Quati, beside the checkout; a test finds out itself whether what it reads is there."""
+"""Pirá, Vaswani and files of Quati, next to the checkout; a test finds out itself whether what it reads is there."""
 
 REQUIRED = "QUATI_POOL_REQUIRE_ALL" in os.environ
 

@@ -215,7 +215,7 @@ class AtWork:
         """How many labels they were told of so far."""
         return sum(line.startswith('["stored"') for line in list(self._lines))
 
-    def end(self, told: Acknowledged) -> None:
+    def end(self, acknowledged: Acknowledged) -> None:
         """Lets them finish, and adds what they were told."""
         assert self._process.stdin is not None
         assert self._process.stderr is not None
@@ -224,7 +224,7 @@ class AtWork:
         assert self._process.wait(PATIENCE) == 0, said
         self._reader.join(PATIENCE)
         for line in self._lines:
-            told.hear(line)
+            acknowledged.hear(line)
 
     def kill(self) -> None:
         with self._process as process:  # closes its pipes too

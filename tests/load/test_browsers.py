@@ -91,7 +91,7 @@ def test_two_browsers_and_eighteen_others_lose_nothing_when_the_server_is_killed
 ) -> None:
     config = workspace(tmp_path / "small", made_url, OTHERS, queries=40, docs=30)
     chance = random.Random(5)
-    told = Acknowledged()
+    acknowledged = Acknowledged()
     with (
         served(config, made_url) as app,
         visitor(browser) as (_, first),
@@ -135,12 +135,12 @@ def test_two_browsers_and_eighteen_others_lose_nothing_when_the_server_is_killed
                 assert of(session, person.name) == person.confirmed
             while others.stored() < 200:
                 time.sleep(0.05)
-            others.end(told)
-        told.asserts_nothing_lost_or_doubled(session, OTHERS)
+            others.end(acknowledged)
+        acknowledged.asserts_nothing_lost_or_doubled(session, OTHERS)
         a = labels.c.assignment_id
         with session.store.reading() as connection:
             slots = connection.execute(select(a)).scalars().all()
-        assert len(slots) == len(set(slots)) == len(told.stored) + sum(len(person.confirmed) for person in both)
+        assert len(slots) == len(set(slots)) == len(acknowledged.stored) + sum(len(person.confirmed) for person in both)
 
 
 def test_a_pair_that_leaves_the_pool_while_it_is_shown_is_told_and_the_next_one_comes(

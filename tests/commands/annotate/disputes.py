@@ -27,7 +27,7 @@ class Tokens(NamedTuple):
     lia: str
 
 
-def told(
+def add_label(
     session: AnnotationSession,
     labeler_id: str,
     query_id: str,
@@ -69,5 +69,5 @@ def disputed(folder: Path, database: str | None = None, **settings: Any) -> Iter
     with AnnotationSession.open(config, database) as session:
         for name, grades in GRADES.items():
             for (query_id, doc_id), relevance in grades.items():
-                told(session, name, query_id, doc_id, relevance)
+                add_label(session, name, query_id, doc_id, relevance)
         yield session, Tokens(token(session, "ana"), token(session, "bia"), token(session, "lia", "lead"))

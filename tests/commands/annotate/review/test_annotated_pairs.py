@@ -16,7 +16,7 @@ from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.records import State
 from quati_pool.store.label_queries import peoples_labels
 from quati_pool.store.schema import labels
-from tests.commands.annotate.disputes import disputed, told
+from tests.commands.annotate.disputes import add_label, disputed
 from tests.commands.annotate.people_at_work import pairs
 from tests.commands.judged import repool
 
@@ -45,7 +45,7 @@ def seen(found: PeoplesPairs) -> dict[str, Any]:
     return {"opinions": opinions, "history": found.history, "told": found.labels}
 
 
-def anew(session: AnnotationSession) -> dict[str, Any]:
+def read_from_scratch(session: AnnotationSession) -> dict[str, Any]:
     with session.store.snapshot():
         return seen(PeoplesPairs(session.config, session.store, session.pool_view, session.narratives))
 
@@ -57,14 +57,14 @@ def test_read_on_is_as_read_anew(session: AnnotationSession, tmp_path: Path) -> 
         name = chosen.choice(["ana", "bia", "caio", "gpt", "adjudicated"])
         grade, status = chosen.choice(SAID)
         phase = chosen.choice(["blind", "training"] if name != "adjudicated" else ["final"])
-        told(session, name, f"q{chosen.randrange(2)}", f"d{chosen.randrange(3)}", grade, phase, status)
+        add_label(session, name, f"q{chosen.randrange(2)}", f"d{chosen.randrange(3)}", grade, phase, status)
         if step % 40 == 39:
             rows[chosen.randrange(len(rows))]["text"] = f"another text, of step {step}"
             repool(tmp_path, rows)
         if chosen.random() < 0.5:
             with session.store.snapshot():
-                assert seen(peoples_pairs(session)) == anew(session)
-    assert any(anew(session)["history"].values())
+                assert seen(peoples_pairs(session)) == read_from_scratch(session)
+    assert any(read_from_scratch(session)["history"].values())
 
 
 def test_nothing_is_read_again(session: AnnotationSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,8 +78,8 @@ def test_nothing_is_read_again(session: AnnotationSession, monkeypatch: pytest.M
     monkeypatch.setattr(reading, "peoples_labels", counted)
     first = now(session)
     assert now(session) is first
-    told(session, "ana", "q1", "d2", 3)
-    told(session, "gpt", "q1", "d2", 3)
+    add_label(session, "ana", "q1", "d2", 3)
+    add_label(session, "gpt", "q1", "d2", 3)
     second = now(session)
     assert now(session) is second
     # Eleven labels of ana and bia, then ana's new one; a judge's is no person's.
@@ -88,8 +88,8 @@ def test_nothing_is_read_again(session: AnnotationSession, monkeypatch: pytest.M
 
 
 def test_a_label_that_is_committed_after_a_later_one_is_not_missed(session: AnnotationSession) -> None:
-    late = told(session, "ana", "q1", "d2", 3)
-    told(session, "bia", "q0", "d0", 1)
+    late = add_label(session, "ana", "q1", "d2", 3)
+    add_label(session, "bia", "q0", "d0", 1)
     # On PostgreSQL whoever took the earlier seq may commit later; here its row comes back after a reading.
     with session.store.writing() as connection:
         row = dict(connection.execute(select(labels).where(labels.c.seq == late)).one()._mapping)
@@ -98,13 +98,13 @@ def test_a_label_that_is_committed_after_a_later_one_is_not_missed(session: Anno
     with session.store.writing() as connection:
         connection.execute(insert(labels).values(row))
     assert now(session).labels.counting["ana"]["q1", "d2"].seq == late
-    assert seen(now(session)) == anew(session)
+    assert seen(now(session)) == read_from_scratch(session)
 
 
 def test_what_was_read_before_is_not_changed_by_reading_on(session: AnnotationSession) -> None:
     first = now(session)
-    before = anew(session)
-    told(session, "ana", "q0", "d0", 3)
-    told(session, "adjudicated", "q0", "d0", 2, "final")
+    before = read_from_scratch(session)
+    add_label(session, "ana", "q0", "d0", 3)
+    add_label(session, "adjudicated", "q0", "d0", 2, "final")
     assert seen(now(session)) != before
     assert seen(first) == before

@@ -16,7 +16,7 @@ from quati_pool.commands.annotate.review.dashboard import DRAWS, Dashboard, dash
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
 from quati_pool.records import State
-from tests.commands.annotate.disputes import Tokens, disputed, told
+from tests.commands.annotate.disputes import Tokens, add_label, disputed
 from tests.commands.annotate.people_at_work import answer, assigned, collection, item, pairs, token
 from tests.commands.judged import repool
 from tests.patience import PATIENCE
@@ -83,8 +83,8 @@ def test_progress_by_person_and_query(here: Here) -> None:
 
 def test_labels_are_counted_by_what_they_say(here: Here) -> None:
     session, tokens = here
-    told(session, "adjudicated", "q1", "d0", 2, "final")
-    told(session, "ana", "q0", "d0", None, status=State.retracted)
+    add_label(session, "adjudicated", "q1", "d0", 2, "final")
+    add_label(session, "ana", "q0", "d0", None, status=State.retracted)
     found = made(session, tokens.lia)
     counts = {one.name: (one.graded, one.cannot) for one in found.people}
     assert counts == {"ana": (3, 1), "bia": (6, 0), "lia": (0, 0)}
@@ -112,7 +112,7 @@ def test_somebody_who_gives_one_grade_only_is_found(tmp_path: Path, made_url: st
     with disputed(tmp_path, made_url, rows=pairs(4, 10)) as (session, tokens):
         for query in range(4):
             for doc in range(10):
-                told(session, "caio", f"q{query}", f"d{doc}", 0)
+                add_label(session, "caio", f"q{query}", f"d{doc}", 0)
         found = made(session, tokens.lia).findings
     assert [(one.labeler_id, one.pattern, one.figure, one.labels) for one in found if one.pattern == "one_grade"] == [
         ("caio", "one_grade", 1.0, 40)

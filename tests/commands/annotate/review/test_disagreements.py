@@ -18,7 +18,7 @@ from quati_pool.records import State
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import Attempt
 from tests.cli.conftest import Cli, cli
-from tests.commands.annotate.disputes import Tokens, disputed, told
+from tests.commands.annotate.disputes import Tokens, add_label, disputed
 from tests.commands.annotate.people_at_work import everything, labels, pairs
 from tests.commands.judged import repool
 
@@ -89,7 +89,7 @@ def test_filters_by_query_assessor_gap_judges_and_decision(here: Here) -> None:
 
 def test_a_pair_comes_with_everybodys_labels_notes_and_the_judges_reason(here: Here) -> None:
     session, tokens = here
-    told(session, "ana", "q0", "d1", 2, "revealed", rationale="now I see")
+    add_label(session, "ana", "q0", "d1", 2, "revealed", rationale="now I see")
     found = row(session, tokens.lia, "q0", "d1")
     ana, bia = found.people
     assert (ana.name, ana.relevance, ana.note, ana.seconds) == ("ana", 1, "ana of d1", 4.0)
@@ -108,7 +108,7 @@ def test_what_a_judge_thought_comes_apart_from_its_reason(here: Here) -> None:
     session, tokens = here
     answer = '<think>hm\n<b>3</b>?</think>{"Pontuação": 3}'
     attempt = Attempt(number=1, status=State.ok, answer=answer, thoughts="first")
-    told(session, "gpt", "q0", "d1", 3, attempts=(attempt,))
+    add_label(session, "gpt", "q0", "d1", 3, attempts=(attempt,))
     (gpt,) = row(session, tokens.lia, "q0", "d1").judges
     assert (gpt.relevance, gpt.rationales, gpt.thoughts) == (3, ("gpt of d1",), ("first\n\nhm\n<b>3</b>?",))
     (gpt,) = row(session, tokens.lia, "q0", "d2").judges
@@ -117,7 +117,7 @@ def test_what_a_judge_thought_comes_apart_from_its_reason(here: Here) -> None:
 
 def test_a_label_taken_back_is_no_opinion(here: Here) -> None:
     session, tokens = here
-    told(session, "bia", "q1", "d0", None, status=State.retracted)
+    add_label(session, "bia", "q1", "d0", None, status=State.retracted)
     assert seen(session, tokens.lia) == ["q0 d1", "q1 d1"]
 
 
@@ -239,8 +239,8 @@ def test_only_a_lead_who_is_signed_in_reviews(here: Here, step: str) -> None:
 def test_pages_of_a_long_review_hold_every_pair_once(tmp_path: Path, made_url: str) -> None:
     with disputed(tmp_path, made_url, rows=pairs(2, 14)) as (session, tokens):
         for doc in range(3, 14):
-            told(session, "ana", "q0", f"d{doc}", 0)
-            told(session, "bia", "q0", f"d{doc}", 2)
+            add_label(session, "ana", "q0", f"d{doc}", 0)
+            add_label(session, "bia", "q0", f"d{doc}", 2)
         first = disagreements(session, tokens.lia)
         second = disagreements(session, tokens.lia, start=SHOWN)
         assert (first.total, len(first.pairs), second.start, len(second.pairs)) == (14, SHOWN, SHOWN, 4)
@@ -252,7 +252,7 @@ def test_pages_of_a_long_review_hold_every_pair_once(tmp_path: Path, made_url: s
 def test_what_was_read_is_read_again_as_soon_as_somebody_grades(here: Here) -> None:
     session, tokens = here
     assert seen(session, tokens.lia, gap=2) == ["q1 d0"]
-    told(session, "ana", "q1", "d2", 3)
+    add_label(session, "ana", "q1", "d2", 3)
     assert seen(session, tokens.lia, gap=2) == ["q1 d0", "q1 d2"]
 
 

@@ -14,7 +14,7 @@ from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.export.labels import export_labels
 from quati_pool.commands.export.qrels import export_qrels
 from quati_pool.errors import ConfigError, QuatiPoolError
-from tests.commands.annotate.disputes import Tokens, disputed, told
+from tests.commands.annotate.disputes import Tokens, add_label, disputed
 
 Here = tuple[AnnotationSession, Tokens]
 
@@ -36,7 +36,7 @@ def test_qrels_hold_grades_alone_in_the_pools_order(here: Here) -> None:
 @pytest.mark.parametrize("labeler", ["ana", "bia", "gpt", "adjudicated"])
 def test_downloads_are_the_bytes_of_the_commands(tmp_path: Path, labeler: str) -> None:
     with disputed(tmp_path) as (session, tokens):
-        told(session, "adjudicated", "q1", "d0", 2, "final", rationale="so")
+        add_label(session, "adjudicated", "q1", "d0", 2, "final", rationale="so")
         found = {kind: exported(session, tokens.lia, kind, labeler).content for kind in KINDS}
     config = tmp_path / "pool.yaml"
     export_qrels(config, labeler, tmp_path / "out.qrels", allow_missing=True)
@@ -81,6 +81,6 @@ def test_unknown_kinds_labelers_and_empty_exports_are_refused(here: Here) -> Non
         exported(session, tokens.lia, "zip", "ana")
     with pytest.raises(ConfigError, match="there is no labeler 'nobody'"):
         exported(session, tokens.lia, "qrels", "nobody")
-    told(session, "caio", "q0", "d0", None)
+    add_label(session, "caio", "q0", "d0", None)
     with pytest.raises(QuatiPoolError, match="caio has graded no pair"):
         exported(session, tokens.lia, "qrels", "caio")
