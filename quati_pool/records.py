@@ -220,7 +220,7 @@ class Run:
         Raises ScoreError for a score that is not finite as float32.
         """
         query = np.asarray(query, dtype=np.int64)
-        doc = np.array(doc, dtype=np.int64)
+        doc = np.asarray(doc, dtype=np.int64)
         # + 0.0 turns -0.0 into 0.0, which compares equal but prints differently.
         score = np.asarray(score).astype(np.float32) + np.float32(0.0)
         if len(score) and not np.isfinite(score).all():

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quati_pool.errors import ConfigError, InputError
-from quati_pool.judging.base import Pair
+from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Labeler
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.failures import without_thoughts
@@ -58,7 +57,7 @@ def labels(
 def read(grading: Grading, names: list[str] | None = None, *, missing: bool = False) -> LabelsReport:
     """``labels`` for a store that is already open."""
     config, store = grading.config, grading.store
-    labelers, problems = _readable(grading, names)
+    labelers, problems = grading.readable(names or (), grading.names)
     if not labelers and not problems:
         raise nobody(config)
     coverages = {labeler.name: LabelCoverage(None if missing else 0) for labeler in labelers}
@@ -81,19 +80,6 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
     failures = _failures(grading, labelers, coverages) if missing else {}
     unread = {labeler.name: count for labeler in labelers if (count := _unread(grading, labeler))}
     return LabelsReport(config, labelers, coverages, usage, earlier, problems, failures, aspects, unread)
-
-
-def _readable(grading: Grading, names: list[str] | None) -> tuple[list[Labeler], dict[str, str]]:
-    """The labelers of these names, which must exist, or all that can be read; and why others cannot."""
-    labelers, problems = [], {}
-    for name in names or grading.names:
-        try:
-            labelers.append(grading.labeler(name))
-        except (ConfigError, InputError) as error:
-            if names:
-                raise
-            problems[name] = str(error)
-    return labelers, problems
 
 
 def _unread(grading: Grading, labeler: Labeler) -> int:

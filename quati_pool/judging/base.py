@@ -17,8 +17,6 @@ from quati_pool.judging.pair import Pair
 from quati_pool.judging.prompted_model import PromptedModel
 from quati_pool.judging.verdict import Verdict
 
-__all__ = ["Judge", "Pair", "Parameters", "Setting"]
-
 
 class Parameters(BaseModel):
     """The parameters of a judge; every field has a description, which the listing of components shows."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from quati_pool.judging import base
+from quati_pool.judging.pair import Pair
 from quati_pool.judging.verdict import Verdict
 from quati_pool.records import State
 from quati_pool.text.analysis import Language, analysis_versions, analyzer
@@ -35,7 +36,7 @@ class Lexical(base.Judge):
     def identity(self) -> dict[str, Any]:
         return {**self.parameters.model_dump(), **analysis_versions(), "grades": sorted(self.setting.grades)}
 
-    def grade(self, pairs: Sequence[base.Pair]) -> list[Verdict]:
+    def grade(self, pairs: Sequence[Pair]) -> list[Verdict]:
         terms = analyzer(self.parameters.language, self.parameters.stemming, self.parameters.stop_words)
         scale = sorted(self.setting.grades)
         asked: dict[str, frozenset[str]] = {}

@@ -10,6 +10,7 @@ from pydantic import Field
 from quati_pool.files.artifacts import file_digest
 from quati_pool.files.qrels import read_judgements
 from quati_pool.judging import base
+from quati_pool.judging.pair import Pair
 from quati_pool.judging.verdict import Verdict
 from quati_pool.records import State
 
@@ -38,10 +39,10 @@ class Replay(base.Judge):
     def identity(self) -> dict[str, Any]:
         return {"file": file_digest(self._path), "grades": sorted(self.setting.grades)}
 
-    def grade(self, pairs: Sequence[base.Pair]) -> list[Verdict]:
+    def grade(self, pairs: Sequence[Pair]) -> list[Verdict]:
         return [self._verdict(pair) for pair in pairs]
 
-    def _verdict(self, pair: base.Pair) -> Verdict:
+    def _verdict(self, pair: Pair) -> Verdict:
         grade = self._grades.get((pair.query_id, pair.doc_id))
         name = self._path.name
         if grade is None:

@@ -135,6 +135,20 @@ class Grading:
             raise ConfigError(f"there is no labeler {name!r} in {self.config.name}; {nearest(name, self.names)}")
         return found
 
+    def readable(self, names: Sequence[str], others: Sequence[str]) -> tuple[list[Labeler], dict[str, str]]:
+        """The labelers ``names``; where none are named, those of ``others`` that can be read, and per name why one
+        cannot. Raises what ``labeler`` does for a labeler that is named."""
+        if names:
+            return [self.labeler(name) for name in names], {}
+        labelers: list[Labeler] = []
+        problems: dict[str, str] = {}
+        for name in others:
+            try:
+                labelers.append(self.labeler(name))
+            except (ConfigError, InputError) as error:
+                problems[name] = str(error)
+        return labelers, problems
+
     def people(self) -> list[StoredLabeler]:
         """The people who labelled in the workspace, sorted by name; without the leads' decisions and label files."""
         declared = {*self.config.judges, *self.config.labels.files, ADJUDICATED}

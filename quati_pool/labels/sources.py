@@ -29,7 +29,7 @@ from quati_pool.registry import nearest
 
 # The store is imported only where it is read: label files do not need it, and it takes half a second and 30 MB.
 if TYPE_CHECKING:
-    from quati_pool.labels.base import Graded, Labeler
+    from quati_pool.labels.base import Graded
     from quati_pool.labels.labelers import Grading
     from quati_pool.store.database import Store
 
@@ -344,16 +344,8 @@ def from_store(
     the labelers of ``names``, which must exist, or else all that graded anything except ``without``."""
     from quati_pool.labels.qrels import as_qrels, nothing_graded
 
-    labelers: list[Labeler] = []
-    problems = {}
     left_out = {*grading.config.labels.files, *without}
-    for name in names or [name for name in grading.names if name not in left_out]:
-        try:
-            labelers.append(grading.labeler(name))
-        except (ConfigError, InputError) as error:
-            if names:
-                raise
-            problems[name] = str(error)
+    labelers, problems = grading.readable(names, [name for name in grading.names if name not in left_out])
     columns = {labeler.name: _Column() for labeler in labelers}
     if labelers:
         for chunk in grading.pairs():

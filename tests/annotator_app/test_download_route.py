@@ -14,7 +14,7 @@ from annotator_app.downloads import address, routes
 from quati_pool.commands.annotate.review import downloads
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.store.errors import StoreError
-from tests.commands.annotate.disputes import Tokens, disputed, told
+from tests.commands.annotate.disputes import Tokens, add_label, disputed
 
 Here = tuple[AnnotationSession, Tokens, TestClient]
 
@@ -37,7 +37,7 @@ def test_a_lead_gets_a_file_with_its_name(here: Here) -> None:
 def test_a_name_that_would_break_a_header_is_written_out(here: Here) -> None:
     session, tokens, client = here
     name = 'zoë";filename="x.html'
-    told(session, name, "q0", "d0", 1)
+    add_label(session, name, "q0", "d0", 1)
     client.cookies.set(COOKIE, tokens.lia)
     answer = client.get(address("qrels", name))
     assert answer.headers["Content-Disposition"] == (

@@ -20,7 +20,7 @@ from quati_pool.records import State
 from quati_pool.store.errors import StoreError
 from quati_pool.store.records import Attempt
 from tests.annotator_app.opened import shown
-from tests.commands.annotate.disputes import Tokens, disputed, told
+from tests.commands.annotate.disputes import Tokens, add_label, disputed
 from tests.commands.annotate.people_at_work import labels
 from tests.patience import PATIENCE
 
@@ -56,7 +56,7 @@ def pressed(app: AppTest, label: str, place: int = 0) -> AppTest:
 
 def test_a_lead_sees_everybodys_labels_and_the_judges_reason(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     session, tokens = here
-    told(session, "ana", "q0", "d1", None, extra={"active_seconds": 2.0, "reason": "broken_text"})
+    add_label(session, "ana", "q0", "d1", None, extra={"active_seconds": 2.0, "reason": "broken_text"})
     text = shown(page("review", tokens.lia, monkeypatch))
     for part in ("bia of d1", "gpt of d0", "3 apart", "Broken text", "3 Perfectly relevant"):
         assert part in text
@@ -65,7 +65,7 @@ def test_a_lead_sees_everybodys_labels_and_the_judges_reason(here: Here, monkeyp
 def test_what_a_judge_thought_is_folded_away_and_escaped(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
     session, tokens = here
     answer = '<think><script>x</script> 3?</think>{"Pontuação": 3}'
-    told(session, "gpt", "q0", "d1", 3, attempts=(Attempt(number=1, status=State.ok, answer=answer),))
+    add_label(session, "gpt", "q0", "d1", 3, attempts=(Attempt(number=1, status=State.ok, answer=answer),))
     text = shown(page("review", tokens.lia, monkeypatch))
     assert "<summary>Thoughts before the answer</summary>" in text
     assert text.count("Thoughts before the answer") == 1

@@ -17,7 +17,7 @@ from quati_pool.store.people import People
 from quati_pool.store.records import Attempt
 from tests.browser.pages import Scheme
 from tests.browser.served import Served, code_for, drawn, let_in, question, served, visitor
-from tests.commands.annotate.disputes import GRADES, told
+from tests.commands.annotate.disputes import GRADES, add_label
 from tests.commands.annotate.people_at_work import assigned, collection
 from tests.commands.judged import pair
 
@@ -69,7 +69,7 @@ def staged(folder: Path) -> Iterator[Stage]:
         for name, grades in GRADES.items():
             attempts = (thought,) if name == "gpt" else ()
             for ids, relevance in grades.items():
-                told(session, name, *ids, relevance, rationale=f"{name}: {HOSTILE}", attempts=attempts)
+                add_label(session, name, *ids, relevance, rationale=f"{name}: {HOSTILE}", attempts=attempts)
         assigned(session, ("ana", "bia"))
     ana, lia = code_for(config, "ana"), code_for(config, "lia", "lead")
     with served(config) as app:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.judging.base import Pair, Setting
+from quati_pool.judging.base import Setting
 from quati_pool.judging.lexical import Lexical, LexicalParameters
+from quati_pool.judging.pair import Pair
 from quati_pool.judging.replay import Replay, ReplayParameters
 from quati_pool.records import GRADES, State
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from quati_pool.commands.annotate.pool_view import PoolView
-from quati_pool.judging.base import Pair
+from quati_pool.judging.pair import Pair
 from quati_pool.store.records import content_sha
 
 Ids = tuple[str, str]

@@ -22,8 +22,8 @@ from quati_pool.commands.annotate.pool_view import CurrentPoolView, PoolView
 from quati_pool.commands.annotate.similar_passages import SimilarPassages
 from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.lines import read_bytes
-from quati_pool.judging.base import Pair
 from quati_pool.judging.llm_parameters import LlmParameters
+from quati_pool.judging.pair import Pair
 from quati_pool.judging.prompts import Example, Prompt, load_prompt
 from quati_pool.labels.base import Labeler
 from quati_pool.labels.labelers import Grading, people_definition, people_version

@@ -17,7 +17,7 @@ from quati_pool.files.label_files.writing import (
     write_labels,
 )
 from quati_pool.files.lines import output
-from quati_pool.judging.base import Pair
+from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.labelers import Grading
 from quati_pool.labels.qrels import nothing_graded

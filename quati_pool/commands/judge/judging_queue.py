@@ -21,7 +21,8 @@ from quati_pool.commands.judge.content_hashes import KEYS, NONE, grades, shown_b
 from quati_pool.commands.judge.stored_answers import attempt_of, label_extra
 from quati_pool.files.artifacts import digest
 from quati_pool.files.pools import PooledPair, pick_pool_rows
-from quati_pool.judging.base import Judge, Pair
+from quati_pool.judging.base import Judge
+from quati_pool.judging.pair import Pair
 from quati_pool.judging.prompted_model import Answer, Task
 from quati_pool.labels.base import Graded
 from quati_pool.labels.consensus import aggregate_samples

@@ -19,7 +19,8 @@ from quati_pool.commands.judge.judge import JudgeReport, judge
 from quati_pool.commands.judge.plan import plan
 from quati_pool.commands.labels import labels
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
-from quati_pool.judging.base import Judge, Pair, Parameters
+from quati_pool.judging.base import Judge, Parameters
+from quati_pool.judging.pair import Pair
 from quati_pool.judging.prompted_model import PromptedModel
 from quati_pool.judging.verdict import Verdict
 from quati_pool.labels.labelers import judge_version, make_judge

@@ -12,7 +12,7 @@ from quati_pool.commands.annotate.annotation_pair import label_sha
 from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.commands.annotate.session import AnnotationSession, Person
 from quati_pool.errors import InputError
-from quati_pool.judging.base import Pair
+from quati_pool.judging.pair import Pair
 from quati_pool.records import State
 from quati_pool.store.records import Label, Phase
 

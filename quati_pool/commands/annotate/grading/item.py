@@ -9,7 +9,7 @@ from typing import Literal
 
 from quati_pool.commands.annotate.annotation_pair import label_sha
 from quati_pool.commands.annotate.session import AnnotationSession, Person
-from quati_pool.judging.base import Pair
+from quati_pool.judging.pair import Pair
 from quati_pool.store.assessor_queries import own_states
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.records import CurrentLabel, Slot, Training

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.judging.base import Pair
+from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Labeler
 from quati_pool.labels.consensus import Consensus
 from quati_pool.labels.labelers import StoredLabeler

@@ -14,7 +14,7 @@ from quati_pool.commands.annotate.annotation_pair import Ids, counting_shas, sho
 from quati_pool.commands.annotate.pool_view import PoolView
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import ConfigError, InputError
-from quati_pool.judging.base import Pair
+from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.labelers import Grading, StoredLabeler, people_version
 from quati_pool.project.config import PeopleConfig, PoolConfig

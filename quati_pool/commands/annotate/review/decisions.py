@@ -6,7 +6,7 @@ from quati_pool.commands.annotate.annotation_pair import Ids, label_sha
 from quati_pool.commands.annotate.errors import AnswerError
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.files.problems import quoted
-from quati_pool.judging.base import Pair
+from quati_pool.judging.pair import Pair
 from quati_pool.records import State
 from quati_pool.store.errors import ConflictError
 from quati_pool.store.label_queries import append_once

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from quati_pool.commands.annotate.annotation_pair import Ids, label_sha
 from quati_pool.commands.annotate.review.annotated_pairs import Opinion, PeoplesPairs, peoples_pairs
 from quati_pool.commands.annotate.session import AnnotationSession
-from quati_pool.judging.base import Pair
+from quati_pool.judging.pair import Pair
 from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.labelers import StoredLabeler
 from quati_pool.labels.rereading import thoughts_behind
