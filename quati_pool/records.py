@@ -224,7 +224,7 @@ class Run:
         # + 0.0 turns -0.0 into 0.0, which compares equal but prints differently.
         score = np.asarray(score).astype(np.float32) + np.float32(0.0)
         if len(score) and not np.isfinite(score).all():
-            raise ScoreError(f"{run_tag}: a score is NaN or infinite as float32; mend the system that gave it")
+            raise ScoreError(f"{run_tag}: a score is NaN or infinite as float32; fix the system that gave it")
         query, doc, score, rank = in_order(query, doc, score, docs.lexicographic_rank, depth)
         run = cls(run_tag, queries, docs, query, doc, rank, score)
         return run if depth is None else run.head(depth)

@@ -94,16 +94,16 @@ class Registry:
         try:
             component = point.load()
             if self.kind in _VERSIONED and isinstance(getattr(component, "version", None), int):
-                raise TypeError("what it calls version is called revision now")
+                raise TypeError("its attribute version must be renamed to revision")
             if not isinstance(getattr(component, "revision", 1), int):
-                raise TypeError("its revision is no int")
+                raise TypeError("its revision is not an integer")
             # A component without these would break the configuration and the listing for all components.
             _ = component.Parameters.model_fields, component.summary
         except (Exception, SystemExit) as error:
             source = f"{point.dist.name} {point.dist.version}" if point.dist else "an unknown package"
             raise ConfigError(
                 f"the {self.kind[:-1]} {name!r} of {source} cannot be loaded "
-                f"({type(error).__name__}: {error}); mend or uninstall that package"
+                f"({type(error).__name__}: {error}); fix or uninstall that package"
             ) from error
         return component
 

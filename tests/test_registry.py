@@ -123,7 +123,7 @@ def test_a_broken_plug_in_fails_with_its_name(plugins: Path, kind: str, name: st
     with pytest.raises(ConfigError) as caught:
         Registry(kind, {}).get(name)
     assert str(caught.value) == (
-        f"the {kind[:-1]} {name!r} of elsewhere 3.1 cannot be loaded ({why}); mend or uninstall that package"
+        f"the {kind[:-1]} {name!r} of elsewhere 3.1 cannot be loaded ({why}); fix or uninstall that package"
     )
 
 
@@ -138,7 +138,7 @@ def test_the_listing_shows_broken_plug_ins_beside_all_others(plugins: Path) -> N
     assert listed["retriever crashes"] == [
         "",
         "the retriever 'crashes' of elsewhere 3.1 cannot be loaded (ZeroDivisionError: division by zero); "
-        "mend or uninstall that package",
+        "fix or uninstall that package",
     ]
     assert listed["retriever shy"][1] == "cannot be checked (OSError: no device)"
     broken = {name for name, (_, problem) in listed.items() if problem and "elsewhere 3.1" in problem}
@@ -204,7 +204,7 @@ def test_plugins_of_one_class_name_share_neither_index_nor_run(tmp_path: Path) -
     script = f"import sys; sys.path[:0] = [{str(site)!r}, {str(Path(__file__).parents[1])!r}]\n{TWO_BUILDS}"
     ran = subprocess.run([sys.executable, "-c", script], cwd=home, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    assert "run a: made in" in ran.stdout.split("pool: ")[-2]
+    assert "run a: built in" in ran.stdout.split("pool: ")[-2]
     assert ran.stdout.count("index finds-") == 2
     assert "run a: reused" not in ran.stdout
 
@@ -275,9 +275,9 @@ def test_an_indexs_folder_lies_in_that_of_all_whatever_it_is_called(tmp_path: Pa
 @pytest.mark.usefixtures("pair")
 def test_what_a_plug_in_calls_its_revision() -> None:
     retrievers = Registry("retrievers", {})
-    with pytest.raises(ConfigError, match="what it calls version is called revision now"):
+    with pytest.raises(ConfigError, match="its attribute version must be renamed to revision"):
         retrievers.get("older")
-    with pytest.raises(ConfigError, match="its revision is no int"):
+    with pytest.raises(ConfigError, match="its revision is not an integer"):
         retrievers.get("odd")
     # Judges never had one of that name: what theirs is, is theirs.
     assert Registry("judges", {}).identity("old") == "judge/old@1 (pair 1.0)"

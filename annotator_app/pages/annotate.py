@@ -148,7 +148,7 @@ def _practice(grading: Grading) -> None:
     right = grading.answer.relevance == feedback.relevance
     html.draw(
         html.fill(
-            '<div class="card told {kind}" role="status"><p><b>{verdict}</b> {known}</p>{why}</div>',
+            '<div class="card feedback {kind}" role="status"><p><b>{verdict}</b> {known}</p>{why}</div>',
             kind="good" if right else "warning",
             verdict=_say("practice_right" if right else "practice_other", grade=_answer_name(grading.answer)),
             known=_say("practice_known", grade=_grade_name(feedback.relevance)),
@@ -164,7 +164,7 @@ def _reveal(grading: Grading) -> None:
     assert reveal is not None
     html.draw(
         html.fill(
-            '<div class="card told" role="status"><p>{own}</p><p><b>{judge}</b></p>{why}'
+            '<div class="card feedback" role="status"><p>{own}</p><p><b>{judge}</b></p>{why}'
             '<p class="quiet">{again}</p></div>',
             own=_say("reveal_own", grade=_answer_name(grading.last)),
             judge=_say("reveal_judge", name=reveal.name, grade=_grade_name(reveal.grade)),

@@ -33,7 +33,7 @@ def page() -> None:
 @st.fragment(run_every=_AGAIN)
 def _board() -> None:
     with error_notices.guarded():
-        asked = bool(st.session_state.pop("dashboard.anew", False))
+        asked = bool(st.session_state.pop("dashboard.recompute", False))
         latest = dashboard(context.session(), context.token(), refresh=asked)
         if latest.dashboard is None and latest.problem is None:
             latest = dashboard(context.session(), context.token(), _PATIENCE)
@@ -62,7 +62,7 @@ def _state(latest: Latest) -> None:
                 '<p class="quiet">{said} {running}</p>', said=said, running=_say("running") if latest.running else ""
             )
         )
-        st.button(_say("anew"), key="dashboard.anew", disabled=latest.running)
+        st.button(_say("recompute"), key="dashboard.recompute", disabled=latest.running)
     if latest.problem is not None:
         error_notices.notice(_say("failed", problem=latest.problem))
 

@@ -55,7 +55,7 @@ def _asked() -> tuple[AnnotationSession, str]:
 
 
 def _writing() -> None:
-    _told("write")
+    _show_feedback("write")
     ways = {"free": _say("freely"), "passage": _say("from_passage")}
     way = st.segmented_control(_say("way"), list(ways), default="free", format_func=ways.__getitem__, key="q.way")
     doc_id = _sample() if way == "passage" else None
@@ -163,7 +163,7 @@ def _source(one: Similar) -> Markup:
 
 
 def _list() -> None:
-    _told("list")
+    _show_feedback("list")
     standing = questions.listed(*_asked())
     if not standing:
         html.draw(html.fill('<p class="quiet">{text}</p>', text=_say("none")))
@@ -218,7 +218,7 @@ def _card(one: ListedQuestion) -> None:
             author=html.text(author),
             place=html.text(place),
             query=html.text(last.query or ""),
-            narrative=html.passage(last.narrative, kind="told") if last.narrative else Markup(""),
+            narrative=html.passage(last.narrative, kind="feedback") if last.narrative else Markup(""),
             events=html.join([_event(event) for event in history]),
         )
     )
@@ -356,11 +356,11 @@ def _nonce(form: str) -> str:
 def _attempt(where: str, act: Callable[[], str]) -> None:
     """Runs a button's action; its outcome is shown above the list or the form after a rerun."""
     try:
-        st.session_state[f"q.told.{where}"] = ("good", act())
+        st.session_state[f"q.feedback.{where}"] = ("good", act())
     except QuestionError as error:
-        st.session_state[f"q.told.{where}"] = ("warning", _refusal(error))
+        st.session_state[f"q.feedback.{where}"] = ("warning", _refusal(error))
     except ConflictError:
-        st.session_state[f"q.told.{where}"] = ("warning", _say("refused.changed"))
+        st.session_state[f"q.feedback.{where}"] = ("warning", _say("refused.changed"))
     st.rerun()
 
 
@@ -369,7 +369,7 @@ def _refusal(error: QuestionError) -> str:
     return context.say(key) if key in words.messages(context.language()) else str(error)
 
 
-def _told(where: str) -> None:
-    kind, text = st.session_state.pop(f"q.told.{where}", ("", ""))
+def _show_feedback(where: str) -> None:
+    kind, text = st.session_state.pop(f"q.feedback.{where}", ("", ""))
     if text:
         error_notices.notice(text, kind)

@@ -36,7 +36,7 @@ def _review() -> None:
         wanted = _filter()
         found = disagreements.disagreements(context.session(), context.token(), wanted, st.session_state.get(_START, 0))
         _choices(found, wanted)
-        _told(found)
+        _outcome(found)
         query = None
         for row in found.pairs:
             if row.query_id != query:
@@ -108,7 +108,7 @@ def _from_the_start() -> None:
     st.session_state[_START] = 0
 
 
-def _told(found: Review) -> None:
+def _outcome(found: Review) -> None:
     """Draws the number of pairs, and the outcome of the last button press."""
     said = st.session_state.pop(_SAID, None)
     if said is not None:

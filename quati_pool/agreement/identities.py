@@ -90,7 +90,7 @@ def _unknown(words: Words, text: str, candidates: Sequence[str]) -> str:
     if candidates:
         there = " and ".join(map(quoted, sorted(candidates)))
         return f"the {words.text} {quoted(text)} is that of {words.id} {there}; add a {words.id} column to this file"
-    return f"the {words.text} {quoted(text)} has no {words.id}, not being among the known ones; {words.remedy}"
+    return f"the {words.text} {quoted(text)} is not among the known ones, so it has no {words.id}; {words.remedy}"
 
 
 def _unmatchable(words: Words, columns: Mapping[str, IdsAndTexts], lacking: Sequence[str]) -> QuatiPoolError:

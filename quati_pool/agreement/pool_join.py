@@ -160,7 +160,7 @@ def _find(index: _TextIndex, query_id: str | None, query: str, doc_id: str | Non
     """The pairs that match a row, and, for none or several, the reason why the row is not joined."""
     query_ids = [query_id] if query_id is not None else index.query_ids(query)
     if not query_ids:
-        return [], f"the query text {quoted(query)} is none of the pool's"
+        return [], f"the query text {quoted(query)} is not in the pool"
     if doc_id is not None:
         pairs = [(one, doc_id) for one in query_ids]
         if len(pairs) > 1:
@@ -172,7 +172,7 @@ def _find(index: _TextIndex, query_id: str | None, query: str, doc_id: str | Non
         return pairs, f"its texts are those of the pairs {which}"
     if index.has_passage(text):
         return [], f"the passage text {quoted(text)} is pooled for other queries only, not for {_quoted_ids(query_ids)}"
-    return [], f"the passage text {quoted(text)} is none of the pool's"
+    return [], f"the passage text {quoted(text)} is not in the pool"
 
 
 def _quoted_ids(ids: Iterable[str]) -> str:

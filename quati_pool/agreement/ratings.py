@@ -150,6 +150,6 @@ def _off_scale(name: str, qrels: Qrels, off: Int, scale: Sequence[int]) -> Quati
     (query_id,), (doc_id,) = qrels.queries.decode(qrels.query[first]), qrels.docs.decode(qrels.doc[first])
     grade = int(qrels.relevance[off[0]])
     return QuatiPoolError(
-        f"{name}: the grade {grade} of {query_id} {doc_id} is not of the scale {', '.join(map(str, scale))} "
-        f"({len(off):,} such pairs); mend it, or name the whole scale with --scale"
+        f"{name}: the grade {grade} of {query_id} {doc_id} is not on the scale {', '.join(map(str, scale))} "
+        f"({len(off):,} such pairs); correct it, or name the whole scale with --scale"
     )

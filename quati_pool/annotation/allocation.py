@@ -40,14 +40,14 @@ def allocate(
         raise DesignError("a person is named twice; name each once")
     if len(people) < overlap:
         raise DesignError(
-            f"each pair goes to {overlap} different persons, but only {len(people)} are named; "
+            f"each pair goes to {overlap} different people, but only {len(people)} are named; "
             "name more, or lower the overlap"
         )
     pairs = len(query_ids)
     needed = pairs * overlap
     if load is not None and min(load, pairs) * len(people) < needed:
         raise DesignError(
-            f"{pairs:,} pairs × {overlap} are {needed:,}, and {len(people)} persons with at most {load:,} each hold "
+            f"{pairs:,} pairs × {overlap} are {needed:,}, and {len(people)} people with at most {load:,} each hold "
             f"{load * len(people):,}; raise the load, name more persons, or choose fewer pairs"
         )
     blocks = _blocks(query_ids, doc_ids, seed)

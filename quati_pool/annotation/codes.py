@@ -64,7 +64,7 @@ def hash_code(text: str) -> str:
     """``scrypt$n$r$p$salt$hash`` of a code, salt and hash in base 64. Raises ValueError if it is not a valid code."""
     code = read_code(text)
     if code is None:
-        raise ValueError("this is no access code")
+        raise ValueError("this is not an access code")
     salt = secrets.token_bytes(_SALT)
     key = _scrypt(code.text, salt, _N, _R, _P, _KEY)
     return "$".join(["scrypt", str(_N), str(_R), str(_P), _encoded(salt), _encoded(key)])

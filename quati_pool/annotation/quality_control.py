@@ -95,7 +95,7 @@ class Finding:
         if self.pattern == "one_grade":
             return f"{self.figure:.0%} of {self.labels:,} grades are {self.grade} (threshold {self.threshold:.0%})"
         if self.pattern == "too_fast":
-            seconds = f"{self.figure:.1f} s of active time a grade (median of {self.labels:,})"
+            seconds = f"{self.figure:.1f} s of active time per grade (median of {self.labels:,})"
             return f"{seconds}; reading takes {self.threshold:.1f} s at least"
         if self.pattern == "long_run":
             run = f"{self.figure:.0f} times {self.grade} in a row, in {self.labels:,} grades"

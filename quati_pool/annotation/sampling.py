@@ -28,7 +28,7 @@ from quati_pool.records import Int
 Values = npt.NDArray[np.float64]
 
 NOTHING = "none"
-"""Stands in a stratum's name for a missing value, such as no grade by the judge."""
+"""Written in a stratum's name for a missing value, such as no grade by the judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def _seats(sizes: Int, n: int, minimum: int) -> Int:
 
 def _check_size(n: int, pairs: int) -> None:
     if n < 1:
-        raise DesignError(f"a sample of {n} pairs is none; ask for at least 1")
+        raise DesignError(f"a sample of {n} pairs is empty; ask for at least 1")
     if n > pairs:
         raise DesignError(f"the pool has {pairs:,} pairs to choose from, not {n:,}; ask for at most {pairs}")
 

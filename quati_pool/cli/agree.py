@@ -29,7 +29,7 @@ from quati_pool.cli.options import (
 RevealedOption = Annotated[
     bool,
     typer.Option(
-        "--revealed", help="Count people's second labels, given in sight of a judge's grade, where there are any."
+        "--revealed", help="Count people's second labels, given after seeing a judge's grade, where there are any."
     ),
 ]
 
@@ -58,7 +58,7 @@ def agree(
     """Say how far labelers agree: coefficients with intervals, confusion matrices, query by query.
 
     Compares the workspace's labelers, or the files of --labels alone, or both where labelers are named
-    too. A file of texts without ids is joined to the pool's pairs (of -c, --pool, or here); what names no pair
+    too. A file of texts without ids is joined to the pool's pairs (of -c, --pool, or here); what matches no pair
     is listed. Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
     """
     from quati_pool.commands.agree import agree as step

@@ -20,7 +20,7 @@ def annotate(
     host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for all of this machine's.")] = (
         "127.0.0.1"
     ),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8501,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8501,
     database: DatabaseOption = None,
 ) -> None:
     """Serve the annotator app: people sign in with their access code and grade what was assigned.

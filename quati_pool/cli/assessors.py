@@ -13,7 +13,7 @@ from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatO
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person; also the name of their grades.")]
 
-assessors = typer.Typer(help="Give people access codes, list them, take codes back.", no_args_is_help=True,
+assessors = typer.Typer(help="Give people access codes, list them, revoke codes.", no_args_is_help=True,
                         rich_markup_mode=None)  # fmt: skip
 
 
@@ -71,12 +71,12 @@ def revoke(
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
     release: Annotated[
-        bool, typer.Option("--release", help="Give the pairs that were theirs alone (assign --to) to anyone who comes.")
+        bool, typer.Option("--release", help="Open the pairs that were theirs alone (assign --to) to everyone.")
     ] = False,
 ) -> None:
     """Take somebody's code back: their sessions end at once, their labels stay."""
     from quati_pool.commands.annotate.assessors import revoke as step
 
     released = step(config, name, database, release=release)
-    given = f"; {released:,} of their pairs are for anyone who comes now" if release else ""
-    typer.echo(f"the code of {name} opens nothing any more; their labels stay{given}", err=True)
+    given = f"; {released:,} of their pairs are now open to everyone" if release else ""
+    typer.echo(f"the code of {name} no longer works; their labels stay{given}", err=True)

@@ -12,10 +12,10 @@ from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatO
 
 AllOption = Annotated[bool, typer.Option("--all", help="All pairs of the pool.")]
 RandomOption = Annotated[
-    str | None, typer.Option(metavar="N|RATE", help="So many pairs at random, or a share such as 0.1 or 10%.")
+    str | None, typer.Option(metavar="N|RATE", help="This many pairs at random, or a share such as 0.1 or 10%.")
 ]
 StratifiedOption = Annotated[
-    int | None, typer.Option(min=1, metavar="N", help="So many pairs, some of every stratum (--by).")
+    int | None, typer.Option(min=1, metavar="N", help="This many pairs, some of every stratum (--by).")
 ]
 PairsOfQueriesOption = Annotated[
     str | None, typer.Option(metavar="FILE|Q1,Q2", help="All pairs of these queries, or --system's first.")
@@ -25,20 +25,22 @@ TrainingOption = Annotated[
     typer.Option(metavar="FILE", help="Pairs to practise on: query_id, doc_id, relevance, explanation."),
 ]
 StrataOption = Annotated[
-    str | None, typer.Option(metavar="query,grade,systems", help="What makes a stratum; all three with a judge.")
+    str | None, typer.Option(metavar="query,grade,systems", help="What defines a stratum; with a judge all three.")
 ]
-JudgeOption = Annotated[str | None, typer.Option(metavar="NAME", help="Whose grades make strata.")]
+JudgeOption = Annotated[str | None, typer.Option(metavar="NAME", help="The judge whose grades define strata.")]
 MinimumOption = Annotated[
-    int, typer.Option(min=0, help="Pairs of each stratum at least; 0 where there are more strata than pairs.")
+    int, typer.Option(min=0, help="Fewest pairs of each stratum; 0 where there are more strata than pairs.")
 ]
-SystemOption = Annotated[str | None, typer.Option(metavar="RUN_TAG", help="With --queries: whose first passages.")]
+SystemOption = Annotated[
+    str | None, typer.Option(metavar="RUN_TAG", help="With --queries: whose first passages to take.")
+]
 DepthOption = Annotated[int | None, typer.Option(min=1, help="How many of them; 10 by default.")]
 OverlapOption = Annotated[int, typer.Option(min=1, help="How many people grade each pair.")]
-LoadOption = Annotated[int | None, typer.Option(min=1, help="Pairs that a person gets at most.")]
+LoadOption = Annotated[int | None, typer.Option(min=1, help="Most pairs that one person gets.")]
 OnlyPeopleOption = Annotated[
-    str | None, typer.Option(metavar="ANA,BIA", help="Only these people; anyone who comes by default.")
+    str | None, typer.Option(metavar="ANA,BIA", help="Only these people; by default everyone.")
 ]
-SampleSeedOption = Annotated[int | None, typer.Option(min=0, help="Of the choice; pool.yaml's by default.")]
+SampleSeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the choice; pool.yaml's by default.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be chosen; write nothing.")]
 
 
@@ -74,7 +76,7 @@ def assign(
     if training is not None:
         choices = (everything, random, stratified, queries, by, judge, system, depth, load, to)
         if any(choices) or overlap != 1 or minimum != 1 or seed is not None:
-            raise typer.BadParameter("goes without the other choices, as everybody does all of it",
+            raise typer.BadParameter("cannot be combined with the other choices, as everybody does all of the training",
                                      param_hint="--training")  # fmt: skip
         _train(config, training, dry_run, database, output_format)
         return
@@ -105,7 +107,7 @@ def _train(config: Path, path: Path, dry_run: bool, database: str | None, output
     with ConsoleListener() as listener:
         made = add_training(config, path, dry_run=dry_run, database=database, listener=listener)
     if made.assigned:
-        note = f"{made.assigned:,} of them are assigned too: people are told their grade before they give their own"
+        note = f"{made.assigned:,} of them are assigned too: people see the known grade before they grade"
         typer.echo(note, err=True)
     columns = [Column("In the file"), Column("New or changed"), Column("In all")]
     note = "Nothing was written, for this is a dry run." if dry_run else ""

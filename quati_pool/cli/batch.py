@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
 def submit(
     name: NameArgument = None,
     config: ConfigOption = Path("pool.yaml"),
-    limit: Annotated[int | None, typer.Option(min=1, help="Hand in so many pairs at most.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Submit at most this many pairs.")] = None,
     max_passage_tokens: Annotated[int | None, typer.Option(min=1, help="Cut longer passages.")] = None,
     pool: PoolOption = None,
     output_format: FormatOption = Format.table,
@@ -40,7 +40,7 @@ def submit(
     with ConsoleListener() as listener:
         made = [step.BatchRow(batch, None) for batch in step.submit(config, name, listener, options)]
     if not made:
-        typer.echo("nothing to hand in: every pair has a grade or is in an open batch", err=True)
+        typer.echo("nothing to submit: every pair has a grade or is in an open batch", err=True)
     show([row_table(made)] if made else [], as_data({"batches": made}), output_format)
 
 
@@ -93,5 +93,5 @@ def collect(
     show(collected_tables(made), as_data(made), output_format)
     waiting = [row for row in made.rows if row.batch.status in ("prepared", "submitted")]
     if waiting:
-        typer.echo(f"{len(waiting)} batches are still under way; run the same command later", err=True)
+        typer.echo(f"{len(waiting)} batches are still in progress; run the same command later", err=True)
         raise typer.Exit(1)

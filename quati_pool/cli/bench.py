@@ -37,13 +37,15 @@ PredictionsOption = Annotated[
 ]
 OverOption = Annotated[
     list[str] | None,
-    typer.Option("--over", metavar="SYSTEM", help="Whose passages the model reads (repeatable); the first's."),
+    typer.Option(
+        "--over", metavar="SYSTEM", help="Whose passages the model reads (repeatable); by default the first's."
+    ),
 ]
 WorkspaceOption = Annotated[
     Path | None,
     typer.Option("--to", metavar="WORKSPACE", help="Write the collection as a workspace; run nothing."),
 ]
-RandomSeedOption = Annotated[int, typer.Option("--seed", min=0, help="Of everything that is drawn.")]
+RandomSeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything that is drawn.")]
 BudgetOption = Annotated[
     float | None, typer.Option("--budget", metavar="USD", help="Stop asking before this is spent.")
 ]

@@ -33,14 +33,14 @@ def build(
         list[str] | None, typer.Option(metavar="SYSTEM", help="Make only this system's run (repeatable).")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Make everything again, or what --only names, though nothing changed.")
+        bool, typer.Option("--force", help="Build everything again, or what --only names, even if nothing changed.")
     ] = False,
     engine: Annotated[
         EngineName | None,
         typer.Option(help="Encode dense, splade and colbert by workers: processes, or a Ray cluster (extra: ray)."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Workers of the engine, each with the model; by default one a core.")
+        int | None, typer.Option(min=1, help="Workers of the engine, each with the model; by default one per core.")
     ] = None,
     address: AddressOption = None,
     planned: Annotated[
@@ -59,7 +59,7 @@ def build(
     if planned:
         if qrels or force or engine:
             raise typer.BadParameter(
-                "runs nothing, so --qrels, --force and --engine mean nothing; drop them", param_hint="--plan"
+                "runs nothing, so --qrels, --force and --engine have no effect; drop them", param_hint="--plan"
             )
         _plan(config, only or (), output_format)
         return

@@ -54,7 +54,7 @@ LabelersArgument = Annotated[
 ]
 PoolDepthOption = Annotated[
     int | None,
-    typer.Option("--pool-depth", min=1, help="How deep the --run files were pooled: adds leaving each out."),
+    typer.Option("--pool-depth", min=1, help="How deep the --run files were pooled; adds leaving out each run."),
 ]
 RobustOption = Annotated[
     bool,
@@ -65,7 +65,7 @@ AveragedOrFileOption = Annotated[
     typer.Option(
         "--queries",
         metavar="judged|common|returned|FILE",
-        help="What means go over: all judged queries (trec_eval -c), those that all runs return, or those that "
+        help="Queries to average over: all judged ones (trec_eval -c), those that all runs return, or those that "
         "each run returns itself. Or a file, query_id <tab> query: the ids of files that hold texts alone.",
     ),
 ]
@@ -135,7 +135,7 @@ def evaluate(
 
 
 def _queries(options: Sequence[str]) -> tuple[Averaged, Path | None]:
-    """What means go over, and the file of queries: --queries names either."""
+    """The queries to average over, and the file of queries: --queries names either."""
     words = [option for option in options if option in list(Averaged)]
     files = [option for option in options if option not in words]
     if len(words) > 1 or len(files) > 1:

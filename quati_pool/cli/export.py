@@ -32,7 +32,7 @@ class ExportGroup(TyperGroup):
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(
-        cls=ExportGroup, help="Write grades and collections in formats of others.", no_args_is_help=True,
+        cls=ExportGroup, help="Write qrels, labels and collections in other tools' formats.", no_args_is_help=True,
         rich_markup_mode=None,
     )  # fmt: skip
     group.command("qrels", epilog="Example: quati-pool export qrels --labeler gpt-4o -o gpt-4o.qrels")(export_qrels)
@@ -68,7 +68,7 @@ def export_qrels(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; qrels/LABELER.qrels by default.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file; qrels/LABELER.qrels by default.")
     ] = None,
     config: ConfigOption = Path("pool.yaml"),
     allow_missing: MissingOption = False,
@@ -110,7 +110,7 @@ def export_labels(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where to, .gz too; exports/LABELER.tsv by default."),
+        typer.Option("--output", "-o", metavar="FILE", help="The file, .gz too; exports/LABELER.tsv by default."),
     ] = None,
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
@@ -144,7 +144,7 @@ def export_format(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where to; exports/FORMAT by default.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="The file; exports/FORMAT by default.")
     ] = None,
     config: ConfigOption = Path("pool.yaml"),
     allow_missing: MissingOption = False,

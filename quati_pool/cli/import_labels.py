@@ -36,7 +36,7 @@ def import_labels(
         bool,
         typer.Option(
             "--skip-unknown",
-            help="Leave out what is not in the pool: graded pairs, and texts that name none; refused else.",
+            help="Leave out graded pairs outside the pool and texts that match no pair; else these are refused.",
         ),
     ] = False,
     config: ConfigOption = Path("pool.yaml"),

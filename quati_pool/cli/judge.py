@@ -29,13 +29,13 @@ BudgetOption = Annotated[
         "longer.",
     ),
 ]
-LimitOption = Annotated[int | None, typer.Option(min=1, help="Ask about so many pairs and stop (exit 0).")]
-ReaskOption = Annotated[int, typer.Option(min=0, help="Ask again so often for an answer that cannot be read.")]
-ConcurrencyOption = Annotated[int | None, typer.Option(min=1, help="Calls in flight at most.")]
-RpmOption = Annotated[int | None, typer.Option(min=1, help="Requests a minute at most.")]
-TpmOption = Annotated[int | None, typer.Option(min=1, help="Tokens a minute at most.")]
+LimitOption = Annotated[int | None, typer.Option(min=1, help="Ask about this many pairs and stop (exit 0).")]
+ReaskOption = Annotated[int, typer.Option(min=0, help="Times to ask again for an answer that cannot be read.")]
+ConcurrencyOption = Annotated[int | None, typer.Option(min=1, help="Most calls in flight.")]
+RpmOption = Annotated[int | None, typer.Option(min=1, help="Most requests per minute.")]
+TpmOption = Annotated[int | None, typer.Option(min=1, help="Most tokens per minute.")]
 RereadOption = Annotated[
-    bool, typer.Option("--reread", help="Read the stored answers by the rules of today; ask nothing.")
+    bool, typer.Option("--reread", help="Read the stored answers by the current rules; ask nothing.")
 ]
 PassageTokensOption = Annotated[
     int | None, typer.Option(min=1, help="Cut longer passages; each label records that its passage was cut.")
@@ -176,7 +176,7 @@ def _pairs_file(context: typer.Context) -> PairsFile | None:
     sources = {name: context.get_parameter_source(name) for name in values}
     given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
     if "pairs" in given:
-        strange, problem = _OF_A_WORKSPACE, "means a workspace, and --pairs does without one; drop one of the two"
+        strange, problem = _OF_A_WORKSPACE, "names a workspace, and --pairs works without one; drop one of the two"
     else:
         strange, problem = _WITH_PAIRS, "goes with --pairs; in a workspace it is set in pool.yaml"
     for name, hint in strange.items():
@@ -192,5 +192,5 @@ def _pairs_file(context: typer.Context) -> PairsFile | None:
     settings = parameters_of(values["settings"] or [])
     for name in ("model", "prompt"):
         if name in settings:
-            raise typer.BadParameter(f"{name} has an option of its own: --{name}", param_hint="--set")
+            raise typer.BadParameter(f"{name} has its own option: --{name}", param_hint="--set")
     return PairsFile(values["pairs"], values["output"], values["model"], values["prompt"], settings)

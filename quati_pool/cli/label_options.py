@@ -82,7 +82,7 @@ def unmatched_lines(rows: Sequence[UnmatchedRow]) -> list[str]:
     for name in dict.fromkeys(row.labeler for row in rows):
         theirs = [row for row in rows if row.labeler == name]
         count = counted(len(theirs), "row is", "rows are")
-        lines.append(f"{name}: {count} left out, as the texts name no pair, or several; --format json lists all:")
+        lines.append(f"{name}: {count} left out, as the texts match no pair, or several; --format json lists all:")
         lines += [f"  {row.path}:{row.line}: {row.reason}" for row in theirs[:_EXAMPLES]]
     return lines
 

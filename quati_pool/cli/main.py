@@ -86,11 +86,11 @@ def main() -> None:
         remedy = (
             "free some space and run the same command again: what is finished is kept"
             if error.errno in (errno.ENOSPC, errno.EDQUOT)
-            else "mend it and run the same command again"
+            else "fix it and run the same command again"
         )
         _fail(f"{name}{error.strerror or error}; {remedy}")
     except MemoryError:
-        _fail("there is not enough memory; use the retriever bm25, whose index lies on disk")
+        _fail("there is not enough memory; use the retriever bm25, whose index is on disk")
 
 
 def _fail(*messages: str) -> None:

@@ -82,7 +82,7 @@ MainLabelerOption = Annotated[
 AveragedOption = Annotated[
     Averaged,
     typer.Option(
-        "--queries", help="What means go over: all judged queries, those that all runs return, or each run's own."
+        "--queries", help="Queries to average over: all judged ones, those that all runs return, or each run's own."
     ),
 ]
 AlphaOption = Annotated[float, typer.Option("--alpha", help="The level of significance.")]
@@ -96,7 +96,7 @@ LabelsOption = Annotated[
         "--labels",
         metavar="[NAME=]FILE",
         help="A file of labels (repeatable): TREC qrels, TSV, CSV, JSONL, Quati annotations, Doccano, Label Studio; "
-        "FILE#ANNOTATOR where it holds several people's. Without a NAME the file's own, less its suffix, or ANNOTATOR.",
+        "FILE#ANNOTATOR where it holds several people's. NAME is by default the file's, without suffix, or ANNOTATOR.",
     ),
 ]
 PeopleOption = Annotated[
@@ -129,7 +129,7 @@ ScaleOption = Annotated[
 DrawsOption = Annotated[
     int, typer.Option("--draws", min=0, help="Bootstrap resamples of the queries; 0: no intervals.")
 ]
-SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="Of the resamples; pool.yaml's, or 0.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", min=0, help="Seed of the resamples; pool.yaml's, or 0.")]
 OutputOption = Annotated[
     Path | None,
     typer.Option(

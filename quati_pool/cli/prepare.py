@@ -22,7 +22,7 @@ def prepare(
     ] = EngineName.local,
     address: AddressOption = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Tasks at a time; one a core by default.")
+        int | None, typer.Option("--workers", min=1, help="Tasks at a time; one per core by default.")
     ] = None,
     explain: Annotated[
         str | None,

@@ -100,7 +100,7 @@ def import_files(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What goes to {examples} in a prompt of umbrela: a table (.tsv, .csv, .jsonl) of query, passage and "
+            help="What replaces {examples} in a prompt of umbrela: a table (.tsv, .csv, .jsonl) of query, passage and "
             "relevance, or a text (.txt) as it is.",
         ),
     ] = None,

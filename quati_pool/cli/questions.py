@@ -37,7 +37,7 @@ def list_questions(
 
 @questions.command(epilog="Example: quati-pool questions export -o queries.tsv --merge")
 def export(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to: .tsv or .jsonl, .gz too.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file: .tsv or .jsonl, .gz too.")],
     config: ConfigOption = Path("pool.yaml"),
     merge: Annotated[
         bool, typer.Option("--merge", help="Keep what FILE holds and append the questions that it lacks.")

@@ -24,7 +24,7 @@ def init(
         bool, typer.Option("--paper", help="With all systems of the Quati paper, on its 1M and 10M passages.")
     ] = False,
     pages: Annotated[
-        bool, typer.Option("--pages", help="A prepare.yaml instead, with sample pages that it makes a corpus of.")
+        bool, typer.Option("--pages", help="A prepare.yaml instead, with sample pages to make a corpus of.")
     ] = False,
 ) -> None:
     """Make a workspace: a folder with a commented pool.yaml, or prepare.yaml."""
@@ -37,7 +37,7 @@ def init(
         typer.echo(f"wrote {path} and some pages; run: quati-pool prepare -c {path}; then put your own pages there")
     elif paper:
         typer.echo(
-            f"wrote {path}, and prepare.yaml for its corpora: what each needs is said at its top; "
+            f"wrote {path}, and prepare.yaml for its corpora: the top of each says what it needs; "
             f"to see what it takes: quati-pool build --plan -c {path}"
         )
     else:
@@ -66,7 +66,7 @@ def demo(
         "quati-pool report": "everything on one page: reports/report.html",
         "quati-pool export bundle": "the collection as it would be published",
         "quati-pool prompts": "prompts for LLM judges, in several languages",
-        "quati-pool build --qrels labels.tsv": "again, after a change to pool.yaml, say",
+        "quati-pool build --qrels labels.tsv": "build again, for instance after a change to pool.yaml",
         "quati-pool init ../my-collection": "a workspace for your own corpus and queries",
         "quati-pool retrievers": "what systems there are, with parameters",
     }

@@ -145,5 +145,5 @@ def _nothing_common(ratings: Ratings) -> str:
 def _unmatched(rows: Sequence[UnmatchedRow]) -> str:
     if not rows:
         return ""
-    names = counted(len(rows), "row names", "rows name")
+    names = counted(len(rows), "row matches", "rows match")
     return f"; {names} no pair of the pool, or several: {rows[0].path}:{rows[0].line}: {rows[0].reason}"

@@ -42,7 +42,7 @@ judges:                       # quati-pool judge NAME; quati-pool prompts lists 
   # local: {{model: my-model, prompt: quati-en, base_url: "http://localhost:8000/v1", api_key_env: null}}
   # panel: {{consensus: [gpt-4o, local], method: mean}}           # computed when it is read
 # labels:
-#   url: "postgresql://user@host/database"                      # SQLite beside this file by default
+#   url: "postgresql://user@host/database"                      # SQLite next to this file by default
 #   files: {{ana: {{path: ana.tsv, person: true}}}}                 # labels in files, by who gave them; many formats
 
 measures: [nDCG@10, nDCG@20, "R(rel=2)@100", "RR(rel=2)@10", "Judged@10"]   # ir_measures; the first ranks systems

@@ -25,7 +25,7 @@ Ending = Literal["limit", "budget", "interrupted"]
 def check_budget(budget: float | None) -> None:
     """Raises ConfigError for a budget that is not positive."""
     if budget is not None and budget <= 0:
-        raise ConfigError("--budget is nothing; name US dollars above 0")
+        raise ConfigError("--budget must be more than 0 US dollars")
 
 
 def heard(name: str, say: Callable[[str], None]) -> Callable[[Event], None]:

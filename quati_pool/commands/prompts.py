@@ -113,7 +113,7 @@ def import_prompt(released: Released, out: Path, judge: NewJudge | None = None) 
     valid prompt.
     """
     if out.suffix not in (".yaml", ".yml"):
-        raise QuatiPoolError(f"{out}: is no name for a prompt; end it in .yaml")
+        raise QuatiPoolError(f"{out}: is not a name for a prompt; end it in .yaml")
     if out.exists():
         raise QuatiPoolError(f"{out} is there already; move it away, or choose another name")
     config = judge and _with_judge(judge)
@@ -125,7 +125,7 @@ def import_prompt(released: Released, out: Path, judge: NewJudge | None = None) 
         try:
             read_prompt(partial)
         except InputError as error:
-            raise QuatiPoolError(f"{released.source}: make no prompt ({error.message})") from None
+            raise QuatiPoolError(f"{released.source}: do not make a prompt ({error.message})") from None
         os.replace(partial, out)
     if judge and config:
         _replace(judge.config.resolve(), config)

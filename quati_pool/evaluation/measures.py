@@ -94,7 +94,7 @@ def _measure(text: str) -> Any:
     except (ValueError, SyntaxError, TypeError, AttributeError, RecursionError):
         if _trec_name(text):
             raise _unknown(text) from None
-        raise ConfigError(f"{text!r} is no measure; write it as nDCG@10 or R(rel=2)@100") from None
+        raise ConfigError(f"{text!r} is not a measure; write it as nDCG@10 or R(rel=2)@100") from None
     problem = _parameter_problem(measure)
     if problem:
         raise ConfigError(f"{text!r}: {problem}")

@@ -240,8 +240,8 @@ def _check(runs: Sequence[Run], qrels: Qrels, depths: Mapping[str, int]) -> None
     absent = next((run_tag for run_tag, depth in depths.items() if depth > 0 and run_tag not in run_tags), None)
     if absent is not None:
         raise QuatiPoolError(
-            f"{absent} fed the pool, but its run is not given, so that what it shares would count as unique to "
-            "others; give its run too"
+            f"{absent} contributed to the pool, but its run is not given, so that what it shares would count as "
+            "unique to others; give its run too"
         )
     if not len(qrels):
         raise QuatiPoolError("the qrels hold no judgement to leave out; judge the pool first")

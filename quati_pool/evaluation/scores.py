@@ -241,7 +241,7 @@ def _evaluator(wanted: Sequence[Any], judged: Judgements, rankings: Rankings) ->
         )
     if int(np.abs(judged.relevance).max(initial=0)) > MAX_GRADE:
         raise QuatiPoolError(
-            f"the qrels hold grades beyond ±{MAX_GRADE:,}, which providers of measures cannot hold; mend them"
+            f"the qrels hold grades beyond ±{MAX_GRADE:,}, which providers of measures cannot hold; correct them"
         )
     try:
         return ir_measures.evaluator(wanted, rankings.qrels())

@@ -92,8 +92,8 @@ class Pairs:
         before = self.earlier(query_id, doc_id, line)
         if before is not None:
             raise RowError(
-                f"query_id {quoted(query_id)} and doc_id {quoted(doc_id)} are a pair "
-                f"in line {self.lines[before]} already; expected one row per pair"
+                f"query_id {quoted(query_id)} and doc_id {quoted(doc_id)} are already "
+                f"in line {self.lines[before]}; expected one row per pair"
             )
 
     def coded(self) -> tuple[Ids, Ids, Int, Int]:

@@ -36,7 +36,7 @@ def format_of(path: Path) -> Format:
         return by_suffix
     sniffed = sniff(path)
     if sniffed is None:
-        message = "is of no known format; expected .jsonl, .tsv, .csv, .parquet, or TREC's <DOC> or <top>"
+        message = "is not in a known format; expected .jsonl, .tsv, .csv, .parquet, or TREC's <DOC> or <top>"
         raise InputError(path, None, message)
     return sniffed
 

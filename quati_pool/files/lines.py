@@ -79,7 +79,7 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             else:
                 yield raw
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(path, None, "is cut off or not gzip; copy or pack it again") from error
+        raise InputError(path, None, "is cut off or not gzip; copy or compress it again") from error
     except FileNotFoundError as error:
         raise InputError(path, None, "there is no such file; check the path") from error
     except IsADirectoryError as error:
@@ -92,5 +92,5 @@ def _checked_start(path: Path, data: bytes) -> bytes:
     if data.startswith(_UTF16_MARKS):
         raise InputError(path, 1, "begins with a UTF-16 byte-order mark; convert to UTF-8")
     if data.startswith(_GZIP_MARK):
-        raise InputError(path, 1, "is packed by gzip; end its name in .gz, or unpack it")
+        raise InputError(path, 1, "is gzip-compressed; end its name in .gz, or decompress it")
     return data.removeprefix(_UTF8_MARK)

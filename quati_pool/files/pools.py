@@ -82,7 +82,7 @@ def read_pool_rows(path: Path) -> Iterator[tuple[int, PooledPair]]:
             problem = f"query_id {quoted(pair.query_id)} has another query than in the line before"
             raise InputError(path, line, f"{problem}; expected one query per id")
         if pair.doc_id in seen:
-            problem = f"query_id {quoted(pair.query_id)} and doc_id {quoted(pair.doc_id)} are a pair twice"
+            problem = f"query_id {quoted(pair.query_id)} and doc_id {quoted(pair.doc_id)} occur twice"
             raise InputError(path, line, f"{problem}; expected one line per pair")
         seen.add(pair.doc_id)
         last = pair
@@ -163,7 +163,7 @@ def _text_key(record: Mapping[str, Any], reserved: Collection[str]) -> str:
     """The key of the passage's text, ``text`` or ``passage``; raises RowError if the record is not a valid pair."""
     taken = next((name for name in record if name in reserved), None)
     if taken is not None:
-        raise RowError(f"holds the key {quoted(taken)}, which the judge's answer is written under; rename it")
+        raise RowError(f"holds the key {quoted(taken)}, under which the judge's answer is written; rename it")
     if record.keys() >= {"text", "passage"}:
         raise RowError("holds both text and passage; expected one of them: rename the other")
     key = "passage" if "passage" in record else "text"

@@ -112,7 +112,7 @@ def _without_quotes(
         first = first or (line, texts[0])
         yield line, values
     if first is not None and all_quoted:
-        problems.report(path, first[0], quotes_problem(query[0], first[1]) + "; all queries are so")
+        problems.report(path, first[0], quotes_problem(query[0], first[1]) + "; all queries are quoted like this")
 
 
 def _topics(

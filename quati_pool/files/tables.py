@@ -153,7 +153,7 @@ def json_object(text: str) -> dict[str, object]:
         problem = "holds a number too long, or nests too deeply; expected one flat object per line"
         raise RowError(problem) from error
     if type(record) is not dict:
-        raise RowError("is no JSON object; expected one object per line")
+        raise RowError("is not a JSON object; expected one object per line")
     return record
 
 

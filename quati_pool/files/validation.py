@@ -257,7 +257,7 @@ def _check_labels(path: Path, names: Mapping[str, int | None] | None, problems: 
     }
     warnings = []
     if ungraded:
-        warnings.append(f"rows without a grade: {ungraded}; they are counted, and no 0")
+        warnings.append(f"rows without a grade: {ungraded}; they are counted, but not as 0")
     return Findings(summary, [*warnings, *_repeat_warnings(repeated)])
 
 

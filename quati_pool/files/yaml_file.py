@@ -54,7 +54,7 @@ def _explained(fault: ErrorDetails) -> str:
     hint = ""
     if fault["type"] == "string_type":
         if isinstance(value, bool):
-            hint = " (YAML reads a bare yes, no, on or off so: put it in quotes)"
+            hint = " (YAML reads a bare yes, no, on or off that way: put it in quotes)"
         elif value is not None and not isinstance(value, (dict, list)):
             hint = " (put it in quotes)"
     return f"expected {expected.format(**context)}, not {'nothing' if value is None else repr(value)}{hint}"
@@ -125,7 +125,7 @@ class YamlFile:
                 special = key_node.tag.endswith((":merge", ":value"))
                 key = key_node.value if special else loader.construct_object(key_node, deep=True)
                 if not isinstance(key, Hashable):
-                    raise InputError(self.path, line, "a list or a mapping is no key; expected a word")
+                    raise InputError(self.path, line, "a list or a mapping cannot be a key; expected a word")
                 if key in seen:
                     raise InputError(self.path, line, f"the key {key_node.value!r} occurs twice; keep one")
                 seen.add(key)

@@ -27,7 +27,7 @@ class LlmParameters(Endpoint, Options, Limits):
     prompt: Annotated[str, Field(description="a prompt's id (quati-pool prompts), or its YAML file")]
     seed: Annotated[int | None, Field(description="sent with each call, one higher for each further sample")] = None
     together: Annotated[bool, Field(description="ask for all samples of a pair in one call (the API's n)")] = False
-    max_passage_tokens: Annotated[int | None, Field(ge=1, description="cut longer passages to so many tokens")] = None
+    max_passage_tokens: Annotated[int | None, Field(ge=1, description="cut longer passages to this many tokens")] = None
     prices: Annotated[str | None, Field(description="a YAML of your own prices, relative to pool.yaml")] = None
     thoughts: Annotated[
         ThoughtMarks, Field(description="{open: …, close: …}: further marks of thoughts in answers; none: none at all")

@@ -264,7 +264,7 @@ def _check(prompt: Prompt, reader: YamlFile) -> None:
     if prompt.fenced and neutralised(prompt.user) != prompt.user:
         raise reader.error(("user",), "writes a fence mark itself; drop it, since {query} and {passage} bring theirs")
     if {"query", "passage"} - user.without("narrative").variables:
-        message = "{narrative} stands in the paragraph of {query} or {passage}, and is left out with its paragraph"
+        message = "{narrative} is in the paragraph of {query} or {passage}, and is left out with its paragraph"
         raise reader.error(("user",), f"{message} where a query has none; put empty lines around it")
     reading = prompt.read_with()
     for place, example in enumerate(prompt.examples):
@@ -273,7 +273,7 @@ def _check(prompt: Prompt, reader: YamlFile) -> None:
             continue
         verdict = read_verdict(example.assistant, reading)
         if verdict.status is not State.ok:
-            message = f"{verdict.problem}; mend the example or the scale"
+            message = f"{verdict.problem}; correct the example or the scale"
             raise reader.error(("examples", place, "assistant"), message)
     for place, illustration in enumerate(prompt.illustrations):
         _check_example(prompt, reader, "illustration", place, illustration)
@@ -300,7 +300,7 @@ def _check_example(prompt: Prompt, reader: YamlFile, kind: str, number: int, exa
     for key, grade, scale in given:
         if grade not in scale:
             shown = ", ".join(map(str, sorted(scale)))
-            raise reader.error((*place, *key), f"{grade} is not on the scale {shown}; mend the {kind} or the scale")
+            raise reader.error((*place, *key), f"{grade} is not on the scale {shown}; correct the {kind} or the scale")
 
 
 def load_prompt(name: str, folder: Path | None = None) -> Prompt:

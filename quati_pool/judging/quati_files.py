@@ -78,7 +78,7 @@ def find_quati_files(paths: Iterable[Path]) -> QuatiFiles:
             continue
         kind = next((pattern for pattern in found if path.match(pattern)), None)
         if kind is None:
-            raise QuatiPoolError(f"{path}: is none of the Quati files; expected {', '.join(found)}")
+            raise QuatiPoolError(f"{path}: is not one of the Quati files; expected {', '.join(found)}")
         found[kind].append(path)
     for pattern, files in found.items():
         if len(files) > 1:
@@ -142,7 +142,7 @@ def read_lenient_json(path: Path) -> Any:
 
 def _turn(path: Path, data: Any, role: str) -> str:
     if not isinstance(data, dict) or data.keys() != {"role", "content"} or not isinstance(data["content"], str):
-        raise InputError(path, None, "has a turn that is not one; expected role and content alone, both texts")
+        raise InputError(path, None, "has a malformed turn; expected role and content only, both texts")
     if data["role"] != role:
         raise InputError(path, None, f"has a turn of {data['role']!r}; expected {role}")
     content: str = data["content"]
@@ -176,7 +176,7 @@ def _format(path: Path, config: Mapping[str, Any], name: str, places: tuple[str,
     try:
         parts = list(Formatter().parse(_setting(path, config, name)))
     except ValueError as error:
-        raise InputError(path, None, f"{name} is no format ({error}); expected two places {{}}") from None
+        raise InputError(path, None, f"{name} is not a format ({error}); expected two places {{}}") from None
     made: list[tuple[str, str | None]] = []
     automatic = 0
     for text, field, form, conversion in parts:

@@ -135,7 +135,7 @@ def read_umbrela_file(
         raise InputError(path, None, str(error)) from None
     lacking = sorted({"query", "passage"} - template.variables)
     if lacking:
-        raise InputError(path, None, f"is no prompt of umbrela: has no {{{lacking[0]}}}")
+        raise InputError(path, None, f"is not a prompt of umbrela: has no {{{lacking[0]}}}")
     form = _form(text)
     if form is _CATEGORY:
         notes.append(
@@ -175,7 +175,7 @@ def _template(path: Path) -> tuple[str, list[str]]:
     data = YamlFile(path).data
     text = data.get("prefix_user") if isinstance(data, dict) else None
     if not isinstance(text, str):
-        raise InputError(path, None, "is no prompt of umbrela: has no text prefix_user")
+        raise InputError(path, None, "is not a prompt of umbrela: has no text prefix_user")
     other = data.get("system_message")
     if not other:
         return text, []

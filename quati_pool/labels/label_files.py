@@ -54,9 +54,9 @@ def off_scale(read: LabelFile, scale: Collection[int]) -> OffScale | None:
     labels = sum(counts[grade] for grade in off)
     return OffScale(
         read.lines[place],
-        f"the grade {read.relevance[place]} is not of the scale {', '.join(map(str, sorted(scale)))} "
+        f"the grade {read.relevance[place]} is not on the scale {', '.join(map(str, sorted(scale)))} "
         f"(off it: {', '.join(map(str, off))}, in {labels:,} of {len(read):,} labels)",
-        f"name the whole scale with --scale (grades: in pool.yaml), or say what is no grade: --grade {off[-1]}=none",
+        f"name the whole scale with --scale (grades: in pool.yaml) or say what is not a grade: --grade {off[-1]}=none",
     )
 
 

@@ -312,7 +312,7 @@ def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
     component.require()
     if not issubclass(component, Judge):
         raise ConfigError(
-            f"the judge {settings.judge} is no subclass of quati_pool.judging.base.Judge; mend its package"
+            f"the judge {settings.judge} does not inherit from quati_pool.judging.base.Judge; fix its package"
         )
     try:
         judge: Judge = component(settings.parameters, Setting(config.folder, config.grades))
@@ -332,7 +332,7 @@ def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
 
 def broken_judge(name: str, error: Exception) -> ConfigError:
     """The error to raise for a judge whose code fails."""
-    return ConfigError(f"the judge {name} failed ({type(error).__name__}: {error}); mend or uninstall its package")
+    return ConfigError(f"the judge {name} failed ({type(error).__name__}: {error}); fix or uninstall its package")
 
 
 def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:

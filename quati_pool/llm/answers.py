@@ -108,7 +108,7 @@ def withheld(refusal: str | None, finish_reason: str | None, error: str | None =
     if end in _DECLINED:
         words = "the content filter withheld the answer"
         return State.refused, words if end == "content_filter" else f"{words} ({one_line(finish_reason, most=80)})"
-    return State.failed, f"the answer ended with {one_line(finish_reason, most=80)}, which is no ordinary end"
+    return State.failed, f"the answer ended with {one_line(finish_reason, most=80)}, an unexpected finish_reason"
 
 
 def _end(finish_reason: str | None) -> str:
@@ -173,7 +173,7 @@ def _fault(error: Any) -> Fault:
 
 def _words_of(error: Any) -> str:
     message = error.get("message") if isinstance(error, Mapping) else error
-    return one_line(message) or "an error without words"
+    return one_line(message) or "an error without a message"
 
 
 def _shown(body: bytes | str) -> str:
@@ -275,7 +275,7 @@ def _text(data: Mapping[str, Any], name: str, notes: list[str]) -> str | None:
     value = data.get(name)
     if value is None or isinstance(value, str):
         return value
-    notes.append(f"{name} is {_seen(value)}, no text")
+    notes.append(f"{name} is {_seen(value)}, not text")
     return None
 
 
@@ -317,14 +317,14 @@ def count(value: Any) -> int | None:
 def _usage(data: Any, notes: list[str]) -> Usage | None:
     if not isinstance(data, Mapping):
         if data is not None:
-            notes.append(f"usage is {_seen(data)}, no counts")
+            notes.append(f"usage is {_seen(data)}, not counts")
         return None
     details: dict[str, Mapping[str, Any]] = {}
     for name in ("prompt_tokens_details", "completion_tokens_details"):
         inner = data.get(name)
         details[name] = inner if isinstance(inner, Mapping) else {}
         if inner is not None and not isinstance(inner, Mapping):
-            notes.append(f"usage: {name} is {_seen(inner)}, no counts")
+            notes.append(f"usage: {name} is {_seen(inner)}, not counts")
     entered, left = details.values()
     counts = {
         "prompt_tokens": data.get("prompt_tokens"),
@@ -336,7 +336,7 @@ def _usage(data: Any, notes: list[str]) -> Usage | None:
     found = {name: count(value) for name, value in counts.items()}
     for name, value in counts.items():
         if value is not None and found[name] is None:
-            notes.append(f"usage: {name} is {_seen(value)}, no count")
+            notes.append(f"usage: {name} is {_seen(value)}, not a count")
     entering, cached = found["prompt_tokens"], found["cached_tokens"]
     if cached is not None and entering is not None and cached > entering:
         notes.append(f"usage: cached_tokens is {cached}, more than prompt_tokens")

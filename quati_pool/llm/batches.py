@@ -166,7 +166,7 @@ def read_line(line: bytes, output: str) -> tuple[str | None, Completion | CallEr
     try:
         answer = parsed(line)
         if not isinstance(answer, dict):
-            raise Fault("a line of the batch's answers is no object", "protocol")
+            raise Fault("a line of the batch's answers is not an object", "protocol")
         if isinstance(answer.get("custom_id"), str):
             custom_id = answer["custom_id"]
         response, error = answer.get("response"), answer.get("error")

@@ -67,7 +67,8 @@ def plausible(reported: Usage, ours: Usage) -> tuple[Usage, tuple[str, ...]]:
         if count is not None and own is not None and own > _SHORT and count < own / 2:
             usage = replace(usage, **{kind: own})
             notes.append(
-                f"the server counts {count:,} {kind} tokens for a text of some {own:,}: its cost is by our count"
+                f"the server counts {count:,} {kind} tokens for a text of about {own:,}: its cost is computed "
+                "from our count"
             )
     return usage, tuple(notes)
 
@@ -162,5 +163,5 @@ class Caller:
         if self._lost > 2 * self.client.limits.concurrency and self.error is None:
             self.error = ServerDown(
                 f"{self._lost} calls in a row got no answer from {self.client.endpoint_name} ({fault.words}); "
-                "see to the server and run the same command again: what is finished is kept"
+                "check the server and run the same command again: what is finished is kept"
             )

@@ -179,7 +179,9 @@ class Client:
         try:
             body = _ENCODER.encode(self.request_body(request)).encode()
         except UnicodeEncodeError:
-            raise CallError("the messages hold a lone surrogate, which is no text; mend the text", "rejected") from None
+            raise CallError(
+                "the messages hold a lone surrogate, which is not valid text; correct it", "rejected"
+            ) from None
         try:
             return await self._with_retries(lambda retries: self._complete(body, request, retries), began, self.retry)
         except Fault as fault:
@@ -199,7 +201,7 @@ class Client:
             try:
                 body = request.body(self.endpoint.model, as_base64)
             except UnicodeEncodeError:
-                words = "a text holds a lone surrogate, which is no text; mend the text"
+                words = "a text holds a lone surrogate, which is not valid text; correct it"
                 raise CallError(words, "rejected") from None
 
             async def attempt(retries: int, body: bytes = body) -> Embeddings:
@@ -404,12 +406,12 @@ class Client:
             return FatalError(f"{name} redirects to {fault.moved_to}; set base_url to it")
         if fault.kind == "rejected":
             advice = (
-                "set output: auto" if self.capabilities.after(fault) else "mend the parameters of the judge or client"
+                "set output: auto" if self.capabilities.after(fault) else "correct the judge's or client's parameters"
             )
             return FatalError(f"{name} refuses a request for {self.endpoint.model!r} ({words}); {advice}")
         if fault.kind == "protocol":
             return ServerDown(f"{name} answers, but not as an OpenAI-compatible server ({words}); check base_url")
-        return ServerDown(f"{name} does not answer as it should ({words}); see to the server, or check base_url")
+        return ServerDown(f"{name} does not answer as it should ({words}); check the server, or check base_url")
 
 
 def _total(usage: Usage | None) -> int | None:

@@ -100,9 +100,9 @@ def _vector(value: Any) -> npt.NDArray[np.float32]:
         with np.errstate(over="ignore"):
             vector = np.array(value, dtype=np.float64).astype(np.float32)
     except (binascii.Error, ValueError, TypeError, OverflowError):
-        raise _broken("the answer holds an embedding that is no vector") from None
+        raise _broken("the answer holds an embedding that is not a vector") from None
     if vector.ndim != 1:
-        raise _broken("the answer holds an embedding that is no vector")
+        raise _broken("the answer holds an embedding that is not a vector")
     return vector
 
 

@@ -94,9 +94,9 @@ def _checked(value: str) -> str:
         parts = urlsplit(value)
         parts.port  # noqa: B018 - raises ValueError on an invalid port
     except ValueError:
-        raise ValueError("is no address; expected one such as http://localhost:8000/v1") from None
+        raise ValueError("is not a valid URL; expected one such as http://localhost:8000/v1") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValueError("is no address; expected one such as http://localhost:8000/v1")
+        raise ValueError("is not a valid URL; expected one such as http://localhost:8000/v1")
     if "@" in parts.netloc:
         raise ValueError("carries a user or password; put the key into the variable that api_key_env names")
     if "${" in value.partition("?")[0]:

@@ -22,12 +22,12 @@ OnWait = Callable[[float, str, bool], None]
 class Limits(Model):
     """The user's limits on requests to the server."""
 
-    concurrency: Annotated[int, Field(ge=1, description="calls in flight at the most")] = 64
-    rpm: Annotated[int | None, Field(ge=1, description="requests a minute; null: no limit")] = None
-    tpm: Annotated[int | None, Field(ge=1, description="tokens a minute, input and output; null: no limit")] = None
-    max_wait: Annotated[
-        float, Field(gt=0, description="seconds that calls wait at most where the server asks for a pause")
-    ] = 300.0
+    concurrency: Annotated[int, Field(ge=1, description="most calls in flight")] = 64
+    rpm: Annotated[int | None, Field(ge=1, description="requests per minute; null: no limit")] = None
+    tpm: Annotated[int | None, Field(ge=1, description="tokens per minute, input and output; null: no limit")] = None
+    max_wait: Annotated[float, Field(gt=0, description="longest wait in seconds where the server asks for a pause")] = (
+        300.0
+    )
 
 
 class Pace:

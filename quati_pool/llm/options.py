@@ -55,14 +55,14 @@ class Options(Model):
         int, Field(ge=0, description="what a reasoning model may think on top of max_tokens")
     ] = 8192
     reasoning: Annotated[
-        bool | None, Field(description="whether this is a reasoning model; null: told by its name")
+        bool | None, Field(description="whether this is a reasoning model; null: inferred from its name")
     ] = None
     reasoning_effort: Annotated[
         str | None, Field(description="how hard a reasoning model thinks, such as low or high; null: not sent")
     ] = None
     output: Annotated[
         Literal["auto", "json_schema", "json_object", "text"],
-        Field(description="how answers are kept to their form; auto: the strictest that the server takes"),
+        Field(description="how the form of answers is enforced; auto: the strictest that the server takes"),
     ] = "auto"
     logprobs: Annotated[bool, Field(description="ask for the likeliest tokens at each place of the answer")] = False
     extra_body: Annotated[
@@ -75,7 +75,7 @@ class Options(Model):
     def _not_ours(cls, value: dict[str, Any]) -> dict[str, Any]:
         own = sorted(_OWN & set(value))
         if own:
-            raise ValueError(f"{own[0]!r} has a place of its own or cannot be chosen; drop it here")
+            raise ValueError(f"{own[0]!r} has a setting of its own or cannot be chosen; drop it here")
         found = literal_key(value, "extra_body")
         if found:
             raise ValueError(f"a key is written out in {found}; {REMEDY}")

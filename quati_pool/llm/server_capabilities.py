@@ -102,9 +102,9 @@ class Capabilities:
     def differs(self, other: Capabilities) -> str:
         """The difference from the capabilities assumed before, as a phrase for a message."""
         if self.output != other.output:
-            return f"does not do {other.output}: answers are asked for as {self.output}"
+            return f"does not support {other.output}: using {self.output} instead"
         if self.tokens != other.tokens:
             return f"wants {self.tokens}"
         if self.top_logprobs != other.top_logprobs:
             return f"gives {self.top_logprobs} likeliest tokens at most"
-        return f"takes no {', '.join(sorted(other.sampling - self.sampling))}: its own is used"
+        return f"takes no {', '.join(sorted(other.sampling - self.sampling))}: the server's own is used"

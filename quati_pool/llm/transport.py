@@ -76,7 +76,7 @@ async def _refuse_redirect(response: httpx2.Response) -> None:
         host = target.netloc.rpartition("@")[2]
         address = one_line(f"{target.scheme}://{host}{_ROUTE.sub('', target.path)}", most=200)
     except ValueError:
-        address = "an address that is none"
+        address = "an address that is not valid"
     raise Fault(f"the server redirects to {address}", "rejected", response.status_code, moved_to=address)
 
 

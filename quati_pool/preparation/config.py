@@ -76,7 +76,7 @@ def load_prepare_config(path: Path) -> PrepareConfig:
 
     Raises InputError, with the line at fault, for a file that does not exist, is not YAML, or has invalid content.
     """
-    reader = YamlFile(path, missing="name one with -c; data/quati-paper/prepare.yaml shows how one looks")
+    reader = YamlFile(path, missing="name one with -c; data/quati-paper/prepare.yaml shows an example")
     data = reader.data
     if not isinstance(data, dict):
         raise InputError(path, 1, "holds no settings; expected keys such as name, seed, steps")
@@ -111,7 +111,7 @@ def _step(reader: YamlFile, place: tuple[Any, ...], item: Any) -> tuple[str, Par
         raise reader.error(place, str(error)) from None
     if not isinstance(kind, type) or not issubclass(kind, _KINDS):
         known = ", ".join(each.__name__ for each in _KINDS)
-        raise reader.error(place, f"{name} is no step; its package must make it one of {known}")
+        raise reader.error(place, f"{name} is not a step; its class must inherit from one of {known}")
     model: type[Parameters] = kind.Parameters
     return name, reader.model((*place, name), model, {} if parameters is None else parameters)
 
@@ -124,7 +124,7 @@ def _check_order(reader: YamlFile, names: list[str]) -> None:
             raise reader.error(("steps", place), f"{names[place]} {fault}")
     cutters = [place for place, kind in enumerate(kinds) if issubclass(kind, Cutter)]
     if len(cutters) > 1:
-        raise reader.error(("steps", cutters[1]), f"{names[cutters[1]]} cuts what was cut already: keep one of them")
+        raise reader.error(("steps", cutters[1]), f"{names[cutters[1]]} cuts what is already cut: keep one of them")
     if not issubclass(kinds[-1], Sink):
         raise reader.error(
             ("steps", len(names) - 1), f"{names[-1]} is last, and nothing is written: end with  - write: …"

@@ -17,7 +17,7 @@ def domain(entry: str) -> str:
     """
     host = canonical(entry.strip().removeprefix("*").removeprefix("."))
     if host is None:
-        raise ValueError(f"{entry!r} is no domain; expected one such as example.pt, without https:// or a path")
+        raise ValueError(f"{entry!r} is not a domain; expected one such as example.pt, without https:// or a path")
     return host
 
 
@@ -27,7 +27,7 @@ def top_level_domain(entry: str) -> str:
     name = domain(entry)
     if "." in name or is_address(name):
         raise ValueError(
-            f"{entry!r} is no top-level domain; expected the last part of hosts, such as pt (com.br is a domain)"
+            f"{entry!r} is not a top-level domain; expected the last part of hosts, such as pt (com.br is a domain)"
         )
     return name
 

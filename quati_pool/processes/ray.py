@@ -83,7 +83,7 @@ class RayEngine(Engine):
         if isinstance(opened, int):
             return opened
         if address is None:
-            raise EngineError(f"Ray could not start on this machine ({opened}): mend that, or use --engine local")
+            raise EngineError(f"Ray could not start on this machine ({opened}): fix that, or use --engine local")
         raise _unreachable(address, opened)
 
     def run(

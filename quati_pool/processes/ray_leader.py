@@ -144,7 +144,7 @@ class _Tasks:
                 f"a worker of the cluster fails ({_line(error.cause)}): install this quati-pool on all nodes", False
             )
         if isinstance(error, self._ray.exceptions.RuntimeEnvSetupError):
-            return Lost(f"a worker of the cluster cannot be set up ({_line(error)}): mend that and run it again", False)
+            return Lost(f"a worker of the cluster cannot be set up ({_line(error)}): fix that and run it again", False)
         return Lost(f"Ray says {_line(error)}", True)
 
 

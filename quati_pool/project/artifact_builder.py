@@ -99,5 +99,5 @@ class ArtifactBuilder:
         if not quiet:
             size = ", ".join(f"{value:,} {unit}" for unit, value in counts.items() if isinstance(value, int))
             seconds = time.monotonic() - started
-            self.listener.say(f"{name}: made in {seconds:.1f} s ({reason}){': ' + size if size else ''}")
+            self.listener.say(f"{name}: built in {seconds:.1f} s ({reason}){': ' + size if size else ''}")
         return True

@@ -176,5 +176,5 @@ def refuse_outdated(config: PoolConfig) -> None:
     for path, key in built:
         reason = stale(path, key) if path.exists() else None
         if reason is not None and not reason.startswith(("was not finished", "was changed")):
-            problem = f"was made by other settings than pool.yaml has now ({reason})"
+            problem = f"was built with settings other than those now in pool.yaml ({reason})"
             raise InputError(path, None, f"{problem}; run: quati-pool build -c {config.path}")

@@ -179,7 +179,7 @@ def passage_texts(doc_ids: Sequence[str], corpora: Sequence[Corpus]) -> dict[str
             if texts.setdefault(doc_id, text) != text:
                 raise QuatiPoolError(
                     f"doc_id {doc_id!r} has one text in corpus {corpus_of[doc_id]} and another in corpus "
-                    f"{corpus.name}; a pool needs one text an id: rename it in one of them"
+                    f"{corpus.name}; a pool needs one text per doc_id: rename it in one of them"
                 )
             corpus_of.setdefault(doc_id, corpus.name)
     return texts

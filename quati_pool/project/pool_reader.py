@@ -25,7 +25,7 @@ def read_ledger(path: Path) -> Pool:
         depths: dict[str, int] = meta["key"]["depth"]
         run_tags = tuple(meta["key"]["systems"])
     except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(sidecar(path), None, "does not say how the pool was made; run: quati-pool build") from None
+        raise InputError(sidecar(path), None, "does not say how the pool was built; run: quati-pool build") from None
     column_of = {run_tag: column for column, run_tag in enumerate(run_tags)}
     query_ids, doc_ids, rows = [], [], []
     for line, text in read_lines(path):

@@ -41,7 +41,9 @@ class BuildContext(Context):
         def resume(folder: Path) -> Counts:
             done = Shards(folder)
             if done.passages:
-                listener.say(f"encoding {path.name}: goes on after {done.passages:,} {unit} in {done.shards:,} shards")
+                listener.say(
+                    f"encoding {path.name}: continues after {done.passages:,} {unit} in {done.shards:,} shards"
+                )
             self.progress = lambda done, total: listener.progress(f"encoding {name}: {unit}", done, total)
             try:
                 return fill(folder)

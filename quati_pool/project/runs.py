@@ -60,7 +60,7 @@ class RunSet:
             return "how deep the runs were pooled is not known; say so with --pool-depth"
         lacking = [run_tag for run_tag in self.absent if self.pool_depths[run_tag]]
         if lacking:
-            reason = "fed the pool and is not there, so that what it shares would count as others' own"
+            reason = "contributed to the pool but is missing, so that what it shares would count as unique to others"
             return f"{', '.join(lacking)} {reason}"
         depths = {run.run_tag: self.pool_depths[run.run_tag] for run in self.runs}
         if not any(depths.values()):

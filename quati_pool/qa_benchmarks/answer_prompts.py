@@ -215,7 +215,7 @@ class AnswerPrompt(Model):
                     f"the prompt {self.id} shows no {unknown[0]}; {nearest(unknown[0], template.variables)}"
                 )
             if not there:
-                raise QuatiPoolError(f"there is nothing to show in the prompt {self.id}; mend the question in its file")
+                raise QuatiPoolError(f"there is nothing to show in the prompt {self.id}; correct the question's file")
             for name in template.variables - there:
                 template = template.without(name)
             self._user[there] = template

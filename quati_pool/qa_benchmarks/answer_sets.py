@@ -78,10 +78,10 @@ def distinct(value: Any) -> tuple[str, ...]:
     """The distinct texts of a list, in its order. Raises ValueError for anything but a list of texts."""
     if not isinstance(value, (list, tuple)):
         written = quoted(json.dumps(value, ensure_ascii=False))
-        raise ValueError(f"the answer is {written}, no list; expected a list of texts, best first")
+        raise ValueError(f"the answer is {written}, not a list; expected a list of texts, best first")
     for place, text in enumerate(value, 1):
         if not isinstance(text, str):
-            raise ValueError(f"answer {place} of the list is {quoted(str(text))}, no text; expected a list of texts")
+            raise ValueError(f"answer {place} of the list is {quoted(str(text))}, not text; expected a list of texts")
     return tuple(dict.fromkeys(value))
 
 

@@ -126,7 +126,7 @@ class MultipleChoiceTaskRun(AnswerTaskRun):
         labels = self.by_id[question_id].labels
         if not isinstance(value, str):
             written = json.dumps(value, ensure_ascii=False)
-            raise ValueError(f"is {quoted(written)}, no string; expected one of {', '.join(labels)} in quotes")
+            raise ValueError(f"is {quoted(written)}, not a string; expected one of {', '.join(labels)} in quotes")
         label = value.strip()
         if label and label not in labels:
             raise ValueError(f"is {quoted(label)}; expected one of {', '.join(labels)}")

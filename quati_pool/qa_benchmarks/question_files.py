@@ -81,7 +81,7 @@ class QuestionFiles:
             raise MissingDataError(f"{data} has no {self._places[case][0]}; get it from {self.source}")
         questions = [record.question for record in read_questions(there[case])]
         unkeyed = [path.name for path in there.values() if not _has_answers(path)]
-        notes = [f"{name} is released without answers: it is no case" for name in unkeyed]
+        notes = [f"{name} is released without answers, so it is not a case" for name in unkeyed]
         return Loaded(questions, [*notes, *empty_options(there[case].name, questions)])
 
 
@@ -125,7 +125,7 @@ def parsed(text: str, expected: str) -> dict[str, object]:
     except (ValueError, RecursionError) as error:  # a number of 4,300 digits, a thousand brackets
         raise RowError(f"holds a number too long, or nests too deeply; expected {expected}") from error
     if not isinstance(record, dict):
-        raise RowError(f"is no JSON object; expected {expected}")
+        raise RowError(f"is not a JSON object; expected {expected}")
     return record
 
 

@@ -118,7 +118,7 @@ def _read(path: Path, _size: int, _changed: int, evidence: bool, retrieved: bool
 
     listed = _json(path, lean)
     if not isinstance(listed, list):
-        raise InputError(path, None, "is no list; expected a JSON list of questions")
+        raise InputError(path, None, "is not a list; expected a JSON list of questions")
     if not listed:
         raise InputError(path, None, "holds no questions; expected a JSON list of questions")
     questions: dict[str, Question] = {}
@@ -161,7 +161,7 @@ def _json(path: Path, hook: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
             raise InputError(path, None, "is cut off or not bzip2; copy or download it again") from None
         data = data.removeprefix(b"\xef\xbb\xbf")
     elif data.startswith(_BZ2_MARK):
-        raise InputError(path, None, "is packed by bzip2; end its name in .bz2, or unpack it")
+        raise InputError(path, None, "is bzip2-compressed; end its name in .bz2, or decompress it")
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -188,7 +188,7 @@ def _question(entry: Any, evidence: bool, retrieved: bool) -> Question:
     """Checks and converts a question. Raises ValueError, with the fault and what was expected, as do all functions
     below."""
     if not isinstance(entry, dict):
-        raise ValueError("is no object; expected id, cluster_id, question, candidates, complete_answer")
+        raise ValueError("is not an object; expected id, cluster_id, question, candidates, complete_answer")
     if "complete_answer" not in entry:
         raise ValueError("lacks complete_answer; expected a list, or a name that ends in .noanswer.json")
     question = _text(entry, "question")
@@ -221,7 +221,7 @@ def _each(entry: Mapping[str, Any], key: str, name: str, read_one: Callable[[Any
     """The values of a list, read one by one; a fault names the position of its value."""
     value = entry.get(key)
     if not isinstance(value, list):
-        raise ValueError(f"{key} is no list; expected one" if key in entry else f"lacks {key}; expected a list")
+        raise ValueError(f"{key} is not a list; expected one" if key in entry else f"lacks {key}; expected a list")
     values = []
     for place, one in enumerate(value, 1):
         try:
@@ -242,7 +242,7 @@ def _id(entry: Mapping[str, Any], key: str) -> str:
 
 def _text(entry: Any, key: str) -> str:
     if not isinstance(entry, dict):
-        raise ValueError(f"is no object; expected one with {key}")
+        raise ValueError(f"is not an object; expected one with {key}")
     if key not in entry:
         raise ValueError(f"lacks {key}; expected a text")
     return _whole(key, entry[key])
@@ -250,7 +250,7 @@ def _text(entry: Any, key: str) -> str:
 
 def _whole(key: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{key} is no text; expected a string")
+        raise ValueError(f"{key} is not text; expected a string")
     problem = surrogate_problem(value)
     if problem:
         raise ValueError(f"{key} {problem}")

@@ -70,7 +70,7 @@ def verify(folder: Path) -> list[str]:
     """
     path = folder / MANIFEST
     if not folder.is_dir():
-        raise InputError(folder, None, "is no folder; name the folder of a release")
+        raise InputError(folder, None, "is not a folder; name the folder of a release")
     listed = _read(path)
     present = dict.fromkeys(_files(folder))
     problems = []
@@ -88,7 +88,7 @@ def verify(folder: Path) -> list[str]:
 
 def _difference(path: Path, entry: Mapping[str, Any]) -> str | None:
     if path.is_symlink() or not path.is_file():
-        return "is a link or no plain file"
+        return "is a link or not a regular file"
     size = path.stat().st_size
     if size != entry["bytes"]:
         return f"was changed: it has {size:,} bytes, not {entry['bytes']:,}"
@@ -108,7 +108,7 @@ def _read(path: Path) -> dict[str, Mapping[str, Any]]:
         isinstance(entry, dict) and isinstance(entry.get("bytes"), int) and isinstance(entry.get("sha256"), str)
         for entry in files.values()
     ):
-        raise InputError(path, None, f"is no manifest of a release; {again}")
+        raise InputError(path, None, f"is not the manifest of a release; {again}")
     return files
 
 

@@ -13,7 +13,7 @@ import yaml
 from quati_pool.errors import InputError
 from quati_pool.text.secrets import masked, masked_text, secret_address, secret_in
 
-_REMEDY = "take it out of the file: a key belongs into an environment variable, which api_key_env: names"
+_REMEDY = "take it out of the file: a key belongs in an environment variable, which api_key_env: names"
 
 
 def publishable(path: Path) -> str:

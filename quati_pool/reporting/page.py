@@ -195,7 +195,7 @@ def _methods(state: State) -> list[Block]:
             f"{_AVERAGED[settings.queries]}; nDCG takes linear gains and log2(rank + 1)."
         )
     software = ", ".join(f"{name} {version(name)}" for name in _SOFTWARE)
-    words.append(f"Made by quati-pool {__version__} with Python {platform.python_version()}, {software}.")
+    words.append(f"Created by quati-pool {__version__} with Python {platform.python_version()}, {software}.")
     facts = [
         ["Collection", config.name],
         ["pool.yaml", f"SHA-256 {file_digest(config.path)}"],

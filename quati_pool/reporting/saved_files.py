@@ -20,7 +20,7 @@ def report_folder(config: PoolConfig | None, output: Path | None) -> Path | None
     Raises QuatiPoolError if ``output`` exists but is not a folder.
     """
     if output is not None and output.exists() and not output.is_dir():
-        raise QuatiPoolError(f"{output} is no folder; name one with -o")
+        raise QuatiPoolError(f"{output} is not a folder; name one with -o")
     return output or (Workspace(config.folder).report("") if config else None)
 
 

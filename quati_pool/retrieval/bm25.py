@@ -51,7 +51,7 @@ class Parameters(base.Parameters):
         allow_inf_nan=False,
         description="How slowly repeated terms stop adding to a score.",
     )
-    b: float = Field(default=0.4, ge=0, le=1, description="How much long documents are held back, from 0 to 1.")
+    b: float = Field(default=0.4, ge=0, le=1, description="How much long documents are penalised, from 0 to 1.")
     threads: int | None = Field(
         default=None, ge=1, description="Threads that index; all cores where left out. Changes no result."
     )

@@ -65,7 +65,7 @@ class Fusion(ABC):
         weights = [1.0] * len(runs) if self.parameters.weights is None else self.parameters.weights
         if len(weights) != len(runs):
             raise ConfigError(
-                f"{run_tag} fuses {len(runs)} systems and has {len(weights)} weights; give one weight a system"
+                f"{run_tag} fuses {len(runs)} systems and has {len(weights)} weights; give one weight per system"
             )
         runs = align(runs)
         added = np.concatenate([w * self.contributions(run) for w, run in zip(weights, runs, strict=True)])

@@ -105,5 +105,5 @@ def require_memory(retriever: str, passages: int, needed: float) -> None:
     if needed > free:
         raise QuatiPoolError(
             f"{retriever} would need about {needed / 2**30:.1f} GiB of memory to index {passages:,} passages, "
-            f"and {free / 2**30:.1f} GiB are free; use the retriever bm25, whose index lies on disk"
+            f"and {free / 2**30:.1f} GiB are free; use the retriever bm25, whose index is on disk"
         )

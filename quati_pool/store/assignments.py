@@ -36,10 +36,10 @@ _KEPT = 0.9  # of a lease; renewed only when less is left, or every label would 
 
 _SAID = {
     "done": "it is graded already",
-    "taken": "it is somebody else's now, for its time ran out",
+    "taken": "its lease expired and somebody else has it now",
     "withdrawn": "it was withdrawn",
     "gone": "there is no such slot",
-    "changed": "something was done with it since",
+    "changed": "it has changed since",
 }
 _IDS_A_STATEMENT = 500
 _SLOT_TO_CHANGE = statements.SLOT_OF_ID.with_for_update()
@@ -229,7 +229,7 @@ class Assignments:
         ):
             if any(getattr(known, one) != getattr(label, one) for one in names):
                 problem = (
-                    f"{label.query_id} {label.doc_id}: its nonce came with another label before; load the page again"
+                    f"{label.query_id} {label.doc_id}: its nonce was already used for another label; reload the page"
                 )
                 raise ConflictError(reason, problem) if reason else StoreError(problem)
         return known.seq
@@ -246,7 +246,9 @@ class Assignments:
         with self._store.writing() as connection:
             lock_person(connection, self._collection, label.labeler_id)
             if label.collection != self._collection:
-                raise StoreError(f"a label of {label.collection} is none of {self._collection}; open that collection")
+                raise StoreError(
+                    f"a label of {label.collection} does not belong to {self._collection}; open that collection"
+                )
             if (known := self._known(connection, label)) is not None:
                 return Submitted(known, again=True)
             [seq] = write(connection, [Entry(label=label)])

@@ -155,8 +155,8 @@ class Store:
             known = connection.execute(select(versions).where(versions.c.version == version)).one()
         if known.kind != kind or _canonical(known.definition) != _canonical(definition):
             raise StoreError(
-                f"{self._url.name}: version {version} stands for another definition already; "
-                "give the changed one a version of its own"
+                f"{self._url.name}: version {version} already has a different definition; "
+                "give the changed one a new version"
             )
 
     def definition(self, version: str) -> dict[str, Any] | None:

@@ -48,7 +48,7 @@ def parse_database_url(url: str | None, folder: Path) -> DatabaseUrl:
             raise ValueError
     except (ArgumentError, ValueError):
         hint = "in a password write @ : / # as %40 %3A %2F %23"
-        raise StoreError(f"labels: url: is no URL of a database; {_EXAMPLES}; {hint}") from None
+        raise StoreError(f"labels: url: is not a valid database URL; {_EXAMPLES}; {hint}") from None
     engine, _, driver = parsed.drivername.partition("+")
     if engine == "sqlite" and driver in ("", "pysqlite"):
         if parsed.host or parsed.query or parsed.database in (None, "", ":memory:"):

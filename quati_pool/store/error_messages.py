@@ -23,12 +23,12 @@ _SQLITE = {
     11: "the file is damaged; put a copy in its place, or save what is left with sqlite3's .recover",
     13: f"the disk is full; free some space and {_AGAIN}",
     14: "it cannot be opened; check that the path is a file in a folder you may write to",
-    26: "this file is no SQLite database; name another one in pool.yaml under labels: url:",
+    26: "this file is not a SQLite database; name another one in pool.yaml under labels: url:",
 }
 # By SQLSTATE, or its class (two characters).
 _POSTGRESQL = {
     "25006": "it is read-only; name a server that takes writes in pool.yaml under labels: url:",
-    "42501": "its user may not do this; have the rights granted, or name another user in pool.yaml under labels: url:",
+    "42501": "its user lacks the rights; have them granted, or name another user in pool.yaml under labels: url:",
     "53100": f"the server's disk is full; free some space and {_AGAIN}",
     "53": f"the server is short of memory or connections; {_AGAIN}",
     "55": f"another process holds what is needed; wait until it is done and {_AGAIN}",

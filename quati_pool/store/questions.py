@@ -42,7 +42,7 @@ class Questions:
                 return self._again(event, known)
             last = self._last(connection, event)
             if after is not None and (last is None or last.seq != after):
-                problem = "somebody else changed it since; nothing was written: read it again"
+                problem = "somebody else has changed it since; nothing was written: read it again"
                 raise ConflictError("changed", f"question {event.question_id}: {problem}")
             if event.query is None and last is not None:
                 kept = {name: getattr(last, name) for name in _CONTENT if getattr(event, name) is None}
@@ -60,7 +60,7 @@ class Questions:
         same = known.collection == self._collection and (known.by, known.action) == (event.by, event.action)
         of = known.seq if event.question_id is None else event.question_id
         if not same or known.question_id != of or event.query not in (None, known.query):
-            raise StoreError(f"{event.by}: this nonce was sent before with another event; load the page again")
+            raise StoreError(f"{event.by}: this nonce was already used for another event; reload the page")
         return int(known.seq)
 
     def _last(self, connection: Connection, event: QuestionEvent) -> QuestionEvent | None:
@@ -73,7 +73,7 @@ class Questions:
         mine = _ALL.where(q.collection == self._collection, q.question_id == event.question_id)
         row = connection.execute(mine.order_by(q.seq.desc()).limit(1)).first()
         if row is None:
-            raise ConflictError("gone", f"question {event.question_id}: there is none; read the list again")
+            raise ConflictError("gone", f"question {event.question_id}: there is no such question; reload the list")
         return _event(row)
 
     def current(self) -> list[Question]:

@@ -75,7 +75,7 @@ class Label:
 
     def __post_init__(self) -> None:
         if self.relevance is not None and type(self.relevance) is not int:
-            raise ValueError(f"{self.query_id} {self.doc_id}: the grade {self.relevance!r} is no int")
+            raise ValueError(f"{self.query_id} {self.doc_id}: the grade {self.relevance!r} is not an integer")
         if (self.status == State.ok) == (self.relevance is None):
             problem = "an ok label needs a grade" if self.relevance is None else f"{self.status} cannot have a grade"
             raise ValueError(f"{self.query_id} {self.doc_id}: {problem}")

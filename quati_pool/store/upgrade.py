@@ -94,7 +94,7 @@ def _refuse_others(connection: Connection, url: DatabaseUrl) -> None:
     strange = sorted(there if url.path is not None else there & set(metadata.tables))
     if strange:
         raise StoreError(
-            f"{url.name}: holds a table {strange[0]} that quati-pool did not make; "
+            f"{url.name}: holds a table {strange[0]} that quati-pool did not create; "
             "name a database of its own in pool.yaml under labels: url:"
         )
     if url.path is None and (encoding := connection.execute(text("SHOW server_encoding")).scalar_one()) != "UTF8":
@@ -127,7 +127,7 @@ def _upgrade(connection: Connection, url: DatabaseUrl) -> None:
             "run: pip install --upgrade quati-pool"
         )
     if revision is not None:
-        _log.warning("%s: is brought from revision %s to %s", url.name, revision, HEAD)
+        _log.warning("%s: upgrading from revision %s to %s", url.name, revision, HEAD)
     command.upgrade(config, "head")
     if url.path is not None and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):
         raise StoreError(

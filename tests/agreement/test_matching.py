@@ -122,10 +122,10 @@ def test_a_pair_graded_twice_alike_is_kept_once_and_listed() -> None:
 def test_a_pair_graded_twice_in_two_ways_is_refused() -> None:
     file = labels([("q", "a", 1), ("q", "b", 3), ("q", "b", 0), ("q", "a", 2)])
     assert refused({"one": file}) == (
-        "x:3: query_id 'q' and doc_id 'b' have the grade 0 here and 3 in line 2; keep the row that holds"
+        "x:3: query_id 'q' and doc_id 'b' have the grade 0 here and 3 in line 2; keep the correct row"
     )
     assert refused({"one": labels([("why", "t", 1), ("why", "t", 2)], query="query", doc="text")}) == (
-        "x:2: query text 'why' and passage text 't' have the grade 2 here and 1 in line 1; keep the row that holds"
+        "x:2: query text 'why' and passage text 't' have the grade 2 here and 1 in line 1; keep the correct row"
     )
 
 
@@ -195,7 +195,7 @@ def test_an_ambiguous_text_is_refused_with_both_ids() -> None:
 def test_a_text_that_is_not_there_is_refused_with_its_line() -> None:
     file = labels([("why", "d", 1), ("who", "d", 1), ("who", "e", 1)], query="query")
     assert refused({"one": file}, {"0": "why"}) == (
-        "x:2: the query text 'who' has no query_id, not being among the known ones; "
+        "x:2: the query text 'who' is not among the known ones, so it has no query_id; "
         "name the texts' ids with --queries FILE (query_id <tab> query)"
     )
 

@@ -54,7 +54,7 @@ def test_compatibility_forms_are_other_texts() -> None:
     joined, (left_out,) = join(rows(1, query=["What is x2?"], text=["A square."]))
     assert joined == []
     assert (left_out.line, left_out.query, left_out.relevance) == (2, "What is x2?", 1)
-    assert left_out.reason == "the query text 'What is x2?' is none of the pool's"
+    assert left_out.reason == "the query text 'What is x2?' is not in the pool"
 
 
 def test_a_passage_is_that_of_the_row_s_query() -> None:
@@ -67,7 +67,7 @@ def test_what_is_unknown_or_pooled_for_another_query_is_given_back() -> None:
     joined, left_out = join(file)
     assert joined == []
     assert [(row.line, row.relevance, row.reason, row.candidates) for row in left_out] == [
-        (2, 1, "the passage text 'Nobody wrote this.' is none of the pool's", ()),
+        (2, 1, "the passage text 'Nobody wrote this.' is not in the pool", ()),
         (3, None, "the passage text 'A square.' is pooled for other queries only, not for 'q1'", ()),
     ]
 

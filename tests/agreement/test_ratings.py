@@ -55,12 +55,12 @@ def test_a_grade_off_the_scale_is_refused_with_its_pair(grade: int) -> None:
     with pytest.raises(QuatiPoolError) as refused:
         rated({"HA1": {("q1", "x"): 1}, "LLM": {("q1", "x"): 3, ("q7", "d9"): grade, ("q8", "d9"): grade}})
     message = str(refused.value)
-    assert message.startswith(f"LLM: the grade {grade} of q7 d9 is not of the scale 0, 1, 2, 3 (2 such pairs)")
+    assert message.startswith(f"LLM: the grade {grade} of q7 d9 is not on the scale 0, 1, 2, 3 (2 such pairs)")
     assert "\n" not in message
 
 
 def test_a_grade_between_two_grades_of_the_scale_is_off_it() -> None:
-    with pytest.raises(QuatiPoolError, match="the grade 1 of q x is not of the scale 0, 2"):
+    with pytest.raises(QuatiPoolError, match="the grade 1 of q x is not on the scale 0, 2"):
         rated({"a": {("q", "x"): 1}}, (0, 2))
 
 

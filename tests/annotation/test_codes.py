@@ -51,7 +51,7 @@ def test_a_code_is_read_as_people_type_it(typed: str) -> None:
 def test_what_cannot_be_a_code_is_none(typed: str) -> None:
     assert read_code(typed) is None
     assert not code_matches(typed, HASHED)
-    with pytest.raises(ValueError, match="no access code"):
+    with pytest.raises(ValueError, match="not an access code"):
         hash_code(typed)
 
 

@@ -70,7 +70,7 @@ def test_the_time_that_reading_takes() -> None:
 def test_too_fast_to_have_read() -> None:
     found = suspicious(graded(by("ana", MIXED, seconds=2.9, characters=300)))
     assert found == [Finding("ana", "too_fast", 2.9, 3.0, 80)]
-    assert found[0].text == "2.9 s of active time a grade (median of 80); reading takes 3.0 s at least"
+    assert found[0].text == "2.9 s of active time per grade (median of 80); reading takes 3.0 s at least"
     assert suspicious(graded(by("ana", MIXED, seconds=3.0, characters=300))) == []
     # Passages of 300 and of 5,000 characters need 3 and 6 s: the median need is 6.
     rows = by("ana", MIXED, 5, 300)[:39] + by("ana", MIXED, 5, 5000)[39:]

@@ -242,7 +242,7 @@ def test_listed_queries_give_all_their_pairs_or_one_systems_best() -> None:
     [
         (lambda: sample_random(QUERIES, DOCS, 0, n=121),
          "the pool has 120 pairs to choose from, not 121; ask for at most 120"),
-        (lambda: sample_random(QUERIES, DOCS, 0, n=0), "a sample of 0 pairs is none; ask for at least 1"),
+        (lambda: sample_random(QUERIES, DOCS, 0, n=0), "a sample of 0 pairs is empty; ask for at least 1"),
         (lambda: sample_random(QUERIES, DOCS, 0, rate=1.5),
          "a rate of 1.5 cannot be drawn; give one above 0 and at most 1"),
         (lambda: sample_random(QUERIES, DOCS, 0, rate=float("nan")),

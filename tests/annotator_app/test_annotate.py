@@ -271,7 +271,7 @@ def test_without_a_session_nothing_is_drawn_but_the_way_in(
         assert not app.button
 
 
-def test_another_session_in_the_same_tab_begins_anew(
+def test_another_session_in_the_same_tab_starts_over(
     session: AnnotationSession, app: AppTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = item(app)

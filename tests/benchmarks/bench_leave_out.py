@@ -1,6 +1,6 @@
 """Leave-one-system-out and -family-out of 20 runs × 200 queries × 1000 documents, pool depth 100, default measures.
 
-The peer is the plain loop: for each system the reduced qrels, and all runs scored anew under them by
+The peer is the plain loop: for each system the reduced qrels, and all runs scored again under them by
 ``score`` (ir_measures). Both must give the same means.
 
 Run from the checkout: python -m tests.benchmarks.bench_leave_out

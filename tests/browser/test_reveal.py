@@ -47,14 +47,14 @@ def test_blind_first_then_the_judge_then_a_second_grade(browser: Browser, app: S
         for secret in (b"lexical", b"nota ", b'"d0"', b"runs", b"systems"):
             assert secret not in sent.bytes
         press(page, "3")
-        told = page.locator(".told")
-        expect(told).to_contain_text("Your grade is stored: 3 Perfectly relevant.")
-        expect(told).to_contain_text("lexical says:")
+        feedback = page.locator(".feedback")
+        expect(feedback).to_contain_text("Your grade is stored: 3 Perfectly relevant.")
+        expect(feedback).to_contain_text("lexical says:")
         assert b"lexical" in sent.bytes
         press(page, "1")
-        assert page.locator(".told").count() == 0
+        assert page.locator(".feedback").count() == 0
         press(page, "0")
-        expect(told).to_be_visible()
+        expect(feedback).to_be_visible()
         press(page, "g")
         question(page)
         page.keyboard.press("u")  # what was given before the judge was seen stays

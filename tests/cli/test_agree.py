@@ -374,13 +374,13 @@ FAULTS = {
     ),
     "off the scale": (
         (*TWO, "--scale", "0,1"),
-        "a.qrels:2: A: the grade 2 is not of the scale 0, 1 (off it: 2, 3, in 2 of 5 labels); "
-        "name the whole scale with --scale (grades: in pool.yaml), or say what is no grade: --grade 3=none",
+        "a.qrels:2: A: the grade 2 is not on the scale 0, 1 (off it: 2, 3, in 2 of 5 labels); "
+        "name the whole scale with --scale (grades: in pool.yaml) or say what is not a grade: --grade 3=none",
     ),
     "a conflicting duplicate": (
         (*TWO, "--labels", "C=conflict.qrels"),
         "conflict.qrels:3: query_id 'q1' and doc_id 'd1' have the grade 2 here and 1 in line 1; "
-        "keep the row that holds",
+        "keep the correct row",
     ),
     "an empty file": ((*TWO, "--labels", "C=empty.tsv"), "empty.tsv: is empty; expected labels"),
     "no such file": ((*TWO, "--labels", "C=none.tsv"), "none.tsv: there is no such file; check the path"),
@@ -399,10 +399,10 @@ FAULTS = {
     ),
     "a grade that is a word": (
         (*TWO, "--labels", "C=words.tsv"),
-        "words.tsv:2: relevance 'sim' is no grade; expected an integer or one of Irrelevant, Relevant, "
+        "words.tsv:2: relevance 'sim' is not a grade; expected an integer or one of Irrelevant, Relevant, "
         "Highly relevant, Perfectly relevant; map it with --grade sim=GRADE",
     ),
-    "an output that is a file": ((*TWO, "-o", "a.qrels"), "a.qrels is no folder; name one with -o"),
+    "an output that is a file": ((*TWO, "-o", "a.qrels"), "a.qrels is not a folder; name one with -o"),
 }  # fmt: skip
 
 
@@ -756,4 +756,4 @@ def test_the_grades_and_seed_of_a_pool_yaml_that_is_named_count_for_files(tmp_pa
     assert data["seed"] == 5
     alone = cli("agree", *files)
     assert alone.status == 1
-    assert "the grade 4 is not of the scale 0, 1, 2, 3" in alone.err
+    assert "the grade 4 is not on the scale 0, 1, 2, 3" in alone.err

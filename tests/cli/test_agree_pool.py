@@ -84,7 +84,7 @@ def test_annotations_without_query_ids_take_those_of_the_pool(
     ]
     assert err.splitlines()[0].startswith(f"HA1: {len(lost)} rows are left out")
     assert len(re.findall(rf"^  .*{FILES[1]}:\d+: the query text", err, re.M)) == 3
-    assert "Rows that name no pair" in cli("agree", *labels(shared(FILES[1])), *where).out
+    assert "Rows that match no pair" in cli("agree", *labels(shared(FILES[1])), *where).out
 
 
 def test_passages_without_ids_take_those_of_the_pool(ids: Mapping[str, str], cli: Cli, tmp_path: Path) -> None:
@@ -116,4 +116,4 @@ def test_where_no_row_names_a_pair_the_first_is_shown(ids: Mapping[str, str], cl
     done = cli("agree", *labels("other.jsonl"))
     assert done.status == 1
     assert done.err.count("\n") == 1
-    assert "other.jsonl:1: the query text 'who?' is none of the pool's" in done.err
+    assert "other.jsonl:1: the query text 'who?' is not in the pool" in done.err

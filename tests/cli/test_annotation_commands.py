@@ -133,9 +133,12 @@ def test_assign_says_what_it_chose_and_a_dry_run_writes_nothing(workspace: Path,
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--all", "--training", "x.tsv"), "goes without the other choices, as everybody does all of it"),
-        (("--training", "x.tsv", "--seed", 3), "goes without the other choices"),
-        (("--training", "x.tsv", "--minimum", 2), "goes without the other choices"),
+        (
+            ("--all", "--training", "x.tsv"),
+            "cannot be combined with the other choices, as everybody does all of the training",
+        ),
+        (("--training", "x.tsv", "--seed", 3), "cannot be combined with the other choices"),
+        (("--training", "x.tsv", "--minimum", 2), "cannot be combined with the other choices"),
         (("--queries", "q1", "--depth", 3), "says how deep a system's run is taken; add --system"),
     ],
 )
@@ -151,12 +154,12 @@ def test_training_is_added_by_assign(workspace: Path, cli: Cli) -> None:
     (workspace / "t.tsv").write_text("query_id\tdoc_id\trelevance\texplanation\nq0\td0\t3\tyes\n", encoding="utf-8")
     done = cli("assign", "--training", "t.tsv", "--format", "json")
     assert json.loads(done.out) == {"training": {"pairs": 1, "added": 1, "total": 1, "assigned": 0, "dry_run": False}}
-    assert "people are told their grade" not in done.err
-    told = "1 of the chosen pairs are training: people are told their grade before they give their own"
-    assert told in cli("assign", "--all").err
+    assert "people see the known grade" not in done.err
+    note = "1 of the chosen pairs are training: people see the known grade before they grade"
+    assert note in cli("assign", "--all").err
     again = cli("assign", "--training", "t.tsv", "--format", "json")
     assert (json.loads(again.out)["training"]["added"], json.loads(again.out)["training"]["assigned"]) == (0, 1)
-    assert "1 of them are assigned too: people are told their grade" in again.err
+    assert "1 of them are assigned too: people see the known grade" in again.err
 
 
 def test_nothing_to_assign_without_a_pool_is_one_line(tiny: Path, cli: Cli) -> None:
@@ -236,7 +239,7 @@ def test_only_this_machine_is_told_from_the_address() -> None:
 def test_two_names_that_differ_in_case_alone_are_refused(workspace: Path, cli: Cli) -> None:
     add(cli, "ana")
     assert refused(cli("assessors", "add", "Ana")) == (
-        "the name 'Ana' is too much like ana, who is there; choose another"
+        "the name 'Ana' is too similar to ana, which is taken; choose another"
     )
 
 
@@ -251,10 +254,7 @@ def test_what_a_revoked_person_had_alone_goes_to_whoever_comes(workspace: Path, 
     add(cli, "bia")
     assert cli("assign", "--random", 4, "--to", "ana").status == 0
     ran = cli("assessors", "revoke", "ana", "--release")
-    assert (
-        "the code of ana opens nothing any more; their labels stay; 4 of their pairs are for anyone who comes now"
-        in ran.err
-    )
+    assert "the code of ana no longer works; their labels stay; 4 of their pairs are now open to everyone" in ran.err
     assert "0 of their pairs" in cli("assessors", "revoke", "ana", "--release").err
 
 

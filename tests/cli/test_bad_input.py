@@ -100,11 +100,11 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     ),
     "a circle": (
         setting(FUSED, "  a: {fuse: [b]}\n  b: {fuse: [a, bm25s]}"),
-        "pool.yaml:7: systems.b: is made from itself (b → a → b); break the circle",
+        "pool.yaml:7: systems.b: depends on itself (b → a → b); break the cycle",
     ),
     "a system of itself": (
         setting(FUSED, "  a: {fuse: [a]}"),
-        "pool.yaml:6: systems.a: is made from itself (a → a); break the circle",
+        "pool.yaml:6: systems.a: depends on itself (a → a); break the cycle",
     ),
     "nothing feeds the pool": (
         text(
@@ -156,11 +156,11 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     ),
     "corpus cut off": (
         both(text("corpus.jsonl.gz", b"\x1f\x8b\x08\x00abc"), setting("corpus.jsonl", "corpus.jsonl.gz")),
-        "corpus.jsonl.gz: is cut off or not gzip; copy or pack it again",
+        "corpus.jsonl.gz: is cut off or not gzip; copy or compress it again",
     ),
     "corpus of no known format": (
         both(text("corpus.txt", "hello"), setting("corpus.jsonl", "corpus.txt")),
-        "corpus.txt: is of no known format; expected .jsonl, .tsv, .csv, .parquet, or TREC's <DOC> or <top>",
+        "corpus.txt: is not in a known format; expected .jsonl, .tsv, .csv, .parquet, or TREC's <DOC> or <top>",
     ),
     "Parquet without the column": (
         parquet(pid=["d1"], passage=["x"]),
@@ -220,11 +220,11 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     ),
     "run with a pair twice": (
         text("theirs.run", "q1 Q0 d3 1 2 t\nq1 Q0 d3 2 1 t\n"),
-        "theirs.run:2: query_id 'q1' and doc_id 'd3' are a pair in line 1 already; expected one row per pair",
+        "theirs.run:2: query_id 'q1' and doc_id 'd3' are already in line 1; expected one row per pair",
     ),
     "a folder where the pool should be": (
         folder_instead("pool.jsonl.gz"),
-        "pool.jsonl.gz: Is a directory; mend it and run the same command again",
+        "pool.jsonl.gz: Is a directory; fix it and run the same command again",
     ),
 }
 
@@ -235,7 +235,7 @@ def error_of(done: object) -> str:
     assert status == 1, err
     assert out == ""
     *before, last = err.splitlines()
-    assert all(": made in " in line or line.endswith(": reused") for line in before), err
+    assert all(": built in " in line or line.endswith(": reused") for line in before), err
     assert last.startswith("quati-pool: ")
     return str(last.removeprefix("quati-pool: "))
 
@@ -331,8 +331,8 @@ def read_only(tiny: Path) -> Iterator[Path]:
 def test_a_folder_that_may_not_be_written(read_only: Path, cli: Cli) -> None:
     error = error_of(cli("build"))
     assert error in (
-        "cache: Read-only file system; mend it and run the same command again",
-        "cache: Permission denied; mend it and run the same command again",
+        "cache: Read-only file system; fix it and run the same command again",
+        "cache: Permission denied; fix it and run the same command again",
     )
 
 

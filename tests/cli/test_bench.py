@@ -145,7 +145,7 @@ def test_a_model_answers_and_is_not_asked_twice(tmp_path: Path, cli: Cli, monkey
         (("list", "pirra"), 1, "did you mean 'pira'?"),
         (("pira", "mrc", "--data", ".", "--predictions", "a.json", "--predictions", "b/a.json"), 2, "NAME=FILE"),
         (("pira", "mrc", "--data", ".", "--predictions", "=a.json"), 2, "a file has no name"),
-        (("pira", "mrc", "--data", ".", "--judge", "gpt"), 1, "pool.yaml is no file; name the pool.yaml"),
+        (("pira", "mrc", "--data", ".", "--judge", "gpt"), 1, "pool.yaml is not a file; name the pool.yaml"),
     ],
     ids=[
         "no data",

@@ -515,8 +515,7 @@ BAD: dict[str, tuple[tuple[object, ...], str]] = {
     "alpha 0": ((*ONE, "--alpha", 0), "alpha is 0.0; give a number between 0 and 1, such as 0.05"),
     "conflicting duplicates": (
         ("--run", "runs", "--qrels", "h=conflict.qrels"),
-        "conflict.qrels:3: query_id 'q1' and doc_id 'd1' have the grade 2 here and 3 in line 1; "
-        "keep the row that holds",
+        "conflict.qrels:3: query_id 'q1' and doc_id 'd1' have the grade 2 here and 3 in line 1; keep the correct row",
     ),
     "a grade that is no integer": (
         ("--run", "runs", "--qrels", "h=half.qrels"),
@@ -529,7 +528,7 @@ BAD: dict[str, tuple[tuple[object, ...], str]] = {
     ),
     "no qrels": (("--run", "runs"), "there is no pool.yaml; name qrels with --qrels FILE, or a workspace with -c"),
     "no runs": (ONE[2:], "there is no pool.yaml; name runs with --run FILE, or a workspace with -c"),
-    "a file for the tables": ((*ONE, "-o", "human.qrels"), "human.qrels is no folder; name one with -o"),
+    "a file for the tables": ((*ONE, "-o", "human.qrels"), "human.qrels is not a folder; name one with -o"),
 }
 
 
@@ -730,10 +729,10 @@ def test_a_system_that_is_not_built_is_named_and_its_absence_considered(
     (condition,) = evaluated()["qrels"]
     assert condition["absent_runs"] == {"late": "not there yet"}
     assert condition["leave_out"] is None
-    assert condition["undefined"]["leave_out"].startswith("late fed the pool and is not there")
+    assert condition["undefined"]["leave_out"].startswith("late contributed to the pool but is missing")
     out = cli("evaluate", "--draws", 5).out
     assert "Without late (not there yet)." in out
-    assert "No system is left out in turn: late fed the pool and is not there" in out
+    assert "No system is left out in turn: late contributed to the pool but is missing" in out
     # One that feeds no pool hides nothing of the others.
     (workspace / "pool.yaml").write_text(
         POOL_YAML.replace(more, late.replace("late.run", "late.run, pool: false")), encoding="utf-8"

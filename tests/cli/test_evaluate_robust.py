@@ -87,7 +87,7 @@ def test_what_is_undefined_is_null_with_its_reason(files: Path, cli: Cli) -> Non
     assert robust["runs"][0]["clusters_of_several"] is None
     assert robust["runs"][0]["undefined"] == {"clusters_of_several": "no cluster has two judged queries"}
     done = cli("evaluate", *FILES, "--queries", "queries.tsv", "--robust")
-    assert "Each cluster has one judged query only: this tells nothing of robustness." in done.out
+    assert "Each cluster has one judged query only: this says nothing about robustness." in done.out
     done = cli("evaluate", *FILES, "--queries", "queries.tsv", "--robust", "--draws", 0, "--format", "json")
     minimum = json.loads(done.out)["qrels"][0]["robust"]["runs"][0]["measures"]["RR"]["minimum"]
     assert minimum["undefined"] == dict.fromkeys(("low", "high"), "no resamples were drawn")

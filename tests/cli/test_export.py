@@ -374,7 +374,7 @@ def test_the_samples_published_qrels_give_the_figures_of_the_workspace(
 
 
 @pytest.mark.neural
-def test_a_changed_label_makes_the_export_anew(workspace: Path, cli: Cli, export: Export) -> None:
+def test_a_changed_label_makes_the_export_again(workspace: Path, cli: Cli, export: Export) -> None:
     export("beir", "--labeler", "gold")
     pair = pooled(workspace)[0]
     write_gold(workspace, {**GRADES, pair: (GRADES[pair] + 1) % 4})
@@ -415,15 +415,15 @@ REFUSED: dict[str, tuple[tuple[object, ...], str]] = {
         "hard: labeler 'gold' occurs 2 times; name it once",
     ),
     "a file to write to": (("beir", "-o", "gold.qrels"), "gold.qrels is a file; name a folder with -o"),
-    "the current folder": (("beir", "-o", "."), ". cannot be replaced; name a folder of its own with -o"),
-    "the folder above": (("beir", "-o", ".."), ".. cannot be replaced; name a folder of its own with -o"),
+    "the current folder": (("beir", "-o", "."), ". cannot be replaced; name a separate folder with -o"),
+    "the folder above": (("beir", "-o", ".."), ".. cannot be replaced; name a separate folder with -o"),
     "a folder of others": (
         ("beir", "-o", "theirs"),
         "theirs is not empty and no export of ours; name another folder with -o",
     ),
     "a folder with another manifest": (
         ("beir", "--labeler", "gold", "-o", "listed"),
-        "listed is no export of ours; name another folder with -o",
+        "listed was not written by export; name another folder with -o",
     ),
     "what build made": (
         ("beir", "-o", "runs"),
@@ -672,10 +672,10 @@ def test_a_broken_format_fails_alone_with_its_name(workspace: Path, plugins: Non
     assert "typo     Cannot be used: the export 'typo' of elsewhere 3.1 cannot" in cli("export", "--help").out
     assert refused(cli("export", "typo")) == (
         "the export 'typo' of elsewhere 3.1 cannot be loaded (AttributeError: module 'elsewhere_formats' has no "
-        "attribute 'Linse'); mend or uninstall that package"
+        "attribute 'Linse'); fix or uninstall that package"
     )
     assert refused(cli("export", "breaks", *LABELERS)) == (
-        "the format breaks failed (KeyError: 'hard'); mend or uninstall the package it is of"
+        "the format breaks failed (KeyError: 'hard'); fix or uninstall the package that provides it"
     )
     assert not (workspace / "exports" / "breaks").exists()
     assert not list(workspace.rglob(".partial-*"))

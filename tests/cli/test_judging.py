@@ -110,7 +110,7 @@ def faults(pool_yaml: str) -> dict[str, tuple[str, tuple[str, ...], str]]:
         ),
         "no address": (
             pool_yaml + "  fake: {model: m, prompt: quati-pt, base_url: localhost}\n", ("judge", "fake"),
-            "pool.yaml:13: judges.fake.base_url: is no address; expected one such as http://localhost:8000/v1",
+            "pool.yaml:13: judges.fake.base_url: is not a valid URL; expected one such as http://localhost:8000/v1",
         ),
         "no such pool": (
             pool_yaml, ("judge", "--pool", "none.jsonl"), "none.jsonl: there is no such file; check the path",
@@ -351,9 +351,10 @@ PAIRS = ("--pairs", "p.jsonl", "--model", "m", "--prompt", "quati-en", "-o", "g.
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((*PAIRS, "lexical"), "NAME: means a workspace, and --pairs does without one; drop one of the two"),
-        ((*PAIRS, "-c", "pool.yaml"), "--config: means a workspace, and --pairs does without one; drop one of the two"),
-        ((*PAIRS, "--pool", "p"), "--pool: means a workspace, and --pairs does without one; drop one of the two"),
+        ((*PAIRS, "lexical"), "NAME: names a workspace, and --pairs works without one; drop one of the two"),
+        ((*PAIRS, "-c", "pool.yaml"), "--config: names a workspace, and --pairs works without one; drop "
+        "one of the two"),
+        ((*PAIRS, "--pool", "p"), "--pool: names a workspace, and --pairs works without one; drop one of the two"),
         (PAIRS[:2], "--pairs: needs --model too"),
         (PAIRS[:4], "--pairs: needs --prompt too"),
         (PAIRS[:6], "--pairs: needs --output too"),
@@ -361,7 +362,7 @@ PAIRS = ("--pairs", "p.jsonl", "--model", "m", "--prompt", "quati-en", "-o", "g.
         (("--set", "a=b"), "--set: goes with --pairs; in a workspace it is set in pool.yaml"),
         ((*PAIRS, "--set", "temperature"), "--set: 'temperature' holds no '='"),
         ((*PAIRS, "--set", "top_p=1", "--set", "top_p=1"), "--set: top_p is set twice; set it once"),
-        ((*PAIRS, "--set", "model=n"), "--set: model has an option of its own: --model"),
+        ((*PAIRS, "--set", "model=n"), "--set: model has its own option: --model"),
     ],
 )  # fmt: skip
 def test_pairs_and_a_workspace_do_not_mix(here: Path, cli: Cli, arguments: tuple[str, ...], message: str) -> None:

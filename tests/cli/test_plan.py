@@ -70,7 +70,7 @@ def test_the_table_says_what_is_there(tiny: Path, cli: Cli) -> None:
 def test_what_means_nothing_beside_plan_is_bad_usage(tiny: Path, cli: Cli, other: list[str]) -> None:
     done = cli("build", "--plan", *other)
     assert (done.status, done.out) == (2, "")
-    assert "--qrels, --force and --engine mean" in done.err
+    assert "--qrels, --force and --engine have no effect" in done.err
 
 
 def test_only_limits_the_plan(tiny: Path, cli: Cli) -> None:
@@ -87,7 +87,7 @@ def test_the_papers_config_is_planned_offline_without_models_key_and_corpus(
     done = cli("init", path.parent, "--paper")
     assert done == (
         0,
-        f"wrote {path}, and prepare.yaml for its corpora: what each needs is said at its top; "
+        f"wrote {path}, and prepare.yaml for its corpora: the top of each says what it needs; "
         f"to see what it takes: quati-pool build --plan -c {path}\n",
         "",
     )

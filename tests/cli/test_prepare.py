@@ -93,7 +93,7 @@ def test_what_a_rule_dropped_is_shown_and_nothing_run(workspace: Path, cli: Cli)
     (workspace / "reports" / "prepare-small-examples.json").write_text('{"quality')
     spoilt = cli("prepare", "--explain", "quality")
     assert (spoilt.status, spoilt.err.count("\n")) == (1, 1)
-    assert "was spoilt; run again" in spoilt.err
+    assert "is damaged; run again" in spoilt.err
 
 
 def test_the_steps_are_listed_without_a_configuration(

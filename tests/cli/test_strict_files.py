@@ -12,8 +12,8 @@ from tests.cli.conftest import Cli
 from tests.shared_data import shared
 
 RUN = "q1 Q0 d1 1 3.5 {0}\nq1 Q0 d2 2 2.5 {0}\nq2 Q0 d1 1 1.5 {0}\n"
-OFF = "the grade 8 is not of the scale 0, 1, 2, 3 (off it: 5, 8, in 2 of 4 labels)"
-REMEDY = "name the whole scale with --scale (grades: in pool.yaml), or say what is no grade: --grade 8=none"
+OFF = "the grade 8 is not on the scale 0, 1, 2, 3 (off it: 5, 8, in 2 of 4 labels)"
+REMEDY = "name the whole scale with --scale (grades: in pool.yaml) or say what is not a grade: --grade 8=none"
 NONE = ("--grade", "8=none", "--grade", "5=none")
 
 
@@ -134,7 +134,7 @@ def test_rows_that_repeat_are_accepted_alike_and_conflicts_refused_alike(folder:
         ("validate", "twice.qrels"),
     ):
         assert cli(*options).status == 0
-    fault = "query_id 'q1' and doc_id 'd1' have the grade 1 here and 2 in line 1; keep the row that holds"
+    fault = "query_id 'q1' and doc_id 'd1' have the grade 1 here and 2 in line 1; keep the correct row"
     for options in (
         agree("--labels", "B=conflict.qrels"),
         evaluate("--qrels", "B=conflict.qrels"),

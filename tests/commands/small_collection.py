@@ -127,7 +127,7 @@ class Heard(Reporter):
         """What was made, and why; an index by its engine alone, without its fingerprint."""
         made = {}
         for line in self.lines:
-            what, _, rest = line.partition(": made ")
+            what, _, rest = line.partition(": built ")
             if rest and what == "reports":
                 made |= {f"report {name}": "" for name in rest.split(", ")}
             elif rest:

@@ -1,4 +1,4 @@
-"""Second labels, given in sight of a judge's grade: agree reads them only where it is told."""
+"""Second labels, given after seeing a judge's grade: agree reads them only where it is asked to."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_json_and_table_say_whose_second_labels_count(tmp_path: Path) -> None:
         ([told(0, 0), told(0, None, phase="revealed", status=State.skipped)], 0, 0, {}),
         # On second sight the person cannot judge it: no grade, and said so.
         ([told(0, 0), told(0, None, phase="revealed")], None, 0, {"unsure": 1}),
-        # The first was taken back and given anew after the second: that is the label now.
+        # The first was taken back and given again after the second: that is the label now.
         ([told(0, 0), told(0, 3, phase="revealed"), told(0, None, status=State.retracted), told(0, 1)], 1, 0, {}),
         # A judge is shown nobody's grade; what claims to be its second label is not read.
         ([told(0, 0, kind="judge"), told(0, 3, kind="judge", phase="revealed")], 0, 0, {}),

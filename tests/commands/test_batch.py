@@ -135,7 +135,7 @@ def test_a_strange_line_is_one_strange_answer_and_collecting_goes_on(server: Ser
     found = dict(rows(tmp_path, "SELECT doc_id, status FROM labels"))
     assert found == {way: state.value for way, state in ways.items() if state}
     (strangers, unanswered) = listener.said
-    assert strangers.endswith(": lines that answer none of its requests, not read: 5")
+    assert strangers.endswith(": 5 lines answer none of its requests; not read")
     assert "4 of its requests have no answer" in unanswered
     assert rows(tmp_path, "SELECT status FROM batches") == [("collected",)]
     submit(config)

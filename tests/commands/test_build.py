@@ -1,4 +1,4 @@
-"""The command build from end to end: what it writes, what it reuses, what it makes anew and why."""
+"""The command build from end to end: what it writes, what it reuses, what it builds again and why."""
 
 from __future__ import annotations
 
@@ -372,7 +372,7 @@ def test_old_indexes_are_used_again(workspace: Path) -> None:
 UNREADABLE = "lsa.trec.gz.meta.json cannot be read"
 CHANGED = "was changed since it was written"
 DAMAGES: dict[str, tuple[str, str, set[str], str]] = {
-    # file, what is done to it, what is made anew, the reason given
+    # file, what is done to it, what is built again, the reason given
     "run without sidecar": ("runs/lsa.trec.gz.meta.json", "delete", {"run lsa"}, "was not finished"),
     "sidecar cut off": (
         "runs/lsa.trec.gz.meta.json",
@@ -401,7 +401,7 @@ DAMAGES: dict[str, tuple[str, str, set[str], str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_what_is_damaged_is_made_anew_and_nothing_else(finished: Path, workspace: Path, damage: str) -> None:
+def test_what_is_damaged_is_built_again_and_nothing_else(finished: Path, workspace: Path, damage: str) -> None:
     name, deed, expected, reason = DAMAGES[damage]
     path = workspace / name
     if deed == "delete":
@@ -417,7 +417,7 @@ def test_what_is_damaged_is_made_anew_and_nothing_else(finished: Path, workspace
     assert products(workspace) == products(finished)
 
 
-def test_a_damaged_store_or_index_is_made_anew(finished: Path, workspace: Path) -> None:
+def test_a_damaged_store_or_index_is_built_again(finished: Path, workspace: Path) -> None:
     (store,) = workspace.glob("cache/corpus/*/passages.arrow")
     store.unlink()
     _, heard = built(workspace / "pool.yaml")
@@ -430,14 +430,14 @@ def test_a_damaged_store_or_index_is_made_anew(finished: Path, workspace: Path) 
     assert products(workspace) == products(finished)
 
 
-def test_a_deleted_cache_is_made_anew(finished: Path, workspace: Path) -> None:
+def test_a_deleted_cache_is_built_again(finished: Path, workspace: Path) -> None:
     shutil.rmtree(workspace / "cache")
     _, heard = built(workspace / "pool.yaml")
     assert {"run lsa", "pool", "reports"} <= heard.reused()
     assert products(workspace) == products(finished)
 
 
-def test_force_makes_everything_anew(finished: Path, workspace: Path) -> None:
+def test_force_builds_everything_again(finished: Path, workspace: Path) -> None:
     _, heard = built(workspace / "pool.yaml", force=True)
     made = heard.made()
     assert made.keys() == {"corpus", *INDEXES, *EVERY_RUN, *POOL}
@@ -560,7 +560,7 @@ def test_two_texts_under_one_id_are_refused(tmp_path: Path) -> None:
     with pytest.raises(QuatiPoolError) as error:
         built(path)
     assert str(error.value) == (
-        "doc_id 'p59' has one text in corpus 10M and another in corpus 1M; a pool needs one text an id: "
+        "doc_id 'p59' has one text in corpus 10M and another in corpus 1M; a pool needs one text per doc_id: "
         "rename it in one of them"
     )
     assert not (tmp_path / "pool.jsonl.gz").exists()
@@ -730,10 +730,10 @@ def test_build_on_the_command_line(fresh: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads((fresh / "reports" / "diversity.json").read_text(encoding="utf-8"))
     lines = done.stderr.splitlines()
-    assert lines[0].startswith("corpus: made in ")
+    assert lines[0].startswith("corpus: built in ")
     assert lines[0].endswith(" s (not there yet): 60 passages")
-    assert lines[-1].startswith("reports: made ")
-    assert sorted(lines[-1].removeprefix("reports: made ").split(", ")) == REPORTS
+    assert lines[-1].startswith("reports: built ")
+    assert sorted(lines[-1].removeprefix("reports: built ").split(", ")) == REPORTS
     again = run_cli("build", cwd=fresh)
     assert again.returncode == 0
     assert again.stdout.startswith("Pairs that only one system returned\n")

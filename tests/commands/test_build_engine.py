@@ -109,7 +109,7 @@ def test_a_build_killed_with_its_workers_is_finished_by_the_next_to_the_bytes_of
     # How large shards are, and then those alone that nobody had finished.
     assert len(engine.ran) == 1 + 4 - appended.shards - len(waiting)
     if appended.shards:
-        told = f"encoding {work.name}: goes on after {appended.passages:,} passages in {appended.shards:,} shards"
+        told = f"encoding {work.name}: continues after {appended.passages:,} passages in {appended.shards:,} shards"
         assert told in heard.lines
 
     built(unbroken / "pool.yaml")

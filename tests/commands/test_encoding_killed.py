@@ -169,7 +169,7 @@ def test_a_rerun_encodes_what_a_killed_build_had_not(
 
     monkeypatch.setattr(f"{module}.token_batches", counting)
     _, heard = built(folder / "pool.yaml", only=[run_tag])
-    told = f"encoding {work.name}: goes on after {before.passages:,} {unit} in {before.shards:,} shards"
+    told = f"encoding {work.name}: continues after {before.passages:,} {unit} in {before.shards:,} shards"
     assert told in heard.lines
     # The queries of ColBERT, and those of pairs, are not told by their number of tokens.
     queries = QUERIES if run_tag in ("dense", "splade") else 0

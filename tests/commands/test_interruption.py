@@ -160,7 +160,9 @@ def test_killed_again_and_again_the_work_advances(
     finishes_as_unbroken(driver, folder, products(finished))
 
 
-def test_killed_while_an_artifact_is_made_anew(driver: Driver, make_folder: Callable[[], Path], finished: Path) -> None:
+def test_killed_while_an_artifact_is_built_again(
+    driver: Driver, make_folder: Callable[[], Path], finished: Path
+) -> None:
     folder = make_folder()
     driver.build(folder)
     (folder / "runs" / "rrf.trec.gz").write_bytes(b"edited")
@@ -309,7 +311,7 @@ def test_a_file_that_may_not_grow(
     assert broken["status"] == 1, broken["stderr"]
     assert is_one_line_of_error(broken["stderr"]), broken["stderr"]
     last = broken["stderr"].splitlines()[-1]
-    assert last.endswith("File too large; mend it and run the same command again")
+    assert last.endswith("File too large; fix it and run the same command again")
     # The memory of hashes is nothing a user knows of.
     assert missing == "cache/hashes.json" or last.startswith(f"quati-pool: {folder / missing.partition('.meta')[0]}")
     assert not leftovers(folder)
@@ -385,7 +387,7 @@ def test_two_builds_at_once(tmp_path: Path, finished: Path) -> None:
     assert [process.returncode for process in processes] == [0, 0], errors
     assert outputs[0][0] == outputs[1][0]
     lines = [line for stderr in errors for line in stderr.splitlines()]
-    made = Counter(line.partition(": made ")[0] for line in lines if ": made " in line and "reports" not in line)
+    made = Counter(line.partition(": built ")[0] for line in lines if ": built " in line and "reports" not in line)
     # Neither did what the other had done.
     assert set(made.values()) == {1}, lines
     assert {f"run {tag}" for tag in SYSTEMS} <= made.keys()
@@ -406,12 +408,12 @@ def test_a_build_waits_for_who_makes_the_same_run_and_says_so(tmp_path: Path) ->
         process = subprocess.Popen(
             command("build", "-c", folder / "pool.yaml", "--only", "words"), env=environment(), stderr=stderr
         )
-        expected = "run-words: waiting for process 1 on another-machine, which is making it\n"
+        expected = "run-words: waiting for process 1 on another-machine, which is building it\n"
         wait_for(lambda: expected in said.read_text(encoding="utf-8"), "the line that says so")
         assert process.poll() is None
         held.release()
         assert process.wait(PATIENCE) == 0
-    assert "run words: made in " in said.read_text(encoding="utf-8")
+    assert "run words: built in " in said.read_text(encoding="utf-8")
 
 
 def test_the_lock_of_a_killed_build_holds_nobody_up(driver: Driver, make_folder: Callable[[], Path]) -> None:

@@ -144,7 +144,7 @@ def test_undefined_says_why() -> None:
 
 def test_bad_input_is_refused() -> None:
     qrels = qrels_of(GRADES)
-    with pytest.raises(QuatiPoolError, match=r"D fed the pool, but its run is not given.*give its run too$"):
+    with pytest.raises(QuatiPoolError, match=r"D contributed to the pool, but its run is not given.*give its run too$"):
         leave_one_system_out(JudgedRuns(RUNS, qrels), {**DEPTHS, "D": 10})
     with pytest.raises(QuatiPoolError, match="two runs are called 'A'"):
         leave_one_system_out(JudgedRuns([RUNS[0], RUNS[0]], qrels), {})
@@ -170,7 +170,7 @@ ORACLE = {
     "Rprec": ("Rprec", 1),
     "Bpref": ("bpref", 1),
 }
-"""The last two are not recounted but scored anew."""
+"""The last two are not recounted but scored again."""
 
 
 def by_pytrec_eval(scored: dict[str, dict[str, float]], grades: Grades, all_queries: Sequence[str]) -> dict[str, float]:

@@ -174,7 +174,7 @@ def test_a_folder_is_current_until_a_file_in_it_changes(tmp_path: Path) -> None:
     assert stale(path, KEY) == "was changed since it was written"
 
 
-def test_a_folder_made_anew_holds_nothing_old(tmp_path: Path) -> None:
+def test_a_folder_built_again_holds_nothing_old(tmp_path: Path) -> None:
     path = tmp_path / "index"
     (tmp_path / ".partial-index").mkdir()
     (tmp_path / ".partial-index" / "left by a kill").write_text("x")
@@ -275,7 +275,7 @@ def test_a_second_process_waits_and_names_the_first(tmp_path: Path, end: str) ->
         second.join(30)
     assert len(said) == 1
     assert said[0].startswith(f"run-bm25: waiting for process {first.pid} on {socket.gethostname()} (since 20")
-    assert said[0].endswith(" UTC), which is making it")
+    assert said[0].endswith(" UTC), which is building it")
 
 
 def test_a_free_lock_is_taken_without_a_word(tmp_path: Path) -> None:

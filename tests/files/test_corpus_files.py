@@ -73,7 +73,7 @@ SPEC = [
     (
         "c.txt",
         "some text\n",
-        ": is of no known format; expected .jsonl, .tsv, .csv, .parquet, or TREC's <DOC> or <top>",
+        ": is not in a known format; expected .jsonl, .tsv, .csv, .parquet, or TREC's <DOC> or <top>",
     ),
     ("c.parquet", "PAR1", ": is damaged or not Parquet; copy or write it again"),
 ]

@@ -279,15 +279,19 @@ TABLES = [
     ("a.tsv", HEADER + "q 1\td\t1\n", ":2: query_id 'q 1' holds white space (U+0020); expected an id without white"),
     ("a.tsv", HEADER + "q\t\t1\n", ":2: doc_id is empty; expected an id"),
     ("a.tsv", "query\tdoc_id\trelevance\n \td\t1\n", ":2: query is empty and there is no query_id; expected one"),
-    ("a.csv", 'query_id,doc_id,relevance\nq,d,"2,0"\n', ":2: relevance '2,0' is no grade; expected an integer or one"),
-    ("a.tsv", HEADER + "q\td\t2.5\n", ":2: relevance '2.5' is no grade"),
+    (
+        "a.csv",
+        'query_id,doc_id,relevance\nq,d,"2,0"\n',
+        ":2: relevance '2,0' is not a grade; expected an integer or one",
+    ),
+    ("a.tsv", HEADER + "q\td\t2.5\n", ":2: relevance '2.5' is not a grade"),
     ("a.tsv", HEADER + "q\td\t4294967299\n", ":2: relevance '4294967299' is beyond ±1,000,000; expected a grade"),
     ("a.tsv", HEADER + "q\td\t9999999 - best\n", ":2: relevance '9999999 - best' is beyond ±1,000,000"),
-    ("a.tsv", HEADER + "q\td\tNaN\n", ":2: relevance 'NaN' is no grade"),
-    ("a.tsv", HEADER + "q\td\t٢\n", ":2: relevance '٢' is no grade"),
-    ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": NaN}\n', ":1: relevance 'nan' is no grade"),
-    ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": 1e999}\n', ":1: relevance 'inf' is no grade"),
-    ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": 2.5}\n', ":1: relevance '2.5' is no grade"),
+    ("a.tsv", HEADER + "q\td\tNaN\n", ":2: relevance 'NaN' is not a grade"),
+    ("a.tsv", HEADER + "q\td\t٢\n", ":2: relevance '٢' is not a grade"),
+    ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": NaN}\n', ":1: relevance 'nan' is not a grade"),
+    ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": 1e999}\n', ":1: relevance 'inf' is not a grade"),
+    ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": 2.5}\n', ":1: relevance '2.5' is not a grade"),
     ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": true}\n', ":1: relevance is true or false; expected"),
     ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": [3]}\n', ":1: relevance is a list; expected"),
     (
@@ -306,14 +310,14 @@ TABLES = [
         ":2: has no query_id, which other rows have; add it",
     ),
     ("a.jsonl", '{"query_id": "q"\n', ":1: is not JSON"),
-    ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": 1}\n[1]\n', ":2: is no JSON object; expected one"),
+    ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": 1}\n[1]\n', ":2: is not a JSON object; expected one"),
     ("a.jsonl", '{"query_id": "q", "doc_id": "d", "relevance": ' + "1" * 5000 + "}\n", ":1: holds a number too long"),
     ("a.json", "[]", ": holds no labels; expected rows under a header"),
     ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1},\n]', ":2: is not JSON"),
     ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1}\n', ":1: has neither a comma nor the end of the"),
-    ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1}]\n[]', ":2: goes on after its list; expected one"),
-    ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1},\n3]', ":2: is no JSON object; expected a list"),
-    ("a.txt", "some words that are no label\n", ": looks like no label file; expected qrels (query_id 0 doc_id"),
+    ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1}]\n[]', ":2: continues after its list; expected one"),
+    ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1},\n3]', ":2: is not a JSON object; expected a list"),
+    ("a.txt", "some words that are no label\n", ": does not look like a label file; expected qrels (query_id 0 doc_id"),
     ("a.txt", "q 0 d 1.5\n", ":1: relevance '1.5' is not an integer; expected a grade such as 0 or 3"),
     ("a.txt", "q 0 d 2000000\n", ":1: relevance '2000000' is beyond ±1,000,000; expected a grade such as 0 or 3"),
     ("a.txt", "q 0 d 1\nq 0 d\n", ":2: 3 columns; expected 4: query_id 0 doc_id relevance"),
@@ -383,7 +387,7 @@ def test_a_label_that_could_mean_anything_is_refused_with_the_option_that_maps_i
     path = write(tmp_path, "a.tsv", HEADER + f"q\td\t{label}\n")
     message = fault(path)
     assert message.startswith(
-        f":2: relevance {label!r} is no grade; expected an integer or one of Irrelevant, Relevant"
+        f":2: relevance {label!r} is not a grade; expected an integer or one of Irrelevant, Relevant"
     )
     assert message.rstrip("'").endswith(f"{label}=GRADE")
     assert "map it with --grade " in message
@@ -394,7 +398,7 @@ def test_another_scale_has_its_own_names(tmp_path: Path) -> None:
     path = write(tmp_path, "a.tsv", HEADER + "q\td\tsim\n")
     assert read_label_file(path, grades={0: "não", 1: "sim"}).relevance == [1]
     assert fault(path, grades={0: "0", 1: "1"}) == (
-        ":2: relevance 'sim' is no grade; expected an integer; map it with --grade sim=GRADE"
+        ":2: relevance 'sim' is not a grade; expected an integer; map it with --grade sim=GRADE"
     )
 
 
@@ -422,7 +426,7 @@ def test_a_doccano_record_without_a_label_has_no_grade(tmp_path: Path) -> None:
 
 def test_several_labels_on_a_doccano_record_are_refused(tmp_path: Path) -> None:
     path = doccano(tmp_path, {"label": ["0"]}, {"label": ["Relevant", "2"]})
-    assert fault(path) == ":2: has 2 labels ('Relevant', '2'); expected one: mend it where it was annotated"
+    assert fault(path) == ":2: has 2 labels ('Relevant', '2'); expected one: correct it where it was annotated"
 
 
 def test_doccano_passages_have_several_names(tmp_path: Path) -> None:
@@ -563,10 +567,16 @@ def test_flat_label_studio_exports(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        ({"data": {"query_id": "q", "doc_id": "d"}, "annotations": {}}, "annotations is no list of objects; export it"),
-        ({"data": {"query_id": "q", "doc_id": "d"}, "annotations": [{"result": [3]}]}, "result is no list of objects"),
+        (
+            {"data": {"query_id": "q", "doc_id": "d"}, "annotations": {}},
+            "annotations is not a list of objects; export it",
+        ),
+        (
+            {"data": {"query_id": "q", "doc_id": "d"}, "annotations": [{"result": [3]}]},
+            "result is not a list of objects",
+        ),
         ({"data": {"query_id": "q", "doc_id": 7}, "annotations": []}, "doc_id is the number 7; expected a string"),
-        ({"data": "q", "annotations": []}, "is no task of Label Studio's; expected data and annotations in each"),
+        ({"data": "q", "annotations": []}, "is not a Label Studio task; expected data and annotations in each"),
         ({"data": {"url": "x"}, "annotations": []}, "no query_id or query; the columns are url: add one, or name it"),
     ],
 )

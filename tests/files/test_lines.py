@@ -35,7 +35,7 @@ SPEC = [
     ("a", "a\n".encode("utf-16-le"), None),
     ("a", "a\n".encode("utf-16"), ":1: begins with a UTF-16 byte-order mark; convert to UTF-8"),
     ("a", b"\xfe\xff\0a", ":1: begins with a UTF-16 byte-order mark; convert to UTF-8"),
-    ("a", gzip.compress(b"a", mtime=0), ":1: is packed by gzip; end its name in .gz, or unpack it"),
+    ("a", gzip.compress(b"a", mtime=0), ":1: is gzip-compressed; end its name in .gz, or decompress it"),
 ]
 
 
@@ -64,7 +64,7 @@ def test_a_broken_gzip_file_is_refused(tmp_path: Path, cut: slice, read: object)
     path.write_bytes(gzip.compress(b"some text\n" * 1000)[cut])
     with pytest.raises(InputError) as caught:
         read(path)  # type: ignore[operator]
-    assert str(caught.value) == f"{path}: is cut off or not gzip; copy or pack it again"
+    assert str(caught.value) == f"{path}: is cut off or not gzip; copy or compress it again"
     assert caught.value.line is None
 
 

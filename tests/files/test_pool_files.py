@@ -39,7 +39,7 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, texts
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([pair("q1", "d1"), pair("q1", "d1")], "2: query_id 'q1' and doc_id 'd1' are a pair twice"),
+        ([pair("q1", "d1"), pair("q1", "d1")], "2: query_id 'q1' and doc_id 'd1' occur twice"),
         ([pair("q1", "d1"), pair("q2", "d1"), pair("q1", "d2")], "3: query_id 'q1' comes again after other queries"),
         ([pair("q1", "d1"), pair("q1", "d2", query="b")], "2: query_id 'q1' has another query than in the line before"),
         ([{"query_id": "q1", "doc_id": "d1", "query": "a"}], "1: no column 'text'"),
@@ -70,7 +70,7 @@ Q, T = '"query": "a"', '"text": "b"'
     [
         ([], ": holds no pairs; expected an object with query and text on each line"),
         (["", "  "], ": holds no pairs; expected an object with query and text on each line"),
-        (["[1]"], ":1: is no JSON object; expected one object per line"),
+        (["[1]"], ":1: is not a JSON object; expected one object per line"),
         (["{"], ":1: is not JSON (Expecting property name enclosed in double quotes, column 2); expected one object"),
         (["{}"], ":1: holds no query; its keys are none: add it"),
         ([f"{{{Q}, {T}}}", "", f"{{{T}}}"], ":3: holds no query; its keys are 'text': add it"),
@@ -86,7 +86,7 @@ Q, T = '"query": "a"', '"text": "b"'
         ([f'{{{Q}, {T}, "narrative": 1}}'], ":1: narrative is the number 1; expected a string"),
         ([f'{{{Q}, "text": "\\ud83d"}}'], ":1: text holds half a surrogate pair"),
         ([f"{{{Q}, {T}, {T}}}"], ":1: an object holds 'text' twice"),
-        ([f'{{{Q}, {T}, "grade": 1}}'], ":1: holds the key 'grade', which the judge's answer is written under; rename"),
+        ([f'{{{Q}, {T}, "grade": 1}}'], ":1: holds the key 'grade', under which the judge's answer is written; rename"),
         ([f"{{{Q}, {T}}}", f"{{{T}, {Q}}}"], ":2: holds the pair of line 1 again (query_id 'q"),
         (
             [f'{{{Q}, {T}, "query_id": "q", "doc_id": "d"}}', f'{{{Q}, "text": "c", "query_id": "q", "doc_id": "d"}}'],

@@ -17,7 +17,7 @@ from tests.shared_data import shared
 
 COLUMNS = "expected 4: query_id 0 doc_id relevance"
 GRADE = "expected a grade such as 0 or 3"
-PAIR = "query_id 'q' and doc_id 'd' have the grade 2 here and 1 in line 1; keep the row that holds"
+PAIR = "query_id 'q' and doc_id 'd' have the grade 2 here and 1 in line 1; keep the correct row"
 
 SPEC = [
     ("", ": holds no rows; expected query_id 0 doc_id relevance"),

@@ -80,7 +80,7 @@ SPEC = [
         '\n{"query_id": "7", "text": "a"}',
         f":2: no column 'query'; {NAMES} query_id, text: add it, or set query to the right one",
     ),
-    ("q.jsonl", "[]", ":1: is no JSON object; expected one object per line"),
+    ("q.jsonl", "[]", ":1: is not a JSON object; expected one object per line"),
     (
         "q.jsonl",
         '{"query_id": "7" "query": ""}',
@@ -104,7 +104,7 @@ SPEC = [
     (
         "q.txt",
         "1 one\n",
-        ": is of no known format; expected .jsonl, .tsv, .csv, .parquet, or TREC's <DOC> or <top>",
+        ": is not in a known format; expected .jsonl, .tsv, .csv, .parquet, or TREC's <DOC> or <top>",
     ),
     ("q.xml", "<DOC>\n</DOC>\n", ": holds documents (<DOC>); expected queries"),
     ("q.parquet", "", ": is Parquet; expected queries as .jsonl, .tsv, .csv or TREC topics"),

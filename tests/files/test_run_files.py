@@ -48,7 +48,7 @@ SPEC = [
     ),
     (
         GOOD + "#\nq1 Q0 d1 2 1 bm25\n",
-        ":3: query_id 'q1' and doc_id 'd1' are a pair in line 1 already; expected one row per pair",
+        ":3: query_id 'q1' and doc_id 'd1' are already in line 1; expected one row per pair",
     ),
     (
         "\n" + GOOD + "q1 Q0 d2 2 1 other\n",

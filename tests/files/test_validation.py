@@ -127,13 +127,13 @@ def test_labels_of_any_format_are_checked_with_their_conflicts(tmp_path: Path) -
     assert report.kind == "labels"
     assert [error.line for error in report.errors] == [5, 7, 6]
     assert str(report.errors[2]).endswith(
-        ":6: query_id 'q' and doc_id 'a' have the grade 2 here and 1 in line 2; keep the row that holds"
+        ":6: query_id 'q' and doc_id 'a' have the grade 2 here and 1 in line 2; keep the correct row"
     )
     assert report.summary == {
         "format": "table", "labels": 3, "queries": 1, "grades": {"1": 2, "2": 1}, "without_a_grade": 1
     }  # fmt: skip
     assert report.warnings == [
-        "rows without a grade: 1; they are counted, and no 0",
+        "rows without a grade: 1; they are counted, but not as 0",
         "rows that repeat a pair with the same grade: 1; they count once",
     ]
     assert [error.line for error in validate_file(path, grades={"Perfect": 3}).errors] == [7, 6]

@@ -67,7 +67,7 @@ REFUSED: list[tuple[Any, str]] = [
     ({}, "illustrations: expected a list of illustrations, each with query, passage, reasoning and grade"),
     ("x", "illustrations: expected a list of illustrations, each with query, passage, reasoning and grade"),
     ([{**GRADED, "grade": 7}],
-     "illustrations.0.grade: 7 is not on the scale 0, 1, 2; mend the illustration or the scale"),
+     "illustrations.0.grade: 7 is not on the scale 0, 1, 2; correct the illustration or the scale"),
     ([SHOWN, {"query": "q"}], "illustrations.1: the key 'passage' is missing; add it"),
     ([{**SHOWN, "Grade": 1}], "illustrations.0.Grade: unknown key; did you mean 'grade'?"),
     ([{"user": "u", "assistant": "Mark: 1"}], "illustrations.0.user: unknown key; did you mean 'query'?"),

@@ -324,7 +324,7 @@ def test_the_sha_does_not_change_with_what_changes_nothing_that_is_asked(tmp_pat
 # A change of MINE, the place that the message names (None: the whole file), and the message.
 GRADED = {"query": "q", "passage": "p", "reasoning": "r", "grade": 2}
 HALF = "holds half a surrogate pair; write the whole character"
-MEND = "mend the example or the scale"
+MEND = "correct the example or the scale"
 BARE = {"query": "q", "passage": "p", "grade": 2}
 RANGE = "expected [lowest, highest], whole numbers at most 100 apart, such as [0, 3]"
 REFUSED: list[tuple[dict[str, Any], str | None, str]] = [
@@ -350,7 +350,7 @@ REFUSED: list[tuple[dict[str, Any], str | None, str]] = [
     (
         {"user": "{query} {narrative}\n\n{passage}"},
         "user",
-        "{narrative} stands in the paragraph of {query} or {passage}, and is left out with its paragraph where a "
+        "{narrative} is in the paragraph of {query} or {passage}, and is left out with its paragraph where a "
         "query has none; put empty lines around it",
     ),
     (

@@ -114,7 +114,7 @@ BAD_FILES = [
     (
         "config.json",
         '{"query_passage_format": "{", "result_regex": ""}',
-        "config.json: query_passage_format is no format (Single '{' encountered in format string); "
+        "config.json: query_passage_format is not a format (Single '{' encountered in format string); "
         "expected two places {}",
     ),
     (
@@ -130,7 +130,7 @@ BAD_FILES = [
     (
         "initial_prompt_rev_9.json",
         '{"role": "system"}',
-        "initial_prompt_rev_9.json: has a turn that is not one; expected role and content alone, both texts",
+        "initial_prompt_rev_9.json: has a malformed turn; expected role and content only, both texts",
     ),
     ("examples_rev_9.json", "[[]]", "examples_rev_9.json: holds no examples; expected a list of pairs of turns"),
     ("examples_rev_9.json", "[" * 100_000, "examples_rev_9.json: nests too deeply; expected a released Quati file"),
@@ -154,9 +154,9 @@ def test_what_makes_no_prompt_is_not_left_behind(released: Path, tmp_path: Path)
     with pytest.raises(QuatiPoolError) as error:
         import_prompt(read_released([released]), tmp_path / "out" / "mine.yaml")
     assert str(error.value) == (
-        "initial_prompt_rev_9.json, examples_rev_9.json, config.json: make no prompt ("
+        "initial_prompt_rev_9.json, examples_rev_9.json, config.json: do not make a prompt ("
         'examples.0.assistant: "Pontuação" is 7, which is not on the scale 0, 1, 2, 3; '
-        "mend the example or the scale)"
+        "correct the example or the scale)"
     )
     assert list((tmp_path / "out").iterdir()) == []
 
@@ -182,9 +182,10 @@ def test_what_is_missing_or_there_twice_is_named(released: Path, tmp_path: Path)
         f"there are several files initial_prompt_*.json ({other}, {released / 'initial_prompt_rev_9.json'}); "
         "name the one you want"
     )
-    assert refused(tmp_path / "x.json").startswith(f"{tmp_path / 'x.json'}: is none of the Quati files; expected ")
+    assert refused(tmp_path / "x.json").startswith(f"{tmp_path / 'x.json'}: is not one of the Quati files; expected ")
     other.unlink()
-    assert refused(released, out="mine.json") == f"{tmp_path / 'mine.json'}: is no name for a prompt; end it in .yaml"
+    message = f"{tmp_path / 'mine.json'}: is not a name for a prompt; end it in .yaml"
+    assert refused(released, out="mine.json") == message
 
 
 def test_a_prompt_that_is_there_is_not_written_over(imported: Prompt, released: Path) -> None:

@@ -225,12 +225,12 @@ def refused(*paths: Path, examples: Path | None = None) -> str:
 
 
 BAD: list[tuple[str, str, str]] = [
-    ("a.txt", "Query: {query}", "is no prompt of umbrela: has no {passage}"),
+    ("a.txt", "Query: {query}", "is not a prompt of umbrela: has no {passage}"),
     ("a.txt", "{query} {passage} {", "has a brace that opens or closes nothing; write braces as {{ and }}"),
     ("a.txt", "{query} {passage} {topic}", "has no variable {topic}; there are: examples, passage, query"),
     ("a.txt", "{query!r} {passage}", "has no variable {query!r}; "),
-    ("a.yaml", "id: x\nuser: y\n", "is no prompt of umbrela: has no text prefix_user"),
-    ("a.yaml", "- {query}", "is no prompt of umbrela: has no text prefix_user"),
+    ("a.yaml", "id: x\nuser: y\n", "is not a prompt of umbrela: has no text prefix_user"),
+    ("a.yaml", "- {query}", "is not a prompt of umbrela: has no text prefix_user"),
     ("a.yaml", "prefix_user: {", ":1: is not YAML: "),
     ("a", "\udcff", "is not UTF-8; save it as UTF-8"),
 ]

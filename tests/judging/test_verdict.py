@@ -152,7 +152,7 @@ OK = [
 
 # What people's programs read as a grade where the answer leaves a doubt.
 DOUBTED = [
-    # the answer goes on after the verdict
+    # the answer continues after the verdict
     'Claro! {"Pontuação": 2} Espero ter ajudado em 2023.',
     '{"Pontuação": 3} {"Razão": "an object without the key"}',
     '{"Pontuação": 3}{}',
@@ -690,7 +690,7 @@ def test_an_answer_is_read_as_it_would_be_without_its_thoughts(
         assert verdict.span == (bare.span[0] + len(before), bare.span[1] + len(before))
 
 
-# What may stand between two words of one name; and what sets a key apart from the words before it.
+# What are allowed between two words of one name; and what sets a key apart from the words before it.
 JOINTS = [
     "", " ", "  ", "\t", "\xa0", "-", "–", " -", "- ", "_", "__", "/", "·", " *", ' "', "' ", " (", "\u200b", ".", ":",
 ]  # fmt: skip

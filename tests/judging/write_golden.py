@@ -1,4 +1,4 @@
-"""Writes the golden messages anew, after a prompt was changed on purpose."""
+"""Writes the golden messages again, after a prompt was changed on purpose."""
 
 from __future__ import annotations
 

@@ -182,15 +182,15 @@ def test_a_grade_off_the_workspaces_scale_is_refused_with_its_line(here: Path) -
     with pytest.raises(InputError) as refused:
         read(here)
     assert str(refused.value).endswith(
-        "ana.qrels:5: ana: the grade 5 is not of the scale 0, 1, 2, 3 (off it: 5, in 1 of 5 labels); "
-        "name the whole scale with --scale (grades: in pool.yaml), or say what is no grade: --grade 5=none"
+        "ana.qrels:5: ana: the grade 5 is not on the scale 0, 1, 2, 3 (off it: 5, in 1 of 5 labels); "
+        "name the whole scale with --scale (grades: in pool.yaml) or say what is not a grade: --grade 5=none"
     )
 
 
 def test_files_set_the_scale_where_any_grade_is_right(here: Path) -> None:
     gathered = gather(None, (), given(here, a="000005", b="000007"), any_grade=True)
     assert sorted(gathered.scale) == [0, 5, 7]
-    with pytest.raises(InputError, match="not of the scale"):
+    with pytest.raises(InputError, match="not on the scale"):
         gather(None, (), given(here, a="000005", b="000007"))
 
 

@@ -115,7 +115,7 @@ def test_cached_tokens_as_deepseek_tells_them() -> None:
         (b'{"choices": [{"message": {"content": [{"type": "text", "text": 3}]}}]}', None),
         (b'{"choices": [{"message": {"content": {"text": "x"}}}]}', None),
         (b'{"error": "upstream"}', "upstream"),
-        (b'{"error": {"code": 7}, "choices": [{"message": {"content": "x"}}]}', "an error without words"),
+        (b'{"error": {"code": 7}, "choices": [{"message": {"content": "x"}}]}', "an error without a message"),
         (b'{"choices": [{"message": {"content": "x"}, "error": {"message": "cut"}}]}', "cut"),
     ],
 )
@@ -354,7 +354,10 @@ def test_odd_counts_and_logprobs_do_not_spoil_an_answer() -> None:
     assert (choice.text, choice.logprobs) == ("2", None)
     assert made.usage == Usage(None, None, 3, None)
 
-    assert made.notes == ('usage: prompt_tokens_details is "none", no counts', 'usage: prompt_tokens is "7", no count')
+    assert made.notes == (
+        'usage: prompt_tokens_details is "none", not counts',
+        'usage: prompt_tokens is "7", not a count',
+    )
 
 
 def odd(key: str, inner: st.SearchStrategy[Any], **more: Any) -> st.SearchStrategy[dict[str, Any]]:

@@ -170,7 +170,7 @@ def test_no_quota_ends_a_submission(server: ServerProcess) -> None:
 
 STRANGE = {
     "line_not_json": (None, "the body is not JSON: <html>upstream said no</html>"),
-    "line_list": (None, "a line of the batch's answers is no object"),
+    "line_list": (None, "a line of the batch's answers is not an object"),
     "line_without_id": (None, None),
     "line_of_another": ("nobody", None),
     "line_with_error": ("line_with_error", "Provider returned error"),

@@ -71,8 +71,8 @@ def test_a_count_that_is_too_low_is_noted_and_costs_by_ours(server: ServerProces
     made, spent = one(server, "usage_low")
     count = ours(made)
     assert made.notes == (
-        f"the server counts 1 input tokens for a text of some {count.input}: its cost is by our count",
-        f"the server counts 1 output tokens for a text of some {count.output}: its cost is by our count",
+        f"the server counts 1 input tokens for a text of about {count.input}: its cost is computed from our count",
+        f"the server counts 1 output tokens for a text of about {count.output}: its cost is computed from our count",
     )
     assert made.cost == spent == PRICE.cost(count)
 

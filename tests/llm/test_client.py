@@ -151,10 +151,10 @@ def test_odd_fields_count_as_absent_and_are_noted(server: ServerProcess) -> None
     (choice,) = made.choices
     assert (made.response_id, made.model, made.fingerprint, made.usage) == (None, None, None, None)
     assert made.notes == (
-        "model is a list, no text",
-        "id is 7, no text",
+        "model is a list, not text",
+        "id is 7, not text",
         "system_fingerprint is an object, no text",
-        'usage is "none", no counts',
+        'usage is "none", not counts',
     )
     assert (choice.finish_reason, choice.logprobs) == (None, None)
     assert choice.notes == ("finish_reason is 5, no text", "logprobs are not log-probabilities of tokens")
@@ -565,8 +565,8 @@ def test_the_parameters_that_a_server_wants_are_learnt(server: ServerProcess) ->
     host = f"127.0.0.1:{server.port}"
     assert [event.words for event in events] == [
         f"{host} wants max_completion_tokens",
-        f"{host} takes no temperature: its own is used",
-        f"{host} does not do json_schema: answers are asked for as json_object",
+        f"{host} takes no temperature: the server's own is used",
+        f"{host} does not support json_schema: using json_object instead",
         f"{host} gives 5 likeliest tokens at most",
     ]
 
@@ -613,7 +613,7 @@ def test_prepare_finds_what_no_call_can_survive(server: ServerProcess, way: str,
 @pytest.mark.parametrize(
     ("way", "line"),
     [
-        ("500", "does not answer as it should (The server had an error.); see to the server, or check base_url"),
+        ("500", "does not answer as it should (The server had an error.); check the server, or check base_url"),
         (
             "not_json",
             "answers, but not as an OpenAI-compatible server (the body is not JSON: <html>upstream said no</html>); "
@@ -641,7 +641,7 @@ def test_a_server_that_is_down_is_said_to_be_down() -> None:
                 await client.complete(request())
         assert str(down.value) == (
             f"127.0.0.1:{port} does not answer as it should (no connection: Connection refused); "
-            "see to the server, or check base_url"
+            "check the server, or check base_url"
         )
         assert (lost.value.kind, lost.value.words) == ("transport", "no connection: Connection refused")
 

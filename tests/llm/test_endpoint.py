@@ -24,11 +24,11 @@ def test_the_address_is_the_given_one_else_the_variable_else_openai(monkeypatch:
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://x/v1", "http://", "", "http://x:port/v1", "http://[x/v1"])
 def test_what_is_no_address_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValidationError, match="is no address; expected one such as http://localhost:8000/v1"):
+    with pytest.raises(ValidationError, match="is not a valid URL; expected one such as http://localhost:8000/v1"):
         Endpoint(model="m", base_url=url)
     if url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
-        with pytest.raises(FatalError, match=r"^OPENAI_BASE_URL is no address; expected one such as"):
+        with pytest.raises(FatalError, match=r"^OPENAI_BASE_URL is not a valid URL; expected one such as"):
             _ = Endpoint(model="m").name
 
 

@@ -61,7 +61,7 @@ def test_what_the_user_says_of_a_model_counts_more_than_its_name() -> None:
 
 @pytest.mark.parametrize("key", ["model", "messages", "stream", "max_tokens", "response_format", "n"])
 def test_extra_keys_cannot_replace_ours(key: str) -> None:
-    with pytest.raises(ValidationError, match="has a place of its own or cannot be chosen; drop it here"):
+    with pytest.raises(ValidationError, match="has a setting of its own or cannot be chosen; drop it here"):
         Options(extra_body={key: 1})
 
 
@@ -111,20 +111,20 @@ REASONING = Capabilities.of("o1", Options())
                 param="temperature",
                 code="unsupported_value",
             ),
-            "takes no temperature: its own is used",
+            "takes no temperature: the server's own is used",
         ),
         (
             ORDINARY,
             refusal("'response_format' of type 'json_schema' is not supported", param="response_format"),
-            "does not do json_schema: answers are asked for as json_object",
+            "does not support json_schema: using json_object instead",
         ),
         (
             ORDINARY,
             refusal("json_schema is unknown here", status=422),
-            "does not do json_schema: answers are asked for as json_object",
+            "does not support json_schema: using json_object instead",
         ),
-        (ORDINARY, refusal("no handler", status=501), "does not do json_schema: answers are asked for as json_object"),
-        (ORDINARY, refusal("nothing", status=404), "does not do json_schema: answers are asked for as json_object"),
+        (ORDINARY, refusal("no handler", status=501), "does not support json_schema: using json_object instead"),
+        (ORDINARY, refusal("nothing", status=404), "does not support json_schema: using json_object instead"),
         (ORDINARY, refusal("top_logprobs must be at most 5"), "gives 5 likeliest tokens at most"),
         # These are no questions of style.
         (ORDINARY, refusal("max_tokens is too large: 9999", param="max_tokens"), None),

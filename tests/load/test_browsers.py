@@ -64,7 +64,7 @@ class Grader:
         self.pressed = None
 
     def wait_for_a_question(self) -> None:
-        """Another one than the press was made at: the page was drawn anew."""
+        """Another one than the press was made at: the page was redrawn."""
         self.page.wait_for_function(
             "before => { const item = document.querySelector('[data-item]');"
             " return item && item.dataset.item !== before }",

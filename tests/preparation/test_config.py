@@ -75,7 +75,7 @@ FAULTS = [
      "steps.0.read.format: expected 'jsonl', 'parquet', 'text', 'warc' or 'clueweb22', not 'json'"),
     (steps(READ, "- url: {drop_tlds: [no]}", WRITE), 5,
      "steps.1.url.drop_tlds.0: expected text, not False "
-     "(YAML reads a bare yes, no, on or off so: put it in quotes)"),
+     "(YAML reads a bare yes, no, on or off that way: put it in quotes)"),
     (steps(READ, "- language: {keep: [pt], threshold: 1.5}", WRITE), 5,
      "steps.1.language.threshold: expected at most 1, not 1.5"),
     (steps(READ, "- segment: {characters: 100}", WRITE), 5,
@@ -86,7 +86,7 @@ FAULTS = [
      "steps.0: duplicates reads nothing: put  - read: …  first"),
     (steps(READ, READ, WRITE), 5, "steps.1: read is the only step that reads: drop it"),
     (steps(READ, "- segment", "- segment", WRITE), 6,
-     "steps.2: segment cuts what was cut already: keep one of them"),
+     "steps.2: segment cuts what is already cut: keep one of them"),
     (steps(READ, WRITE, "- duplicates"), 6,
      "steps.2: duplicates is last, and nothing is written: end with  - write: …"),
 ]  # fmt: skip
@@ -178,8 +178,9 @@ def test_a_step_from_elsewhere_stands_among_ours_and_a_broken_one_names_itself(t
     for name, message in {
         "odd-ons": "there is no step 'odd-ons'; did you mean 'odd-ones'?",
         "broken": "the preparation 'broken' of odd-steps 3.1 cannot be loaded (AttributeError: module 'odd_steps' has "
-        "no attribute 'Missing'); mend or uninstall that package",
-        "no-step": "no-step is no step; its package must make it one of Source, Filter, Cutter, GlobalFilter, Sink",
+        "no attribute 'Missing'); fix or uninstall that package",
+        "no-step": "no-step is not a step; its class must inherit from one of Source, Filter, Cutter, "
+        "GlobalFilter, Sink",
     }.items():
         with pytest.raises(InputError) as caught:
             load(tmp_path, steps(READ, f"- {name}", WRITE))

@@ -1,4 +1,4 @@
-"""What was made by other settings than pool.yaml has now is not passed off as made by these."""
+"""What was built with settings other than those now in pool.yaml is not passed off as made by these."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_changed_setting_is_named(pool_yaml: Path, old: str, new: str, artifac
     pool_yaml.write_text(POOL.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError) as fault:
         refuse_outdated(load_config(pool_yaml))
-    told = f"was made by other settings than pool.yaml has now ({reason}); run: quati-pool build -c {pool_yaml}"
+    told = f"was built with settings other than those now in pool.yaml ({reason}); run: quati-pool build -c {pool_yaml}"
     assert str(fault.value) == f"{pool_yaml.parent / artifact}: {told}"
     built(pool_yaml)
     refuse_outdated(load_config(pool_yaml))

@@ -121,7 +121,7 @@ FAULTS = {
     ),
     "weights": (
         HEAD + "systems:\n  a: {retriever: lsa}\n  f: {fuse: [a], weights: [1, 2]}\n",
-        "6: systems.f.weights: 2 weights for 1 systems; give one weight a system",
+        "6: systems.f.weights: 2 weights for 1 systems; give one weight per system",
     ),
     "empty": ("", "1: holds no settings; expected keys such as name, corpus, queries, systems"),
     "a list": ("- a\n", "1: holds no settings; expected keys such as name, corpus, queries, systems"),
@@ -132,7 +132,7 @@ FAULTS = {
         HEAD + "systems:\n  a:\n    retriever: lsa\n    retriever: bm25s\n",
         "7: the key 'retriever' occurs twice; keep one",
     ),
-    "a list as a key": (HEAD + "systems: {[a]: b}\n", "4: a list or a mapping is no key; expected a word"),
+    "a list as a key": (HEAD + "systems: {[a]: b}\n", "4: a list or a mapping cannot be a key; expected a word"),
     "no name": (HEAD.replace("name: mine\n", "") + ONE, "1: the key 'name' is missing; add it"),
     "no queries": (HEAD.replace("queries: {path: q.tsv}\n", "") + ONE, "1: the key 'queries' is missing; add it"),
     "no path": (HEAD.replace("{path: q.tsv}", "{}") + ONE, "3: queries: the key 'path' is missing; add it"),
@@ -228,11 +228,11 @@ FAULTS = {
     ),
     "made from itself": (
         HEAD + "systems:\n  a: {fuse: [a]}\n",
-        "5: systems.a: is made from itself (a → a); break the circle",
+        "5: systems.a: depends on itself (a → a); break the cycle",
     ),
     "made from itself by another": (
         HEAD + ONE + "  b: {first: c, rerank: {with: lsa}}\n  c: {fuse: [a, b]}\n",
-        "7: systems.c: is made from itself (c → b → c); break the circle",
+        "7: systems.c: depends on itself (c → b → c); break the cycle",
     ),
     "nothing to fuse": (
         HEAD + "systems:\n  a: {fuse: []}\n",
@@ -256,7 +256,8 @@ FAULTS = {
     ),
     "Norway": (
         HEAD + "systems:\n  a: {retriever: bm25s, language: no}\n",
-        "5: systems.a.language: expected text, not False (YAML reads a bare yes, no, on or off so: put it in quotes)",
+        "5: systems.a.language: expected text, not False (YAML reads a bare yes, no, on or off that way: put "
+        "it in quotes)",
     ),
     "unknown language": (
         HEAD + "systems:\n  a: {retriever: bm25s, language: ptt}\n",

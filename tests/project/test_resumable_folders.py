@@ -1,4 +1,4 @@
-"""Folders of long work in a workspace: finished once, continued after a break, anew only when told."""
+"""Folders of long work in a workspace: finished once, continued after a break, repeated only on request."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_work_broken_off_goes_on_with_its_finished_shards(
     folder = grow(made(), again)
     assert again.encoded == list(range(SHARD * broken, PASSAGES))
     assert Shards(folder).array("vectors")[:, 0].tolist() == list(range(PASSAGES))
-    told = f"encoding {folder.name}: goes on after {SHARD * broken} passages in {broken} shards"
+    told = f"encoding {folder.name}: continues after {SHARD * broken} passages in {broken} shards"
     assert (told in heard.lines) == (broken > 0)
     assert made().finished_folder(made().corpora[0].store, "dense", {"model": "m"}) == folder
 
@@ -94,7 +94,7 @@ def test_a_cut_file_costs_the_shards_it_touches(made: Callable[..., BuildContext
     assert again.encoded == [6, 7, 8, 9]
 
 
-def test_force_makes_anew_once_a_build_and_never_what_was_paid_for(made: Callable[..., BuildContext]) -> None:
+def test_force_rebuilds_once_per_build_and_never_what_was_paid_for(made: Callable[..., BuildContext]) -> None:
     grow(made(), Encoding())
     forced = made(forced=True)
     first, second, paid = Encoding(), Encoding(), Encoding()

@@ -204,7 +204,7 @@ def test_a_paragraph_without_its_field_is_left_out(mine: AnswerPrompt) -> None:
     )
     assert question["content"] == "Q:\n<question>\nwho?\n</question>"
     assert options["content"] == "Options:\n<options>\nA) x\n</options>"
-    with pytest.raises(QuatiPoolError, match="there is nothing to show in the prompt mine; mend the question"):
+    with pytest.raises(QuatiPoolError, match="there is nothing to show in the prompt mine; correct the question"):
         mine.request({"question": "\n"}, TEXT)
     with pytest.raises(ValueError, match="the prompt mine shows no candidates; there are: options, question, text"):
         mine.request({"question": "who?", "candidates": "1) x"}, TEXT)

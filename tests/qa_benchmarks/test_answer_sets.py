@@ -142,9 +142,9 @@ def test_predictions_are_lists_of_texts_of_which_repeated_ones_count_once() -> N
     assert distinct(["b", "a", "b", ""]) == ("b", "a", "")
     assert distinct([]) == ()
     for value, written in (("a", '"a"'), (3, "3"), (None, "null"), ({"a": 1}, '{"a": 1}')):
-        with pytest.raises(ValueError, match=re.escape(f"is '{written}', no list; expected a list of texts, best")):
+        with pytest.raises(ValueError, match=re.escape(f"is '{written}', not a list; expected a list of texts, best")):
             distinct(value)
-    with pytest.raises(ValueError, match="answer 2 of the list is '3', no text"):
+    with pytest.raises(ValueError, match="answer 2 of the list is '3', not text"):
         distinct(["a", 3])
 
 

@@ -320,7 +320,7 @@ def test_an_expectation_fails_with_one_setting_and_is_undecided_with_one() -> No
 # Real answerers
 
 
-def test_a_guesser_draws_anew_in_every_setting_and_is_found_wanting_in_none() -> None:
+def test_a_guesser_draws_again_in_every_setting_and_is_found_wanting_in_none() -> None:
     task_run = ExpectationTaskRun(CASE, [own(f"q{n}") for n in range(600)], seed=0)
     picks = task_run.programs()["random"]
     rows = task_run.rows("random", picks)

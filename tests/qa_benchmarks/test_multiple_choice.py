@@ -271,9 +271,9 @@ def test_predictions_are_labels_of_the_question() -> None:
     [
         ("D", "is 'D'; expected one of A, B, C"),
         ("a", "is 'a'; expected one of A, B, C"),
-        (1, "is '1', no string; expected one of A, B, C in quotes"),
-        (["A"], "is '[\"A\"]', no string"),
-        (None, "is 'null', no string"),
+        (1, "is '1', not a string; expected one of A, B, C in quotes"),
+        (["A"], "is '[\"A\"]', not a string"),
+        (None, "is 'null', not a string"),
     ],
 )
 def test_what_is_no_label_is_refused(value: Any, message: str) -> None:

@@ -80,7 +80,7 @@ def test_the_test_file_s_form_is_read_without_its_line_ends(tmp_path: Path) -> N
         ),
         ({"answer_alternative": "b"}, r"its label .* is 'b'; expected one of A, B, C, D, E"),
         ({"answer_alternative": ""}, r"its label .* is ''; expected one of A, B, C, D, E"),
-        ({"answer_alternative": "C"}, r"its label is C, but its right answer \(correct\) is option B; mend one"),
+        ({"answer_alternative": "C"}, r"its label is C, but its right answer \(correct\) is option B; correct one"),
         ({"B": " \n"}, "its right option, B, is empty; fill it"),
         ({"question": " "}, "its question is empty; fill it"),
         (dict.fromkeys("ACDE", ""), "has 1 option; expected two or more"),

@@ -52,7 +52,7 @@ def read(tmp_path: Path, record: Any) -> None:
 
 def test_cases_are_the_splits_with_answers_and_the_rest_is_told(data: Path) -> None:
     assert EXPECTATIONS.cases(data) == CONTEXTS.cases(data) == [Case("train", "en"), Case("validation", "en")]
-    assert task_run(data, Case("train", "en")).notes[0] == "test.jsonl is released without answers: it is no case"
+    assert task_run(data, Case("train", "en")).notes[0] == "test.jsonl is released without answers, so it is not a case"
 
 
 def test_questions_are_read_as_they_stand_in_the_file(data: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_folder_of_the_test_file_alone_says_why_nothing_can_be_measured(tmp_pa
 
 BAD: list[tuple[Any, str]] = [
     ("{", "is not JSON (Expecting property name enclosed in double quotes, column 2)"),
-    ("[]", "is no JSON object; expected one object per line"),
+    ("[]", "is not a JSON object; expected one object per line"),
     ("[" * 100_000, "holds a number too long, or nests too deeply"),
     ({"question": {}}, "has no 'id'; it has 'question': add it"),
     ({"id": 7}, "id is the number '7'; expected a string"),

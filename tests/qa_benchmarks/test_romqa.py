@@ -370,11 +370,11 @@ def without(*keys: str) -> Entry:
 
 NO_ANSWER_FLAG = [{key: value for key, value in candidate("A", True).items() if key != "is_answer"}]
 FAULTS = {
-    "no list": ({"id": 1}, "is no list; expected a JSON list of questions"),
+    "no list": ({"id": 1}, "is not a list; expected a JSON list of questions"),
     "no questions": ([], "holds no questions; expected a JSON list of questions"),
-    "no object": (["x"], "question 1: is no object"),
+    "no object": (["x"], "question 1: is not an object"),
     "no id": ([without("id")], "question 1: lacks id"),
-    "a list as id": ([{**QUESTIONS[0], "id": [1]}], "question 1: id is no text"),
+    "a list as id": ([{**QUESTIONS[0], "id": [1]}], "question 1: id is not text"),
     "no cluster": ([without("cluster_id")], "question 1 (id '1'): lacks cluster_id"),
     "a null cluster": ([{**QUESTIONS[0], "cluster_id": None}], "lacks cluster_id; expected a number or a text"),
     "no question": ([without("question")], "question 1 (id '1'): lacks question"),
@@ -384,14 +384,14 @@ FAULTS = {
         [without("complete_answer")],
         "lacks complete_answer; expected a list, or a name that ends",
     ),
-    "answers as texts": ([{**QUESTIONS[0], "complete_answer": ["A"]}], "complete answer 1: is no object"),
+    "answers as texts": ([{**QUESTIONS[0], "complete_answer": ["A"]}], "complete answer 1: is not an object"),
     "a candidate without text": (
         [QUESTIONS[1], {**QUESTIONS[0], "candidates": [candidate("A", True), {"is_answer": True}]}],
         "question 2 (id '1'): candidate 2: lacks text",
     ),
     "a number as text": (
         [{**QUESTIONS[0], "candidates": [{**candidate("A", True), "text": 4}]}],
-        "candidate 1: text is no text; expected a string",
+        "candidate 1: text is not text; expected a string",
     ),
     "no is_answer": ([{**QUESTIONS[0], "candidates": NO_ANSWER_FLAG}], "candidate 1: is_answer is not true or false"),
     "half a surrogate pair": (
@@ -443,7 +443,7 @@ def test_broken_files_are_refused_with_their_path(tmp_path: Path) -> None:
     path.unlink()
     plain = tmp_path / "closed" / "dev.json"
     plain.write_bytes(whole)
-    with pytest.raises(InputError, match=r"is packed by bzip2; end its name in \.bz2"):
+    with pytest.raises(InputError, match=r"is bzip2-compressed; end its name in \.bz2"):
         task_run("closed", tmp_path)
     plain.write_bytes(b"\xef\xbb\xbf" + json.dumps(QUESTIONS).encode())
     assert task_run("closed", tmp_path).ids == ("1", "two", "3")

@@ -98,7 +98,7 @@ def test_a_link_is_not_followed(folder: Path) -> None:
     (folder / "qrels" / "test.tsv").rename(elsewhere)
     (folder / "qrels" / "test.tsv").symlink_to(elsewhere)
     (folder / "more").symlink_to(folder, target_is_directory=True)
-    assert verify(folder) == ["more: is not in the manifest", "qrels/test.tsv: is a link or no plain file"]
+    assert verify(folder) == ["more: is not in the manifest", "qrels/test.tsv: is a link or not a regular file"]
 
 
 def test_a_manifest_that_names_files_outside_reads_none_of_them(folder: Path) -> None:
@@ -126,9 +126,9 @@ def test_what_git_and_the_hub_put_beside_the_files_is_no_problem(folder: Path) -
         (None, "there is no such file; copy the release again, with its manifest"),
         ("{", "cannot be read; copy the release again"),
         ("[" * 200_000, "cannot be read; copy the release again"),
-        ("[]", "is no manifest of a release; copy the release again"),
-        ('{"files": {"a": 1}}', "is no manifest of a release; copy the release again"),
-        ('{"files": {"a": {"bytes": "1", "sha256": ""}}}', "is no manifest of a release; copy the release again"),
+        ("[]", "is not the manifest of a release; copy the release again"),
+        ('{"files": {"a": 1}}', "is not the manifest of a release; copy the release again"),
+        ('{"files": {"a": {"bytes": "1", "sha256": ""}}}', "is not the manifest of a release; copy the release again"),
     ],
 )
 def test_no_manifest(folder: Path, text: str | None, message: str) -> None:
@@ -142,7 +142,7 @@ def test_no_manifest(folder: Path, text: str | None, message: str) -> None:
 
 
 def test_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is no folder; name the folder of a release"):
+    with pytest.raises(InputError, match="is not a folder; name the folder of a release"):
         verify(tmp_path / "nothing")
 
 

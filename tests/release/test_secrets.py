@@ -79,7 +79,7 @@ def test_the_settings_stay_as_they_are_but_for_the_secrets(tmp_path: Path) -> No
     assert publishable(written(tmp_path / "again.yaml", text)) == text
 
 
-REMEDY = "take it out of the file: a key belongs into an environment variable, which api_key_env: names"
+REMEDY = "take it out of the file: a key belongs in an environment variable, which api_key_env: names"
 REFUSED: dict[str, tuple[str, int, str]] = {
     "a password in a comment": (
         f"name: a\n# url: postgresql://ana:{KEY}@db/labels\n", 2, "holds an address with a user and password",

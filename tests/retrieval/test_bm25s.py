@@ -151,7 +151,7 @@ def test_too_little_memory_is_refused_before_the_work(tmp_path: Path, monkeypatc
         indexed(retriever, corpus, tmp_path / "index2")
     assert str(caught.value) == (
         "bm25s would need about 0.0 GiB of memory to index 7 passages, and 0.0 GiB are free; "
-        "use the retriever bm25, whose index lies on disk"
+        "use the retriever bm25, whose index is on disk"
     )
     assert not contents(tmp_path / "index2")
 

@@ -202,7 +202,7 @@ def test_weights_must_be_one_a_system() -> None:
     runs = [ranked("a", {("q", "a"): 1.0})] * 3
     with pytest.raises(ConfigError) as caught:
         Rrf(RrfParameters(weights=[1.0, 2.0])).fuse("mix", runs)
-    assert str(caught.value) == "mix fuses 3 systems and has 2 weights; give one weight a system"
+    assert str(caught.value) == "mix fuses 3 systems and has 2 weights; give one weight per system"
 
 
 def test_a_score_beyond_float32_is_refused() -> None:

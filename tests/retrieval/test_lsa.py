@@ -216,6 +216,6 @@ def test_too_little_memory_names_bm25(tmp_path: Path, monkeypatch: pytest.Monkey
     corpus = store(tmp_path / "store", TEXTS)
     monkeypatch.setattr(memory_limits, "free_bytes", lambda: 3 * 2**10)
     with pytest.raises(
-        QuatiPoolError, match=r"^lsa would need .* 10 passages, .*; use the retriever bm25, whose index lies on disk$"
+        QuatiPoolError, match=r"^lsa would need .* 10 passages, .*; use the retriever bm25, whose index is on disk$"
     ):
         indexed(Lsa(LsaParameters()), corpus, tmp_path / "index")

@@ -181,7 +181,7 @@ def test_a_label_is_written_once_by_its_nonce(store: Store) -> None:
         slots.submit("ana", one.assignment_id, replace(label, relevance=0), LEASE)
     assert caught.value.reason == "done"
     for other in (given(two, nonce=label.nonce), replace(label, labeler_id="bia")):
-        with pytest.raises(StoreError, match="its nonce came with another label before"):
+        with pytest.raises(StoreError, match="its nonce was already used for another label"):
             slots.submit(other.labeler_id, two.assignment_id, other, LEASE)
     assert count(store, labels) == 1
     assert slots.slot(two.assignment_id) == two
@@ -198,7 +198,7 @@ def test_a_label_without_a_slot_is_written_once_by_its_nonce(store: Store) -> No
     assert count(store, labels) == 2
     assert store.current("pira", "ana", "guide-1", ["q1"], COUNTING) == []
     assert slots.held("ana") == slot
-    with pytest.raises(StoreError, match="none of pira"):
+    with pytest.raises(StoreError, match="does not belong to pira"):
         slots.add_label(given(slot, collection="other"))
 
 

@@ -194,7 +194,7 @@ CREATE TRIGGER fail BEFORE INSERT ON labels FOR EACH ROW EXECUTE FUNCTION fail()
         ("RAISE 'no space left' USING ERRCODE = '53100';", "the server's disk is full; free some space and run the"),
         ("RAISE 'no more memory' USING ERRCODE = '53200';", "the server is short of memory or connections; run the"),
         ("RAISE 'replica' USING ERRCODE = '25006';", "it is read-only; name a server that takes writes in pool.yaml"),
-        ("RAISE 'not yours' USING ERRCODE = '42501';", "its user may not do this; have the rights granted, or name"),
+        ("RAISE 'not yours' USING ERRCODE = '42501';", "its user lacks the rights; have them granted, or name"),
         ("RAISE 'deadlock' USING ERRCODE = '40P01';", "another process wrote the same thing at once; run the same"),
         ("PERFORM set_config('statement_timeout', '50', true); PERFORM pg_sleep(9);", ""),
         ("PERFORM pg_terminate_backend(pg_backend_pid());", "the server is going down or coming up; once it is back,"),

@@ -236,7 +236,7 @@ def test_a_version_keeps_its_definition(store: Store) -> None:
 )
 def test_a_version_cannot_come_to_mean_something_else(store: Store, kind: Kind, change: dict[str, object]) -> None:
     store.register("v1", "judge", DEFINITION)
-    with pytest.raises(StoreError, match="version v1 stands for another definition already; give the changed one"):
+    with pytest.raises(StoreError, match="version v1 already has a different definition; give the changed one"):
         store.register("v1", kind, {**DEFINITION, **change})
     assert store.definition("v1") == DEFINITION
 

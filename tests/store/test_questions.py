@@ -54,7 +54,7 @@ def test_an_event_is_written_once_by_its_nonce(store: Store) -> None:
     assert questions.add_event(accepted, after=asked) == questions.add_event(accepted, after=asked)
     assert len(questions.events(asked)) == 2
     for another in (replace(PROPOSED, query="Onde?"), replace(accepted, by="ana"), replace(accepted, question_id=None)):
-        with pytest.raises(StoreError, match="this nonce was sent before with another event"):
+        with pytest.raises(StoreError, match="this nonce was already used for another event"):
             questions.add_event(another)
     assert len(questions.current()) == 1
 

@@ -156,7 +156,7 @@ def test_a_definition_of_another_shape_is_left_alone(
 ) -> None:
     was = judged(former, {"model": "m", "judge": 3})
     assert versions(tmp_path, was)[0] == was
-    assert caplog.messages == [f"{tmp_path / 'labels.db'}: is brought from revision 0002 to {HEAD}"]
+    assert caplog.messages == [f"{tmp_path / 'labels.db'}: upgrading from revision 0002 to {HEAD}"]
 
 
 def test_a_row_that_points_nowhere_stops_the_migration(former: sqlite3.Connection, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_database_of_a_newer_revision_is_refused_and_left_alone(url: str) -> N
 
 def test_a_database_of_another_program_is_refused_and_left_alone(url: str, engine: str) -> None:
     execute(url, "CREATE TABLE labels (colour TEXT)")
-    assert "holds a table labels that quati-pool did not make; name a database of its own" in refused(url)
+    assert "holds a table labels that quati-pool did not create; name a database of its own" in refused(url)
     opened = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
     with opened.connect() as connection:
         assert opened.dialect.get_table_names(connection) == ["labels"]
@@ -147,7 +147,7 @@ def test_a_database_of_another_program_is_refused_and_left_alone(url: str, engin
 
 def test_an_sqlite_file_serves_one_program_alone(tmp_path: Path) -> None:
     execute(f"sqlite:///{tmp_path / 'places.db'}", "CREATE TABLE bookmarks (url TEXT)")
-    assert "holds a table bookmarks that quati-pool did not make" in refused("sqlite:///places.db", tmp_path)
+    assert "holds a table bookmarks that quati-pool did not create" in refused("sqlite:///places.db", tmp_path)
 
 
 def test_a_postgresql_database_may_serve_others_too(cluster: Cluster) -> None:
@@ -163,7 +163,7 @@ def test_a_file_that_is_no_database(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "labels.db"
     path.write_bytes(content)
     assert refused(None, tmp_path) == (
-        f"{path}: this file is no SQLite database; name another one in pool.yaml under labels: url:"
+        f"{path}: this file is not a SQLite database; name another one in pool.yaml under labels: url:"
     )
     assert path.read_bytes() == content
 
@@ -186,10 +186,13 @@ def test_a_path_that_cannot_be_a_file(tmp_path: Path, name: str) -> None:
         ("mysql://me:hunter2@host/db", "labels: url: mysql is not supported; write sqlite:///labels.db or postgresql"),
         ("postgresql+psycopg2://me:hunter2@host/db", "labels: url: postgresql+psycopg2 is not supported; write"),
         ("sqlite+aiosqlite:///hunter2.db", "labels: url: sqlite+aiosqlite is not supported; write"),
-        ("hunter2.db", "labels: url: is no URL of a database; write sqlite:///labels.db"),
-        ("postgresql://me:p@ss/hunter2:x@host/db", "labels: url: is no URL of a database; write sqlite:///labels.db"),
-        ("postgresql://me:p@hunter2@host/db", "labels: url: is no URL of a database; write sqlite:///labels.db"),
-        ("postgresql://me:hunter2@host:port/db", "labels: url: is no URL of a database; write sqlite:///labels.db"),
+        ("hunter2.db", "labels: url: is not a valid database URL; write sqlite:///labels.db"),
+        (
+            "postgresql://me:p@ss/hunter2:x@host/db",
+            "labels: url: is not a valid database URL; write sqlite:///labels.db",
+        ),
+        ("postgresql://me:p@hunter2@host/db", "labels: url: is not a valid database URL; write sqlite:///labels.db"),
+        ("postgresql://me:hunter2@host:port/db", "labels: url: is not a valid database URL; write sqlite:///labels.db"),
         ("sqlite://hunter2.db", "labels: url: names no SQLite file; write sqlite:///labels.db, with three slashes"),
         ("sqlite://", "labels: url: names no SQLite file"),
         ("sqlite:///:memory:", "labels: url: names no SQLite file"),

@@ -77,7 +77,7 @@ def refuse_alike(name: str, known: Iterable[str]) -> None:
     """Raises QuatiPoolError for a name that differs from a known one only in case."""
     alike = next((one for one in known if one != name and one.casefold() == name.casefold()), None)
     if alike is not None:
-        raise QuatiPoolError(f"the name {quoted(name)} is too much like {alike}, who is there; choose another")
+        raise QuatiPoolError(f"the name {quoted(name)} is too similar to {alike}, which is taken; choose another")
 
 
 def check_name(config: PoolConfig, name: str) -> str:
@@ -98,7 +98,7 @@ def check_name(config: PoolConfig, name: str) -> str:
     if problem is None and (name.startswith((".", "-")) or "/" in name or "\\" in name):
         problem = "reads like a path or an option"
     if problem is None and set(name) & set(",=#"):
-        problem = "holds one of , = # that commands part names by"
+        problem = "holds one of , = #, which separate names in commands"
     if problem is not None:
         raise ConfigError(f"the name '{shown}' {problem}; choose one word, such as ana")
     reserved = {ADJUDICATED: "is what leads' decisions are kept under"}

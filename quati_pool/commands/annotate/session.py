@@ -180,7 +180,7 @@ class AnnotationSession:
         if sign_in is None:
             raise SignedOutError
         if role == "lead" and sign_in.role != "lead":
-            raise ForbiddenError(f"{sign_in.name} is no lead of {self.config.name}; ask one to do this")
+            raise ForbiddenError(f"{sign_in.name} is not a lead of {self.config.name}; ask one to do this")
         language = sign_in.settings.get("language", self.config.annotation.language)
         return Person(sign_in.name, sign_in.role, language, sign_in.settings)
 

@@ -88,7 +88,7 @@ class JudgeBatches:
             for file in batch_files(queue(), self.model, api, self.folder, client.output, limit):
                 self.store.prepare_batch(file.batch, file.requests)
                 submitted.append(await self._send(api, file.batch))
-                self.listener.say(f"batch {file.batch.key[:8]}: {len(file.requests):,} requests are handed in")
+                self.listener.say(f"batch {file.batch.key[:8]}: submitting {len(file.requests):,} requests")
             return submitted
 
     async def _send(self, api: Batches, batch: Batch) -> Batch:
@@ -108,7 +108,7 @@ class JudgeBatches:
         """Gives a batch up, so that its pairs can be asked about again."""
         self.store.update_batch(batch.key, status="abandoned")
         (self.folder / f"{batch.key}.jsonl").unlink(missing_ok=True)
-        self.listener.say(f"batch {batch.key[:8]} is given up: {why}; its pairs are free to be asked again")
+        self.listener.say(f"batch {batch.key[:8]} is abandoned: {why}; its pairs are free to be asked again")
 
     async def _state(self, api: Batches, batch: Batch) -> BatchState | None:
         """The state of a submitted batch. None if the provider does not know it, in which case it is given up, or if it
@@ -117,7 +117,7 @@ class JudgeBatches:
         here = self.model.endpoint.name
         if batch.endpoint != here:
             self.listener.say(
-                f"batch {batch.key[:8]} lies at {batch.endpoint}, not at {here}; set base_url to collect it"
+                f"batch {batch.key[:8]} was submitted to {batch.endpoint}, not to {here}; set base_url to collect it"
             )
             return None
         try:
@@ -192,7 +192,7 @@ class JudgeBatches:
         self.store.update_batch(batch.key, status="collected")
         name = f"batch {batch.key[:8]}"
         if answers.strangers:
-            self.listener.say(f"{name}: lines that answer none of its requests, not read: {answers.strangers:,}")
+            self.listener.say(f"{name}: {answers.strangers:,} lines answer none of its requests; not read")
         if answers.waiting:
             why = f": {state.problem}" if state.problem else ""
             self.listener.say(
@@ -221,7 +221,7 @@ class JudgeBatches:
         if len(found) != 1:
             there = ", ".join(batch.key[:8] for batch in self._open()) or "none"
             raise ConfigError(f"{len(found)} open batches of {self.name} begin with {beginning!r}; there are: {there}")
-        self._abandon(found[0], "as told")
+        self._abandon(found[0], "at your request")
         return found[0]
 
 

@@ -86,7 +86,7 @@ def chosen_answerer(pool_yaml: Path, name: str) -> Answerer:
     if settings is None:
         raise ConfigError(f"{config.path}: there is no judge {name!r}; {advice}")
     if not isinstance(settings, JudgeConfig) or not isinstance(settings.parameters, LlmParameters):
-        raise ConfigError(f"{config.path}: {name} is no language model and answers no questions; {advice}")
+        raise ConfigError(f"{config.path}: {name} is not a language model and answers no questions; {advice}")
     return Answerer(name, settings.parameters, config.folder)
 
 

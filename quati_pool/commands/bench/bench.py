@@ -107,10 +107,10 @@ def bench(
     task = benchmark.tasks[task_name]
     _refuse_misfits(name, task, options)
     if not data.is_dir():
-        raise ConfigError(f"{data} is no folder; name with --data the one that holds the files of {benchmark.source}")
+        raise ConfigError(f"{data} is not a folder; name with --data the one with the files of {benchmark.source}")
     config = options.systems or _CONFIG
     if (options.systems or options.judge) and not config.is_file():
-        raise ConfigError(f"{config} is no file; name the pool.yaml of the systems and judges by --systems")
+        raise ConfigError(f"{config} is not a file; name the pool.yaml of the systems and judges by --systems")
     cases = _chosen(task.cases(data), options)
     result = BenchResult(benchmark, task, data, options)
     answerer = chosen_answerer(config, options.judge) if options.judge else None
@@ -171,7 +171,7 @@ def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
             raise ConfigError(f"{option} means nothing to {name} {task.name} as it is asked for; drop it")
     check_budget(options.budget)
     if options.to is not None and options.judge is not None:
-        raise ConfigError("--to writes a collection and asks nobody; drop --judge, or --to")
+        raise ConfigError("--to only writes a collection and asks no model; drop --judge, or --to")
 
 
 def _chosen(cases: Sequence[Case], options: BenchOptions) -> list[Case]:
@@ -191,7 +191,7 @@ def _chosen(cases: Sequence[Case], options: BenchOptions) -> list[Case]:
             chosen = [case for case in chosen if case[field_] in wanted]
     if not chosen:
         all_cases = "; ".join(" ".join(filter(None, case)) for case in cases)
-        raise ConfigError(f"no case is all that was asked for; there are: {all_cases}")
+        raise ConfigError(f"no case matches all options; there are: {all_cases}")
     return chosen
 
 
@@ -277,7 +277,9 @@ class _CaseRunner:
             result.rows += task_run.rows(system, answers)
         for system, path in predictions:
             if system in programs or system == result.options.judge:
-                raise ConfigError(f"--predictions {system}: another row is called so; give the file as NAME=FILE")
+                raise ConfigError(
+                    f"--predictions {system}: another row already has this name; give the file as NAME=FILE"
+                )
             answers, missing = read_predictions(path, task_run)
             if missing:
                 lacking = f"{len(missing):,} of {len(task_run.ids):,} questions"
@@ -304,7 +306,7 @@ class _CaseRunner:
             ended = {"interrupted": "stopped"}
             if options.budget is not None:
                 ended["budget"] = budget_spent(options.budget, self.spent, answers.needed, "question")
-            why = answers.error or ended.get(answers.ended or "", "it is not known why")
+            why = answers.error or ended.get(answers.ended or "", "for an unknown reason")
             result.interrupted = answers.ended == "interrupted"
             result.error = QuatiPoolError(
                 f"{options.judge} was asked {done:,} of {len(task_run.ids):,} questions of "

@@ -122,7 +122,7 @@ def _write_changed(
     if there and file_digest(path) == digest:
         return False
     if there and keep:
-        listener.say(f"{path.name}: kept as it is, which is not what would be written; delete it to write it again")
+        listener.say(f"{path.name}: kept, though it differs from what would be written; delete it to have it rewritten")
         return False
     _write(path, lines())
     listener.say(f"{path.name}: {'rewritten' if there else 'written'}{size and f', {size}'}")
@@ -201,7 +201,7 @@ def _check(name: str, collection: Collection) -> None:
         raise QuatiPoolError(f"{name}: {len(collection.qrels) - len(pairs)} pairs are judged twice; expected each once")
     strangers = {query_id for query_id, _ in pairs} - {topic.query_id for topic in collection.queries}
     if strangers:
-        raise QuatiPoolError(f"{name}: judges the query {min(strangers)!r}, which is none of its queries; drop it")
+        raise QuatiPoolError(f"{name}: judges the query {min(strangers)!r}, which is not among its queries; drop it")
 
 
 def _settings(source: Source, collection: Collection, given: SystemsFile | None, systems: str, seed: int) -> str:

@@ -85,7 +85,7 @@ def _read(path: Path) -> tuple[dict[str, Entry], int]:
             entry = _entry(line)
             if entry is None:
                 raise InputError(
-                    path, number, "is no line of a journal of answers; delete the line, and it is asked again"
+                    path, number, "is not a line of a journal of answers; delete it, and the question is asked again"
                 )
             entries[entry["request"]] = entry
             end += len(line)

@@ -63,5 +63,5 @@ def _listing(name: str) -> BenchmarkListing:
         license_, citation, source = str(benchmark.license), str(benchmark.citation), str(benchmark.source)
         return BenchmarkListing(name, title, summary, license_, citation, source, tasks)
     except Exception as error:  # from a plug-in; it must not hide the other benchmarks
-        problem = f"cannot be listed ({type(error).__name__}: {error}); mend or uninstall its package"
+        problem = f"cannot be listed ({type(error).__name__}: {error}); fix or uninstall its package"
         return BenchmarkListing(name, problem=problem)

@@ -57,7 +57,7 @@ def _read(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(path, None, f"{error}; expected {{id: answer}}") from None
     if not isinstance(found, dict):
-        raise InputError(path, 1, "is no JSON object; expected {id: answer}")
+        raise InputError(path, 1, "is not a JSON object; expected {id: answer}")
     return found
 
 

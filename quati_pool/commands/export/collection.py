@@ -158,7 +158,7 @@ def _refuse_others(target: Path) -> None:
     if target.exists() and not target.is_dir():
         raise QuatiPoolError(f"{target} is a file; name a folder with -o")
     if not target.name or target.name == "..":
-        raise QuatiPoolError(f"{target} cannot be replaced; name a folder of its own with -o")
+        raise QuatiPoolError(f"{target} cannot be replaced; name a separate folder with -o")
     if target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file():
         raise QuatiPoolError(f"{target} is not empty and no export of ours; name another folder with -o")
 
@@ -170,7 +170,7 @@ def _refuse_changed(target: Path) -> None:
     try:
         problems = [problem for problem in verify(target) if not problem.endswith(": is missing")]
     except InputError:
-        raise QuatiPoolError(f"{target} is no export of ours; name another folder with -o") from None
+        raise QuatiPoolError(f"{target} was not written by export; name another folder with -o") from None
     problems += [f"{name}: is not of the export" for name in sorted(TRANSFER_FILES) if (target / name).exists()]
     if problems:
         raise QuatiPoolError(
@@ -190,7 +190,7 @@ def _write(name: str, written_as: Format, release: Release, folder: Path) -> Map
 
 def _broken(name: str, error: Exception) -> QuatiPoolError:
     return QuatiPoolError(
-        f"the format {name} failed ({type(error).__name__}: {error}); mend or uninstall the package it is of"
+        f"the format {name} failed ({type(error).__name__}: {error}); fix or uninstall the package that provides it"
     )
 
 
@@ -212,4 +212,4 @@ def _passages(corpora: Sequence[Corpus]) -> Iterator[tuple[str, str]]:
                     yield doc_id, text
                 elif held[doc_id] != text:
                     problem = f"doc_id {doc_id!r} has another text in corpus {corpus.name} than in one before it"
-                    raise QuatiPoolError(f"{problem}; a release needs one text an id: rename it in one of them")
+                    raise QuatiPoolError(f"{problem}; a release needs one text per doc_id: rename it in one of them")

@@ -187,7 +187,7 @@ def _sound(verdict: Verdict, grades: Container[int]) -> Verdict:
     if verdict.status is not State.ok:
         return replace(verdict, relevance=None)
     if type(verdict.relevance) is not int:
-        return Verdict(State.unparsed, problem=f"{verdict.relevance!r} is no whole number")
+        return Verdict(State.unparsed, problem=f"{verdict.relevance!r} is not a whole number")
     if verdict.relevance not in grades:
         return Verdict(State.off_scale, problem=f"{verdict.relevance} is not on the scale")
     return verdict

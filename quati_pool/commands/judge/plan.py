@@ -123,7 +123,7 @@ def _notes(model: PromptedModel, price: Price | None, used: StoredUsage, with_to
     if used.answers and used.output_tokens is not None:
         yield f"output tokens by the mean of {used.answers:,} answers so far"
     else:
-        yield f"output tokens taken as {_ASSUMED_OUTPUT} an answer"
+        yield f"output tokens assumed to be {_ASSUMED_OUTPUT} per answer"
     if price:
         yield (
             f"cost by the list prices of {price.as_of}, without the discount for cached tokens, and without answers "

@@ -234,7 +234,7 @@ def _with_stand_in(system: RetrieverSystem | RerankSystem, work: Workload, estim
         seconds=(encoding.seconds or 0) + START["neural"] + estimate.index.seconds + estimate.search.seconds,
         flops=encoding.flops,
         arithmetic=(*encoding.arithmetic, *estimate.arithmetic),
-        notes=(f"{model} is taken to be {reason}",),
+        notes=(f"{model} is assumed to be {reason}",),
     )
 
 

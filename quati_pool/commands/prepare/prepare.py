@@ -364,7 +364,9 @@ def _check(label: str, drops: Drops, rows: Sequence[int]) -> None:
         and _are_rows(drops.shard, drops.row, rows)
         and _are_rows(drops.kept_shard[kept], drops.kept_row[kept], rows)
     ):
-        raise QuatiPoolError(f"the step {label} drops rows out of order, or that there are not; mend that step")
+        raise QuatiPoolError(
+            f"the step {label} returns drops that are out of order or refer to rows that do not exist; fix that step"
+        )
 
 
 def _are_rows(shard: Int, row: Int, rows: Sequence[int]) -> bool:

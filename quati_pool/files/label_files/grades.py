@@ -74,7 +74,7 @@ class Grader:
         option = shlex.quote(f"{text}=GRADE") if text.isprintable() and len(text) <= 60 else "TEXT=GRADE"
         names = ", ".join(name for name in self._scale.values() if integer(name) is None)
         expected = f"an integer or one of {names}" if names else "an integer"
-        raise RowError(f"relevance {quoted(text)} is no grade; expected {expected}; map it with --grade {option}")
+        raise RowError(f"relevance {quoted(text)} is not a grade; expected {expected}; map it with --grade {option}")
 
 
 def one_label(value: object) -> object:
@@ -86,7 +86,7 @@ def one_label(value: object) -> object:
     labels = list(dict.fromkeys(_labels(value)))
     if len(labels) > 1:
         shown = ", ".join(quoted(str(label)) for label in labels)
-        raise RowError(f"has {len(labels)} labels ({shown}); expected one: mend it where it was annotated")
+        raise RowError(f"has {len(labels)} labels ({shown}); expected one: correct it where it was annotated")
     return labels[0] if labels else None
 
 

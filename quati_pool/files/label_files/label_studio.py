@@ -103,7 +103,7 @@ def _has_annotations(record: Record) -> bool:
 def _task(line: int, record: Record) -> _Task:
     data, meta = record.get("data"), record.get("meta")
     if not isinstance(data, dict):
-        raise RowError("is no task of Label Studio's; expected data and annotations in each")
+        raise RowError("is not a Label Studio task; expected data and annotations in each")
     exported = next((record[name] for name in _ANNOTATIONS if name in record), [])
     annotations = [
         _Annotation(
@@ -128,7 +128,7 @@ def _objects(value: object, name: str) -> list[Record]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise RowError(f"{name} is no list of objects; export it again as JSON")
+        raise RowError(f"{name} is not a list of objects; export it again as JSON")
     return cast("list[Record]", value)
 
 

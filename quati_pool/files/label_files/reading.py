@@ -81,7 +81,7 @@ def detect_label_format(path: Path, columns: Mapping[str, str] | None = None) ->
     if not table.first_line(path)[1]:
         raise InputError(path, None, "is empty; expected labels")
     message = (
-        "looks like no label file; expected qrels (query_id 0 doc_id relevance), an export of Doccano's or "
+        "does not look like a label file; expected qrels (query_id 0 doc_id relevance), an export of Doccano's or "
         "Label Studio's, or a header that names query_id or query, doc_id or text, and relevance"
     )
     raise InputError(path, None, message)

@@ -46,7 +46,7 @@ def read_records(path: Path, problems: Problems = STRICT) -> Iterator[tuple[int,
             if type(record) is dict:
                 yield line, record
             else:
-                problems.report(path, line, "is no JSON object; expected one object per line")
+                problems.report(path, line, "is not a JSON object; expected one object per line")
 
 
 def _whole(path: Path, first: int, text: str, problems: Problems) -> Iterator[tuple[int, Record]]:
@@ -60,7 +60,7 @@ def _whole(path: Path, first: int, text: str, problems: Problems) -> Iterator[tu
             if type(value) is dict:
                 yield line, value
             else:
-                problems.report(path, line, "is no JSON object; expected a list of objects")
+                problems.report(path, line, "is not a JSON object; expected a list of objects")
     except _NotJsonError as fault:
         problems.report(path, first + text.count("\n", 0, fault.place), str(fault))
 

@@ -26,7 +26,7 @@ def grouped(pair: Int, lines: Int) -> tuple[Int, Int]:
 def conflict(query: tuple[str, str], doc: tuple[str, str], relevance: int, first: int, first_line: int) -> str:
     """The message for a pair with two grades; ``query`` and ``doc`` are the name and the value of a key."""
     pair = " and ".join(f"{name} {quoted(value)}" for name, value in (query, doc))
-    return f"{pair} have the grade {relevance} here and {first} in line {first_line}; keep the row that holds"
+    return f"{pair} have the grade {relevance} here and {first} in line {first_line}; keep the correct row"
 
 
 def repeats(file: LabelFile, problems: Problems) -> list[int]:

@@ -42,10 +42,10 @@ def _duplicate(n: int) -> Rule:
 RULES = (
     Rule("min_words", "too few words", "{} words"),
     Rule("max_words", "too many words", "{} words"),
-    Rule("min_word_length", "short words", "{} characters a word"),
-    Rule("max_word_length", "long words", "{} characters a word"),
-    Rule("max_hash_signs", "hash signs", "{} hash signs a word"),
-    Rule("max_ellipses", "ellipses", "{} ellipses a word"),
+    Rule("min_word_length", "short words", "{} characters per word"),
+    Rule("max_word_length", "long words", "{} characters per word"),
+    Rule("max_hash_signs", "hash signs", "{} hash signs per word"),
+    Rule("max_ellipses", "ellipses", "{} ellipses per word"),
     Rule("max_bullet_lines", "bullets", "{} of lines start with a bullet", True),
     Rule("max_ellipsis_lines", "lines ending in an ellipsis", "{} of lines end in an ellipsis", True),
     Rule("min_alphabetic_words", "few alphabetic words", "{} of words hold a letter", True),
@@ -61,7 +61,7 @@ RULES = (
     ),
     *map(_top, TOP_NGRAMS),
     *map(_duplicate, DUPLICATE_NGRAMS),
-    Rule("min_line_words", "short lines", "{} words a line"),
+    Rule("min_line_words", "short lines", "{} words per line"),
     Rule("min_letters", "few letters", "{} of characters are letters", True),
 )
 """The rules of Rae et al. 2021 in the paper's order, then two of our own."""

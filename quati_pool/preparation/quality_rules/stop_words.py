@@ -53,7 +53,7 @@ def read_list(path: Path) -> tuple[str, ...]:
 def fault_of(word: str) -> str | None:
     """Why this word can never be found in a text, briefly; None if it can."""
     if not word or any(unicodedata.category(character)[0] not in "LMN" for character in word):
-        return "holds something else than letters, marks and digits, at which words are parted: give its parts"
+        return "holds characters other than letters, marks and digits, which separate words: give its parts"
     if len(unicodedata.normalize("NFD", word)) > LONGEST:
         return f"has more than {LONGEST} characters"
     return None

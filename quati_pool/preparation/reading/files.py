@@ -94,7 +94,7 @@ def _common_format(folder: Path, names: Iterable[str]) -> Format:
         kind = format_of(name)
         if kind is None:
             choice = ", ".join(get_args(Format))
-            raise InputError(folder / name, None, f"tells no format by its name; say  format:  and one of {choice}")
+            raise InputError(folder / name, None, f"has no known suffix; set  format:  to one of {choice}")
         first.setdefault(kind, name)
     if len(first) > 1:
         (kind, name), (other, another) = list(first.items())[:2]

@@ -82,7 +82,7 @@ def excerpt(data: str | bytes) -> str:
     return data[:_SHOWN] if isinstance(data, str) else data[: 4 * _SHOWN].decode(errors="replace")[:_SHOWN]
 
 
-def mended(text: str) -> str:
+def repaired(text: str) -> str:
     """The text with ``\\n`` for line ends, without a byte-order mark, and with U+FFFD in place of what cannot be in a
     text: NUL, and lone surrogates, which JSON can escape but no encoding can write."""
     if text.startswith("\ufeff"):
@@ -100,7 +100,7 @@ def mended(text: str) -> str:
 
 def checked(line: int, doc_id: str, url: str, language: str, text: str) -> Page:
     """The page with these values. Raises RefusedError for a missing text, and for a missing or invalid id."""
-    text = mended(text)
+    text = repaired(text)
     if not text or text.isspace():
         raise RefusedError(NO_TEXT, doc_id)
     if not doc_id:
@@ -108,4 +108,4 @@ def checked(line: int, doc_id: str, url: str, language: str, text: str) -> Page:
     problem = id_problem(doc_id)
     if problem is not None:
         raise RefusedError(BAD_ID, f"{excerpt(doc_id)!a} {problem}")
-    return Page(line, doc_id, mended(url).strip(), mended(language).strip(), text)
+    return Page(line, doc_id, repaired(url).strip(), repaired(language).strip(), text)

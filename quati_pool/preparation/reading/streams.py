@@ -199,10 +199,10 @@ def opened(path: Path, part: Part | None = None) -> Iterator[Stream]:
         if packed and begin and not begin.startswith(_GZIP if packed == ".gz" else _ZSTD):
             name = "gzip" if packed == ".gz" else "zstd"
             raise InputError(
-                path, None, f"is not {name}; copy it again, or take {packed} off its name if it is unpacked"
+                path, None, f"is not {name}; copy it again, or take {packed} off its name if it is not compressed"
             )
         if not packed and begin.startswith(_GZIP):
-            raise InputError(path, None, "is packed by gzip; end its name in .gz, or unpack it")
+            raise InputError(path, None, "is gzip-compressed; end its name in .gz, or decompress it")
         if packed == ".gz":
             yield GzipStream(file)
         elif packed and begin:

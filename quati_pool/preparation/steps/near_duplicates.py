@@ -101,7 +101,11 @@ class NearDuplicates(GlobalFilter):
         )
         permutations: Annotated[
             int,
-            Field(ge=16, le=1024, description="places of a signature, 4 bytes each; the error falls by their root"),
+            Field(
+                ge=16,
+                le=1024,
+                description="values of a signature, 4 bytes each; the error falls with the root of their number",
+            ),
         ] = 128
         banding: Annotated[
             Banding | None,

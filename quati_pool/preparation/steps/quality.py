@@ -61,55 +61,53 @@ class QualityParameters(Parameters):
         str | None, Field(description="the code of the language whose stop words count; null: each row's own")
     ] = None
     stop_words: Annotated[list[str] | None, Field(description="stop words in place of the language's list")] = None
-    stop_words_file: Annotated[str | None, Field(description="a file of stop words, one a line, in their place")] = None
+    stop_words_file: Annotated[str | None, Field(description="a file of stop words instead, one per line")] = None
 
-    min_words: Annotated[_Number | None, Field(description="words, parted by white space, at least")] = 50
-    max_words: Annotated[_Number | None, Field(description="words at most")] = 100_000
-    min_word_length: Annotated[_Ratio | None, Field(description="characters a word on average at least")] = 3
-    max_word_length: Annotated[_Ratio | None, Field(description="characters a word on average at most")] = 10
-    max_hash_signs: Annotated[_Ratio | None, Field(description="characters # a word at most")] = 0.1
-    max_ellipses: Annotated[_Ratio | None, Field(description="ellipses (… or ...) a word at most")] = 0.1
-    max_bullet_lines: Annotated[_Share | None, Field(description="share of lines that start with a bullet at most")] = (
-        0.9
-    )
+    min_words: Annotated[_Number | None, Field(description="fewest words, separated by white space")] = 50
+    max_words: Annotated[_Number | None, Field(description="most words")] = 100_000
+    min_word_length: Annotated[_Ratio | None, Field(description="least mean characters per word")] = 3
+    max_word_length: Annotated[_Ratio | None, Field(description="most mean characters per word")] = 10
+    max_hash_signs: Annotated[_Ratio | None, Field(description="most # characters per word")] = 0.1
+    max_ellipses: Annotated[_Ratio | None, Field(description="most ellipses (… or ...) per word")] = 0.1
+    max_bullet_lines: Annotated[
+        _Share | None, Field(description="greatest share of lines that start with a bullet")
+    ] = 0.9
     max_ellipsis_lines: Annotated[
-        _Share | None, Field(description="share of lines that end in an ellipsis at most")
+        _Share | None, Field(description="greatest share of lines that end in an ellipsis")
     ] = 0.3
-    min_alphabetic_words: Annotated[_Share | None, Field(description="share of words that hold a letter at least")] = (
-        0.8
-    )
-    min_stop_words: Annotated[_Number | None, Field(description="different stop words at least")] = 2
+    min_alphabetic_words: Annotated[_Share | None, Field(description="least share of words that hold a letter")] = 0.8
+    min_stop_words: Annotated[_Number | None, Field(description="fewest different stop words")] = 2
     max_duplicate_lines: Annotated[
-        _Share | None, Field(description="share of lines that equal an earlier one at most")
+        _Share | None, Field(description="greatest share of lines that equal an earlier one")
     ] = 0.3
     max_duplicate_paragraphs: Annotated[
-        _Share | None, Field(description="share of paragraphs that equal an earlier one at most")
+        _Share | None, Field(description="greatest share of paragraphs that equal an earlier one")
     ] = 0.3
     max_duplicate_line_characters: Annotated[
-        _Share | None, Field(description="share of characters in duplicate lines at most")
+        _Share | None, Field(description="greatest share of characters in duplicate lines")
     ] = 0.2
     max_duplicate_paragraph_characters: Annotated[
-        _Share | None, Field(description="share of characters in duplicate paragraphs at most")
+        _Share | None, Field(description="greatest share of characters in duplicate paragraphs")
     ] = 0.2
     max_top_2gram: Annotated[
-        _Share | None, Field(description="share of characters in the most frequent pair of words at most")
+        _Share | None, Field(description="greatest share of characters in the most frequent pair of words")
     ] = 0.2
-    max_top_3gram: Annotated[_Share | None, Field(description="the same of three words in a row")] = 0.18
-    max_top_4gram: Annotated[_Share | None, Field(description="the same of four words in a row")] = 0.16
+    max_top_3gram: Annotated[_Share | None, Field(description="the same for three words in a row")] = 0.18
+    max_top_4gram: Annotated[_Share | None, Field(description="the same for four words in a row")] = 0.16
     max_duplicate_5grams: Annotated[
-        _Share | None, Field(description="share of characters in five words in a row that occurred before at most")
+        _Share | None, Field(description="greatest share of characters in five words in a row that occurred before")
     ] = 0.15
-    max_duplicate_6grams: Annotated[_Share | None, Field(description="the same of six words in a row")] = 0.14
-    max_duplicate_7grams: Annotated[_Share | None, Field(description="the same of seven words in a row")] = 0.13
-    max_duplicate_8grams: Annotated[_Share | None, Field(description="the same of eight words in a row")] = 0.12
-    max_duplicate_9grams: Annotated[_Share | None, Field(description="the same of nine words in a row")] = 0.11
-    max_duplicate_10grams: Annotated[_Share | None, Field(description="the same of ten words in a row")] = 0.1
+    max_duplicate_6grams: Annotated[_Share | None, Field(description="the same for six words in a row")] = 0.14
+    max_duplicate_7grams: Annotated[_Share | None, Field(description="the same for seven words in a row")] = 0.13
+    max_duplicate_8grams: Annotated[_Share | None, Field(description="the same for eight words in a row")] = 0.12
+    max_duplicate_9grams: Annotated[_Share | None, Field(description="the same for nine words in a row")] = 0.11
+    max_duplicate_10grams: Annotated[_Share | None, Field(description="the same for ten words in a row")] = 0.1
     min_line_words: Annotated[
-        _Ratio | None, Field(description="words a line on average at least (no rule of the paper)")
+        _Ratio | None, Field(description="least mean words per line (not a rule of the paper)")
     ] = None
     min_letters: Annotated[
         _Share | None,
-        Field(description="share of letters among characters but white space at least (no rule of the paper)"),
+        Field(description="least share of letters among characters other than white space (not a rule of the paper)"),
     ] = None
 
     @model_validator(mode="before")
@@ -211,7 +209,7 @@ class Quality(Filter):
                 )
         if settings.language is not None and base_language(settings.language) in _UNSPACED:
             notes.append(
-                f"words are told apart by white space, which {settings.language} does not write: set min_words, "
+                f"words are separated by white space, which {settings.language} does not use: set min_words, "
                 "max_word_length and what else counts words to null"
             )
         return notes
@@ -323,11 +321,11 @@ class Quality(Filter):
         try:
             return read_list(path)
         except FileNotFoundError:
-            raise InputError(path, None, "there is no such file; give stop_words_file one word a line") from None
+            raise InputError(path, None, "there is no such file; give stop_words_file one word per line") from None
         except UnicodeDecodeError:
             raise InputError(path, None, "is not UTF-8; save it as UTF-8") from None
         except OSError as error:
-            raise InputError(path, None, f"cannot be read ({error.strerror}); expected one word a line") from None
+            raise InputError(path, None, f"cannot be read ({error.strerror}); expected one word per line") from None
 
     @cached_property
     def _fixed(self) -> StopWords | None:

@@ -48,8 +48,8 @@ class ReadParameters(Parameters):
     format: Annotated[
         Format | None,
         Field(
-            description="jsonl, parquet, text (a page a file), warc (main text of HTML responses) or clueweb22; "
-            "left out, the suffixes tell: .jsonl .ndjson .json .parquet .txt .warc, with .gz or .zst"
+            description="jsonl, parquet, text (one page per file), warc (main text of HTML responses) or clueweb22; "
+            "by default known from the suffix: .jsonl .ndjson .json .parquet .txt .warc, with .gz or .zst"
         ),
     ] = None
     fields: Annotated[Fields, Field(description="the names of a page's fields in JSONL and Parquet")] = Fields()
@@ -124,7 +124,7 @@ class Read(Source):
                         reading.tick(before + place.done)
                         yield gathered.batch()
             except BrokenError as broken:
-                place.note(f"{broken} after {found:,} pages, which are kept; copy or pack it again")
+                place.note(f"{broken} after {found:,} pages, which are kept; copy or compress it again")
             if not part.size:
                 place.note("is empty; copy it again if it should not be")
             before += part.size if part.end is None else place.done

@@ -31,7 +31,7 @@ def _pattern(expression: str) -> str:
     try:
         _compiled(expression)
     except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"{expression!r} is no regular expression ({error}); see Python's module re") from None
+        raise ValueError(f"{expression!r} is not a regular expression ({error}); see Python's module re") from None
     return expression
 
 
@@ -78,24 +78,25 @@ class Url(Filter):
     class Parameters(BaseParameters):
         drop_tlds: Tlds = Field(default_factory=list, description="Top-level domains to drop, such as pt.")
         keep_tlds: Tlds = Field(
-            default_factory=list, description="Top-level domains to keep; hosts in no keep list go."
+            default_factory=list, description="Top-level domains to keep; hosts in no keep list are dropped."
         )
         drop_domains: Domains = Field(default_factory=list, description="Domains to drop, with their subdomains.")
         keep_domains: Domains = Field(
-            default_factory=list, description="Domains to keep, with their subdomains; hosts in no keep list go."
+            default_factory=list, description="Domains to keep, with subdomains; hosts in no keep list are dropped."
         )
         drop_domains_file: str | None = Field(
-            None, description="A file of domains to drop, one a line; # begins a comment."
+            None, description="A file of domains to drop, one per line; # begins a comment."
         )
         keep_domains_file: str | None = Field(
-            None, description="A file of domains to keep, one a line; # begins a comment."
+            None, description="A file of domains to keep, one per line; # begins a comment."
         )
         drop_patterns: Patterns = Field(
             default_factory=list,
-            description="Regular expressions; a URL that contains one goes. Avoid repeated repetitions: (a+)+.",
+            description="Regular expressions; a URL that matches one anywhere is dropped. Avoid nested "
+            "repetitions: (a+)+.",
         )
         keep_patterns: Patterns = Field(
-            default_factory=list, description="Regular expressions; a URL that contains none of them goes."
+            default_factory=list, description="Regular expressions; a URL that matches none anywhere is dropped."
         )
         missing: Unknown = Field(
             None, description="keep or drop pages without URL; null: drop where there is a keep list."

@@ -56,7 +56,7 @@ class Variety(Filter):
 
     class Parameters(BaseParameters):
         keep: Literal["br", "pt"] = Field(description="The variety to keep: br for Brazil's, pt for Portugal's.")
-        at_least: int = Field(2, ge=1, description="How many different words must speak for the other variety.")
+        at_least: int = Field(2, ge=1, description="How many different words of the other variety drop a text.")
 
     parameters: Parameters
 
@@ -85,7 +85,7 @@ class Variety(Filter):
             ours, theirs = sides[row]
             against = f" against {len(ours)} ({_listed(ours)})" if ours else ""
             return (
-                f"{len(theirs)} words of the other variety ({_listed(theirs)}){against}; fewer than {least} may stand"
+                f"{len(theirs)} words of the other variety ({_listed(theirs)}){against}; fewer than {least} are allowed"
             )
 
         return DropReasons(codes, detail)

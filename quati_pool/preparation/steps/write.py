@@ -45,7 +45,7 @@ class Write(Sink):
         fields: Annotated[
             list[Extra],
             Field(
-                description="what to write beside doc_id and text, where it is known: "
+                description="what to write besides doc_id and text, where it is known: "
                 "url, language, page_id (the doc_id of the page)"
             ),
         ] = ["url"]  # noqa: RUF012
@@ -81,7 +81,7 @@ class Write(Sink):
             )
         for own in ("cache", "reports"):
             if folder.resolve().is_relative_to((self.environment.folder / own).resolve()):
-                raise ConfigError(f"write: to: {to!r} lies where the tool keeps its own files; name another folder")
+                raise ConfigError(f"write: to: {to!r} is where the tool keeps its own files; name another folder")
         for place in (folder, *folder.parents):
             if place.exists() and not place.is_dir():
                 raise ConfigError(f"write: to: {place} is a file; name a folder for the passages, or move that file")

@@ -86,7 +86,7 @@ def _refuse_circles(file: YamlFile, systems: Mapping[Any, System]) -> None:
         TopologicalSorter({tag: inputs_of(system) for tag, system in systems.items()}).prepare()
     except CycleError as error:
         circle = " → ".join(reversed(error.args[1]))
-        raise file.error(("systems", error.args[1][0]), f"is made from itself ({circle}); break the circle") from None
+        raise file.error(("systems", error.args[1][0]), f"depends on itself ({circle}); break the cycle") from None
 
 
 def _system(file: YamlFile, tag: Any, data: Any, corpora: Collection[str]) -> System:
@@ -130,6 +130,6 @@ def _fusion(file: YamlFile, place: Place, data: dict[Any, Any]) -> FusionSystem:
         raise file.error((*place, "fuse"), f"names {twice!r} twice; name it once and give it a weight")
     weights = getattr(system.parameters, "weights", None)
     if weights is not None and len(weights) != len(system.fuse):
-        message = f"{len(weights)} weights for {len(system.fuse)} systems; give one weight a system"
+        message = f"{len(weights)} weights for {len(system.fuse)} systems; give one weight per system"
         raise file.error((*place, "weights"), message)
     return system

@@ -268,7 +268,7 @@ def _question(row: _Row) -> tuple[MultipleChoice, list[str]]:
     forms = {label: plain(option) for label, option in options.items()}
     right = [label for label, form in forms.items() if form == plain(row.correct)]
     if right and row.label not in right:
-        raise ValueError(f"its label is {row.label}, but its right answer (correct) is option {right[0]}; mend one")
+        raise ValueError(f"its label is {row.label}, but its right answer (correct) is option {right[0]}; correct one")
     found = {
         "no option is the right answer (correct), and the label is trusted": not right,
         "an empty option is left out": len(options) < len(LABELS),

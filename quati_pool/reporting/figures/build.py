@@ -57,7 +57,7 @@ def write(result: BuildResult, listener: Listener) -> None:
             quiet=True,
         )
     ]
-    listener.say(f"reports: made {', '.join(written)}" if written else "reports: reused")
+    listener.say(f"reports: built {', '.join(written)}" if written else "reports: reused")
 
 
 def overlap_picture(result: BuildResult) -> Drawing:

@@ -120,7 +120,7 @@ def _labelers(report: AgreeReport) -> Table:
     if gathered.revealed:
         revealed = ", ".join(f"{source.name} {source.revealed:,}" for source in gathered.sources if source.revealed)
         notes.append(
-            f"Second labels, given in sight of a judge's grade, count where there are any: {revealed or 'none'}."
+            f"Second labels, given after seeing a judge's grade, count where there are any: {revealed or 'none'}."
         )
     return Table("Labelers", [*columns, Column("Graded by no other"), Column("Mean grade", 4)], rows, " ".join(notes))
 
@@ -138,7 +138,7 @@ def _pairs(report: AgreeReport, whole: bool) -> Table:
         for pair in shown
     ]
     decimals = [Column(HEADINGS.get(name, name), 4) for name in COEFFICIENTS]
-    note = "Same grade: share of the pairs. Mean difference: the first labeler's mean grade less the second's."
+    note = "Same grade: share of the pairs. Mean difference: the first labeler's mean grade minus the second's."
     reasons = [_reasons(f"{pair.a} and {pair.b}", pair) for pair in shown]
     if marked:
         reasons.append("Two labelers with a shared member agree by construction.")
@@ -207,7 +207,7 @@ def _together(report: AgreeReport) -> Table:
     columns = [Column("Coefficient"), Column("Value", 4), *_ends_column(report), Column("Pairs")]
     over = basis(found.labelers, found.left_out)
     note = (
-        f"{over[0].upper()}{over[1:]}. Missing grades are allowed but in Fleiss' κ. AC1 and AC2 take the shares of "
+        f"{over[0].upper()}{over[1:]}. Missing grades are allowed except in Fleiss' κ. AC1 and AC2 take the shares of "
         f"grades from all {found.graded:,} graded pairs, those of one labeler alone too; AC2's weights: "
         f"{found.ac2_weights}."
     )
@@ -345,8 +345,8 @@ def _listed(report: AgreeReport, whole: bool) -> list[Table]:
     if lost:
         columns = [Column("Labeler"), Column("Line"), Column("Why")]
         rows = [[one.labeler, str(one.line), one.reason] for one in lost[: None if whole else _HARDEST]]
-        note = f"Their texts are those of no pair of the pool, or of several. {len(lost):,} in all, listed in the JSON."
-        tables.append(Table("Rows that name no pair", columns, rows, note))
+        note = f"Their texts match no pair of the pool, or several. {len(lost):,} in all, listed in the JSON."
+        tables.append(Table("Rows that match no pair", columns, rows, note))
     twice, files = report.gathered.duplicates, _files(report)
     if twice:
         columns = [Column("Labeler"), Column("File"), Column("Lines"), Column("query_id"), Column("doc_id")]

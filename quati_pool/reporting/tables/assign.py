@@ -13,7 +13,7 @@ def tables(report: AssignReport, whole: bool = False) -> list[Table]:
     """The design, its strata (only the first ones, unless ``whole``), and the number of pairs per person."""
     chosen = Table(
         "Assignment",
-        [Column(name) for name in ("Method", "Seed", "Pairs in the pool", "Chosen", "People a pair", "New slots")],
+        [Column(name) for name in ("Method", "Seed", "Pairs in the pool", "Chosen", "People per pair", "New slots")],
         [[report.method, report.seed, report.frame_pairs, len(report.sample), report.overlap, report.added_slots]],
         _told(report),
     )

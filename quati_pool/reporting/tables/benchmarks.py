@@ -35,7 +35,7 @@ def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
         ),
         Table(
             "Files",
-            [Column("Benchmark"), Column("About"), Column("What is said of it")],
+            [Column("Benchmark"), Column("About"), Column("Note")],
             [
                 [one.name, about, words]
                 for one in found

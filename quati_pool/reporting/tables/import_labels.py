@@ -22,7 +22,7 @@ def table(imported: Sequence[ImportedLabels]) -> Table:
 def _left_out(one: ImportedLabels) -> str:
     counts = {
         "not in the pool": one.outside,
-        "that name no pair": len(one.unmatched),
+        "that match no pair": len(one.unmatched),
         "without a grade": one.ungraded,
         "said twice": one.duplicates,
     }

@@ -30,7 +30,7 @@ def tables(report: LabelsReport, missing: bool = False) -> list[Table]:
         if (count := outside(labeler, report.coverages[labeler.name]))
     ]
     unread = [
-        f"{name}: {count:,} answers were read by other rules than today's; run: quati-pool judge {name} --reread"
+        f"{name}: {count:,} answers were read by older rules; run: quati-pool judge {name} --reread"
         for name, count in report.unread.items()
     ]
     note = "; ".join(filter(None, [grades.note, *beyond, *unread]))

@@ -102,7 +102,7 @@ def _corpora(plan: Plan) -> Table:
         for size, store in zip(plan.corpora, plan.stores, strict=True)
     ]
     rows.append(["pool, at most", None, None, *_store(plan.pool), "depth × systems × queries"])
-    columns = [Column("Corpus"), Column("Passages"), Column("Characters a passage", 0)]
+    columns = [Column("Corpus"), Column("Passages"), Column("Characters per passage", 0)]
     columns += map(Column, ("Disk", "Memory", "Time here", "Known from"))
     asked = "queries: not known" if plan.queries is None else f"{plan.queries:,} queries"
     return Table("Corpora", columns, rows, f"{asked} ({plan.queries_from}).")

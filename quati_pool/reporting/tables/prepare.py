@@ -38,7 +38,7 @@ def tables(result: Funnel) -> list[Table]:
             ]
             for link, count in zip(result.links, result.counts, strict=True)
         ],
-        "Pages left are those of which something is left; a step that cuts makes more rows than came.",
+        "Pages left are those of which something is left; a step that cuts produces more rows than it receives.",
     )
     reasons = Table(
         "Dropped",
@@ -86,7 +86,7 @@ def explained(path: Path, rule: str) -> tuple[list[Table], dict[str, Any]]:
     except FileNotFoundError:
         raise QuatiPoolError(f"{report} is not there yet; run: quati-pool prepare -c {path}") from None
     except ValueError:
-        raise QuatiPoolError(f"{report} was spoilt; run again: quati-pool prepare -c {path}") from None
+        raise QuatiPoolError(f"{report} is damaged; run again: quati-pool prepare -c {path}") from None
     wanted = rule.strip().lower()
     found = {
         name: each

@@ -49,7 +49,7 @@ def _first(evaluation: Evaluation, condition: Condition, found: Robust, clusters
         f"{counted(found.queries, 'judged query', 'judged queries')}."
     )
     if found.single and not several:
-        note += " Each cluster has one judged query only: this tells nothing of robustness."
+        note += " Each cluster has one judged query only: this says nothing about robustness."
     elif found.single:
         has = counted(found.single, "cluster has", "clusters have")
         note += f" {has} one judged query only, which adds nothing to robustness."

@@ -100,7 +100,7 @@ def _prompt(parameters: EncodingParameters, config: Mapping[str, Any], role: str
             there = ", ".join(sorted(known)) or "none"
             raise ConfigError(
                 f"model {parameters.model!r} has no prompt {name!r} (it has: {there}); "
-                f"mend {role}_prompt_name, or write the text as {role}_prompt"
+                f"correct {role}_prompt_name, or write the text as {role}_prompt"
             )
         return known[name]
     return prompt_of(known, task)

@@ -48,12 +48,12 @@ class TokenIndexParameters(BaseModel):
     train_sample: Annotated[
         int | None,
         Field(
-            ge=1, description="token vectors to find the lists' centroids from; by default 32 a list, at most 1,048,576"
+            ge=1, description="token vectors to find lists' centroids from; by default 32 per list, at most 1,048,576"
         ),
     ] = None
     probes: Annotated[int, Field(ge=1, description="lists read for each query token")] = 32
     candidates: Annotated[
-        int, Field(ge=1, description="passages a query that are scored exactly; never fewer than 4 · depth")
+        int, Field(ge=1, description="passages per query that are scored exactly; never fewer than 4 · depth")
     ] = 2048
 
 

@@ -69,12 +69,12 @@ def require_complete(folder: Path, model: str) -> None:
     for kind in module_types(folder):
         if not kind.startswith(("sentence_transformers.", "pylate.")):
             raise ModelError(
-                f"model {model!r} needs code of its own ({kind or 'a module without a type'}), which quati-pool does "
+                f"model {model!r} needs custom code ({kind or 'a module without a type'}), which quati-pool does "
                 f"not run; use another model"
             )
     if modules is None and not (folder / "config.json").is_file():
         if (folder / "adapter_config.json").is_file():
-            raise ModelError(f"model {model!r} is an adapter alone; merge it into its base model and give that folder")
+            raise ModelError(f"model {model!r} is only an adapter; merge it into its base model and give that folder")
         raise ModelError(
             f"the folder {folder} of model {model!r} holds no model (neither modules.json nor config.json); "
             f"name the folder that does"
@@ -82,7 +82,7 @@ def require_complete(folder: Path, model: str) -> None:
     missing = next(_missing_files(folder, modules or [], readers), None)
     if missing is not None:
         raise ModelError(
-            f"model {model!r} is incomplete: {missing}; get it again (hf download …), or name another folder"
+            f"model {model!r} is incomplete: {missing}; download it again (hf download …), or name another folder"
         )
 
 

@@ -104,9 +104,9 @@ def load_errors(model: str, unused: Sequence[str] = ()) -> Iterator[None]:
             raise QuatiPoolError(f"model {model!r} does not fit into the device's memory; use device: cpu") from error
         said = " ".join(str(error).split()) or type(error).__name__
         if "trust_remote_code" in said or "custom code" in said:
-            reason = "needs code of its own, which quati-pool does not run; use another model"
+            reason = "needs custom code, which quati-pool does not run; use another model"
         else:
-            reason = f"cannot be loaded ({said[:200]}); its files may be damaged: get it again, or name another"
+            reason = f"cannot be loaded ({said[:200]}); its files may be damaged: download it again, or name another"
         raise ModelError(f"model {model!r} {reason}") from error
     missing = [key for report in logged for key in _missing_weights(report)]
     lacking = [key for key in missing if not any(part in key for part in unused)]
@@ -114,7 +114,7 @@ def load_errors(model: str, unused: Sequence[str] = ()) -> Iterator[None]:
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
         raise ModelError(
             f"model {model!r} has no weights for {lacking[0]}{more}, which would be random; "
-            f"get it again, or name a model that was trained for this"
+            f"download it again, or name a model that was trained for this"
         )
 
 

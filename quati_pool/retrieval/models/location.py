@@ -45,7 +45,7 @@ def locate(environment: base.ComponentEnvironment, model: str, revision: str | N
     if folder.is_file():
         raise ModelError(f"model {model!r} is a file, not a folder; name the folder that holds config.json")
     if _is_path(model):
-        raise ModelMissingError(f"there is no model folder {folder}; mend model:, or put the model there")
+        raise ModelMissingError(f"there is no model folder {folder}; correct model:, or put the model there")
     found = _cached(model, revision)
     if found is None:
         named = model if revision is None else f"{model} --revision {revision}"
@@ -115,7 +115,7 @@ def locate_or_announce(
 
 def _require_name(model: str) -> None:
     if re.search(r"<[^<>]*>", model):
-        raise ConfigError(f"model: {model} stands for a model of yours; name your model, or drop the system")
+        raise ConfigError(f"model: {model} is a placeholder; name your model, or drop the system")
 
 
 def _is_path(model: str) -> bool:
@@ -160,7 +160,7 @@ def _download(model: str, revision: str | None, note: Callable[[str], None]) -> 
                 f"model {name!r} is gated; ask for access on its page, then run: hf auth login"
             ) from error
         except RevisionNotFoundError as error:
-            raise ModelMissingError(f"model {name!r} has no revision {revision!r}; mend revision:") from error
+            raise ModelMissingError(f"model {name!r} has no revision {revision!r}; correct revision:") from error
         except (RepositoryNotFoundError, HFValidationError):
             continue
         except Exception as error:

@@ -22,7 +22,7 @@ def modules_of(folder: Path) -> list[dict[str, Any]] | None:
         return None
     modules = _read_json(file)
     if not isinstance(modules, list) or not modules or not all(isinstance(module, dict) for module in modules):
-        raise ModelError(f"{file} is not a list of modules; get the model again, or name another")
+        raise ModelError(f"{file} is not a list of modules; download the model again, or name another")
     return modules
 
 
@@ -68,7 +68,7 @@ def router_of(folder: Path, modules: Sequence[dict[str, Any]]) -> dict[str, Any]
     place = folder / str(modules[0].get("path", ""))
     config = read_config(place / "router_config.json") or read_config(place / "config.json")
     if not isinstance(config.get("types"), dict) or not isinstance(config.get("structure"), dict):
-        raise ModelError(f"{place} names no modules for documents; get the model again")
+        raise ModelError(f"{place} names no modules for documents; download the model again")
     return config
 
 
@@ -86,7 +86,7 @@ def read_config(file: Path) -> dict[str, Any]:
     """The JSON object in a file; empty if the file does not exist. Raises ModelError if it is not a JSON object."""
     found = _read_json(file) if file.is_file() else {}
     if not isinstance(found, dict):
-        raise ModelError(f"{file} is not a JSON object; get the model again, or name another")
+        raise ModelError(f"{file} is not a JSON object; download the model again, or name another")
     return found
 
 
@@ -94,4 +94,4 @@ def _read_json(file: Path) -> Any:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ModelError(f"{file} cannot be read as JSON; get the model again, or name another") from error
+        raise ModelError(f"{file} cannot be read as JSON; download the model again, or name another") from error

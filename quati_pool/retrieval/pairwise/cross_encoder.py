@@ -71,7 +71,7 @@ class CrossEncoder(PairReranker):
 
     def _several_labels(self, labels: int) -> ModelError:
         return ModelError(
-            f"model {self.parameters.model!r} tells {labels} classes apart, none of which is relevance as such; "
+            f"model {self.parameters.model!r} tells {labels} classes, none of which means relevance; "
             f"name a cross-encoder with one label"
         )
 

@@ -102,7 +102,7 @@ class MonoT5(PairReranker):
         super().check(local, note)
         known, pair = self._token_pair(local)
         if known is not None and known != self.parameters.model:
-            note(f"model {self.parameters.model} is taken for {known}: tokens {pair.relevant} and {pair.irrelevant}")
+            note(f"model {self.parameters.model} is treated as {known}: tokens {pair.relevant} and {pair.irrelevant}")
         if self.parameters.tokens is not None:
             self._token_ids(self._tokenizer(local), pair)
 

@@ -266,5 +266,5 @@ class _Scoring:
         advice = "name another model" if self._parameters.compute == "fp32" else "use compute: fp32"
         raise QuatiPoolError(
             f"model {self._parameters.model!r} scores query {query_id!r} and passage {doc_id!r} "
-            f"{scores[wrong[0]]}, which is no number to rank by; {advice}"
+            f"{scores[wrong[0]]}, which is not a number to rank by; {advice}"
         )

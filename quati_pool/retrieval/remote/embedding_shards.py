@@ -209,7 +209,7 @@ class EmbeddingRun:
             raise QuatiPoolError(
                 f"the server gives vectors of {vectors.shape[1]} components, and those in "
                 f"{self.buffer.shards.folder} have {self._dimension}: it serves another model than before; "
-                "set that right, or delete the folder"
+                "restore that model, or delete the folder"
             )
         self._refuse_nan(span, vectors)
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
@@ -244,8 +244,9 @@ class EmbeddingRun:
         wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(wrong):
             raise QuatiPoolError(
-                f"the server gives NaN or infinite numbers for {self._named(span, int(wrong[0]))}; mend that text, or "
-                "see to the model"
+                f"the server gives NaN or infinite numbers for {self._named(span, int(wrong[0]))}; correct "
+                "that text, or "
+                "check the model"
             )
 
     def _named(self, span: Batch, place: int) -> str:
@@ -258,13 +259,13 @@ class EmbeddingRun:
         span, cause = failed.batch, failed.cause
         if isinstance(cause, TextRefused):
             return QuatiPoolError(
-                f"{server} refuses {self._named(span, cause.place)} ({cause.words}); mend that text, or the parameters"
+                f"{server} refuses {self._named(span, cause.place)} ({cause.words}); correct it, or the parameters"
             )
         if cause.kind == "rejected":
             return QuatiPoolError(f"{self._named(span, 0)} and those after it cannot be asked about: {cause.words}")
         tried = f" after {cause.retries + 1} attempts" if cause.retries else ""
         return QuatiPoolError(
-            f"{server} gives no embeddings{tried} ({cause.words}); see to the server and run the same "
+            f"{server} gives no embeddings{tried} ({cause.words}); check the server and run the same "
             "command again: what was answered is kept"
         )
 

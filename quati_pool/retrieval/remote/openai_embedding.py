@@ -57,7 +57,7 @@ _OF_VECTORS = {"model", "dimensions", "normalize", "max_tokens", "precision"}
 
 
 class OpenaiEmbeddingParameters(Endpoint, Limits, vector_search.IndexParameters, base.Parameters):
-    concurrency: Annotated[int, Field(ge=1, description="calls in flight at the most")] = 8
+    concurrency: Annotated[int, Field(ge=1, description="most calls in flight")] = 8
     dimensions: Annotated[
         int | None, Field(ge=1, description="components of a vector; null: as many as the model has")
     ] = None
@@ -70,7 +70,7 @@ class OpenaiEmbeddingParameters(Endpoint, Limits, vector_search.IndexParameters,
         MOST_TOKENS
     )
     batch_size: Annotated[int, Field(ge=1, le=MOST_TEXTS, description="texts of one request")] = 256
-    precision: Annotated[vector_search.Precision, Field(description="numbers on disk; int8: one scale a vector")] = (
+    precision: Annotated[vector_search.Precision, Field(description="numbers on disk; int8: one scale per vector")] = (
         "fp32"
     )
     prices: Annotated[str | None, Field(description="a YAML of your own prices, relative to pool.yaml")] = None
@@ -234,7 +234,9 @@ class OpenaiEmbedding(base.Retriever):
         if price is None or cost is None:
             notes.append(f"{model}: its price is unknown; name a file with it under prices:")
         else:
-            arithmetic.append(f"{model}: {tokens:,} tokens × ${price.input:g} a million ({price.as_of}) = ${cost:,.2f}")
+            arithmetic.append(
+                f"{model}: {tokens:,} tokens × ${price.input:g} per million ({price.as_of}) = ${cost:,.2f}"
+            )
         minutes = []
         if parameters.rpm is not None:
             minutes.append(requests / parameters.rpm)
@@ -250,7 +252,7 @@ class OpenaiEmbedding(base.Retriever):
             cost=cost,
         )
         if dimension is None:
-            notes.append(f"{model}: the dimension of its vectors is not known; dimensions: would tell it")
+            notes.append(f"{model}: the dimension of its vectors is not known; dimensions: would give it")
         else:
             embedding = self._with_vectors(embedding, work, dimension, a_request)
             arithmetic += embedding.arithmetic

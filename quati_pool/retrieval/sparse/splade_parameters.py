@@ -11,7 +11,7 @@ from quati_pool.retrieval.models.parameters import ModelParameters
 
 class SpladeParameters(ModelParameters):
     batch_tokens: Annotated[
-        int, Field(ge=1, description="tokens of one batch, padding included; each takes 8 bytes a vocabulary entry")
+        int, Field(ge=1, description="tokens of one batch, padding included; each takes 8 bytes per vocabulary entry")
     ] = 4096
     max_tokens: Annotated[
         int | None, Field(ge=1, description="tokens read of a text; by default as many as the model can")

@@ -47,7 +47,7 @@ class IndexParameters(base.Parameters):
     ] = None
     train_sample: Annotated[
         int | None,
-        Field(ge=1, description="ivf-pq: passages it learns from; by default 32 a list, at least 65,536"),
+        Field(ge=1, description="ivf-pq: passages it learns from; by default 32 per list, at least 65,536"),
     ] = None
     overfetch: Annotated[
         int | None,

@@ -122,7 +122,7 @@ def test_only_leads_pass_as_leads(session: AnnotationSession) -> None:
     assert session.person(ana).role == "assessor"
     assert session.person(lia, "lead").name == "lia"
     assert session.person(lia).role == "lead"
-    with pytest.raises(ForbiddenError, match="ana is no lead"):
+    with pytest.raises(ForbiddenError, match="ana is not a lead"):
         session.person(ana, "lead")
     with pytest.raises(SignedOutError):
         session.person(None, "lead")

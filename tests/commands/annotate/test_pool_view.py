@@ -1,4 +1,4 @@
-"""The pool as people are shown it: found by id, made once, made anew when the pool changes."""
+"""The pool as people are shown it: found by id, read once, and read again when the pool changes."""
 
 from __future__ import annotations
 

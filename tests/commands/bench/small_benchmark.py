@@ -42,7 +42,7 @@ class CapitalsTaskRun(AnswerTaskRun):
 
     def prediction(self, question_id: str, value: Any) -> str:
         if not isinstance(value, str):
-            raise ValueError(f"{value!r} is no string; expected the capital's name")
+            raise ValueError(f"{value!r} is not a string; expected the capital's name")
         return value
 
     def rows(self, system: str, answers: Mapping[str, Any]) -> list[Row]:

@@ -423,7 +423,7 @@ def test_a_line_that_is_none_of_a_journal_is_refused_with_its_number(answerer: A
     bad = ["{}\n", "[1]\n", "nonsense\n", "\n", "\xff\n", good.replace("ok", "fine"), good.replace("value", "values")]
     for line in bad:
         path.write_bytes((good + line + good).encode("latin-1"))
-        with pytest.raises(InputError, match=r"fake\.jsonl:2: is no line of a journal of answers; delete the line"):
+        with pytest.raises(InputError, match=r"fake\.jsonl:2: is not a line of a journal of answers; delete it"):
             run(many(1), answerer, tmp_path)
         assert path.read_bytes() == (good + line + good).encode("latin-1")
 
@@ -519,8 +519,8 @@ def test_who_comes_second_waits_and_finishes_what_a_killed_process_had_in_flight
     ("name", "message"),
     [
         ("fakes", r"pool\.yaml: there is no judge 'fakes'; did you mean 'fake'\?$"),
-        ("lexical", r"pool\.yaml: lexical is no language model and answers no questions; there are: fake$"),
-        ("both", r"pool\.yaml: both is no language model and answers no questions; there are: fake$"),
+        ("lexical", r"pool\.yaml: lexical is not a language model and answers no questions; there are: fake$"),
+        ("both", r"pool\.yaml: both is not a language model and answers no questions; there are: fake$"),
     ],
 )
 def test_who_is_no_language_model_is_refused(tmp_path: Path, name: str, message: str) -> None:

@@ -79,7 +79,7 @@ def test_options_choose_cases(tmp_path, options, cases):
         ({"settings": ["x"]}, "--setting x: the folder holds no such case; there is: capitals-only"),
         (
             {"splits": ["test"], "languages": ["pt"]},
-            "no case is all that was asked for; there are: validation en; validation en capitals-only; "
+            "no case matches all options; there are: validation en; validation en capitals-only; "
             "validation pt; test en",
         ),
         ({"to": Path("ws")}, "--to means nothing to small capitals as it is asked for; drop it"),
@@ -107,7 +107,7 @@ def test_an_unknown_task_or_benchmark_gets_a_suggestion(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named_with_the_source(tmp_path):
-    with pytest.raises(ConfigError, match=r"nowhere is no folder; name with --data .* https://example.org/capitals"):
+    with pytest.raises(ConfigError, match=r"nowhere is not a folder; name with --data .* https://example.org/capitals"):
         bench("small", "capitals", tmp_path / "nowhere", BenchOptions(folder=tmp_path), Listener())
 
 
@@ -192,7 +192,7 @@ def test_predictions_may_not_be_called_as_another_row_is(tmp_path, name):
     message = refused(
         tmp_path, "capitals", splits=["test"], predictions=[(name, path)], judge="gpt", systems=pool(tmp_path)
     )
-    assert message == f"--predictions {name}: another row is called so; give the file as NAME=FILE"
+    assert message == f"--predictions {name}: another row already has this name; give the file as NAME=FILE"
 
 
 def test_predictions_answer_one_case_and_its_first_setting(tmp_path):

@@ -156,7 +156,7 @@ def test_what_a_user_edited_is_kept_and_said(tmp_path: Path, name: str) -> None:
     heard = write(tmp_path)
     assert (tmp_path / name).read_text() == "edited"
     assert len(heard.lines) == 1
-    assert heard.lines[0].startswith(f"{name}: kept as it is, which is not what would be written")
+    assert heard.lines[0].startswith(f"{name}: kept, though it differs from what would be written")
 
 
 def test_our_own_workspace_follows_the_data_and_the_systems(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ BAD = {
     "query_id of two words": (replace(SMALL, queries=[Topic("q 1", "a")]), "query_id 'q 1' holds white space"),
     "query_id of a comment": (replace(SMALL, queries=[Topic("#1", "a")]), "query_id '#1' begins with '#'"),
     "pair twice": (replace(SMALL, qrels=[("q1", "d1", 1), ("q1", "d1", 0)]), "1 pairs are judged twice"),
-    "stranger": (replace(SMALL, qrels=[("q9", "d1", 1)]), "the query 'q9', which is none of its queries"),
+    "stranger": (replace(SMALL, qrels=[("q9", "d1", 1)]), "the query 'q9', which is not among its queries"),
 }
 
 

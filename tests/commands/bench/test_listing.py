@@ -55,10 +55,10 @@ def test_a_broken_plug_in_is_listed_with_its_error_beside_the_others(elsewhere: 
     assert found["small"].problem is None
     assert (found["whole"].summary, found["whole"].problem) == ("from elsewhere", None)
     missing = "AttributeError: type object 'Half' has no attribute 'tasks'"
-    assert found["half"].problem == f"cannot be listed ({missing}); mend or uninstall its package"
+    assert found["half"].problem == f"cannot be listed ({missing}); fix or uninstall its package"
     assert found["gone"].problem == (
         "the benchmark 'gone' of another 2.0 cannot be loaded (ModuleNotFoundError: No module named 'not_there'); "
-        "mend or uninstall that package"
+        "fix or uninstall that package"
     )
     text = "\n".join(map(to_text, tables(list(found.values()))))
     assert "No module named 'not_there'" in text

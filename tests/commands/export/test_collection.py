@@ -63,7 +63,7 @@ def test_two_texts_under_one_id_are_refused(tmp_path: Path) -> None:
         exported(config)
     assert str(caught.value) == (
         "doc_id 'd2' has another text in corpus other than in one before it; "
-        "a release needs one text an id: rename it in one of them"
+        "a release needs one text per doc_id: rename it in one of them"
     )
     assert not (tmp_path / "exports" / "beir").exists()
 

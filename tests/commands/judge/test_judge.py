@@ -122,7 +122,7 @@ def test_a_judge_under_another_name_shares_all(server: ServerProcess, tmp_path: 
     assert report.pending.coverage.states == {State.ok: 6}
 
 
-def test_a_changed_text_is_asked_anew_and_its_old_grade_is_history(server: ServerProcess, tmp_path: Path) -> None:
+def test_a_changed_text_is_asked_again_and_its_old_grade_is_history(server: ServerProcess, tmp_path: Path) -> None:
     config = workspace(tmp_path, [pair("q1", "d1"), pair("q1", "d2")], JUDGES)
     run(config)
     repool(tmp_path, [pair("q1", "d1"), pair("q1", "d2", "another text [pair other]")])
@@ -191,7 +191,7 @@ def test_a_strange_answer_is_one_attempt_and_never_a_wrong_grade(server: ServerP
     graded = dict(rows(tmp_path, "SELECT doc_id, relevance FROM labels WHERE relevance IS NOT NULL"))
     assert graded == {way.replace(" ", "_"): grade_of(way) for way, state in STRANGE.items() if state is State.ok}
     problems = dict(rows(tmp_path, "SELECT doc_id, problem FROM labels JOIN attempts ON label_seq = labels.seq"))
-    assert problems["end_abort"] == "the answer ended with abort, which is no ordinary end"
+    assert problems["end_abort"] == "the answer ended with abort, an unexpected finish_reason"
     assert problems["redirect_302"] == f"the server redirects to http://127.0.0.1:{server.port}/elsewhere/v1"
     assert all(problem is None or (problem.isprintable() and len(problem) <= 300) for problem in problems.values())
     kept = rows(tmp_path, "SELECT length(model) FROM attempts ORDER BY length(model) DESC")
@@ -764,7 +764,7 @@ def fails(pairs: Sequence[Pair]) -> list[Verdict]:
 @pytest.mark.parametrize(
     ("says", "message"),
     [
-        (fails, r"the judge mine failed \(ZeroDivisionError: division by zero\); mend or uninstall its package"),
+        (fails, r"the judge mine failed \(ZeroDivisionError: division by zero\); fix or uninstall its package"),
         (lambda pairs: None, r"the judge mine failed \(TypeError: "),
         (lambda pairs: [3 for _ in pairs], r"the judge mine failed \(AttributeError: "),
         (lambda pairs: [], r"the judge mine failed \(ValueError: 0 verdicts for 1 pairs\)"),

@@ -334,7 +334,7 @@ def test_a_wrong_key_leaves_what_is_graded(server: ServerProcess) -> None:
         ({"settings": {"sample": 1}}, "judge --set sample: there is no such parameter; did you mean 'samples'"),
         ({"settings": {"samples": 0}}, "judge --set samples: expected at least 1, not 0"),
         ({"settings": {"output": "xml"}}, "judge --set output: expected 'auto', 'json_schema'"),
-        ({"settings": {"base_url": "here"}}, "judge --set base_url: is no address"),
+        ({"settings": {"base_url": "here"}}, "judge --set base_url: is not a valid URL"),
         ({"settings": {"samples": 2}}, "samples: 2 of fake-1 at temperature 0 would be alike"),
         ({"prompt": "quati-pr"}, "there is no prompt 'quati-pr'; did you mean 'quati-pt'"),
         ({"prompt": "own.yaml"}, "own.yaml: there is no such file"),

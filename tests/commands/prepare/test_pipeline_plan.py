@@ -49,7 +49,7 @@ def test_a_phase_ends_where_rows_are_compared_or_written(tmp_path: Path) -> None
         ([], "write-2"),
     ]
     assert [link.unit for link in (*found[0].links, found[0].end)] == ["pages"] * 3 + ["passages"] * 2
-    # Only what cuts, or learns something of its rows, needs to store them anew.
+    # Only what cuts, or learns something of its rows, needs to store them again.
     assert [phase.rewrites for phase in found] == [True, False, False, False, False]
 
 

@@ -347,7 +347,7 @@ def test_drops_that_cannot_be_are_told_as_the_fault_of_the_step(
     ):
         drops = Drops.of(*(np.array([each]) for each in (shard, row)), 1, np.array([kept_shard]), np.array([kept_row]))
         monkeypatch.setattr(Duplicates, "decide", lambda *_, drops=drops: drops)
-        with pytest.raises(QuatiPoolError, match="the step duplicates drops rows out of order, or that there are not"):
+        with pytest.raises(QuatiPoolError, match="the step duplicates returns drops that are out of order"):
             made(config)
 
 

@@ -161,7 +161,7 @@ def test_what_a_language_model_and_its_labels_need(tiny: Path, monkeypatch: pyte
     assert report.warnings[0].startswith("judges.ours: there is no key for ")
     prices, url = _errors(tiny, POOL + f"judges:\n{judge}, prices: mine.yaml}}\nlabels: {{url: nowhere}}\n")
     assert prices.startswith(f"{tiny / 'pool.yaml'}:9: judges.ours: {tiny / 'mine.yaml'}: there is no such file")
-    assert url.startswith(f"{tiny / 'pool.yaml'}:10: labels.url: is no URL of a database")
+    assert url.startswith(f"{tiny / 'pool.yaml'}:10: labels.url: is not a valid database URL")
 
 
 @pytest.mark.neural

@@ -165,7 +165,7 @@ def test_a_packed_warc_cut_off_or_damaged_keeps_what_came_before(tmp_path: Path)
     (tmp_path / "d.warc.gz").write_bytes(packed[0])
     found = read(tmp_path, "*")
     assert [row.path for row in found.pages] == ["a.warc.gz"] * 25 + ["b.warc.gz"] * 25 + ["c.warc", "d.warc.gz"]
-    remedy = "pages, which are kept; copy or pack it again"
+    remedy = "pages, which are kept; copy or compress it again"
     assert found.notes == [
         f"a.warc.gz: is cut off after 25 {remedy}",
         f"b.warc.gz: holds something that is not gzip after 25 {remedy}",

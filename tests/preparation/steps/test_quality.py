@@ -207,7 +207,7 @@ def test_what_cannot_be_set_is_named_with_its_line(tmp_path, line, message):
         ({"stop_words": ["de"], "stop_words_file": "x.txt"}, "keep one"),
         ({"stop_words": ["de"]}, "holds fewer different words than min_stop_words, 2"),
         ({"stop_words": ["de", "De"]}, "holds fewer different words"),
-        ({"stop_words": ["de", "d'água"]}, '"d\'água" holds something else than letters'),
+        ({"stop_words": ["de", "d'água"]}, '"d\'água" holds characters other than letters'),
         ({"stop_words": ["de", "x" * 65]}, "has more than 64 characters"),
         ({"language": " "}, "the language is empty"),
     ],
@@ -288,10 +288,10 @@ def test_every_language_has_a_list_of_words_that_texts_can_hold():
 TOLD = {
     "min_words": "49 words; at least 50",
     "max_words": "100001 words; at most 100000",
-    "min_word_length": "2.50 characters a word; at least 3",
-    "max_word_length": "10.50 characters a word; at most 10",
-    "max_hash_signs": "0.20 hash signs a word; at most 0.1",
-    "max_ellipses": "0.20 ellipses a word; at most 0.1",
+    "min_word_length": "2.50 characters per word; at least 3",
+    "max_word_length": "10.50 characters per word; at most 10",
+    "max_hash_signs": "0.20 hash signs per word; at most 0.1",
+    "max_ellipses": "0.20 ellipses per word; at most 0.1",
     "max_bullet_lines": "100.0 % of lines start with a bullet; at most 90 %",
     "max_ellipsis_lines": "40.0 % of lines end in an ellipsis; at most 30 %",
     "min_alphabetic_words": "60.0 % of words hold a letter; at least 80 %",
@@ -300,7 +300,7 @@ TOLD = {
     "max_duplicate_line_characters": "21.1 % of characters in duplicate lines; at most 20 %",
     "max_top_2gram": "20.4 % of characters in the most frequent 2-gram; at most 20 %",
     "max_duplicate_9grams": "11.1 % of characters in duplicate 9-grams; at most 11 %",
-    "min_line_words": "7.50 words a line; at least 8",
+    "min_line_words": "7.50 words per line; at least 8",
 }
 
 

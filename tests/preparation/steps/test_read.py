@@ -96,9 +96,9 @@ def test_a_line_may_have_exactly_the_limit(tmp_path: Path) -> None:
     assert read(tmp_path, "a.jsonl", max_page_bytes=len(data) - 2).why == [(1, "too long")]
 
 
-# Line ends, the mark before the text, NUL and halves of pairs are mended; all else stays: a mark within, controls,
+# Line ends, the mark before the text, NUL and halves of pairs are repaired; all else stays: a mark within, controls,
 # other line separators, white space around, the decomposed letter.
-MENDED = [
+REPAIRED = [
     ("a\r\nb\rc\n\r\nd\n\re", "a\nb\nc\n\nd\n\ne"),
     ("\ufeffa\ufeffb", "a\ufeffb"),
     ("a\0b", "a\ufffdb"),
@@ -109,8 +109,8 @@ MENDED = [
 
 
 def test_texts_are_mended_and_nothing_else_is_changed(tmp_path: Path) -> None:
-    write(tmp_path / "a.jsonl", jsonl(*(page(number, text) for number, (text, _) in enumerate(MENDED))))
-    assert read(tmp_path, "a.jsonl").texts == [mended for _, mended in MENDED]
+    write(tmp_path / "a.jsonl", jsonl(*(page(number, text) for number, (text, _) in enumerate(REPAIRED))))
+    assert read(tmp_path, "a.jsonl").texts == [repaired for _, repaired in REPAIRED]
 
 
 def test_blank_lines_are_no_pages_but_count_as_lines(tmp_path: Path) -> None:
@@ -200,15 +200,17 @@ WRONG = [
     ("mixed", {"format": "parquet"}, "mixed: holds no files of the format parquet (.parquet); check the path, or "
      "name the files by a pattern"),
     ("mixed", {}, "mixed/a.json: is jsonl, but mixed/b.txt is text; name one by  format:, or the files by a pattern"),
-    ("data.bin", {}, "data.bin: tells no format by its name; say  format:  and one of jsonl, parquet, text, warc, "
+    ("data.bin", {}, "data.bin: has no known suffix; set  format:  to one of jsonl, parquet, text, warc, "
      "clueweb22"),
     ("data.bin", {"format": "jsonl"}, "data.bin:1: is not JSONL: no line holds a JSON object; name another format, "
      "or take it out of path"),
     ("data.bin", {"format": "parquet"}, "data.bin: is damaged or not Parquet; copy or write it again"),
     ("data.bin", {"format": "warc"}, "data.bin: is not WARC; name another format, or take it out of path"),
-    ("false.json.gz", {}, "false.json.gz: is not gzip; copy it again, or take .gz off its name if it is unpacked"),
-    ("false.json.zst", {}, "false.json.zst: is not zstd; copy it again, or take .zst off its name if it is unpacked"),
-    ("packed.json", {}, "packed.json: is packed by gzip; end its name in .gz, or unpack it"),
+    ("false.json.gz", {}, "false.json.gz: is not gzip; copy it again, or take .gz off its name if it "
+     "is not compressed"),
+    ("false.json.zst", {}, "false.json.zst: is not zstd; copy it again, or take .zst off its name if it "
+     "is not compressed"),
+    ("packed.json", {}, "packed.json: is gzip-compressed; end its name in .gz, or decompress it"),
     ("utf16.json", {}, "utf16.json:1: begins with a UTF-16 byte-order mark; convert to UTF-8"),
     ("ids.json", {}, "ids.json: 'doc_id' does not hold text, and ids are text: write them as strings, or say  "
      "fields: {doc_id: null}"),
@@ -288,7 +290,7 @@ def test_a_broken_gzip_keeps_what_came_before_and_the_next_file_is_read(tmp_path
     assert all(len(row.text) == 100 for row in kept["a"])
     assert 100 < counts["c"] < 2000
     assert (counts["b"], counts["d"], counts["e"]) == (1, 1, 0)
-    remedy = "pages, which are kept; copy or pack it again"
+    remedy = "pages, which are kept; copy or compress it again"
     assert found.notes == [
         f"a.jsonl.gz: is cut off after {counts['a']:,} {remedy}",
         f"b.jsonl.gz: holds something that is not gzip after 1 {remedy}",

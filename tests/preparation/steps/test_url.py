@@ -196,8 +196,8 @@ def test_a_changed_file_changes_the_key_and_the_verdicts(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"a.br\nhttps://b.br/\n", "drop.txt:2: 'https://b.br/' is no domain"),
-        (b"a.br\n\n# \n a b\n", "drop.txt:4: 'a b' is no domain"),
+        (b"a.br\nhttps://b.br/\n", "drop.txt:2: 'https://b.br/' is not a domain"),
+        (b"a.br\n\n# \n a b\n", "drop.txt:4: 'a b' is not a domain"),
         (b"a.br\n\xff\n", "drop.txt:2: is not UTF-8"),
     ],
 )
@@ -219,11 +219,11 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, name: str) -> Non
 @pytest.mark.parametrize(
     ("setting", "fault"),
     [
-        ("drop_tlds: [com.br]", "'com.br' is no top-level domain"),
-        ("drop_tlds: ['']", "'' is no domain"),
-        ("keep_domains: [b.br, https://a.br/x]", "'https://a.br/x' is no domain"),
-        ("drop_patterns: ['a', '(b']", "'(b' is no regular expression"),
-        ("keep_patterns: ['" + "(" * 5000 + "']", "is no regular expression"),
+        ("drop_tlds: [com.br]", "'com.br' is not a top-level domain"),
+        ("drop_tlds: ['']", "'' is not a domain"),
+        ("keep_domains: [b.br, https://a.br/x]", "'https://a.br/x' is not a domain"),
+        ("drop_patterns: ['a', '(b']", "'(b' is not a regular expression"),
+        ("keep_patterns: ['" + "(" * 5000 + "']", "is not a regular expression"),
         ("missing: perhaps", "'keep' or 'drop'"),
         ("drop_tld: [pt]", "did you mean 'drop_tlds'?"),
     ],

@@ -73,7 +73,7 @@ def test_texts_in_other_languages_are_let_be() -> None:
 def test_the_detail_names_the_words() -> None:
     verdicts = step().apply(rows(["O autocarro, o comboio e o ônibus", "camião chávena golo equipa ecrã boleia"]))
     assert verdicts.detail(0) == (
-        "2 words of the other variety (autocarro, comboio) against 1 (ônibus); fewer than 2 may stand"
+        "2 words of the other variety (autocarro, comboio) against 1 (ônibus); fewer than 2 are allowed"
     )
     assert "camião, chávena, golo, equipa, ecrã, …" in verdicts.detail(1)
 

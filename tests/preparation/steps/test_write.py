@@ -171,7 +171,7 @@ def test_folders_beside_the_configuration_are_taken(tmp_path: Path, to: str) -> 
 
 @pytest.mark.parametrize("to", ["reports", "cache/corpus", "corpus/../cache"])
 def test_the_tools_own_folders_are_refused(tmp_path: Path, to: str) -> None:
-    with pytest.raises(ConfigError, match="lies where the tool keeps its own files; name another folder"):
+    with pytest.raises(ConfigError, match="is where the tool keeps its own files; name another folder"):
         Write(Write.Parameters(to=to), ComponentEnvironment(tmp_path)).check()
 
 

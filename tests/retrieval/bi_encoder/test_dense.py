@@ -379,7 +379,12 @@ def test_what_is_assumed_of_a_model_is_noted(made: dict[str, Path]) -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "said"),
     [
-        ("prompts", {"query_prompt_name": "web"}, r"has no prompt 'web' \(it has: .*other.*\); mend query_prompt_name"),
+        (
+            "prompts",
+            {"query_prompt_name": "web"},
+            r"has no prompt 'web' \(it has: .*other.*\); correct "
+            r"query_prompt_name",
+        ),
         ("mean", {"query_prompt": "a", "query_prompt_name": "query"}, r"are both set; drop one"),
         ("mean", {"truncate_dim": 33}, r"has 32 dimensions, fewer than truncate_dim: 33; lower it"),
         ("mean", {"max_tokens": 65}, r"reads at most 64 tokens of a text; lower max_tokens"),

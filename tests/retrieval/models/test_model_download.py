@@ -134,7 +134,7 @@ def test_a_model_is_downloaded_once_and_only_what_loading_reads(
         ("someone/nothing", None, r"there is no model 'someone/nothing' on the hub, or it is private; check the name"),
         ("nothing", None, r"there is no model 'nothing' on the hub"),
         ("someone/gated", None, r"'someone/gated' is gated; ask for access on its page, then run: hf auth login"),
-        ("someone/tiny", "v9", r"'someone/tiny' has no revision 'v9'; mend revision:"),
+        ("someone/tiny", "v9", r"'someone/tiny' has no revision 'v9'; correct revision:"),
         ("some one/ti ny", None, r"there is no model 'some one/ti ny' on the hub"),
     ],
 )

@@ -111,8 +111,8 @@ def test_a_half_downloaded_model_is_refused_with_what_is_missing(model: Path, of
     ("name", "kind", "said"),
     [
         ("someone/nothing", ModelMissingError, r"run: hf download someone/nothing .* or give its folder"),
-        ("./nothing", ModelMissingError, r"there is no model folder .*nothing; mend model:"),
-        ("<yours>", ConfigError, r"<yours> stands for a model of yours; name your model"),
+        ("./nothing", ModelMissingError, r"there is no model folder .*nothing; correct model:"),
+        ("<yours>", ConfigError, r"<yours> is a placeholder; name your model"),
         ("<your ColBERT-X>", ConfigError, r"name your model"),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_revision_of_a_folder_is_refused(model: Path) -> None:
     [
         ("model.safetensors", "weights"),
         ("tokenizer.json", "tokenizer"),
-        ("config.json", "broken has no config.json; get it again"),
+        ("config.json", "broken has no config.json; download it again"),
         ("1_Pooling/config.json", "1_Pooling"),
     ],
 )
@@ -253,7 +253,7 @@ def test_code_that_comes_with_a_model_is_not_run(model: Path, tmp_path: Path) ->
     modules[0]["type"] = "custom_st.Transformer"
     (custom / "modules.json").write_text(json.dumps(modules))
     (custom / "custom_st.py").write_text("raise SystemExit('ran')")
-    with pytest.raises(ModelError, match=r"needs code of its own \(custom_st.Transformer\), which quati-pool does not"):
+    with pytest.raises(ModelError, match=r"needs custom code \(custom_st.Transformer\), which quati-pool does not"):
         locate(ComponentEnvironment(), str(custom), None)
 
 

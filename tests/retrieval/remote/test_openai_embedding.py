@@ -306,7 +306,7 @@ def test_what_was_answered_before_a_failure_is_not_asked_again(server: Embedding
         search(retriever(server, concurrency=4), corpus, context(tmp_path))
     line = str(caught.value)
     assert line.endswith(
-        " gives no embeddings after 4 attempts (The server had an error.); see to the server and run the same command "
+        " gives no embeddings after 4 attempts (The server had an error.); check the server and run the same command "
         "again: what was answered is kept"
     )
     answered = set(server.texts)
@@ -473,7 +473,7 @@ def test_a_refused_passage_is_named(server: EmbeddingServer, tmp_path: Path) -> 
     with pytest.raises(QuatiPoolError) as caught:
         search(retriever(server), corpus, context(tmp_path))
     assert str(caught.value).endswith(
-        " refuses the passage d13 (This value is not allowed.); mend that text, or the parameters"
+        " refuses the passage d13 (This value is not allowed.); correct the text, or the parameters"
     )
 
 
@@ -481,7 +481,7 @@ def test_a_refused_passage_is_named(server: EmbeddingServer, tmp_path: Path) -> 
 def test_a_vector_that_is_none_is_refused_by_name(server: EmbeddingServer, tmp_path: Path, way: str) -> None:
     server.way = lambda texts, _: way if texts[-1] == TEXTS[23] else None
     corpus = store(tmp_path / "store", TEXTS)
-    with pytest.raises(QuatiPoolError, match="NaN or infinite numbers for the passage d23; mend that text"):
+    with pytest.raises(QuatiPoolError, match="NaN or infinite numbers for the passage d23; correct that text"):
         search(retriever(server), corpus, context(tmp_path))
     # The other answers are kept.
     server.asked.clear()
@@ -493,7 +493,7 @@ def test_a_vector_that_is_none_is_refused_by_name(server: EmbeddingServer, tmp_p
 def test_a_query_is_named_too(server: EmbeddingServer, tmp_path: Path) -> None:
     server.queue = ["nan"]
     corpus = store(tmp_path / "store", TEXTS)
-    with pytest.raises(QuatiPoolError, match="for the query q2; mend that text"):
+    with pytest.raises(QuatiPoolError, match="for the query q2; correct that text"):
         search(retriever(server), corpus, context(tmp_path))
 
 

@@ -150,7 +150,7 @@ def test_ties_at_the_cut_off_stay_whole(lucene: Lucene, tmp_path: Path, depth: i
     assert hits == [expected_hits(passages, queries[0], depth)] == searched(tmp_path / "i", passages, queries, depth)
 
 
-def test_scores_beyond_float32_are_reckoned_anew(lucene: Lucene, tmp_path: Path) -> None:
+def test_scores_beyond_float32_are_computed_again(lucene: Lucene, tmp_path: Path) -> None:
     """2²⁴ + 1 of Lucene's float32 is 2²⁴; ours is rounded once, from the whole number."""
     passages = [{0: 65535, 1: weight} for weight in range(1, 60)]
     query = {0: 65535, 1: 60000}

@@ -17,7 +17,7 @@ PRECISIONS: list[Precision] = ["fp32", "fp16", "int8"]
 
 
 def stored(folder: Path, vectors: np.ndarray, precision: Precision = "fp32", shard: int = 4) -> Vectors:
-    """Vectors on disk in shards of ``shard`` passages, opened anew."""
+    """Vectors on disk in shards of ``shard`` passages, opened again."""
     shards = Shards(folder)
     for start in range(0, len(vectors), shard):
         part = vectors[start : start + shard]

@@ -132,7 +132,7 @@ def _training_notes(session: AnnotationSession, pairs: Sequence[Ids]) -> list[st
     both = set(pairs) & {(one.query_id, one.doc_id) for one in session.training.all()}
     if not both:
         return []
-    return [f"{len(both):,} of the chosen pairs are training: people are told their grade before they give their own"]
+    return [f"{len(both):,} of the chosen pairs are training: people see the known grade before they grade"]
 
 
 def _waiting_notes(options: AssignOptions, slots: Sequence[NewSlot], present: int) -> list[str]:

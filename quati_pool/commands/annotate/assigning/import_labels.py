@@ -142,7 +142,7 @@ def _unmatched_error(unmatched: Sequence[UnmatchedRow]) -> QuatiPoolError:
     """An error that says for the first rows why their texts match no pair."""
     shown = "; ".join(f"{row.path}:{row.line}: {row.reason}" for row in unmatched[:_NAMED])
     return QuatiPoolError(
-        f"{counted(len(unmatched), 'row names', 'rows name')} no pair of the pool, or several: {shown}"
+        f"{counted(len(unmatched), 'row matches', 'rows match')} no pair of the pool, or several: {shown}"
         f"{'; and so on' if len(unmatched) > _NAMED else ''}; add query_id and doc_id columns, or leave these rows out "
         "with --skip-unknown"
     )
@@ -182,8 +182,8 @@ def _refuse_other_grades(plans: Sequence[_Plan]) -> None:
             shown = ", ".join(f"{query_id} {doc_id}" for query_id, doc_id in plan.other_grades[:_NAMED])
             more = " and so on" if len(plan.other_grades) > _NAMED else ""
             raise QuatiPoolError(
-                f"{plan.name} said otherwise of {len(plan.other_grades):,} pairs before: {shown}{more}; drop them from "
-                f"{plan.file.path.name}, or undo them in the app"
+                f"{plan.name} graded {len(plan.other_grades):,} pairs differently before: {shown}{more}; drop them "
+                f"from {plan.file.path.name}, or undo them in the app"
             )
 
 

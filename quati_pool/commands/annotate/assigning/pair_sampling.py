@@ -122,7 +122,7 @@ class PairSampling:
     def _of_queries(self, queries: str) -> Sample:
         listed = query_list(queries)
         if not listed:
-            raise QuatiPoolError(f"--queries {quoted(queries)} names no query; give ids parted by commas, or a file")
+            raise QuatiPoolError(f"--queries {quoted(queries)} names no query; give ids separated by commas, or a file")
         known = set(self._session.pool_view.query_ids)
         for query_id in listed:
             if query_id not in known:

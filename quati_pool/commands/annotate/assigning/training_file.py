@@ -60,16 +60,16 @@ def add_training(
                 raise InputError(path, line, str(fault)) from None
             if grade is None or grade not in session.config.grades:
                 scale = ", ".join(map(str, sorted(session.config.grades)))
-                problem = "there is no grade" if grade is None else f"the grade {grade} is not of the scale"
+                problem = "there is no grade" if grade is None else f"the grade {grade} is not on the scale"
                 raise InputError(path, line, f"{problem}; give one of {scale}")
             if not explanation.strip():
-                raise InputError(path, line, "explains nothing; say why the pair has its grade")
+                raise InputError(path, line, "is empty; say why the pair has its grade")
             if pair not in session.pool_view:
                 raise InputError(
                     path, line, f"{quoted(query_id)} {quoted(doc_id)} is not in the pool; take a pair that is"
                 )
             if pair in given:
-                raise InputError(path, line, f"{quoted(query_id)} {quoted(doc_id)} stands there twice; keep one")
+                raise InputError(path, line, f"{quoted(query_id)} {quoted(doc_id)} occurs twice; keep one")
             given[pair] = (grade, explanation)
         if not given:
             raise InputError(path, None, f"holds no pairs; expected rows of {', '.join(_FIELDS)}")
@@ -92,7 +92,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str, object, str]]:
             query_id, doc_id, relevance, explanation = (record[name] for name in _FIELDS)
             for name, value in (("query_id", query_id), ("doc_id", doc_id), ("explanation", explanation)):
                 if not isinstance(value, str):
-                    raise InputError(path, line, f"{name} is no string; write it in quotes")
+                    raise InputError(path, line, f"{name} is not a string; write it in quotes")
                 try:
                     value.encode()
                     if name != "explanation":
@@ -109,4 +109,4 @@ def _rows(path: Path) -> Iterator[tuple[int, str, str, object, str]]:
         ):
             yield line, query_id, doc_id, relevance, explanation
     else:
-        raise QuatiPoolError(f"{path}: training is read from .tsv, .csv and .jsonl; end its name so")
+        raise QuatiPoolError(f"{path}: training files must be .tsv, .csv or .jsonl; rename the file")

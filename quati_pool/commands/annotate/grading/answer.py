@@ -61,9 +61,9 @@ def check_answer(session: AnnotationSession, answer: Answer) -> CheckedAnswer:
     check_nonce(answer.nonce)
     for seconds in (answer.active_seconds, answer.elapsed_seconds):
         if type(seconds) not in (int, float) or not (math.isfinite(seconds) and 0 <= seconds <= _LONGEST_SECONDS):
-            raise AnswerError(f"{str(seconds)[:40]!r} is no length of time; reload the page")
+            raise AnswerError(f"{str(seconds)[:40]!r} is not a duration; reload the page")
     if not isinstance(answer.highlighted, bool):
-        raise AnswerError("highlighting is on or off; reload the page")
+        raise AnswerError("highlighting must be on or off; reload the page")
     extra = {
         "reason": answer.reason,
         "active_seconds": round(float(answer.active_seconds), 3),
@@ -78,7 +78,7 @@ def check_answer(session: AnnotationSession, answer: Answer) -> CheckedAnswer:
 def check_nonce(nonce: object) -> None:
     """Raises AnswerError for an invalid nonce."""
     if not isinstance(nonce, str) or not _NONCE.fullmatch(nonce):
-        raise AnswerError("the answer has no proper nonce; reload the page")
+        raise AnswerError("the answer has no valid nonce; reload the page")
 
 
 def label_nonce(phase: Phase, number: int, person: Person, answer: Answer) -> str:
@@ -133,7 +133,7 @@ def _checked_note(note: object) -> str | None:
     if note is None:
         return None
     if not isinstance(note, str):
-        raise AnswerError("the note is no text; write one, or leave it out")
+        raise AnswerError("the note is not text; write one, or leave it out")
     if not note.strip():
         return None
     if len(note) > LONGEST_NOTE:
@@ -148,7 +148,7 @@ def _check_reason(status: State, reason: object, note: str | None) -> None:
     elif reason not in REASONS:
         raise AnswerError(f"there is no reason {str(reason)[:40]!r}; choose one of {', '.join(REASONS)}")
     elif reason == "other" and note is None:
-        raise AnswerError("the reason other says nothing by itself; write a note")
+        raise AnswerError("the reason other needs a note; write one")
 
 
 def _guidelines_sha(session: AnnotationSession) -> str | None:

@@ -53,7 +53,7 @@ def submit(session: AnnotationSession, token: str | None, item: Item, answer: An
     if item.kind == "training":
         return _submit_training(session, person, item, checked, answer)
     if item.kind != "blind":
-        raise ForbiddenError("this is no item that was given out; reload the page")
+        raise ForbiddenError("this item was never given out; reload the page")
     slot = _slot(session, person, item)
     nonce = label_nonce("blind", slot.assignment_id, person, answer)
     pair = session.pair(slot.query_id, slot.doc_id)
@@ -82,9 +82,9 @@ def second_label(session: AnnotationSession, token: str | None, item: Item, answ
     person = session.person(token)
     checked = check_answer(session, answer)
     if checked.status is State.skipped:
-        raise AnswerError("a second label is a grade or says why there is none; leave it out instead")
+        raise AnswerError("a second label needs a grade or a reason for having none; leave it out instead")
     if item.kind != "blind":
-        raise ForbiddenError("nothing is revealed of training; go on with the next pair")
+        raise ForbiddenError("nothing is revealed in training; go on with the next pair")
     slot = _slot(session, person, item)
     blind = next((row for row in blind_labels(session, person, slot.query_id) if row.seq == slot.label_seq), None)
     pair = session.pair(slot.query_id, slot.doc_id)
@@ -143,9 +143,9 @@ def _submit_training(
 ) -> Outcome:
     training = next((one for one in session.training.all() if one.training_id == item.training_id), None)
     if training is None:
-        raise ConflictError("gone", "this pair is no part of the training any more; go on with the next one")
+        raise ConflictError("gone", "this pair is no longer part of the training; go on with the next one")
     if (training.query_id, training.doc_id) != (item.query_id, item.doc_id) or training.by == person.name:
-        raise ForbiddenError("this is no item that was given out; reload the page")
+        raise ForbiddenError("this item was never given out; reload the page")
     nonce = label_nonce("training", training.training_id, person, answer)
     feedback = None if checked.status is State.skipped else training
     known = stored(session.store, nonce)
@@ -171,7 +171,7 @@ def _slot(session: AnnotationSession, person: Person, item: Item) -> Slot:
     if slot.state == "withdrawn":
         raise ConflictError("withdrawn", "this pair was withdrawn; go on with the next one")
     if slot.holder != person.name:
-        raise ConflictError("taken", "this pair is not yours, or no longer; go on with the next one")
+        raise ConflictError("taken", "this pair is not yours, or no longer yours; go on with the next one")
     if (slot.query_id, slot.doc_id) != (item.query_id, item.doc_id):
-        raise ForbiddenError("this is no item that was given out; reload the page")
+        raise ForbiddenError("this item was never given out; reload the page")
     return slot

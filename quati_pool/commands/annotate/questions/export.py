@@ -111,7 +111,7 @@ def _form(path: Path) -> str:
         raise QuatiPoolError(f"{path} is a folder; name a file with -o")
     form = data_suffix(path).removeprefix(".")
     if form not in FORMS:
-        raise QuatiPoolError(f"{path.name}: questions are written as .tsv or .jsonl (.gz too); end the name so")
+        raise QuatiPoolError(f"{path.name}: files of questions must be .tsv or .jsonl (.gz too); rename the file")
     return form
 
 
@@ -147,7 +147,7 @@ def _appended(config: PoolConfig, path: Path, form: str, new: Sequence[QuestionE
         data += b"\n"
     settings = _settings(config, path)
     if isinstance(settings.query, list):
-        raise InputError(path, None, "joins several fields to a query; name another file")
+        raise InputError(path, None, "joins several fields into a query; name another file")
     named = {
         "query_id": settings.query_id,
         "query": settings.query or "query",

@@ -88,7 +88,7 @@ def one_line(text: str) -> str:
     if len(text) > QUERY_CHARACTERS:
         raise QuestionError(
             "long",
-            f"a question has at most {QUERY_CHARACTERS} characters, not {len(text):,}; tell the rest as narrative",
+            f"a question has at most {QUERY_CHARACTERS} characters, not {len(text):,}; put the rest into the narrative",
         )
     return text
 
@@ -127,7 +127,7 @@ def checked(config: PoolConfig, draft: Draft) -> Draft:
         if value not in values[dimension]:
             raise QuestionError(
                 dimension,
-                f"{value!r} is no {dimension} of this collection; choose one of {', '.join(values[dimension])}",
+                f"{value!r} is not a {dimension} of this collection; choose one of {', '.join(values[dimension])}",
             )
     narrative = _prose(draft.narrative, NARRATIVE_CHARACTERS, "narrative")
     return replace(draft, query=one_line(draft.query), narrative=narrative)

@@ -36,9 +36,7 @@ def separate_dashboards(session: AnnotationSession, config_path: Path, database:
         try:
             computed: Dashboard = unpack_outcome(process.call(request))
         except ChildEnded as end:
-            raise QuatiPoolError(
-                f"the process that makes dashboards ended ({end}); see what the server wrote"
-            ) from None
+            raise QuatiPoolError(f"the dashboard's process ended ({end}); see the server's log") from None
         return computed
 
     dashboard.compute_with(session, make)

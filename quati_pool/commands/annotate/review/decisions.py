@@ -61,7 +61,7 @@ def _write(
 ) -> Submitted:
     lead = session.person(token, "lead")
     if not isinstance(nonce, str) or not 0 < len(nonce) <= _LONGEST_NONCE:
-        raise AnswerError("a decision needs a nonce of 1 to 64 characters; load the page again")
+        raise AnswerError("a decision needs a nonce of 1 to 64 characters; reload the page")
     comment = clean_comment(comment)
     if label_sha(pooled_pair(session, *ids)) != shown_sha:
         raise ConflictError("changed", f"{ids[0]} {ids[1]} has another text now; look at it again")
@@ -87,7 +87,7 @@ def check_grade(session: AnnotationSession, relevance: int) -> None:
     """Raises AnswerError for a grade off the scale."""
     if type(relevance) is not int or relevance not in session.config.grades:
         grades = ", ".join(map(str, sorted(session.config.grades)))
-        raise AnswerError(f"the grade {str(relevance)[:20]} is not of the scale {grades}; choose one of them")
+        raise AnswerError(f"the grade {str(relevance)[:20]} is not on the scale {grades}; choose one of them")
 
 
 def clean_comment(comment: str | None) -> str | None:

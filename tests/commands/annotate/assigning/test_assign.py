@@ -308,7 +308,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"random": "-3"},
         "--random -3 is neither a number of pairs nor a rate; give 300, 0.1 or 10%",
     ),
-    "nothing": ({"random": "0"}, "a sample of 0 pairs is none; ask for at least 1"),
+    "nothing": ({"random": "0"}, "a sample of 0 pairs is empty; ask for at least 1"),
     "too many": ({"random": "41"}, "the pool has 40 pairs to choose from, not 41; ask for at most 40"),
     "an unknown query": ({"queries": "q1,q7"}, "the pool has no query 'q7'; there are: q0, q1, q2, q3"),
     "an unknown system": ({"queries": "q1", "system": "b"}, "there is no system 'b'; there are: a"),
@@ -333,14 +333,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "--by and --judge say how to stratify; ask for --stratified N",
     ),
     "an unknown judge": ({"stratified": 9, "judge": "gold"}, "there is no labeler 'gold' in test; "),
-    "no query": ({"queries": " , "}, "--queries ' , ' names no query; give ids parted by commas, or a file"),
+    "no query": ({"queries": " , "}, "--queries ' , ' names no query; give ids separated by commas, or a file"),
     "too few people": (
         {"everything": True, "overlap": 3, "to": ("ana", "bia")},
-        "each pair goes to 3 different persons, but only 2 are named; name more, or lower the overlap",
+        "each pair goes to 3 different people, but only 2 are named; name more, or lower the overlap",
     ),
     "too small a load": (
         {"everything": True, "overlap": 2, "to": ("ana", "bia"), "load": 39},
-        "40 pairs × 2 are 80, and 2 persons with at most 39 each hold 78; raise the load, name more persons, or choose "
+        "40 pairs × 2 are 80, and 2 people with at most 39 each hold 78; raise the load, name more persons, or choose "
         "fewer pairs",
     ),
 }  # fmt: skip
@@ -418,8 +418,8 @@ def test_more_people_asked_for_than_there_are_is_noted(alone: Path) -> None:
 def test_training_among_the_chosen_pairs_is_noted(alone: Path) -> None:
     with AnnotationSession.open(alone) as session:
         session.training.add("q0", "d0", 3, "said outright", "caio")
-    told = "1 of the chosen pairs are training: people are told their grade before they give their own"
-    assert assign(alone, AssignOptions(queries="q0", dry_run=True)).notes == [told]
+    note = "1 of the chosen pairs are training: people see the known grade before they grade"
+    assert assign(alone, AssignOptions(queries="q0", dry_run=True)).notes == [note]
     assert assign(alone, AssignOptions(queries="q1", dry_run=True)).notes == []
 
 
@@ -452,12 +452,12 @@ def test_training_is_added_once_and_takes_a_changed_explanation(config: Path, tm
     ("row", "message"),
     [
         ("q0\tx9\t3\tyes", "'q0' 'x9' is not in the pool; take a pair that is"),
-        ("q0\td1\t4\tyes", "the grade 4 is not of the scale; give one of 0, 1, 2, 3"),
+        ("q0\td1\t4\tyes", "the grade 4 is not on the scale; give one of 0, 1, 2, 3"),
         ("q0\td1\t\tyes", "there is no grade; give one of 0, 1, 2, 3"),
-        ("q0\td1\tgood\tyes", "relevance 'good' is no grade; expected an integer or one of Irrelevant, Relevant, "),
-        ("q0\td1\t3\t ", "explains nothing; say why the pair has its grade"),
+        ("q0\td1\tgood\tyes", "relevance 'good' is not a grade; expected an integer or one of Irrelevant, Relevant, "),
+        ("q0\td1\t3\t ", "is empty; say why the pair has its grade"),
         ("q9\td2\t3\tyes", "'q9' 'd2' is not in the pool; take a pair that is"),
-        ("q0\td0\t3\tyes", "'q0' 'd0' stands there twice; keep one"),
+        ("q0\td0\t3\tyes", "'q0' 'd0' occurs twice; keep one"),
     ],
 )
 def test_training_at_fault_is_named_by_its_line_and_nothing_is_added(

@@ -165,7 +165,7 @@ def test_a_text_that_two_passages_have_is_refused(alone: Path) -> None:
     path.write_text('{"query_id": "q0", "text": "the same", "relevance": 1}\n', encoding="utf-8")
     why = "its texts are those of the pairs 'q0' with 'd0', 'q0' with 'd1'"
     assert refusal(alone, ("ana", path)) == (
-        f"1 row names no pair of the pool, or several: {path}:1: {why}; add query_id and doc_id columns, or leave "
+        f"1 row matches no pair of the pool, or several: {path}:1: {why}; add query_id and doc_id columns, or leave "
         "these rows out with --skip-unknown"
     )
     (made,) = imported(alone, ("ana", path), skip_unknown=True)
@@ -189,14 +189,14 @@ def test_rows_whose_texts_are_unknown_are_listed(alone: Path) -> None:
     path.write_text(
         "".join(json.dumps(dict(zip(("query", "text", "relevance"), row, strict=True))) + "\n" for row in rows)
     )
-    assert f"{path}:2: the passage text 'never seen' is none of the pool's" in refusal(alone, ("ana", path))
+    assert f"{path}:2: the passage text 'never seen' is not in the pool" in refusal(alone, ("ana", path))
     (made,) = imported(alone, ("ana", path), skip_unknown=True)
     assert made.written == 1
     (left_out,) = as_data([made])["imported"]
     assert [(row["line"], row["query"], row["relevance"]) for row in left_out["unmatched"]] == [
         (2, "pergunta q1", 1), (3, "who?", 0),
     ]  # fmt: skip
-    assert "2 that name no pair" in str(table([made]).rows)
+    assert "2 that match no pair" in str(table([made]).rows)
 
 
 def test_a_passage_that_reads_otherwise_in_the_file_is_counted_and_its_label_says_so(alone: Path) -> None:
@@ -298,7 +298,7 @@ def test_a_grade_that_was_given_here_is_not_replaced(config: Path) -> None:
     assert imported(config, ("ana", qrels(config, "ana", here)))[0].there == 1
     other = {(shown.query_id, shown.doc_id): 2, (second.query_id, second.doc_id): 0}
     message = refusal(config, ("ana", qrels(config, "ana", {**GRADES, **other})))
-    assert message.startswith("ana said otherwise of 2 pairs before: ")
+    assert message.startswith("ana graded 2 pairs differently before: ")
     assert message.endswith("; drop them from ana.qrels, or undo them in the app")
     assert standing(config, "ana") == {**here, (second.query_id, second.doc_id): None}
 
@@ -313,7 +313,7 @@ def test_what_was_undone_after_an_import_stays_undone(config: Path) -> None:
     assert list(standing(config, "ana").values()).count(None) == 1
 
 
-def test_under_another_version_the_same_file_is_imported_anew(alone: Path) -> None:
+def test_under_another_version_the_same_file_is_imported_again(alone: Path) -> None:
     path = qrels(alone, "ana", GRADES)
     imported(alone, ("ana", path))
     settings = yaml.safe_load(alone.read_text(encoding="utf-8"))
@@ -350,7 +350,7 @@ def test_of_two_files_none_is_written_where_one_is_at_fault(alone: Path) -> None
             "q0 0 d0 1\nq0 0 d0 2\n",
             ":2: query_id 'q0' and doc_id 'd0' have the grade 2 here and 1 in line 1; keep the ",
         ),
-        ("q0 0 d0 7\n", ":1: ana: the grade 7 is not of the scale 0, 1, 2, 3 (off it: 7, in 1 of 1 labels); "),
+        ("q0 0 d0 7\n", ":1: ana: the grade 7 is not on the scale 0, 1, 2, 3 (off it: 7, in 1 of 1 labels); "),
         ("q0 0 d0\n", ":1: "),
         ("", "is empty; expected labels"),
     ],
@@ -371,9 +371,9 @@ def test_a_row_said_twice_counts_once(alone: Path) -> None:
 def test_names_that_no_person_can_have_are_refused(alone: Path) -> None:
     path = qrels(alone, "ana", GRADES)
     assert "the name 'adjudicated' cannot be a person's" in refusal(alone, ("adjudicated", path))
-    alike = "the name 'ANA' is too much like ana, who is there; choose another"
+    alike = "the name 'ANA' is too similar to ana, which is taken; choose another"
     assert refusal(alone, ("ANA", path)) == alike
-    assert "too much like Caio" in refusal(alone, ("Caio", path), ("caio", path))
+    assert "too similar to Caio" in refusal(alone, ("Caio", path), ("caio", path))
     with AnnotationSession.open(alone) as session:
         assert [one.name for one in session.people.all()] == ["ana", "bia"]
 

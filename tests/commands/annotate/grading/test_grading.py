@@ -329,19 +329,19 @@ def test_two_tabs_of_one_person_store_one_grade(session: AnnotationSession) -> N
         ({"status": "skipped"}, "has no grade"),
         ({"status": "unsure", "relevance": None}, "no reason 'None'"),
         ({"status": "unsure", "relevance": None, "reason": "bored"}, "no reason 'bored'"),
-        ({"status": "unsure", "relevance": None, "reason": "other", "note": "  "}, "write a note"),
+        ({"status": "unsure", "relevance": None, "reason": "other", "note": "  "}, "needs a note"),
         ({"status": "unsure", "reason": "broken_text"}, "has no grade"),
         ({"reason": "broken_text"}, "needs no reason"),
         ({"note": "x" * (LONGEST_NOTE + 1)}, "shorten it to 10000"),
-        ({"note": b"x"}, "no text"),
+        ({"note": b"x"}, "not text"),
         ({"nonce": "short"}, "nonce"),
         ({"nonce": "x" * 65}, "nonce"),
         ({"nonce": "has space in it, long"}, "nonce"),
         ({"nonce": None}, "nonce"),
-        ({"active_seconds": math.nan}, "length of time"),
-        ({"elapsed_seconds": math.inf}, "length of time"),
-        ({"active_seconds": -1}, "length of time"),
-        ({"active_seconds": "1"}, "length of time"),
+        ({"active_seconds": math.nan}, "not a duration"),
+        ({"elapsed_seconds": math.inf}, "not a duration"),
+        ({"active_seconds": -1}, "not a duration"),
+        ({"active_seconds": "1"}, "not a duration"),
         ({"highlighted": "yes"}, "on or off"),
     ],
 )
@@ -508,7 +508,7 @@ def test_only_passages_of_ones_own_are_alike(lite: AnnotationSession) -> None:
     assert [(one.similarity, one.text_start) for one in first.similar] == [(1.0, "o mesmo texto para todos")]
 
 
-def test_what_is_alike_is_found_anew_with_further_passages(
+def test_what_is_alike_is_found_again_with_further_passages(
     lite: AnnotationSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "BLOCK", 2)

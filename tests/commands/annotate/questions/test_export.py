@@ -126,7 +126,7 @@ def test_the_collections_own_columns_are_kept_to(path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("queries.csv", "as .tsv or .jsonl"), ("queries", "as .tsv or .jsonl"), ("folder", "is a folder")],
+    [("queries.csv", "must be .tsv or .jsonl"), ("queries", "must be .tsv or .jsonl"), ("folder", "is a folder")],
 )
 def test_other_formats_and_folders_are_refused(path: Path, tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "folder").mkdir()

@@ -213,7 +213,7 @@ def test_blanks_and_accents_are_stored_in_one_way() -> None:
 
 @pytest.mark.parametrize("axis", ["theme", "scope", "type"])
 def test_a_value_outside_the_taxonomy_is_refused(alone: AnnotationSession, axis: str) -> None:
-    with pytest.raises(QuestionError, match=f"no {axis} of this collection") as refused:
+    with pytest.raises(QuestionError, match=f"not a {axis} of this collection") as refused:
         proposed(alone, sign_in(alone, "ana"), **{axis: "<b>"})
     assert refused.value.reason == axis
 

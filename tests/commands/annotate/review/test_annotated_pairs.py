@@ -1,4 +1,4 @@
-"""What people said, read on from where it was read last: always as if it were read anew."""
+"""What people said, read on from where it was read last: always as if all were read again."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read_from_scratch(session: AnnotationSession) -> dict[str, Any]:
         return seen(PeoplesPairs(session.config, session.store, session.pool_view, session.narratives))
 
 
-def test_read_on_is_as_read_anew(session: AnnotationSession, tmp_path: Path) -> None:
+def test_reading_on_gives_what_reading_all_gives(session: AnnotationSession, tmp_path: Path) -> None:
     chosen = random.Random(5)
     rows = pairs()
     for step in range(120):

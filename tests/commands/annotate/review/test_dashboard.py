@@ -71,7 +71,7 @@ def test_progress_by_person_and_query(here: Here) -> None:
     by_name = {one.name: one for one in found.people}
     ana = by_name["ana"]
     assert (ana.role, ana.open, ana.done, ana.skipped) == ("assessor", 5, 1, 1)
-    # Five labels of 4 s from before, of which one pair may be given anew with 30 s: the median stays.
+    # Five labels of 4 s from before, of which one pair may be graded again with 30 s: the median stays.
     assert ana.seconds == 4.0
     assert ana.graded + ana.cannot == ana.timed
     assert (by_name["lia"].role, by_name["lia"].open, by_name["lia"].seconds) == ("lead", 0, None)

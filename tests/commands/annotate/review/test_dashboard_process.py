@@ -30,7 +30,7 @@ def plain(made: Dashboard | None) -> str:
 
 
 @pytest.mark.kill
-def test_another_process_makes_the_same_dashboard_and_is_started_anew_when_it_was_killed(
+def test_another_process_makes_the_same_dashboard_and_is_started_again_when_it_was_killed(
     tmp_path: Path, made_url: str
 ) -> None:
     with disputed(tmp_path, made_url) as (session, tokens):
@@ -70,7 +70,7 @@ def test_that_the_other_process_ended_is_told_in_one_line(tmp_path: Path, monkey
     )
     with disputed(tmp_path / "w", None) as (session, tokens), separate_dashboards(session, session.config.path):
         found = dashboard(session, tokens.lia, _PATIENCE, refresh=True)
-        assert found.problem == "the process that makes dashboards ended (exit status 1); see what the server wrote"
+        assert found.problem == "the dashboard's process ended (exit status 1); see the server's log"
 
 
 SERVER = """

@@ -199,7 +199,7 @@ def test_a_pair_that_changed_or_left_the_pool_is_not_decided(here: Here, tmp_pat
 def test_a_grade_off_the_scale_is_refused(here: Here, relevance: Any) -> None:
     session, tokens = here
     before = everything(session)
-    with pytest.raises(AnswerError, match="not of the scale 0, 1, 2, 3"):
+    with pytest.raises(AnswerError, match="not on the scale 0, 1, 2, 3"):
         decided(session, tokens.lia, row(session, tokens.lia, "q1", "d0"), relevance, "n1")
     assert everything(session) == before
 
