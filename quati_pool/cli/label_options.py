@@ -15,7 +15,7 @@ from quati_pool.text.pluralize import counted
 
 if TYPE_CHECKING:
     from quati_pool.agreement.pool_join import UnmatchedRow
-    from quati_pool.labels.sources import Gathered, LabelFiles
+    from quati_pool.labels.gathered import Gathered, LabelFiles
     from quati_pool.project.config import PoolConfig
 
 
@@ -39,7 +39,7 @@ def label_files(
 
     Raises BadParameter for an option that cannot be read.
     """
-    from quati_pool.labels.sources import LabelFiles
+    from quati_pool.labels.gathered import LabelFiles
     from quati_pool.project.config import LabelFileConfig
 
     named: dict[str, tuple[str, str | None]] = {}

@@ -16,7 +16,8 @@ from quati_pool.agreement.pool_join import UnmatchedRow
 from quati_pool.agreement.ratings import Ratings
 from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.problems import quoted
-from quati_pool.labels.sources import Gathered, LabelFiles, gather, workspace_for
+from quati_pool.labels.gathered import Gathered, LabelFiles
+from quati_pool.labels.sources import gather, workspace_for
 from quati_pool.project.config import PoolConfig
 from quati_pool.stats.bootstrap import DRAWS
 from quati_pool.text.pluralize import counted

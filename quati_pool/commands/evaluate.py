@@ -28,16 +28,9 @@ from quati_pool.evaluation.robust import Robust, robust
 from quati_pool.evaluation.scores import Scores, mean_over, score
 from quati_pool.evaluation.significance import Comparison, compare, groups
 from quati_pool.evaluation.truncation import Truncated, truncated
+from quati_pool.labels.gathered import Gathered, LabelFiles, LabelSource, coverage, shared_members
 from quati_pool.labels.main_labeler import MainLabeler
-from quati_pool.labels.sources import (
-    Gathered,
-    LabelFiles,
-    LabelSource,
-    coverage,
-    gather,
-    shared_members,
-    workspace_for,
-)
+from quati_pool.labels.sources import gather, workspace_for
 from quati_pool.pooling.diversity import GradeShares, diversity_by_grade
 from quati_pool.pooling.pool import Pool
 from quati_pool.project.cache_keys import refuse_outdated

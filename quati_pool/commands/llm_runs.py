@@ -12,7 +12,8 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.llm.answers import Usage
 from quati_pool.llm.budget import Budget
 from quati_pool.llm.budgeted_calls import plausible, spent_on, written
-from quati_pool.llm.client import PROBE, Client, Counters, Event
+from quati_pool.llm.client import PROBE, Client
+from quati_pool.llm.connection import Counters, Event
 from quati_pool.llm.prices import Price
 from quati_pool.llm.runner import Runner
 from quati_pool.llm.tokens import counting

@@ -15,8 +15,9 @@ from quati_pool.commands.evaluate import Evaluation, Settings, measure
 from quati_pool.commands.labels import LabelsReport
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.measures import parse_measures
+from quati_pool.labels.gathered import Gathered, LabelFiles
 from quati_pool.labels.labelers import Grading
-from quati_pool.labels.sources import Gathered, LabelFiles, gather
+from quati_pool.labels.sources import gather
 from quati_pool.pooling.diversity import diversity
 from quati_pool.pooling.pool import growth
 from quati_pool.project.cache_keys import refuse_outdated

@@ -8,7 +8,8 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from quati_pool.llm.client import Client, Event
+from quati_pool.llm.client import Client
+from quati_pool.llm.connection import Event
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.limits import Limits
 from quati_pool.llm.options import Options

@@ -18,7 +18,8 @@ from quati_pool.judging.verdict import Reading, Verdict, judge_choice
 from quati_pool.llm.answers import Choice, Completion, Usage
 from quati_pool.llm.budget import Budget
 from quati_pool.llm.budgeted_calls import Caller, cost_of, most_of, state_of
-from quati_pool.llm.client import Client, Event
+from quati_pool.llm.client import Client
+from quati_pool.llm.connection import Event
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError
 from quati_pool.llm.options import Options, Request

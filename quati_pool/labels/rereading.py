@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,7 +91,7 @@ def read_again(
         if sharing is None:
             sharing = followers(store, owner, version, reading.version)
         tries = stored_tries(store, {one.label.origin for one in part.waiting})
-        verdicts = {origin: read_tries(made, reading) for origin, made in tries.items()}
+        verdicts = {origin: _verdict(made, reading) for origin, made in tries.items()}
         new = [
             _read(one, verdicts[one.label.origin], version, reading)
             for one in part.waiting
@@ -110,7 +110,7 @@ def read_again(
     return outcome
 
 
-def read_tries(tries: Sequence[StoredTry], reading: Reading) -> Verdict:
+def _verdict(tries: Sequence[StoredTry], reading: Reading) -> Verdict:
     """The verdict of an answer by ``reading``: of its last attempt that gives a grade, or else of its last attempt."""
     return _deciding(tries, reading)[1]
 
@@ -118,6 +118,25 @@ def read_tries(tries: Sequence[StoredTry], reading: Reading) -> Verdict:
 def _deciding(tries: Sequence[StoredTry], reading: Reading) -> tuple[StoredTry, Verdict]:
     read = [(made, _read_try(made, reading)) for made in tries]
     return next((one for one in reversed(read) if one[1].status is State.ok), read[-1])
+
+
+def shareable(
+    store: Store, version: str, contents: Collection[str], reading: Reading | None
+) -> dict[tuple[str, int], CurrentLabel]:
+    """The grades by this version of a judge, in any collection, of texts with these content_shas, by (content_sha,
+    sample). Those that were read by other rules than ``reading`` are as it reads them."""
+    found = store.shareable(version, list(contents))
+    if reading is None:
+        return found
+    otherwise = {key: label for key, label in found.items() if label.reading != reading.version}
+    tries = stored_tries(store, {label.origin for label in otherwise.values()})
+    for key, label in otherwise.items():
+        verdict = _verdict(tries[label.origin], reading) if label.origin in tries else None
+        if verdict is None or verdict.status is not State.ok:
+            del found[key]
+        else:
+            found[key] = label._replace(relevance=verdict.relevance, extra=_details_after(label, verdict))
+    return found
 
 
 def thoughts_behind(store: Store, labels: Sequence[CurrentLabel], reading: Reading | None) -> dict[int, str]:
@@ -140,7 +159,7 @@ def thoughts_behind(store: Store, labels: Sequence[CurrentLabel], reading: Readi
     return found
 
 
-def details_after(former: CurrentLabel, verdict: Verdict) -> dict[str, Any]:
+def _details_after(former: CurrentLabel, verdict: Verdict) -> dict[str, Any]:
     """The ``extra`` of a label whose answer now gives ``verdict``. Details of a different grade are dropped, since
     log-probabilities, from which they came, are not stored."""
     same = verdict.relevance == former.relevance
@@ -172,7 +191,7 @@ def _read(one: OwnedLabel, verdict: Verdict, version: str, reading: Reading) -> 
         relevance=verdict.relevance,
         rationale=verdict.rationale or verdict.problem,
         shared_from=former.shared_from,
-        extra=details_after(former, verdict),
+        extra=_details_after(former, verdict),
         reading=reading.version,
         rereads=former.answer,
     )

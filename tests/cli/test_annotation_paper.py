@@ -12,7 +12,7 @@ import pytest
 from quati_pool.commands.annotate.assessors import add
 from quati_pool.commands.annotate.assigning.import_labels import import_labels
 from quati_pool.files.label_files import read_label_file
-from quati_pool.labels.sources import LabelFiles
+from quati_pool.labels.gathered import LabelFiles
 from quati_pool.project.config import LabelFileConfig
 from tests.cli.conftest import Cli
 from tests.commands.annotate import paper

@@ -11,8 +11,8 @@ import pytest
 
 from quati_pool.commands.agree import agree
 from quati_pool.errors import QuatiPoolError
+from quati_pool.labels.gathered import LabelFiles
 from quati_pool.labels.labelers import people_version
-from quati_pool.labels.sources import LabelFiles
 from quati_pool.project.config import LabelFileConfig, load_config
 from quati_pool.records import State
 from quati_pool.reporting.json_data.agree import as_data

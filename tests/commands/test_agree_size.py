@@ -26,7 +26,7 @@ import pyarrow as pa
 from quati_pool.project.config import LabelFileConfig
 from quati_pool.commands.agree import agree
 from quati_pool.reporting.json_data.agree import as_data
-from quati_pool.labels.sources import LabelFiles
+from quati_pool.labels.gathered import LabelFiles
 files = {name: LabelFileConfig(path=path) for name, path in zip("ab", sys.argv[1:])}
 tracemalloc.start()
 data = as_data(agree(Path("none.yaml"), (), LabelFiles(files), draws=50))

@@ -10,7 +10,7 @@ from random_runs import ranked, runs
 
 from quati_pool.commands.evaluate import PoolQuality, Settings, measure
 from quati_pool.evaluation.measures import parse_measures
-from quati_pool.labels.sources import Gathered, LabelSource
+from quati_pool.labels.gathered import Gathered, LabelSource
 from quati_pool.pooling.diversity import diversity_by_grade
 from quati_pool.pooling.pool import depth_pool
 from quati_pool.project.runs import RunSet

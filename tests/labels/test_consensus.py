@@ -16,8 +16,8 @@ from quati_pool.commands.annotate.review.dashboard import Dashboard, dashboard
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.commands.evaluate import Settings, evaluate
 from quati_pool.labels.consensus import Consensus
+from quati_pool.labels.gathered import LabelFiles
 from quati_pool.labels.labelers import Grading
-from quati_pool.labels.sources import LabelFiles
 from quati_pool.project.config import LabelFileConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.reporting.json_data.agree import as_data

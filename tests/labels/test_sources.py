@@ -13,8 +13,9 @@ from quati_pool.commands.judge.chosen_judge import JudgeOptions
 from quati_pool.commands.judge.judge import judge
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import file_digest
+from quati_pool.labels.gathered import Gathered, LabelFiles
 from quati_pool.labels.labelers import people_definition, people_version
-from quati_pool.labels.sources import Gathered, LabelFiles, gather, workspace_for
+from quati_pool.labels.sources import gather, workspace_for
 from quati_pool.project.config import LabelFileConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.records import Qrels

@@ -7,7 +7,8 @@ import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from quati_pool.llm.client import Client, Event
+from quati_pool.llm.client import Client
+from quati_pool.llm.connection import Event
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.limits import Limits
 from quati_pool.llm.options import Options, Request

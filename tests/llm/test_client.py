@@ -12,7 +12,8 @@ import pytest
 
 from quati_pool.llm import client as client_module
 from quati_pool.llm.answers import Completion, Usage
-from quati_pool.llm.client import Client, Event
+from quati_pool.llm.client import Client
+from quati_pool.llm.connection import Event
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError, FatalError, ServerDown, Stopped
 from quati_pool.llm.limits import Limits

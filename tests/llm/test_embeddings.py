@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.llm.client import Client, Event
+from quati_pool.llm.client import Client
+from quati_pool.llm.connection import Event
 from quati_pool.llm.embeddings import EmbeddingRequest, Embeddings, fitted, read_embeddings, size, surely_fitted
 from quati_pool.llm.endpoint import Endpoint
 from quati_pool.llm.faults import CallError, FatalError, Fault

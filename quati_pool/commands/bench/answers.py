@@ -20,7 +20,8 @@ from quati_pool.judging.llm_parameters import LlmParameters, client_for, model_i
 from quati_pool.llm.answers import withheld
 from quati_pool.llm.budget import Budget
 from quati_pool.llm.budgeted_calls import Called, Caller, state_of
-from quati_pool.llm.client import Client, Event
+from quati_pool.llm.client import Client
+from quati_pool.llm.connection import Event
 from quati_pool.llm.options import Request
 from quati_pool.llm.prices import Price
 from quati_pool.llm.runner import Runner

@@ -28,11 +28,10 @@ from quati_pool.labels.base import Graded
 from quati_pool.labels.consensus import aggregate_samples
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.labelers import SHOWN_CHARACTERS, Grading, chunks
-from quati_pool.labels.rereading import Key, details_after, read_tries
+from quati_pool.labels.rereading import Key, shareable
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import State
 from quati_pool.store.records import CurrentLabel, Entry, Label, content_sha
-from quati_pool.store.rereading import stored_tries
 
 # To be increased when texts are shown differently for the same pool and judge.
 _SHOWN_FORMAT = 2
@@ -290,7 +289,8 @@ class JudgingQueue:
 
     def _share(self, wanting: Sequence[_Waiting]) -> list[_Waiting]:
         """Shares the grades that the same texts already have; returns the items that remain to be asked about."""
-        found = self._shareable(list({item.content for item in wanting}))
+        reading = self._model.reading if self._model else None
+        found = shareable(self.grading.store, self.version, {item.content for item in wanting}, reading)
         entries, remaining = [], []
         for item in wanting:
             here = {sample: found[item.content, sample] for sample in item.missing if (item.content, sample) in found}
@@ -308,23 +308,6 @@ class JudgingQueue:
         if entries and not self._dry:
             self.grading.store.append(entries)
         return remaining
-
-    def _shareable(self, contents: Sequence[str]) -> dict[tuple[str, int], CurrentLabel]:
-        """The grades of these texts by (content_sha, sample), by the judge's current reading: those of another
-        collection may have been read by other rules."""
-        found = self.grading.store.shareable(self.version, contents)
-        if self._model is None:
-            return found
-        reading = self._model.reading
-        otherwise = {key: label for key, label in found.items() if label.reading != reading.version}
-        tries = stored_tries(self.grading.store, {label.origin for label in otherwise.values()})
-        for key, label in otherwise.items():
-            verdict = read_tries(tries[label.origin], reading) if label.origin in tries else None
-            if verdict is None or verdict.status is not State.ok:
-                del found[key]
-            else:
-                found[key] = label._replace(relevance=verdict.relevance, extra=details_after(label, verdict))
-        return found
 
     def sharers(self, task: Task) -> list[str]:
         """The doc_ids of the pairs that share a task's grades."""

@@ -12,7 +12,7 @@ from quati_pool.agreement.overall import Overall
 from quati_pool.agreement.pairwise import PairAgreement, QueryPair
 from quati_pool.agreement.paper_tables import Layout, QueryLayout
 from quati_pool.commands.agree import AgreeReport
-from quati_pool.labels.sources import LabelSource
+from quati_pool.labels.gathered import LabelSource
 from quati_pool.reporting.json_data.serializer import Views, fields, known, pick, serialize
 from quati_pool.reporting.json_data.shared import INTERVALS, UNUSED_ROWS
 

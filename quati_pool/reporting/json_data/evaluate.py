@@ -13,7 +13,7 @@ from quati_pool.evaluation.robust import Robust, Robustness, RobustRow
 from quati_pool.evaluation.significance import Comparison
 from quati_pool.evaluation.truncation import Incomplete, Truncated
 from quati_pool.files.runs import RankContradictions
-from quati_pool.labels.sources import shared_members
+from quati_pool.labels.gathered import shared_members
 from quati_pool.pooling.diversity import GradeShares, Share
 from quati_pool.reporting.json_data.serializer import Undefined, Views, fields, known, pick, serialize
 from quati_pool.reporting.json_data.shared import INTERVALS, UNUSED_ROWS

@@ -26,7 +26,8 @@ from quati_pool.corpus.store import CorpusStore
 from quati_pool.errors import MissingExtraError
 from quati_pool.files.artifacts import digest
 from quati_pool.llm.answers import Usage
-from quati_pool.llm.client import Client, Event
+from quati_pool.llm.client import Client
+from quati_pool.llm.connection import Event
 from quati_pool.llm.embeddings import (
     DIMENSIONS,
     MOST_REQUEST_TOKENS,

@@ -340,7 +340,7 @@ def test_a_server_that_is_not_there_ends_it_in_one_line(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    monkeypatch.setattr("quati_pool.llm.client.Retry", lambda: _retry())
+    monkeypatch.setattr("quati_pool.llm.connection.Retry", lambda: _retry())
     made = ask(many(3), answerer, tmp_path / "answers" / "fake.jsonl", Listener())
     assert isinstance(made.error, ServerDown)
     assert "127.0.0.1:9" in str(made.error)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from quati_pool.commands.agree import AgreeReport, agree
-from quati_pool.labels.sources import LabelFiles
+from quati_pool.labels.gathered import LabelFiles
 from quati_pool.project.config import LabelFileConfig
 from quati_pool.project.events import Listener
 from quati_pool.reporting.figures.agree import MOST_CONFUSIONS, drawn, not_drawn, pictures, write

@@ -24,8 +24,8 @@ from quati_pool.files.artifacts import digest, file_digest
 from quati_pool.files.label_files import LabelFile
 from quati_pool.files.pools import PooledPair
 from quati_pool.files.queries import read_queries
+from quati_pool.labels.gathered import LabelFiles
 from quati_pool.labels.label_files import read_label_source
-from quati_pool.labels.sources import LabelFiles
 from quati_pool.project.events import Listener
 from quati_pool.records import Qrels, State
 from quati_pool.store.listing import sent

@@ -30,8 +30,9 @@ from quati_pool.commands.annotate.pool_view import PoolView
 from quati_pool.commands.annotate.review.annotated_pairs import PeoplesPairs, peoples_pairs
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
+from quati_pool.labels.gathered import Gathered, LabelSource
 from quati_pool.labels.qrels import qrels_of
-from quati_pool.labels.sources import NEVER_ASKED, Gathered, LabelSource, from_store
+from quati_pool.labels.sources import NEVER_ASKED, from_store
 from quati_pool.records import State
 from quati_pool.store.records import ADJUDICATED
 from quati_pool.store.records import QueryProgress as StoredProgress

@@ -26,7 +26,7 @@ from quati_pool.commands.annotate.assigning.options import AssignOptions
 from quati_pool.commands.annotate.grading.submission import submit, undo
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.errors import QuatiPoolError
-from quati_pool.labels.sources import LabelFiles
+from quati_pool.labels.gathered import LabelFiles
 from quati_pool.project.config import LabelFileConfig
 from quati_pool.records import State
 from quati_pool.reporting.json_data.annotate import imported_as_data as as_data
