@@ -57,9 +57,10 @@ _PARTING = rf"{_LINE_END}.,;:!?…)\]—。，；：！？）】"
 _DASHES = r"\-‐‑‒–−"
 _DASH_APART = rf"\s[{_DASHES}]++\s"
 # Matched backwards from a key: no dotted name ("result.score"), then bullets, quotes and marks of any kind
-# except a joining dash ("F-score"), then a separator or the beginning of the text.
+# except a joining dash ("F-score"), then a separator or the beginning of the text. An atomic group, not *+: up to
+# Python 3.11.4 a possessive repetition of such a group matches wrongly (CPython issues 100061 and 106052).
 _OWN_PLACE = re.compile(
-    rf"(?![.:][^\W_])(?:(?!{_DASH_APART})(?:_|[^\w{_PARTING}{_DASHES}]|[{_DASHES}]++(?=\s|\Z)))*+"
+    rf"(?![.:][^\W_])(?>(?:(?!{_DASH_APART})(?:_|[^\w{_PARTING}{_DASHES}]|[{_DASHES}]++(?=\s|\Z)))*)"
     rf"(?:{_DASH_APART}|[{_PARTING}]|\Z)"
 )
 # What ends the stretch of text in which a key's number must be.

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import shutil
-import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from quati_pool.commands.annotate.session import AnnotationSession
 from tests.commands import small_collection
 from tests.commands.annotate import people_at_work, writers
 from tests.commands.judged import ID_PATTERN, many, pair, workspace
+from tests.former.kept_workspace import unpack
 from tests.llm.server import ServerProcess
 from tests.made_pages import sentence_text
 from tests.qa_benchmarks.pira_rows import row, write_split
@@ -324,9 +324,7 @@ JUDGE = Scene(
 
 
 def former(stack: ExitStack) -> None:
-    with tarfile.open(ROOT / "tests" / "former" / "workspace-0002.tar.gz") as archive:
-        archive.extractall(filter="data")
-    for path in Path("workspace-0002").iterdir():
+    for path in unpack(Path.cwd()).iterdir():
         path.rename(path.name)
 
 

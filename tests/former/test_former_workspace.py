@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tarfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -32,11 +31,11 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.registry import BENCHMARKS, EXPORTS, FUSIONS, JUDGES, PREPARATIONS, RERANKERS, RETRIEVERS
 from quati_pool.store.database import Store
 from tests.cli.conftest import Cli, cli
+from tests.former.kept_workspace import unpack
 from tests.serial_engine import SerialEngine
 
 __all__ = ["cli"]
 
-KEPT = Path(__file__).with_name("workspace-0002.tar.gz")
 REGISTRIES = (RETRIEVERS, RERANKERS, FUSIONS, JUDGES, BENCHMARKS, PREPARATIONS, EXPORTS)
 
 PINNED = re.compile(r"(?:^|\.)(?:pyserini|sentence-transformers|transformers|faiss|scikit-learn|PyStemmer|bm25s) was ")
@@ -54,9 +53,7 @@ class Heard(Listener):
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     """The folder of a copy."""
-    with tarfile.open(KEPT) as archive:
-        archive.extractall(tmp_path, filter="data")
-    return tmp_path / "workspace-0002"
+    return unpack(tmp_path)
 
 
 @pytest.fixture

@@ -71,8 +71,8 @@ class CrossEncoder(PairReranker):
 
     def _several_labels(self, labels: int) -> ModelError:
         return ModelError(
-            f"model {self.parameters.model!r} tells {labels} classes, none of which means relevance; "
-            f"name a cross-encoder with one label"
+            f"model {self.parameters.model!r} has {labels} classes, none of which means relevance; "
+            "name a cross-encoder with one label"
         )
 
 

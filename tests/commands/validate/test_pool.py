@@ -89,7 +89,7 @@ annotation: {guidelines: guide.md}
         f"{pool}:8: systems.run.path: {tiny / 'old.trec'}: there is no such file",
         f"{pool}:9: systems.local.model: there is no model folder",
         f"{pool}:10: systems.folder.model: model 'models/none' is neither a folder of the workspace nor",
-        f"{pool}:11: systems.yours.model: <yours> stands for a model of yours",
+        f"{pool}:11: systems.yours.model: <yours> is a placeholder",
         f"{pool}:12: pool.extra: {tiny / 'pairs.tsv'}: there is no such file",
         f"{pool}:13: labels.files.gold: {tiny / 'gold.qrels'}: there is no such file",
         f"{pool}:15: judges.ours: ",

@@ -414,7 +414,7 @@ def test_a_model_whose_tokenizer_knows_no_limit_reads_as_many_tokens_as_it_has_p
 def test_a_model_that_is_not_here_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelMissingError, match=r"there is no model folder .*nowhere; correct model:"):
         retriever(tmp_path / "nowhere").fetch(print)
-    with pytest.raises(ConfigError, match="stands for a model of yours"):
+    with pytest.raises(ConfigError, match="is a placeholder"):
         retriever(Path("<yours>")).search_key()
 
 

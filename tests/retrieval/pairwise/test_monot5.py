@@ -159,7 +159,7 @@ def test_an_old_folder_with_a_sentencepiece_model_and_no_fast_tokenizer(tmp_path
     notes: list[str] = []
     component = reranker(folder)
     component.fetch(notes.append)
-    assert notes == ["model monot5-base-msmarco is taken for castorini/monot5-base-msmarco: tokens ▁true and ▁false"]
+    assert notes == ["model monot5-base-msmarco is treated as castorini/monot5-base-msmarco: tokens ▁true and ▁false"]
     found = rescored(component, tmp_path / "store", TEXTS[:2], ["the quay"])[0]
     assert found == pytest.approx(log_softmax(folder, ("▁true", "▁false"), "the quay", TEXTS[:2]), rel=1e-5, abs=1e-5)
 

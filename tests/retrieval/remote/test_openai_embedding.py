@@ -473,7 +473,7 @@ def test_a_refused_passage_is_named(server: EmbeddingServer, tmp_path: Path) -> 
     with pytest.raises(QuatiPoolError) as caught:
         search(retriever(server), corpus, context(tmp_path))
     assert str(caught.value).endswith(
-        " refuses the passage d13 (This value is not allowed.); correct the text, or the parameters"
+        " refuses the passage d13 (This value is not allowed.); correct it, or the parameters"
     )
 
 
@@ -589,7 +589,7 @@ def test_the_cost_is_that_of_the_tokens_the_server_counted(server: EmbeddingServ
     search(retriever(server), corpus, context(tmp_path, notes))
     name = server.url.removeprefix("http://").removesuffix("/v1")
     assert len(notes) == 2
-    # 20 × 2,001 × $0.02 a million
+    # 20 × 2,001 × $0.02 per million
     assert notes[1] == (
         f"text-embedding-3-small at {name}: 20 passages in 3 requests, 40,020 tokens, $0.0008 (prices of 2026-11-21)"
     )
@@ -669,14 +669,14 @@ def test_keys_hold_what_changes_the_scores_and_nothing_else() -> None:
 
 def test_a_plan_shows_tokens_cost_time_and_disk() -> None:
     """1,000,000 passages of 400 characters are 100 tokens each at 4 characters: 100 million tokens, 2 dollars at
-    $0.02 a million, 100 minutes at a million tokens a minute; 1,536 numbers of 4 bytes each are kept."""
+    $0.02 per million, 100 minutes at a million tokens per minute; 1,536 numbers of 4 bytes each are kept."""
     parameters = OpenaiEmbeddingParameters(model="text-embedding-3-small", tpm=1_000_000, rpm=3000)
     made = OpenaiEmbedding(parameters).estimate(Workload(1_000_000, 400.0, 50, 100))
     assert (made.encode, made.tokens, made.cost) == (1_000_000, 100_000_000, pytest.approx(2.0))
     assert made.seconds == pytest.approx(6000.0 + made.search.seconds)
     assert made.disk == 1_000_000 * 1536 * 4
     assert made.notes == ()
-    assert any("100,000,000 tokens × $0.02 a million" in line for line in made.arithmetic)
+    assert any("100,000,000 tokens × $0.02 per million" in line for line in made.arithmetic)
     half = OpenaiEmbeddingParameters(model="text-embedding-3-small", dimensions=768, precision="fp16")
     made = OpenaiEmbedding(half).estimate(Workload(1_000_000, 400.0, 50, 100))
     assert made.disk == 1_000_000 * 768 * 2
