@@ -154,11 +154,11 @@ def test_odd_fields_count_as_absent_and_are_noted(server: ServerProcess) -> None
     assert made.notes == (
         "model is a list, not text",
         "id is 7, not text",
-        "system_fingerprint is an object, no text",
+        "system_fingerprint is an object, not text",
         'usage is "none", not counts',
     )
     assert (choice.finish_reason, choice.logprobs) == (None, None)
-    assert choice.notes == ("finish_reason is 5, no text", "logprobs are not log-probabilities of tokens")
+    assert choice.notes == ("finish_reason is 5, not text", "logprobs are not log-probabilities of tokens")
     assert grade_in(choice.text) == grade_of("[[serve: odd_types]]")
     assert ask(server, "[[serve: odd_counts]]").usage == Usage(None, None, None, None)
     assert len(server.log()) == 2
