@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from quati_pool.ties import in_order, tied
 
 if TYPE_CHECKING:
     import pandas as pd
+
+LabelerKind = Literal["judge", "assessor", "consensus", "file"]
+"""What a labeler is; ``file``: a label file that does not say who graded."""
 
 Int = npt.NDArray[np.int64]
 Float = npt.NDArray[np.float32]

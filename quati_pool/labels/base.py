@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from quati_pool.judging.pair import Pair
 from quati_pool.judging.verdict import Reading
-from quati_pool.records import State
+from quati_pool.records import LabelerKind, State
 
 # Imported only for types: label files do not need the store, whose import takes half a second and 30 MB.
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Labeler(ABC):
     """Reads the grades of one labeler; ``version`` is None if its grades do not come from a single version."""
 
     name: str
-    kind: str
+    kind: LabelerKind
     version: str | None
 
     @abstractmethod
@@ -80,3 +80,11 @@ class Labeler(ABC):
     def behind(self, pairs: Sequence[Pair]) -> list[dict[int, CurrentLabel]]:
         """For each pair, in their order, the stored labels from which its grade is computed, by sample."""
         return [{} for _ in pairs]
+
+    def reasoning(self, pair: Pair, rationales: Callable[[Iterable[int]], Mapping[int, str]]) -> str | None:
+        """The reasoning behind its grade of a pair, None if none is stored; ``rationales`` gives those of labels, by
+        seq."""
+        graded = [label.seq for label in self.behind([pair])[0].values() if label.status is State.ok]
+        reasons = rationales(graded)
+        # Several samples may give the same reasoning.
+        return "\n\n".join(dict.fromkeys(reasons[seq] for seq in sorted(reasons))) or None

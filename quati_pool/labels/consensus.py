@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from quati_pool.judging.aggregation import METHODS
@@ -32,6 +32,10 @@ class Consensus(Labeler):
     def graded(self, pairs: Sequence[Pair]) -> list[Graded]:
         columns = [member.graded(pairs) for member in self.members]
         return [self._graded(pair, row) for pair, row in zip(pairs, zip(*columns, strict=True), strict=True)]
+
+    def reasoning(self, pair: Pair, rationales: Callable[[Iterable[int]], Mapping[int, str]]) -> str | None:
+        of_members = [(member.name, member.reasoning(pair, rationales)) for member in self.members]
+        return "\n\n".join(f"{name}: {reasoning}" for name, reasoning in of_members if reasoning) or None
 
     def _graded(self, pair: Pair, row: Sequence[Graded]) -> Graded:
         lacking = next((graded for graded in row if graded.status is not State.ok), None)

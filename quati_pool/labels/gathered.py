@@ -13,7 +13,7 @@ from quati_pool.files.pools import read_pool
 from quati_pool.labels.base import Grader
 from quati_pool.labels.main_labeler import Candidate, MainLabeler, main_labeler
 from quati_pool.project.config import LabelFileConfig, PoolConfig
-from quati_pool.records import Qrels
+from quati_pool.records import LabelerKind, Qrels
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class LabelSource:
     ``grader`` says who gave them."""
 
     name: str
-    kind: str
+    kind: LabelerKind
     qrels: Qrels
     version: str | None
     origin: Path | None = None

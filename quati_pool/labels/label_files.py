@@ -14,7 +14,7 @@ from quati_pool.files.label_files import LabelFile, read_label_file
 from quati_pool.files.pools import read_pool_rows
 from quati_pool.project.config import LabelFileConfig, PoolConfig
 from quati_pool.project.workspace import Workspace
-from quati_pool.records import GRADES
+from quati_pool.records import GRADES, LabelerKind
 
 
 def read_label_source(name: str, folder: Path, settings: LabelFileConfig, scale: Mapping[int, str] | None) -> LabelFile:
@@ -56,11 +56,11 @@ def off_scale(read: LabelFile, scale: Collection[int]) -> OffScale | None:
         read.lines[place],
         f"the grade {read.relevance[place]} is not on the scale {', '.join(map(str, sorted(scale)))} "
         f"(off it: {', '.join(map(str, off))}, in {labels:,} of {len(read):,} labels)",
-        f"name the whole scale with --scale (grades: in pool.yaml) or say what is not a grade: --grade {off[-1]}=none",
+        f"name the whole scale with --scale (grades: in pool.yaml), or say what is not a grade: --grade {off[-1]}=none",
     )
 
 
-def kind_of(settings: LabelFileConfig, read: LabelFile) -> str:
+def kind_of(settings: LabelFileConfig, read: LabelFile) -> LabelerKind:
     """``assessor`` for labels given by people, as declared or implied by the format of an annotation tool; else
     ``file``, since it is unknown who gave them."""
     return "assessor" if settings.person or read.by_people else "file"

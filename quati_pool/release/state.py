@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
-from quati_pool.records import Qrels, Query
+from quati_pool.records import LabelerKind, Qrels, Query
 from quati_pool.release.about import ReleaseConfig
 
 
@@ -26,7 +26,7 @@ class Labelled:
     """
 
     labeler: str
-    kind: Literal["judge", "assessor", "consensus", "file"]
+    kind: LabelerKind
     qrels: Qrels
     outside: int = 0
     version: str | None = None

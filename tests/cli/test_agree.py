@@ -375,7 +375,7 @@ FAULTS = {
     "off the scale": (
         (*TWO, "--scale", "0,1"),
         "a.qrels:2: A: the grade 2 is not on the scale 0, 1 (off it: 2, 3, in 2 of 5 labels); "
-        "name the whole scale with --scale (grades: in pool.yaml) or say what is not a grade: --grade 3=none",
+        "name the whole scale with --scale (grades: in pool.yaml), or say what is not a grade: --grade 3=none",
     ),
     "a conflicting duplicate": (
         (*TWO, "--labels", "C=conflict.qrels"),

@@ -13,7 +13,7 @@ from tests.shared_data import shared
 
 RUN = "q1 Q0 d1 1 3.5 {0}\nq1 Q0 d2 2 2.5 {0}\nq2 Q0 d1 1 1.5 {0}\n"
 OFF = "the grade 8 is not on the scale 0, 1, 2, 3 (off it: 5, 8, in 2 of 4 labels)"
-REMEDY = "name the whole scale with --scale (grades: in pool.yaml) or say what is not a grade: --grade 8=none"
+REMEDY = "name the whole scale with --scale (grades: in pool.yaml), or say what is not a grade: --grade 8=none"
 NONE = ("--grade", "8=none", "--grade", "5=none")
 
 

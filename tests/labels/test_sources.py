@@ -184,7 +184,7 @@ def test_a_grade_off_the_workspaces_scale_is_refused_with_its_line(here: Path) -
         read(here)
     assert str(refused.value).endswith(
         "ana.qrels:5: ana: the grade 5 is not on the scale 0, 1, 2, 3 (off it: 5, in 1 of 5 labels); "
-        "name the whole scale with --scale (grades: in pool.yaml) or say what is not a grade: --grade 5=none"
+        "name the whole scale with --scale (grades: in pool.yaml), or say what is not a grade: --grade 5=none"
     )
 
 

@@ -128,7 +128,7 @@ def _exported(grading: Grading, grades: _Grades) -> ExportedLabeler:
     version = labeler.version if labeler.stored else None
     labelled = Labelled(
         labeler=labeler.name,
-        kind=labeler.kind,  # type: ignore[arg-type]
+        kind=labeler.kind,
         qrels=as_qrels([*grades.pooled, *grades.outside]),
         outside=len(grades.outside),
         version=labeler.version,

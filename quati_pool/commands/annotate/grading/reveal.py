@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from quati_pool.commands.annotate.session import AnnotationSession
 from quati_pool.judging.pair import Pair
-from quati_pool.labels.base import Labeler
-from quati_pool.labels.consensus import Consensus
-from quati_pool.labels.labelers import StoredLabeler
-from quati_pool.records import State
 from quati_pool.store.label_queries import rationales_of
 
 
@@ -30,21 +27,5 @@ def revealed(session: AnnotationSession, pair: Pair) -> Reveal | None:
     graded = labeler.graded([pair])[0]
     if graded.relevance is None:
         return None
-    return Reveal(labeler.name, graded.relevance, _reasoning(session, labeler, pair))
-
-
-def _reasoning(session: AnnotationSession, labeler: Labeler, pair: Pair) -> str | None:
-    if isinstance(labeler, Consensus):
-        of_members = [(member.name, _reasoning(session, member, pair)) for member in labeler.members]
-        return "\n\n".join(f"{name}: {reasoning}" for name, reasoning in of_members if reasoning) or None
-    if not isinstance(labeler, StoredLabeler):
-        return None
-    rows = labeler.grading.current(labeler.name, labeler.kind, labeler.version, [pair.query_id])
-    seqs = [
-        row.seq
-        for row in rows
-        if row.doc_id == pair.doc_id and row.status is State.ok and labeler._is_current(row, pair)
-    ]
-    reasons = rationales_of(session.store, seqs)
-    # Several samples may give the same reasoning.
-    return "\n\n".join(dict.fromkeys(reasons[seq] for seq in sorted(reasons))) or None
+    reasoning = labeler.reasoning(pair, partial(rationales_of, session.store))
+    return Reveal(labeler.name, graded.relevance, reasoning)
