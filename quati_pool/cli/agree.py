@@ -55,11 +55,11 @@ def agree(
     output: OutputOption = None,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """Say how far labelers agree: coefficients with intervals, confusion matrices, query by query.
+    """Measure how far labelers agree: coefficients with intervals, confusion matrices, values per query.
 
-    Compares the workspace's labelers, or the files of --labels alone, or both where labelers are named
-    too. A file of texts without ids is joined to the pool's pairs (of -c, --pool, or here); what matches no pair
-    is listed. Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
+    Compares the workspace's labelers, or only the files of --labels, or both if labelers are named too.
+    A file of texts without ids is joined to the pool's pairs (that of -c, --pool, or the current folder); rows that
+    match no pair are listed. Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
     """
     from quati_pool.commands.agree import agree as step
     from quati_pool.reporting.figures.agree import write

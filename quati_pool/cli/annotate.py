@@ -25,8 +25,8 @@ def annotate(
 ) -> None:
     """Serve the annotator app: people sign in with their access code and grade what was assigned.
 
-    Ctrl-C stops it (exit 0); what a page says is stored is stored. On another address than this machine's
-    own it is refused while nobody has a code; put HTTPS before it there.
+    Ctrl-C stops it (exit 0); everything that a page called stored is stored. Other addresses than this
+    machine's own are refused while nobody has a code; put a proxy with HTTPS in front there.
     """
     from quati_pool.commands.annotate.preflight import check
 

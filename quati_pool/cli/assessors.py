@@ -37,7 +37,7 @@ def add(
 ) -> None:
     """Give somebody an access code, which is printed this once and kept only as a hash.
 
-    Somebody whose code was revoked gets a new one, and goes on under the same name.
+    Somebody whose code was revoked gets a new one and continues under the same name.
     """
     from quati_pool.commands.annotate.assessors import add as step
 
@@ -53,7 +53,7 @@ def list_people(
     database: DatabaseOption = None,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """Say who there is, when they were last there, how many pairs they have labelled, and whose code is revoked.
+    """List people: when they were last active, how many pairs they have labelled, and whose code is revoked.
 
     Times are in UTC.
     """
@@ -74,7 +74,7 @@ def revoke(
         bool, typer.Option("--release", help="Open the pairs that were theirs alone (assign --to) to everyone.")
     ] = False,
 ) -> None:
-    """Take somebody's code back: their sessions end at once, their labels stay."""
+    """Revoke somebody's code: their sessions end at once, their labels stay."""
     from quati_pool.commands.annotate.assessors import revoke as step
 
     released = step(config, name, database, release=release)

@@ -41,7 +41,7 @@ OnlyPeopleOption = Annotated[
     str | None, typer.Option(metavar="ANA,BIA", help="Only these people; by default everyone.")
 ]
 SampleSeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of the choice; pool.yaml's by default.")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be chosen; write nothing.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be chosen; write nothing.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -68,10 +68,10 @@ def assign(
     database: DatabaseOption = None,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """Choose the pairs that people grade, in exactly one way, and give them out.
+    """Choose the pairs that people grade, in exactly one way, and assign them.
 
-    Keeps how they were chosen and with what probability. The same command again adds nothing; a larger
-    sample of the same seed adds what it has more. Pairs keep the people they have.
+    Stores how pairs were chosen and with what probability. The same command again adds nothing; a larger
+    sample with the same seed adds only the further pairs. Pairs stay with the people who have them.
     """
     if training is not None:
         choices = (everything, random, stratified, queries, by, judge, system, depth, load, to)

@@ -26,10 +26,10 @@ def submit(
     pool: PoolOption = None,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """Hand in the pairs that have no grade by a judge and are in no open batch.
+    """Submit the pairs that have no grade by a judge and are in no open batch.
 
-    Asks the same as judge does, one small live question included, which finds out how the server wants
-    its answers' form. Killed in the middle, it finishes what it began when it is run again.
+    Asks the same as judge does, after one small live call that finds out which output format the server
+    accepts. If it was killed, run it again: it finishes what it began.
     """
     from quati_pool.commands.batch import batch as step
     from quati_pool.commands.judge.chosen_judge import JudgeOptions
@@ -48,7 +48,7 @@ def submit(
 def status(
     name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), output_format: FormatOption = Format.table
 ) -> None:
-    """Say which batches a judge has, and how far the provider is with the open ones."""
+    """List the batches of a judge, and how far the provider is with the open ones."""
     from quati_pool.commands.batch import batch as step
     from quati_pool.reporting.json_data.judge import as_data
     from quati_pool.reporting.tables.batch import row_table
@@ -64,9 +64,9 @@ def abandon(
     key: Annotated[str, typer.Argument(metavar="KEY", help="The batch, as status names it.")],
     config: ConfigOption = Path("pool.yaml"),
 ) -> None:
-    """Give an open batch up, so that its pairs may be asked again.
+    """Abandon an open batch, so that its pairs may be asked again.
 
-    This does not cancel it at the provider: do so there too, or its answers are charged and never read.
+    This does not cancel it at the provider: do so there too, or its answers are charged but never read.
     """
     from quati_pool.commands.batch import batch as step
 
@@ -78,10 +78,10 @@ def abandon(
 def collect(
     name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), output_format: FormatOption = Format.table
 ) -> None:
-    """Store the verdicts of all batches that are over; the labels are those that judge would write.
+    """Store the verdicts of all finished batches, as the same labels that judge would write.
 
-    What could not be read stays pending: judge, or the next batch, asks again. Exit 0 once the answers
-    of all batches are stored, 1 while one is still under way.
+    Answers that could not be read stay pending: judge, or the next batch, asks again. Exit 0 once the answers
+    of all batches are stored, 1 while one is still in progress.
     """
     from quati_pool.commands.batch import batch as step
     from quati_pool.reporting.json_data.judge import as_data

@@ -78,9 +78,9 @@ def bench(
 ) -> None:
     """Run a task of a question-answering benchmark on its released files.
 
-    Retrieval tasks rank systems (six or more that need no model; --systems brings others), answering tasks
-    measure programs, predictions and, with --judge, a language model. One row for each split, language and
-    setting that the folder holds.
+    Retrieval tasks rank systems (six or more that need no model, or those of --systems); answering tasks
+    measure programs, predictions and, with --judge, a language model. There is one row for each split, language and
+    setting in the folder.
     """
     if name == "list":
         _list(task, output_format)

@@ -44,14 +44,14 @@ def build(
     ] = None,
     address: AddressOption = None,
     planned: Annotated[
-        bool, typer.Option("--plan", help="Say what every system will need and what is there; run and write nothing.")
+        bool, typer.Option("--plan", help="Show what every system will need and what is there; run and write nothing.")
     ] = False,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """Run all systems, pool their results to the depth, and say how diverse the pool is.
+    """Run all systems, pool their results to the depth, and report how diverse the pool is.
 
     Writes runs/, pool.jsonl.gz and reports/ next to the pool.yaml. What is finished and unchanged is
-    reused; a build that was killed is finished by running it again, with an engine or without.
+    reused; if a build was killed, run it again, with or without an engine, and it is finished.
     """
     if workers is not None and engine is None:
         raise typer.BadParameter("is the number of an engine's workers; add --engine local", param_hint="--workers")

@@ -105,8 +105,8 @@ def evaluate(
     """Rank systems under one or several qrels: leaderboard, tests, how far qrels and pool can be trusted.
 
     Measures the workspace's runs under its labelers' grades, or files. Tables (.md, .tex, .csv, .json),
-    the values of every query and figures go to reports/, or to -o DIR. Sets of runs (--run 1M=… --run 10M=…)
-    are shown side by side; named like the qrels, each goes under its own.
+    values per query and figures go to reports/, or to -o DIR. Sets of runs (--run 1M=… --run 10M=…) are shown
+    side by side; if their names are those of the qrels, each is measured under its own only.
     """
     from quati_pool.commands.evaluate import Settings
     from quati_pool.commands.evaluate import evaluate as step

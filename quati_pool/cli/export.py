@@ -116,10 +116,10 @@ def export_labels(
     database: DatabaseOption = None,
     pool: PoolOption = None,
 ) -> None:
-    """Write what one labeler said of the pool's pairs, as other annotation tools have it.
+    """Write one labeler's labels of the pool's pairs in the format of an annotation tool.
 
-    Has what the labeler could not judge, without a grade; pairs that wait for a label are not in it. quati
-    is the layout of the Quati annotations, doccano and label-studio those tools' exports.
+    Pairs that the labeler could not judge are included, without a grade; pairs without a label are not. quati
+    is the layout of the Quati annotations; doccano and label-studio are those of the tools' own exports.
     """
     from quati_pool.commands.export.labels import export_labels as step
 

@@ -45,9 +45,9 @@ def import_labels(
 ) -> None:
     """Store labels that people gave elsewhere as theirs: TREC qrels, TSV, CSV, JSONL, Doccano, Label Studio.
 
-    Pairs are matched by ids, or else by the texts of the pool's pairs. What is assigned to a person is done then.
-    Nobody needs an access code for it.
-    Run again, after a kill too, it writes nothing twice; another grade of what the person graded is refused.
+    Pairs are matched by ids, or else by the texts of the pool's pairs. Assigned pairs that get a label are done. The
+    people need no access code. Run again, even after a kill, it writes nothing twice; a grade that differs from one
+    the person gave before is refused.
     """
     from quati_pool.commands.annotate.assigning.import_labels import import_labels as step
     from quati_pool.project.config import load_config

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from quati_pool.commands.judge.pairs import PairsFile
 
 DryRunOption = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be asked, its tokens, cost and time; ask nothing.")
+    bool, typer.Option("--dry-run", help="Show what would be asked, its tokens, cost and time; ask nothing.")
 ]
 BudgetOption = Annotated[
     float | None,
     typer.Option(
         min=0,
         metavar="USD",
-        help="Spend no more in this run, calls in flight included. An answer is reserved at max_tokens, and after 20 "
-        "answers at 1.5 times the longest of them: one that is longer still may exceed the budget by what it is "
-        "longer.",
+        help="Spend at most this in the run, calls in flight included. Each call reserves max_tokens for its answer, "
+        "and after 20 answers 1.5 times the longest of them; an answer that is longer still may exceed the budget by "
+        "the difference.",
     ),
 ]
 LimitOption = Annotated[int | None, typer.Option(min=1, help="Ask about this many pairs and stop (exit 0).")]
@@ -102,11 +102,11 @@ def judge(
 ) -> None:
     """Grade the pool's pairs that a judge has not graded yet.
 
-    Every verdict is committed as it lands; an answer that cannot be read, a refusal or a failed call is
-    no grade: how many there are comes first, with one of them. Answers that an earlier version read by other
+    Every verdict is committed as it arrives. An answer that cannot be read, a refusal or a failed call gives
+    no grade: the output begins with how many there are, and an example. Answers that an earlier version read by older
     rules are read again first, without asking (--reread does only that). Stop it with Ctrl-C or kill it, and run it
-    again: it asks only what has no grade yet. Exit 0 once all pairs were asked. A model behind another
-    server: set OPENAI_BASE_URL and OPENAI_API_KEY, or base_url: and api_key_env: in pool.yaml (or with --set).
+    again: it asks only about pairs without a grade. Exit 0 once all pairs were asked. For a model behind another
+    server, set OPENAI_BASE_URL and OPENAI_API_KEY, or base_url: and api_key_env: in pool.yaml (or with --set).
     """
     from quati_pool.commands.judge import judge as step
     from quati_pool.commands.judge.chosen_judge import JudgeOptions

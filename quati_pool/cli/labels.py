@@ -24,10 +24,10 @@ def labels(
     pool: PoolOption = None,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """Say who graded how much of the pool: pairs by grade and by state, aspects, calls, tokens, cost, latency.
+    """Show who graded how much of the pool: pairs by grade and by state, aspects, calls, tokens, cost, latency.
 
-    A judge counts under the model, prompt and parameters that pool.yaml gives it now; what it said
-    under others is kept and listed as earlier versions.
+    A judge's labels count under the model, prompt and parameters that pool.yaml has now; those given under
+    others are kept, and listed as earlier versions.
     """
     from quati_pool.commands.labels import labels as step
     from quati_pool.reporting.json_data.labels import as_data

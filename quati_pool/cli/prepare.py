@@ -35,9 +35,9 @@ def prepare(
 ) -> None:
     """Make a corpus from pages: read, filter, cut into passages, drop duplicates, sample, write.
 
-    Writes the corpora that the steps name, and reports/prepare-NAME.*: how many pages and passages every step
-    and reason dropped, with examples. Finished shards are kept under cache/preparation: a command that was
-    killed goes on where it was.
+    Writes the corpora that the steps name, and reports/prepare-NAME.*: how many pages and passages each step
+    dropped and for which reasons, with examples. Finished shards are kept under cache/preparation: run again after a
+    kill, it continues where it was.
     """
     if steps:
         _list(output_format)

@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 def prompts(
     context: typer.Context, config: ConfigOption = Path("pool.yaml"), output_format: FormatOption = Format.table
 ) -> None:
-    """List the judge prompts there are: those of quati-pool, and those in the workspace's prompts/."""
+    """List the judge prompts: those of quati-pool, and those in the workspace's prompts/."""
     if context.invoked_subcommand is not None:
         for name in ("config", "output_format"):
             source = context.get_parameter_source(name)
@@ -70,7 +70,7 @@ def show_messages(
     config: ConfigOption = Path("pool.yaml"),
     output_format: FormatOption = Format.table,
 ) -> None:
-    """Print the exact messages that a prompt makes of a query and a passage; checks the prompt's file."""
+    """Print the exact messages that a prompt sends for a query and a passage; checks the prompt's file."""
     from quati_pool.commands.prompts import show_prompt
 
     prompt, messages = show_prompt(name, config.parent, query, passage, narrative)

@@ -46,9 +46,9 @@ def export(
 ) -> None:
     """Write the accepted questions with their query_ids as a file of queries.
 
-    TSV has query_id <tab> query; JSONL has the narrative, the theme, the scope, the type and the doc_id of
-    the passage it was written from (source_doc_id) too. Refused where FILE holds other queries, unless
-    --merge keeps them.
+    TSV has query_id <tab> query; JSONL also has the narrative, theme, scope, type and the doc_id of the
+    passage that the question was written from (source_doc_id). Refused if FILE holds other queries, unless --merge
+    keeps them.
     """
     from quati_pool.commands.annotate.questions.export import export_questions
 

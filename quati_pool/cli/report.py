@@ -41,10 +41,10 @@ def report(
     seed: SeedOption = None,
     output: OutputOption = None,
 ) -> None:
-    """Write all of it as one self-contained HTML page and one Markdown file: pool, labels, agreement,
+    """Write one self-contained HTML page and one Markdown file with all results: pool, labels, agreement,
     systems, trust, methods.
 
-    Both show one state of the label database, and neither asks the network for anything.
+    Both show one state of the label database, and neither loads anything from the network.
     """
     from quati_pool.commands.evaluate import Settings
     from quati_pool.reporting.page import report as step

@@ -13,7 +13,7 @@ def register(app: typer.Typer) -> None:
 
 
 def retrievers(output_format: FormatOption = Format.table) -> None:
-    """List the retrievers, rerankers, fusions and judges there are, with their parameters."""
+    """List the retrievers, rerankers, fusions and judges, with their parameters."""
     from quati_pool.commands.components import components
     from quati_pool.reporting.formats.tables import Column, Table
     from quati_pool.reporting.json_data.serializer import serialize

@@ -48,9 +48,9 @@ def validate(
 ) -> None:
     """Check runs, qrels, label files, queries, corpora, pool.yaml and prepare.yaml; exit 1 where one has an error.
 
-    Every error is a line path:line: what is wrong; what was expected. Of a corpus, errors of one kind are one line
-    with their count and first places. Of a pool.yaml all is listed that build and judge would stop at: files, fields,
-    query ids, rows of runs, models, devices, packages, prompts; corpora are read as far as their first passage, and
+    Every error is one line, path:line: what is wrong; what was expected. Errors of one kind in a corpus share a line
+    with their count and first places. For a pool.yaml everything is listed that would stop build or judge: files,
+    fields, query ids, rows of runs, models, devices, packages, prompts; of corpora only the first passage is read, and
     nothing is built, downloaded or written. Warnings do not fail a file.
     """
     from quati_pool.commands.validate.validate import validate as step
