@@ -21,15 +21,19 @@ class Budget:
         self._reserved = 0.0
         self._calls = 0
         self._settled = asyncio.Event()
+        self._turn = asyncio.Lock()
 
     async def reserve(self, most: Callable[[], float]) -> float | None:
         """Reserves the highest possible cost of a call, computed by ``most``, and returns it; None if the budget is
-        exhausted.
+        exhausted. Calls get their reservation in the order in which they ask for it.
 
         Waits for calls in flight, since they may turn out cheaper than reserved, and calls ``most`` again after each.
         """
-        amount = most()
-        if self.limit is not None:
+        if self.limit is None:
+            return self._taken(most())
+        # The lock is given in the order of asking, so that a call that waits is not overtaken.
+        async with self._turn:
+            amount = most()
             while not self.exhausted and self.spent + self._reserved + amount > self.limit:
                 if not self._calls:
                     self.exhausted, self.needed = True, amount
@@ -37,8 +41,9 @@ class Budget:
                 self._settled.clear()
                 await self._settled.wait()
                 amount = most()
-            if self.exhausted:
-                return None
+            return None if self.exhausted else self._taken(amount)
+
+    def _taken(self, amount: float) -> float:
         self._reserved += amount
         self._calls += 1
         return amount

@@ -67,3 +67,24 @@ def test_a_call_that_waits_is_reserved_at_what_is_known_once_it_begins() -> None
         return await waiting, budget.needed
 
     assert asyncio.run(story()) == (0.3, 0.0)
+
+
+def test_a_call_that_waits_is_not_overtaken_by_a_later_one() -> None:
+    async def story() -> list[str]:
+        budget, order = Budget(1.0), list[str]()
+
+        async def call(name: str) -> None:
+            if await budget.reserve(lambda: 0.6):
+                order.append(name)
+                budget.settle(0.6, 0.1)
+
+        assert await budget.reserve(lambda: 0.6)
+        waiting = asyncio.create_task(call("first"))
+        await asyncio.sleep(0)
+        # It asks after the first call, and before that learns that there is room now.
+        later = asyncio.create_task(call("second"))
+        budget.settle(0.6, 0.1)
+        await asyncio.gather(waiting, later)
+        return order
+
+    assert asyncio.run(story()) == ["first", "second"]
