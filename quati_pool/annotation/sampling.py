@@ -146,7 +146,7 @@ def sample_stratified(
     drawn = hashes("pairs", seed, query_ids, doc_ids)
     _check_size(n, len(drawn))
     if minimum < 0:
-        raise DesignError(f"a stratum cannot have {minimum} pairs at least; give a minimum of 0 or more")
+        raise DesignError(f"the minimum per stratum cannot be {minimum}; give 0 or more")
     encoded = pa.array(strata, type=pa.large_string()).dictionary_encode()
     # Codes follow the order of the names, so that the order of the pairs has no effect.
     found: list[str] = encoded.dictionary.to_pylist()

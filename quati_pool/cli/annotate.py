@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def annotate(
     config: ConfigOption = Path("pool.yaml"),
-    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for all of this machine's.")] = (
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0: all addresses of this machine.")] = (
         "127.0.0.1"
     ),
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 picks a free one.")] = 8501,

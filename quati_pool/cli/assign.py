@@ -18,14 +18,15 @@ StratifiedOption = Annotated[
     int | None, typer.Option(min=1, metavar="N", help="This many pairs, some of every stratum (--by).")
 ]
 PairsOfQueriesOption = Annotated[
-    str | None, typer.Option(metavar="FILE|Q1,Q2", help="All pairs of these queries, or --system's first.")
+    str | None, typer.Option(metavar="FILE|Q1,Q2", help="All pairs of these queries, or the first of --system's run.")
 ]
 TrainingOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Pairs to practise on: query_id, doc_id, relevance, explanation."),
 ]
 StrataOption = Annotated[
-    str | None, typer.Option(metavar="query,grade,systems", help="What defines a stratum; with a judge all three.")
+    str | None,
+    typer.Option(metavar="query,grade,systems", help="What forms strata; with --judge all three by default."),
 ]
 JudgeOption = Annotated[str | None, typer.Option(metavar="NAME", help="The judge whose grades define strata.")]
 MinimumOption = Annotated[

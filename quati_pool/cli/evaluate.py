@@ -54,7 +54,7 @@ LabelersArgument = Annotated[
 ]
 PoolDepthOption = Annotated[
     int | None,
-    typer.Option("--pool-depth", min=1, help="How deep the --run files were pooled; adds leaving out each run."),
+    typer.Option("--pool-depth", min=1, help="How deep the --run files were pooled; adds results without each run."),
 ]
 RobustOption = Annotated[
     bool,
@@ -66,7 +66,7 @@ AveragedOrFileOption = Annotated[
         "--queries",
         metavar="judged|common|returned|FILE",
         help="Queries to average over: all judged ones (trec_eval -c), those that all runs return, or those that "
-        "each run returns itself. Or a file, query_id <tab> query: the ids of files that hold texts alone.",
+        "each run returns itself. Or a file, query_id <tab> query: ids for label files that hold only texts.",
     ),
 ]
 PerQueryOption = Annotated[bool, typer.Option("--per-query", help="Put every query's values into the JSON.")]

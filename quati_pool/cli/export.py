@@ -169,7 +169,7 @@ def export_format(
         typer.echo(made.main.said, err=True)
     if made.peers_left_out:
         left_out = listed(made.peers_left_out)
-        typer.echo(f"not exported next to people: {left_out}; name all that you want with --labeler", err=True)
+        typer.echo(f"left out because people graded too: {left_out}; name all that you want with --labeler", err=True)
     for who, coverage in made.labelers.items():
         inside = sum(coverage.grades.values())
         left = coverage.pairs - inside

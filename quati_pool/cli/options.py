@@ -25,7 +25,7 @@ PoolOption = Annotated[
     Path | None, typer.Option("--pool", help="Another pool than the workspace's: JSON lines, plain or .gz.")
 ]
 NameArgument = Annotated[
-    str | None, typer.Argument(metavar="[NAME]", help="A judge of pool.yaml; may be left out if it has one.")
+    str | None, typer.Argument(metavar="[NAME]", help="A judge of pool.yaml; may be left out if there is only one.")
 ]
 DatabaseOption = Annotated[
     str | None,
@@ -105,7 +105,7 @@ PeopleOption = Annotated[
 ]
 QueriesOption = Annotated[
     Path | None,
-    typer.Option("--queries", metavar="FILE", help="query_id <tab> query: the ids of files that hold texts alone."),
+    typer.Option("--queries", metavar="FILE", help="query_id <tab> query: ids for label files that hold only texts."),
 ]
 ColumnOption = Annotated[
     list[str] | None,
@@ -120,7 +120,7 @@ GradeOption = Annotated[
     typer.Option(
         "--grade",
         metavar="TEXT=GRADE",
-        help="The grade that a label's text means (repeatable); TEXT=none: no grade, and counted, as 8=none.",
+        help="The grade that a label's text means (repeatable); TEXT=none, such as 8=none: counted as without a grade.",
     ),
 ]
 ScaleOption = Annotated[

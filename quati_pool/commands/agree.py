@@ -74,7 +74,7 @@ def agree(
         raise InputError(config_path, None, f"there is no such file; {remedy}")
     config = workspace_for(config_path, names, files)
     if revealed and config is None:
-        raise QuatiPoolError("second labels are in a workspace's store, and only files are compared; name labelers too")
+        raise QuatiPoolError("second labels are in a workspace's store, but only files are named; name labelers too")
     gathered = gather(config, names, files, people, pool=pool, revealed=revealed, home=home, nearby=config_path)
     return compare(gathered, draws=draws, seed=seed)
 

@@ -223,7 +223,7 @@ def _check(settings: Settings, sets: Sequence[RunSet]) -> None:
     if settings.baseline is not None and settings.baseline not in known:
         raise ConfigError(f"--baseline {settings.baseline}: no such run; {nearest(settings.baseline, known)}")
     if settings.queries not in QUERIES:
-        raise ConfigError(f"means go over no {settings.queries!r} queries; {nearest(settings.queries, QUERIES)}")
+        raise ConfigError(f"cannot average over {settings.queries!r} queries; {nearest(settings.queries, QUERIES)}")
     if settings.robust and settings.queries == "returned":
         raise ConfigError("--robust compares runs over the same queries of a cluster; give --queries judged or common")
 

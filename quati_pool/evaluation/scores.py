@@ -217,7 +217,7 @@ class _Evaluator:
             got = f"gave {values[row, query]}" if given[row, query] else "gave nothing"
             raise QuatiPoolError(
                 f"{measure} could not be computed: {provider(measure).NAME} {got} for the query "
-                f"{quoted(self._judged.query_ids[query])} of the run {run_tag}; check the grades, or leave it out"
+                f"{quoted(self._judged.query_ids[query])} of the run {run_tag}; check the grades, or drop the measure"
             )
 
 

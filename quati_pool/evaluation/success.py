@@ -59,7 +59,7 @@ def random_success(relevant: Int, documents: int, depth: int) -> Values:
     """
     _check(depth, len(relevant))
     if (relevant < 0).any() or (relevant > documents).any():
-        raise ConfigError(f"a query has {int(relevant.max())} relevant documents of {documents}; count those there are")
+        raise ConfigError(f"a query has {int(relevant.max())} relevant documents of {documents}; give 0 to {documents}")
     # A product avoids factorials of large N: if the first i documents are not relevant, the next one is not relevant
     # with probability (N - R - i) / (N - i).
     several, queries = np.unique(relevant, return_counts=True)

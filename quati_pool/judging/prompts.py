@@ -286,7 +286,7 @@ def _check_example(prompt: Prompt, reader: YamlFile, kind: str, number: int, exa
         raise reader.error(place, "the key 'reasoning' is missing; add it")
     # An illustration may give people reasons even if no model is asked for any.
     if kind == "example" and example.reasoning is not None and not asked.reasoning:
-        raise reader.error((*place, "reasoning"), "would not be shown, as answer: names no reasoning; drop one of them")
+        raise reader.error((*place, "reasoning"), "would not be shown, as answer: names no reasoning; drop this key")
     unknown = example.aspects.keys() - asked.scales.keys()
     if unknown:
         name = min(unknown)

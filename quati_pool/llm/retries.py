@@ -26,7 +26,7 @@ class Retry(Model):
     """
 
     attempts: Annotated[int, Field(ge=1, description="attempts at one call, the first included")] = 8
-    seconds: Annotated[float, Field(gt=0, description="no further attempt later than this after the first")] = 300.0
+    seconds: Annotated[float, Field(gt=0, description="latest start of an attempt, in seconds after the first")] = 300.0
     first: Annotated[float, Field(gt=0, description="the longest first wait in seconds")] = 0.5
     longest: Annotated[float, Field(gt=0, description="the longest wait in seconds that we choose ourselves")] = 30.0
 

@@ -39,7 +39,7 @@ class Marks:
             if not mark.strip() or not mark.isprintable() or len(mark) > _LONGEST:
                 raise ValueError(f"a mark of thoughts is one line of at most {_LONGEST} characters, such as <think>")
         if _compared(self.open) == _compared(self.close):
-            raise ValueError("thoughts must be closed with another mark than they are opened with")
+            raise ValueError("the mark that closes thoughts must differ from the one that opens them")
 
 
 _TAGS = ("think", "thinking", "reasoning", "thought", "thoughts", "seed:think")

@@ -120,7 +120,7 @@ def _check_order(reader: YamlFile, names: list[str]) -> None:
     kinds = [PREPARATIONS.get(name) for name in names]
     for place, kind in enumerate(kinds):
         if issubclass(kind, Source) is not (place == 0):
-            fault = "is the only step that reads: drop it" if place else "reads nothing: put  - read: …  first"
+            fault = "reads, but only the first step may: drop it" if place else "reads nothing: put  - read: …  first"
             raise reader.error(("steps", place), f"{names[place]} {fault}")
     cutters = [place for place, kind in enumerate(kinds) if issubclass(kind, Cutter)]
     if len(cutters) > 1:

@@ -21,6 +21,7 @@ from quati_pool.project.config import CorpusConfig, PoolConfig
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Ids, Query
 from quati_pool.registry import nearest
+from quati_pool.text.pluralize import counted
 
 # Incremented whenever the same files would lead to a different store.
 _STORE_FORMAT = 1
@@ -63,9 +64,8 @@ def load_queries(config: PoolConfig) -> Queries:
         queries = [query for query in queries if query.query_id in set(settings.ids)]
     if settings.sample is not None:
         if settings.sample > len(queries):
-            raise InputError(
-                config.path, None, f"queries.sample: {settings.sample} of {len(queries)} queries; ask for fewer"
-            )
+            there = counted(len(queries), "query", "queries")
+            raise InputError(config.path, None, f"queries.sample: {settings.sample}, but only {there}; ask for fewer")
         ordered = sorted(queries, key=lambda query: _sampling_key(config.seed, query.query_id))
         chosen = {query.query_id for query in ordered[: settings.sample]}
         queries = [query for query in queries if query.query_id in chosen]

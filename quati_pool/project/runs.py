@@ -57,7 +57,7 @@ class RunSet:
     def pool(self) -> Pool | str:
         """The pool that the runs contributed to, without ranks below their pool depths; or why it is unknown."""
         if self.pool_depths is None:
-            return "how deep the runs were pooled is not known; say so with --pool-depth"
+            return "how deep the runs were pooled is not known; give it with --pool-depth"
         lacking = [run_tag for run_tag in self.absent if self.pool_depths[run_tag]]
         if lacking:
             reason = "contributed to the pool but is missing, so that what it shares would count as unique to others"
@@ -149,7 +149,7 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
                 if first.samefile(path):
                     raise QuatiPoolError(f"--run names {path} twice; name it once")
                 both = f"{first} and {path} hold runs of one run_tag, {run.run_tag!r}"
-                faults.append(QuatiPoolError(f"{both}; rename one, or part them in sets"))
+                faults.append(QuatiPoolError(f"{both}; rename one, or put them into sets ([SET=]FILE)"))
                 continue
             runs[run.run_tag] = (path, run, rank_contradictions(rows))
     if faults:

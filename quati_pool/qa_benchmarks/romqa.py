@@ -105,7 +105,7 @@ class _AnswerSets(AnswerTask):
         if cut:
             limits = f"descriptions after {LONGEST_DESCRIPTION} characters, other texts after {LONGEST_TEXT:,}"
             longer = counted(cut, "text is", "texts are")
-            notes.append(f"{case.split}: {longer} longer than a model is shown ({limits})")
+            notes.append(f"{case.split}: {longer} cut for the model ({limits})")
         return AnswerSetTaskRun(case, questions, shown, self.first, examples, notes)
 
     def settings(self) -> Mapping[str, str]:
@@ -136,7 +136,7 @@ class GoldTask(_AnswerSets):
     """An upper bound for retrieval: the model reads each candidate's evidence."""
 
     name = "gold"
-    summary = "chooses among candidates that come with their evidence; as closed"
+    summary = "chooses among candidates that come with their evidence; measured like closed"
     kinds = ("gold",)
     first = _CLOSED_FIRST
     shown = QuestionView(candidates=True, evidence=True)

@@ -29,7 +29,7 @@ _RATIONALE = "rationale"
 class BundleParameters(base.Parameters):
     corpus: Annotated[
         Literal["full", "pooled", "none"],
-        Field(description="which passages to give away: all, those pooled or graded, or none, nor what may quote any"),
+        Field(description="which passages to include: all, those pooled or graded, or none, and no text quoting any"),
     ] = "full"
 
 

@@ -25,7 +25,7 @@ _LEFT_OUT = "grades outside the pool left out"
 
 class DoccanoParameters(base.Parameters):
     labeler: Annotated[
-        str | None, Field(description="whose grades to put in, of those released; none, to be graded, where not given")
+        str | None, Field(description="the released labeler whose grades to include; by default none, for new grading")
     ] = None
 
 

@@ -181,9 +181,9 @@ def _methods(state: State) -> list[Block]:
         "Documents of equal score are ordered by doc_id, descending, and scores are compared as float32, as trec_eval "
         "does.",
         "A pair without a grade is unjudged, never 0: failures and pairs never asked are in no qrels and are counted "
-        "above. Of each labeler, labels under the model, prompt and parameters below and of the texts as they are now "
+        "above. Only labels given under the model, prompt and parameters below, for the texts as they are now, "
         "were read.",
-        "Agreement of two labelers is over the pairs that both graded, that of all together over the pairs that its "
+        "Agreement of two labelers is over the pairs that both graded; that of all together is over the pairs that its "
         "table names.",
         f"Intervals are 95 % percentile bootstrap intervals over queries ({settings.draws:,} resamples, seed "
         f"{state.seed}). Systems were compared by the two-sided {evaluate_tables.TESTS[settings.test]} test over "

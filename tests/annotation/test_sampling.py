@@ -251,7 +251,7 @@ def test_listed_queries_give_all_their_pairs_or_one_systems_best() -> None:
          "4 strata with at least 2 pairs each need 7 pairs, not 6; "
          "ask for more pairs, stratify by less (--by), or do without a minimum (--minimum 0)"),
         (lambda: sample_stratified(QUERIES, DOCS, 0, STRATA, 6, minimum=-1),
-         "a stratum cannot have -1 pairs at least; give a minimum of 0 or more"),
+         "the minimum per stratum cannot be -1; give 0 or more"),
         (lambda: sample_queries(["1"], ["1", "1"]), "query '1' is listed twice; keep one"),
         (lambda: sample_queries(["1"], ["1", "8", "9"]),
          "query '8' (and 1 more) has no pair in the pool; take it off the list"),

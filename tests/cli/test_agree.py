@@ -395,7 +395,7 @@ FAULTS = {
         (*TWO, "ana"), "pool.yaml: there is no such file; run: quati-pool init DIR, or name one with -c",
     ),
     "an annotator of qrels": (
-        (*TWO, "--labels", "C=b.qrels#ana"), "b.qrels: names no annotators, being qrels; leave #ana off",
+        (*TWO, "--labels", "C=b.qrels#ana"), "b.qrels: is qrels, which names no annotators; leave #ana off",
     ),
     "a grade that is a word": (
         (*TWO, "--labels", "C=words.tsv"),

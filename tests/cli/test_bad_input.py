@@ -185,7 +185,7 @@ FAULTS: dict[str, tuple[Spoil, str]] = {
     ),
     "sample larger than the queries": (
         setting("queries.tsv}", "queries.tsv, sample: 3}"),
-        "pool.yaml: queries.sample: 3 of 2 queries; ask for fewer",
+        "pool.yaml: queries.sample: 3, but only 2 queries; ask for fewer",
     ),
     "an id that no query has": (
         setting("queries.tsv}", "queries.tsv, ids: [q1, Q2]}"),

@@ -67,7 +67,7 @@ def test_a_collection_names_its_licence_and_source(cli: Cli) -> None:
 
 def test_a_setting_that_is_not_written_is_told(cli: Cli) -> None:
     done = cli("bench", "pira", "ir", "--data", pira(), "--lang", "pt", "--to", "WS", "--format", "json")
-    told = "validation pt translated-questions is not written: name it with --setting translated-questions"
+    told = "validation pt translated-questions is not written; to write it, add --setting translated-questions"
     assert told in json.loads(done.out)["notes"]
 
 

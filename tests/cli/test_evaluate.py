@@ -489,7 +489,7 @@ BAD: dict[str, tuple[tuple[object, ...], str]] = {
     ),
     "two runs of one run_tag": (
         ("--run", "twin.run", *ONE),
-        "twin.run and runs/a.run hold runs of one run_tag, 'a'; rename one, or part them in sets",
+        "twin.run and runs/a.run hold runs of one run_tag, 'a'; rename one, or put them into sets ([SET=]FILE)",
     ),
     "a run that is named twice": (("--run", "runs/a.run", *ONE), "--run names runs/a.run twice; name it once"),
     "a set of nothing": (("--run", "10M=", *ONE), "--run 10M=: names no file; expected [SET=]FILE"),
@@ -697,7 +697,7 @@ def test_a_workspace_is_measured_by_its_labelers_with_its_measures_and_depths(
     assert (families["a"]["left_out"], families["b"]["left_out"], families["c"]["left_out"]) == ("one", "one", "c")
     assert families["a"]["unique_pairs"] == len(((fed["a"] | fed["b"]) - fed["c"] - extra) & graded)
     done = cli("evaluate", "--draws", 5)
-    assert "3 pairs have no grade by gold (3 failed): unjudged, as far as runs return them." in done.out
+    assert "3 pairs have no grade by gold (3 failed): unjudged where runs return them." in done.out
     for title in ("Each system left out of the pool", "Each family left out", "Pairs that only one system returned"):
         assert title in done.out
     assert {"evaluation.md", "leaderboard--gold.png"} <= {path.name for path in (workspace / "reports").iterdir()}
@@ -732,7 +732,7 @@ def test_a_system_that_is_not_built_is_named_and_its_absence_considered(
     assert condition["undefined"]["leave_out"].startswith("late contributed to the pool but is missing")
     out = cli("evaluate", "--draws", 5).out
     assert "Without late (not there yet)." in out
-    assert "No system is left out in turn: late contributed to the pool but is missing" in out
+    assert "Results that leave out one system at a time are missing: late contributed to the pool but is missing" in out
     # One that feeds no pool hides nothing of the others.
     (workspace / "pool.yaml").write_text(
         POOL_YAML.replace(more, late.replace("late.run", "late.run, pool: false")), encoding="utf-8"

@@ -247,7 +247,8 @@ def test_measures_of_lists_that_were_cut_have_one_footnote(files: Path, cli: Cli
         out.count("cut holds at most 4 documents per query: AP and R@1000 are of truncated lists (a whole list is") == 1
     )
     assert (
-        f"{len(more)} queries with up to {max(more)} relevant documents cannot be found whole (AP and R@1000)." in out
+        f"{len(more)} queries with up to {max(more)} relevant documents cannot have all of them found (AP "
+        "and R@1000)." in out
     )
     assert "truncated" not in cli("evaluate", *arguments[:-1], "nDCG@4", "--draws", 0).out
 

@@ -419,7 +419,7 @@ REFUSED: dict[str, tuple[tuple[object, ...], str]] = {
     "the folder above": (("beir", "-o", ".."), ".. cannot be replaced; name a separate folder with -o"),
     "a folder of others": (
         ("beir", "-o", "theirs"),
-        "theirs is not empty and no export of ours; name another folder with -o",
+        "theirs is not empty and was not written by export; name another folder with -o",
     ),
     "a folder with another manifest": (
         ("beir", "--labeler", "gold", "-o", "listed"),
@@ -427,7 +427,7 @@ REFUSED: dict[str, tuple[tuple[object, ...], str]] = {
     ),
     "what build made": (
         ("beir", "-o", "runs"),
-        "runs is not empty and no export of ours; name another folder with -o",
+        "runs is not empty and was not written by export; name another folder with -o",
     ),
     "a folder for a file": (("qrels", "--labeler", "gold", "-o", "runs"), "runs is a folder; name a file with -o"),
 }  # fmt: skip
@@ -452,7 +452,7 @@ def test_a_fault_is_one_line_and_changes_nothing(workspace: Path, cli: Cli, faul
 def test_no_artifact_of_another_kind_is_replaced(workspace: Path, cli: Cli, made: str) -> None:
     folder = next(path for path in workspace.glob(made) if path.is_dir())
     before = contents(folder)
-    assert "no export of ours" in refused(cli("export", "beir", "-o", folder))
+    assert "was not written by export" in refused(cli("export", "beir", "-o", folder))
     assert contents(folder) == before
 
 

@@ -170,7 +170,7 @@ def test_a_model_behind_the_environments_address(here: Path, cli: Cli, monkeypat
         assert cli("judge", "fake", "--dry-run").status == 0
         done = cli("judge", "fake", "--budget", "0.5")
         assert done.status == 0, done.err
-        assert "by gpt-4o-mini (7), as json_schema" in done.out
+        assert "by gpt-4o-mini (7), with output json_schema" in done.out
         assert "sk-mine" not in done.out + done.err
         done = cli("judge", "--budget", "0.0001")
         assert done.status == 1

@@ -79,7 +79,7 @@ def test_the_split_test_of_beir_is_the_peoples(demo: Path, cli: Cli, tmp_path: P
     done = cli("export", "beir", "-c", demo, "-o", tmp_path / "out")
     assert (done.status, done.out) == (0, ""), done.err
     assert "main labeler: panel (a panel of people)" in done.err.splitlines()
-    assert "not exported next to people: lexical; name all that you want with --labeler" in done.err.splitlines()
+    assert "left out because people graded too: lexical; name all that you want with --labeler" in done.err.splitlines()
     assert {path.name for path in (tmp_path / "out" / "qrels").iterdir()} == {"test.tsv", "ana.tsv"}
     named = export(demo, "beir", Listener(), labelers=["panel", "lexical"], path=tmp_path / "named")
     assert splits(named) == {"test": "panel", "lexical": "lexical"}

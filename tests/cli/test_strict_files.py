@@ -165,7 +165,8 @@ def test_all_faulty_runs_are_named_in_one_go(folder: Path, cli: Cli) -> None:
         "quati-pool: runs/c.run:4: score '0,5' has a decimal comma; write 0.5",
         f"quati-pool: runs/d.run:4: 3 columns; {columns}; "
         "has no line end after its last row and may be cut off; check that row, or copy it again",
-        "quati-pool: runs/a.run and runs/e.run hold runs of one run_tag, 'a'; rename one, or part them in sets",
+        "quati-pool: runs/a.run and runs/e.run hold runs of one run_tag, 'a'; rename one, or put them into "
+        "sets ([SET=]FILE)",
         "quati-pool: gone.run: there is no such file; check the path",
     ]
 

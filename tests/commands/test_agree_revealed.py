@@ -130,7 +130,7 @@ def test_a_second_label_of_an_older_version_is_history(tmp_path: Path) -> None:
 
 def test_files_alone_have_no_second_labels(tmp_path: Path) -> None:
     files = LabelFiles({name: LabelFileConfig(path=f"{name}.qrels") for name in ("ana", "bia")})
-    with pytest.raises(QuatiPoolError, match="only files are compared; name labelers too"):
+    with pytest.raises(QuatiPoolError, match="only files are named; name labelers too"):
         agree(tmp_path / "pool.yaml", files=files, revealed=True)
 
 

@@ -314,7 +314,7 @@ def test_what_a_provider_does_not_compute_is_an_error_and_no_zero(
         score(joined, ["nDCG@10", "RR(rel=2)@10"])
     assert str(refused.value) == (
         f"nDCG@10 could not be computed: pytrec_eval {said} for the query 'q2' of the run s; check the grades, or "
-        "leave it out"
+        "drop the measure"
     )
 
 

@@ -112,5 +112,5 @@ def test_what_cannot_be_counted_is_refused_in_one_line() -> None:
         success(first_relevant(none), 0)
     with pytest.raises(ConfigError, match="no judged query"):
         success(np.zeros((1, 0), dtype=np.int64), 1)
-    with pytest.raises(ConfigError, match="4 relevant documents of 3; count those there are"):
+    with pytest.raises(ConfigError, match="4 relevant documents of 3; give 0 to 3"):
         random_success(np.array([4]), 3, 1)

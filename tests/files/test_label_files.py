@@ -315,7 +315,7 @@ TABLES = [
     ("a.json", "[]", ": holds no labels; expected rows under a header"),
     ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1},\n]', ":2: is not JSON"),
     ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1}\n', ":1: has neither a comma nor the end of the"),
-    ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1}]\n[]', ":2: continues after its list; expected one"),
+    ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1}]\n[]', ":2: goes on after its list; expected one"),
     ("a.json", '[{"query_id": "q", "doc_id": "d", "relevance": 1},\n3]', ":2: is not a JSON object; expected a list"),
     ("a.txt", "some words that are no label\n", ": does not look like a label file; expected qrels (query_id 0 doc_id"),
     ("a.txt", "q 0 d 1.5\n", ":1: relevance '1.5' is not an integer; expected a grade such as 0 or 3"),
@@ -352,7 +352,7 @@ def test_unknown_formats_fields_and_annotators_are_refused(tmp_path: Path) -> No
         read_label_file(path, "docano")
     with pytest.raises(QuatiPoolError, match="labels have no field 'docid'; did you mean 'doc_id'"):
         read_label_file(path, columns={"docid": "x"})
-    assert fault(path, annotator="ann") == ": names no annotators, being a table; leave #ann off"
+    assert fault(path, annotator="ann") == ": is a table, which names no annotators; leave #ann off"
 
 
 def test_faulty_rows_are_all_reported_and_left_out_where_faults_are_gathered(tmp_path: Path) -> None:

@@ -134,11 +134,11 @@ def test_a_name_that_would_be_read_as_another_grade_or_as_none_gives_way_to_the_
     [
         (
             [LabelRow("1", "d", "same", "t", 1), LabelRow("2", "d", "same", "t", 1)],
-            "query_id '1' and '2' have one text, and this format no ids of queries; take jsonl or tsv",
+            "query_id '1' and '2' share one text, and this format holds no query_id; use jsonl or tsv",
         ),
         (
             [LabelRow("1", "d", " \n", "t", 1)],
-            "query_id '1' has no text, and this format no ids of queries; take jsonl or tsv",
+            "query_id '1' has no text, and this format holds no query_id; use jsonl or tsv",
         ),
     ],
 )

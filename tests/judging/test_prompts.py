@@ -407,7 +407,7 @@ REFUSED: list[tuple[dict[str, Any], str | None, str]] = [
     (
         {"answer": {"grade": "Mark"}},
         "examples.0.reasoning",
-        "would not be shown, as answer: names no reasoning; drop one of them",
+        "would not be shown, as answer: names no reasoning; drop this key",
     ),
     (
         {"examples": [{**GRADED, "aspects": {"M": 1}}]},

@@ -117,7 +117,7 @@ def test_a_judges_parameter_names_own_marks_or_none() -> None:
         ({"open": "<t>"}, "expected the marks of its thoughts, {open: TEXT, close: TEXT}, or none"),
         ({"open": "<t>", "close": 1}, "expected the marks of its thoughts, {open: TEXT, close: TEXT}, or none"),
         ({"open": "<t>", "close": " "}, "a mark of thoughts is one line of at most 100 characters, such as <think>"),
-        ({"open": "<t>", "close": "< T >"}, "thoughts must be closed with another mark than they are opened with"),
+        ({"open": "<t>", "close": "< T >"}, "the mark that closes thoughts must differ from the one that opens them"),
     ):
         with pytest.raises(ConfigError) as error:
             given(value)

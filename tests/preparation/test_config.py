@@ -84,7 +84,7 @@ FAULTS = [
      "steps.1.duplicates: expected keys and their values, {key: value}, not ['a']"),
     (steps("- duplicates", READ, WRITE), 4,
      "steps.0: duplicates reads nothing: put  - read: …  first"),
-    (steps(READ, READ, WRITE), 5, "steps.1: read is the only step that reads: drop it"),
+    (steps(READ, READ, WRITE), 5, "steps.1: read reads, but only the first step may: drop it"),
     (steps(READ, "- segment", "- segment", WRITE), 6,
      "steps.2: segment cuts what is already cut: keep one of them"),
     (steps(READ, WRITE, "- duplicates"), 6,

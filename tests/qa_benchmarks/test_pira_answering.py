@@ -108,7 +108,7 @@ def test_a_row_without_question_text_or_answer_is_left_out_and_counted(tmp_path:
     reading = MachineReading().task_run(tmp_path, EN, 0)
     assert reading.ids == ["A1"]
     assert reading.notes == [
-        "test en: 1 of 3 questions are left out, their question or text is empty in test.csv",
+        "test en: 1 of 3 questions are left out, as their question or text is empty in test.csv",
         "test en: 1 of 2 questions have no expected answer in the file and are left out",
     ]
     closed = ClosedAnswering().task_run(tmp_path, EN, 0)

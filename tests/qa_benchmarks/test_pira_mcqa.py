@@ -280,7 +280,7 @@ def test_questions_with_an_empty_answer_are_left_out_and_told(tmp_path: Path) ->
     task_run = built(tmp_path)
     assert list(task_run.ids) == ["A0", "A2"]
     assert task_run.notes == [
-        "validation en: 1 of 3 questions are left out, their question, answer or text is empty in validation.csv",
+        "validation en: 1 of 3 questions are left out, as their question, answer or text is empty in validation.csv",
         "validation en: sets have 2 options, as validation.csv has no more distinct answers",
     ]
     assert task_run.rows("random", task_run.programs()["random"])[0].measures["chance"] == 50

@@ -65,8 +65,8 @@ def test_the_corpus_is_of_every_file_and_the_queries_of_the_split(tmp_path: Path
         ("A3", text_id("two"), 1), ("A4", text_id("three"), 1), ("A5", text_id("three"), 1),
     ]  # fmt: skip
     assert list(found.notes) == [
-        "corpus (en): the 3 distinct texts of train.csv, test.csv; the paper's is of all three files, so without "
-        "validation.csv finding is easier here"
+        "corpus (en): the 3 distinct texts of train.csv, test.csv; the paper's covers all three files, so "
+        "retrieval is easier here without validation.csv"
     ]
     write_split(tmp_path, "validation", [row("A6", "one")])
     assert TextRetrieval().collection(tmp_path, EN).notes == [
@@ -128,7 +128,7 @@ def test_a_question_without_a_text_is_left_out_and_told_and_a_text_without_a_que
     assert {text for _, text in test.passages} == {"one", "two", "three"}
     assert [one.query_id for one in test.queries] == ["A3"]
     assert test.qrels == [("A3", text_id("two"), 1)]
-    assert test.notes[1:] == ["test en: 1 of 2 questions are left out, their question or text is empty in test.csv"]
+    assert test.notes[1:] == ["test en: 1 of 2 questions are left out, as their question or text is empty in test.csv"]
     train = PassageRetrieval().collection(tmp_path, Case("train", "en"))
     assert [one.query_id for one in train.queries] == ["A1"]
     assert any(note.startswith("train en: 1 of 2 questions are left out") for note in train.notes)

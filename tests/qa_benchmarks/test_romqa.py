@@ -223,7 +223,7 @@ def test_a_closed_model_sees_numbered_candidates_and_answers_by_number(tmp_path:
     assert "\n9)" not in shown
     assert shown.count("</candidates>") == 1
     assert len(shown) < 1000
-    assert any("1 text is longer" in note for note in made.notes)
+    assert any("1 text is cut for the model" in note for note in made.notes)
     # The name is the one of the file; a number is never taken for a name.
     assert asked.form.read('{"answers": ["1"]}') == (hostile,)
     with pytest.raises(Unreadable):

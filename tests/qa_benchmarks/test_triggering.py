@@ -52,7 +52,7 @@ def test_the_majority_class_has_the_paper_s_figures_on_the_validation_file(langu
     assert learnt.n == 192
     assert task_run.notes == [
         "validation: 33 of 225 questions have no label",
-        "validation: the class of majority is that of these questions themselves, without a train.csv",
+        "validation: without a train.csv, the majority class is that of these questions themselves",
         "validation: naive-bayes is cross-validated on these questions (10 stratified folds, shuffled by seed 0)",
     ]
 

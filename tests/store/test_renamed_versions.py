@@ -129,8 +129,8 @@ def test_a_plug_ins_judge_may_be_shown_where_its_code_is_not(
     ("definition", "version", "why"),
     [
         ({"judge": "gone.judges:Gone (gone 1.0)"}, None, "no installed package has that judge"),
-        ({"judge": LEXICAL}, "by-hand", "its version is not the hash of that"),
-        ({"judge": LEXICAL, "extra_body": {"1": 2, "a": 3}}, "by-hand", "its version is not the hash of that"),
+        ({"judge": LEXICAL}, "by-hand", "it is not the hash of its definition"),
+        ({"judge": LEXICAL, "extra_body": {"1": 2, "a": 3}}, "by-hand", "it is not the hash of its definition"),
     ],
 )
 def test_what_cannot_be_renamed_keeps_its_name_and_says_so(

@@ -107,7 +107,7 @@ def bench(
     task = benchmark.tasks[task_name]
     _refuse_misfits(name, task, options)
     if not data.is_dir():
-        raise ConfigError(f"{data} is not a folder; name with --data the one with the files of {benchmark.source}")
+        raise ConfigError(f"{data} is not a folder; give --data the folder with the files of {benchmark.source}")
     config = options.systems or _CONFIG
     if (options.systems or options.judge) and not config.is_file():
         raise ConfigError(f"{config} is not a file; name the pool.yaml of the systems and judges by --systems")
@@ -124,7 +124,7 @@ def bench(
             runner.write(task, written, options.to, systems)
             for case in cases:
                 if case not in written:
-                    result.note(f"{' '.join(case)} is not written: name it with --setting {case.setting}")
+                    result.note(f"{' '.join(case)} is not written; to write it, add --setting {case.setting}")
         else:
             for case in cases:
                 runner.search(task, case, systems)
@@ -133,7 +133,7 @@ def bench(
         for case in cases:
             runner.answer(task.task_run(data, case, options.seed), options.predictions if case == predicted else ())
         if not result.rows and result.error is None:
-            result.note(f"no program answers {name} {task_name}: name a model by --judge, or answers by --predictions")
+            result.note(f"no program answers {name} {task_name}: name a model with --judge, or give --predictions")
     # Hashed last, as the code that reads a broken file reports it better.
     result.inputs = _inputs(runner.inputs, task, cases, options)
     return result
@@ -168,7 +168,7 @@ def _refuse_misfits(name: str, task: Task, options: BenchOptions) -> None:
     }
     for option, misfit in misfits.items():
         if misfit:
-            raise ConfigError(f"{option} means nothing to {name} {task.name} as it is asked for; drop it")
+            raise ConfigError(f"{option} has no effect on {name} {task.name} with these options; drop it")
     check_budget(options.budget)
     if options.to is not None and options.judge is not None:
         raise ConfigError("--to only writes a collection and asks no model; drop --judge, or --to")

@@ -150,7 +150,7 @@ def _refuse_folder(folder: Path, mark: dict[str, Any], keep: bool) -> None:
         for file, digest in mark["sha256"].items():
             if (folder / file).exists() and file_digest(folder / file) != digest:
                 raise QuatiPoolError(
-                    f"{folder / file} is of another collection than the data has now, and {folder / 'labels.db'} "
+                    f"{folder / file} is not what the data gives now, and {folder / 'labels.db'} "
                     "may hold labels of it; move that folder away, or name another with -o"
                 )
 

@@ -160,7 +160,7 @@ def _refuse_others(target: Path) -> None:
     if not target.name or target.name == "..":
         raise QuatiPoolError(f"{target} cannot be replaced; name a separate folder with -o")
     if target.is_dir() and any(target.iterdir()) and not (target / MANIFEST).is_file():
-        raise QuatiPoolError(f"{target} is not empty and no export of ours; name another folder with -o")
+        raise QuatiPoolError(f"{target} is not empty and was not written by export; name another folder with -o")
 
 
 def _refuse_changed(target: Path) -> None:

@@ -37,6 +37,7 @@ from quati_pool.retrieval.base import Component
 from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 from quati_pool.retrieval.run_file import RunFileParameters
 from quati_pool.store.database_url import parse_database_url
+from quati_pool.text.pluralize import counted
 
 
 def validate_pool(path: Path, limit: int = 20) -> ValidationReport:
@@ -104,7 +105,8 @@ class _Checks:
                 self._say(("queries", "ids", position), f"{name} has no query {query_id!r}; {hint}")
         wanted = len(ids.intersection(settings.ids or ids))
         if settings.sample is not None and settings.sample > wanted:
-            self._say(("queries", "sample"), f"{settings.sample} of {wanted} queries; ask for fewer")
+            there = counted(wanted, "query", "queries")
+            self._say(("queries", "sample"), f"{settings.sample}, but only {there}; ask for fewer")
 
     def corpora(self) -> None:
         """Checks that each file of the corpora that systems search exists and has the configured fields."""

@@ -24,7 +24,7 @@ class Options:
 
     def refuse_annotator(self, path: Path, label_format: str) -> None:
         if self.annotator is not None:
-            message = f"names no annotators, being {label_format}; leave #{self.annotator} off"
+            message = f"is {label_format}, which names no annotators; leave #{self.annotator} off"
             raise InputError(path, None, message)
 
 
@@ -41,6 +41,6 @@ def chosen_annotator(path: Path, names: Mapping[str, str], wanted: str | None) -
     if wanted is None:
         return known[0] if known else None
     if wanted not in names:
-        there = f"those of {', '.join(known)}" if known else "no annotator's"
+        there = f"those of {', '.join(known)}" if known else "labels without an annotator"
         raise InputError(path, None, f"holds no labels of {wanted!r}, only {there}; name one of them, or none")
     return names[wanted]

@@ -58,7 +58,7 @@ def _rows(path: Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
         try:
             row = next(reader, None)
         except csv.Error as error:
-            problems.report(path, line, f"is not quoted soundly ({error}); expected quotes in pairs, doubled inside")
+            problems.report(path, line, f"is not quoted correctly ({error}); expected quotes in pairs, doubled inside")
             continue
         if row is None:
             return

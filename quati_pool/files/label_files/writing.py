@@ -149,12 +149,12 @@ def _quati(rows: Sequence[LabelRow], names: Mapping[int, str], labeler: str) -> 
     for number, row in enumerate(rows, 1):
         if not row.query.strip():
             raise QuatiPoolError(
-                f"query_id {quoted(row.query_id)} has no text, and this format no ids of queries; take jsonl or tsv"
+                f"query_id {quoted(row.query_id)} has no text, and this format holds no query_id; use jsonl or tsv"
             )
         owner = owners.setdefault(row.query, row.query_id)
         if owner != row.query_id:
             both = f"query_id {quoted(owner)} and {quoted(row.query_id)}"
-            raise QuatiPoolError(f"{both} have one text, and this format no ids of queries; take jsonl or tsv")
+            raise QuatiPoolError(f"{both} share one text, and this format holds no query_id; use jsonl or tsv")
         name = "" if row.relevance is None else names.get(row.relevance, str(row.relevance))
         cells = [str(number), row.query, row.text, row.doc_id, name, _number(row)]
         yield "\t".join(map(_cell, cells)) + "\n"

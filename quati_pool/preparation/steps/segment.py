@@ -36,9 +36,7 @@ class Segment(Cutter):
         ] = 0
         min_characters: Annotated[
             int | None,
-            Field(
-                ge=0, description="what is left for a page's last passage, where tolerance allows it; null: anything"
-            ),
+            Field(ge=0, description="shortest last passage of a page, where tolerance allows it; null: any length"),
         ] = None
 
         @model_validator(mode="after")

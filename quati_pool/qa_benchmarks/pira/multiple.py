@@ -103,7 +103,7 @@ class MultipleChoiceTask(AnswerTask):
 class PiraExpectations(Expectations):
     """The expectations of multiple-choice answerers, over the released sets."""
 
-    summary = "the released options made easier or unanswerable: where an answerer should do no worse, and where poorly"
+    summary = "released options made easier (answerers should do no worse) or unanswerable (they should do poorly)"
 
     def __init__(self) -> None:
         super().__init__(_ReleasedSets())
@@ -312,7 +312,7 @@ def _built(data: Path, case: Case, seed: int) -> BuiltTaskRun:
     notes = []
     if len(kept) < len(read):
         left_out = f"{len(read) - len(kept)} of {len(read)} questions are left out"
-        notes.append(f"{case.split} {language}: {left_out}, their question, answer or text is empty in {path.name}")
+        notes.append(f"{case.split} {language}: {left_out}, as their question, answer or text is empty in {path.name}")
     distinct = len({plain(row.answer[language]) for row in kept})
     if distinct < 2:
         found = f"holds {distinct} distinct {language} answers"

@@ -99,7 +99,7 @@ def _corpus_note(language: str, count: int, used: Sequence[str]) -> str:
     absent = [f"{split}.csv" for split in SPLITS if f"{split}.csv" not in used]
     if not absent:
         return note
-    return f"{note}; the paper's is of all three files, so without {' and '.join(absent)} finding is easier here"
+    return f"{note}; the paper's covers all three files, so retrieval is easier here without {' and '.join(absent)}"
 
 
 def _sharing_notes(rows: Sequence[PiraQuestion]) -> list[str]:

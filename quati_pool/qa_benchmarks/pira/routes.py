@@ -103,4 +103,4 @@ def complete_rows(
         return kept, []
     which = " ".join(filter(None, case))
     left_out = f"{len(rows) - len(kept):,} of {len(rows):,} questions are left out"
-    return kept, [f"{which}: {left_out}, their {what} is empty in {path.name}"]
+    return kept, [f"{which}: {left_out}, as their {what} is empty in {path.name}"]

@@ -195,7 +195,7 @@ class TriggeringTaskRun(AnswerTaskRun):
         split = self.case.split
         if self._train is not None:
             return [f"{split}: programs are trained on the {len(trained_on)} labelled questions of train.csv{added}"]
-        notes = [f"{split}: the class of majority is that of these questions themselves, without a train.csv"]
+        notes = [f"{split}: without a train.csv, the majority class is that of these questions themselves"]
         if split == "train":
             notes = []
         if self._folds < 2:

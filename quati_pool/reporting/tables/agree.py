@@ -195,7 +195,7 @@ def _binarized(report: AgreeReport, pairs: Sequence[PairAgreement]) -> Table:
             rows.append([pair.a, pair.b, f"≥ {grade}", row[0], *_ends_of(report, found, "kappa"), *row[1:]])
     columns = [Column("Labeler"), Column("and"), Column("Relevant"), Column("κ", 4), *_ends_column(report)]
     columns += [Column("Correlation", 4), Column("Same", 4), Column("Mean difference", 4)]
-    note = "Of two grades, the weighted κ equal κ, and Spearman, Pearson and Kendall are one correlation."
+    note = "With two grades, each weighted κ equals κ, and Spearman, Pearson and Kendall coincide."
     return Table("Agreement on relevant or not", columns, rows, note)
 
 
@@ -208,7 +208,7 @@ def _together(report: AgreeReport) -> Table:
     over = basis(found.labelers, found.left_out)
     note = (
         f"{over[0].upper()}{over[1:]}. Missing grades are allowed except in Fleiss' κ. AC1 and AC2 take the shares of "
-        f"grades from all {found.graded:,} graded pairs, those of one labeler alone too; AC2's weights: "
+        f"grades from all {found.graded:,} graded pairs, including those of one labeler alone; AC2's weights: "
         f"{found.ac2_weights}."
     )
     title = "All independent labelers together" if found.left_out else "All labelers together"
@@ -226,7 +226,7 @@ def _layout(report: AgreeReport, name: str, found: Layout) -> Table:
     if several:
         rows.append(["Mean human annotators", *[""] * len(found.people), found.human_mean, found.human_std, ""])
         columns.append(Column("Difference to human mean", 4))
-    note = "Means over the people, of a person over the others; population standard deviations."
+    note = "Means over the people (for a person, over the others); population standard deviations."
     apart = [pair for pair in report.pairs if not pair.shared_members and {pair.a, pair.b} & report.ratings.people]
     counts = [pair.n for pair in apart]
     if min(counts) < max(counts):

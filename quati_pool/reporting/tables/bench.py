@@ -170,7 +170,7 @@ def _bounds(rows: Sequence[Row], limit: int | None, width: int | None) -> list[T
     content += [
         _Content(Column(name, _decimals(name, [])), [row.bounds.get(name, "") for row in rows]) for name in names
     ]
-    note = "From every unanswered question wrong to every one right."
+    note = "From all unanswered questions counted wrong to all counted right."
     title = "What unanswered questions leave open"
     return _pages(title, rows, content, " ".join(filter(None, [note, _in_percent(names)])), width)
 

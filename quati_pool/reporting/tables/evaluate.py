@@ -130,7 +130,7 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
     if source.ungraded:
         states = ", ".join(f"{count:,} {state}" for state, count in source.lacking.items())
         lacking = counted(source.ungraded, "pair has", "pairs have")
-        notes.append(f"{lacking} no grade by {source.name} ({states}): unjudged, as far as runs return them.")
+        notes.append(f"{lacking} no grade by {source.name} ({states}): unjudged where runs return them.")
     twice = sum(one.labeler == source.name for one in evaluation.gathered.duplicates)
     if twice:
         repeating = counted(twice, "row repeats another and does", "rows repeat others and do")
@@ -139,7 +139,7 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
         absent = ", ".join(f"{run_tag} ({why})" for run_tag, why in condition.run_set.absent.items())
         notes.append(f"Without {absent}.")
     if isinstance(condition.quality, str) and condition.run_set.pool_depths is not None:
-        notes.append(f"No system is left out in turn: {condition.quality}.")
+        notes.append(f"Results that leave out one system at a time are missing: {condition.quality}.")
     title = _title(condition) + run_facts_tables.heading(evaluation, condition)
     return Table(title, [*columns, Column("Queries missing")], rows, " ".join(notes))
 
@@ -251,9 +251,9 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
     columns.append(Column("Significant under either"))
     reasons = {getattr(found, name).undefined for _, _, found in compared for name in COEFFICIENTS} - {None}
     note = (
-        f"Of the systems' order by {evaluation.measures[0]} over the queries that both judge"
+        f"Compares the systems' orders by {evaluation.measures[0]} over the queries that both judge"
         f"{run_facts_tables.which(evaluation)}; the first is the "
-        f"reference of τ_AP and of the top; RBO with p = {compared[0][2].rbo_p:g}. "
+        f"reference for τ_AP and for the top; RBO with p = {compared[0][2].rbo_p:g}. "
         "Resampling adds noise to both rankings, so intervals lie low."
     )
     if max(len(found.systems) for _, _, found in compared) <= top:
@@ -265,7 +265,7 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
         note += f" Undefined: {'; '.join(sorted(reasons))}."
     if len(compared) < len(evaluation.rankings):
         left = counted(len(evaluation.rankings) - len(compared), "pair of qrels is", "pairs of qrels are")
-        note += f" {left} left out: a panel's and its own member's; the JSON has them."
+        note += f" {left} left out: those of a panel and its own member; the JSON has them."
     return Table("Rankings of the systems under two qrels", columns, rows, note)
 
 
@@ -323,7 +323,7 @@ def _leave_out(evaluation: Evaluation, condition: Condition, found: LeaveOut, wh
     columns += [Column("Relevant"), Column(first, 4), Column("Without them", 4), Column("Difference", 4)]
     tau = "undefined" if stable.tau is None else f"{stable.tau:.4f}"
     note = (
-        f"Each {what}'s own judged pairs leave the qrels. Kendall τ of the systems' order and of that in which each "
+        f"Each {what}'s own judged pairs are removed. Kendall τ of the systems' order and the order in which each "
         f"has its value without them: {tau}."
     )
     if evaluation.settings.queries == "returned":

@@ -48,7 +48,7 @@ def tables(report: JudgeReport) -> list[Table]:
         if len(names) > _MODELS:
             models += f" and {len(names) - _MODELS:,} others"
         outputs = ", ".join(calls.outputs)
-        tables.append(call_table([row], f"This run alone, by {models or 'no model'}, as {outputs or 'nothing'}."))
+        tables.append(call_table([row], f"This run alone, by {models or 'no model'}, with output {outputs or 'none'}."))
     return tables
 
 

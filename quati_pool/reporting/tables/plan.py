@@ -24,8 +24,8 @@ def tables(plan: Plan) -> list[Table]:
 
 
 _MEASURED = (
-    "a time is a range: 1.5 times to either side of what the same stage took in this workspace, 2.5 times of one like "
-    "it, 3.5 times of our own figures where none was measured"
+    "a time is a range: a factor of 1.5 either way of what the same stage took in this workspace, 2.5 for one like "
+    "it, 3.5 for our own figures where none was measured"
 )
 
 
@@ -38,7 +38,7 @@ def _systems(plan: Plan) -> Table:
     rows += [_sums("All of it", plan.total), _sums("Still to do", plan.left)]
     peaks = ", ".join(f"{compute} {peak / 1e12:g}" for compute, peak in GPU_PEAK.items())
     notes = [
-        "Disk is what is kept, memory the most at a time besides the interpreter; time here follows from a short "
+        "Disk is what is kept, memory the peak without the interpreter; time here follows from a short "
         f"calibration (a model reaches {CPU_SHARE:.0%} of a matrix product's speed) and from {plan.measured:,} stages "
         f"that were timed here; {_MEASURED}; GPU time is of one {GPU} at {GPU_SHARE:.0%} of its peak ({peaks} TFLOP/s)",
         "the sums hold the corpus stores and the pool too",

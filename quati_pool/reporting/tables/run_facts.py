@@ -128,7 +128,7 @@ def _cut(condition: Condition, found: Truncated, deeper: bool) -> str:
     for (queries, most), some in groupby(found.incomplete, lambda one: (one.queries, one.most)):
         up_to = "" if queries == 1 else "up to "
         with_more = f"{counted(queries, 'query', 'queries')} with {up_to}{most:,} relevant documents"
-        said.append(f"{with_more} cannot be found whole ({_and([one.measure for one in some])})")
+        said.append(f"{with_more} cannot have all of them found ({_and([one.measure for one in some])})")
     hold = "holds" if len(found.run_tags) == 1 else "hold"
     depth = counted(found.depth, "document", "documents")
     return f"{who} {hold} at most {depth} per query: {'; '.join(said)}." if said else ""

@@ -31,7 +31,7 @@ class EncodingParameters(ModelParameters):
     )
     truncate_dim: Annotated[int | None, Field(ge=1, description="leading dimensions kept (Matryoshka models)")] = None
     normalize: Annotated[
-        bool | None, Field(description="vectors of length 1 (cosine); by default where the model is not made for dot")
+        bool | None, Field(description="vectors of length 1 (cosine); by default unless the model is made for dot")
     ] = None
     max_tokens: Annotated[int | None, Field(ge=2, description="tokens read of a text; by default the model's")] = None
     precision: Annotated[

@@ -123,7 +123,7 @@ class TokenEncoder(TextEncoder):
         cut = sum(length > limit for length in lengths)
         if cut:
             limit_line = f"{self._name} reads {limit} tokens of a query"
-            self._note(f"{limit_line}: what is beyond is left out, of {cut:,} of {len(texts):,}")
+            self._note(f"{limit_line}: the rest is left out, in {cut:,} of {len(texts):,} queries")
 
 
 def require_dimension(model: str, dimension: int | None, most: int | None) -> None:

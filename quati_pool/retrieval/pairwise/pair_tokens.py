@@ -117,7 +117,7 @@ class Frame:
         Raises ValueError for a tokenizer that does not report which text a token comes from (one in plain Python).
         """
         if not tokenizer.is_fast:
-            raise ValueError("its tokenizer is none of the library tokenizers")
+            raise ValueError("its tokenizer is not a fast one (of the library tokenizers)")
         encoded = tokenizer("a", "a", return_token_type_ids=True)
         ids = np.array(encoded["input_ids"], dtype=np.int32)
         types = np.array(encoded["token_type_ids"], dtype=np.int32)

@@ -48,7 +48,8 @@ class QueryTooLongError(QuatiPoolError):
 
 class PairParameters(ModelParameters):
     max_tokens: Annotated[
-        int | None, Field(ge=1, description="of a pair; what is too many is cut from the passage; by default all")
+        int | None,
+        Field(ge=1, description="tokens of a pair; the passage is cut to fit; by default all that the model reads"),
     ] = None
 
 

@@ -63,7 +63,7 @@ class OpenaiEmbeddingParameters(Endpoint, Limits, vector_search.IndexParameters,
         int | None, Field(ge=1, description="components of a vector; null: as many as the model has")
     ] = None
     normalize: Annotated[
-        bool, Field(description="bring vectors to length 1, for cosines from a server whose vectors have not")
+        bool, Field(description="scale vectors to length 1, for cosine similarity if the server does not")
     ] = False
     query_prefix: Annotated[str, Field(description="text before each query, where the model wants one")] = ""
     passage_prefix: Annotated[str, Field(description="text before each passage, where the model wants one")] = ""

@@ -69,7 +69,7 @@ def quantised(
     for wrong, problem in ((impacts < 0, "is negative: use a model whose weights are not"), (impacts > LARGEST, "")):
         if wrong.any():
             at = int(np.argmax(wrong))
-            fit = f"fits no impact, which ends at {LARGEST / quantization:g}: set quantization lower"
+            fit = f"is above the largest impact, {LARGEST / quantization:g}: lower quantization"
             raise QuatiPoolError(f"the weight {values[at]:g} of {name(int(rows[at]))} {problem or fit}")
     there = impacts > 0
     counts = np.bincount(rows[there], minlength=len(weights))

@@ -132,7 +132,7 @@ class Index:
         passages = int(self._duplicates.ends[-1])
         if passages != len(vectors) or self._index.ntotal != len(self._duplicates.ends):
             raise VectorError(
-                f"the index {path} is of {passages:,} passages, of which there are {len(vectors):,}: "
+                f"the index {path} is of {passages:,} passages, but there are {len(vectors):,}: "
                 f"delete the folder {folder} and run the command again"
             )
 

@@ -110,7 +110,7 @@ def test_every_question_gets_the_answer_that_the_server_gave(
     assert made.values == wanted
     assert set(wanted.values()) == set(LABELS)
     assert (made.failed, made.ended, made.asked, made.reused, made.calls) == ({}, None, 60, 0, 61)
-    assert lines.lines == [f"fake: asking {server.url.split('/')[2]}, answers as json_schema"]
+    assert lines.lines == [f"fake: asking {server.url.split('/')[2]}, answers with output json_schema"]
     assert lines.shown[-1][:3] == ("fake test en", 60, 60)
     # 60 answers and the client's first question, at 10 and 1000 dollars a million tokens.
     told = made.tokens

@@ -82,10 +82,10 @@ def test_options_choose_cases(tmp_path, options, cases):
             "no case matches all options; there are: validation en; validation en capitals-only; "
             "validation pt; test en",
         ),
-        ({"to": Path("ws")}, "--to means nothing to small capitals as it is asked for; drop it"),
-        ({"over": ["bm25s"]}, "--over means nothing to small capitals as it is asked for; drop it"),
-        ({"budget": 1.0}, "--budget means nothing to small capitals as it is asked for; drop it"),
-        ({"systems": Path("pool.yaml")}, "--systems means nothing to small capitals as it is asked for; drop it"),
+        ({"to": Path("ws")}, "--to has no effect on small capitals with these options; drop it"),
+        ({"over": ["bm25s"]}, "--over has no effect on small capitals with these options; drop it"),
+        ({"budget": 1.0}, "--budget has no effect on small capitals with these options; drop it"),
+        ({"systems": Path("pool.yaml")}, "--systems has no effect on small capitals with these options; drop it"),
     ],
     ids=["split", "language", "setting", "none", "to", "over", "budget", "systems"],
 )
@@ -97,7 +97,7 @@ def test_what_does_not_fit_is_refused(tmp_path, options, message):
 def test_a_retrieval_task_without_readers_takes_no_answers(tmp_path, option):
     value = {"judge": "gpt", "predictions": [("mine", tmp_path / "mine.json")]}[option]
     message = refused(tmp_path, "sentences", **{option: value})
-    assert message == f"--{option} means nothing to small sentences as it is asked for; drop it"
+    assert message == f"--{option} has no effect on small sentences with these options; drop it"
 
 
 def test_an_unknown_task_or_benchmark_gets_a_suggestion(tmp_path):
@@ -107,7 +107,7 @@ def test_an_unknown_task_or_benchmark_gets_a_suggestion(tmp_path):
 
 
 def test_a_folder_that_is_not_there_is_named_with_the_source(tmp_path):
-    with pytest.raises(ConfigError, match=r"nowhere is not a folder; name with --data .* https://example.org/capitals"):
+    with pytest.raises(ConfigError, match=r"nowhere is not a folder; give --data .* https://example.org/capitals"):
         bench("small", "capitals", tmp_path / "nowhere", BenchOptions(folder=tmp_path), Listener())
 
 

@@ -173,7 +173,7 @@ def test_texts_that_somebody_may_have_labelled_are_never_replaced(tmp_path: Path
     (tmp_path / "labels.db").write_bytes(b"labels")
     write(tmp_path, keep=False, seed=8)
     before = contents(tmp_path)
-    with pytest.raises(QuatiPoolError, match=r"corpus.jsonl is of another collection .*labels.db may hold labels"):
+    with pytest.raises(QuatiPoolError, match=r"corpus.jsonl is not what the data gives now.*labels.db may hold labels"):
         write(tmp_path, OTHER, keep=False)
     assert contents(tmp_path) == before
 

@@ -137,9 +137,9 @@ def test_queries_that_are_asked_for_and_not_there(tiny: Path) -> None:
     assert unknown == f"{tiny / 'pool.yaml'}:6: queries.ids.1: queries.tsv has no query 'q3'; there are: q1, q2"
     assert "queries.ids.2: queries.tsv has no query 'q22'" in other
     (error,) = _errors(tiny, POOL.replace("queries.tsv", "queries.tsv\n  sample: 9"))
-    assert error == f"{tiny / 'pool.yaml'}:6: queries.sample: 9 of 2 queries; ask for fewer"
+    assert error == f"{tiny / 'pool.yaml'}:6: queries.sample: 9, but only 2 queries; ask for fewer"
     (error,) = _errors(tiny, POOL.replace("queries.tsv", "queries.tsv\n  ids: [q1, q1]\n  sample: 2"))
-    assert error == f"{tiny / 'pool.yaml'}:7: queries.sample: 2 of 1 queries; ask for fewer"
+    assert error == f"{tiny / 'pool.yaml'}:7: queries.sample: 2, but only 1 query; ask for fewer"
 
 
 def test_runs_are_read_whole(tiny: Path) -> None:

@@ -99,7 +99,7 @@ class TestQuantised:
     def test_weights_too_large_for_an_impact_are_refused(self) -> None:
         assert as_rows(quantised(np.array([[655.35]]), str, 100, None)) == [{0: 65535}]
         with pytest.raises(
-            QuatiPoolError, match=r"^the weight 655.36 of d0 .* ends at 655.35: set quantization lower$"
+            QuatiPoolError, match=r"^the weight 655.36 of d0 .* largest impact, 655.35: lower quantization$"
         ):
             quantised(np.array([[655.36]]), lambda row: f"d{row}", 100, None)
 

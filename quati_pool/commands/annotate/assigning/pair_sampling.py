@@ -175,7 +175,7 @@ def _stratified_by(options: AssignOptions) -> list[str]:
     if len(set(by)) < len(by) or not by:
         raise QuatiPoolError("--by names nothing, or something twice; give some of query,grade,systems")
     if ("grade" in by) != (options.judge is not None):
-        raise QuatiPoolError("strata by grade need a judge, and a judge is for these; give --judge with grade in --by")
+        raise QuatiPoolError("strata by grade need a judge, and only they use one; give both --judge and grade in --by")
     return [name for name in STRATIFIED_BY if name in by]
 
 

@@ -83,7 +83,7 @@ class SlotAllocation:
         able = [name for name in self._options.to if name not in had and load[name] < most]
         if lacking > len(able):
             raise DesignError(
-                f"{pair[0]} {pair[1]} lacks {lacking} people, and of those named {len(able)} may still get it; "
+                f"{pair[0]} {pair[1]} lacks {lacking} people, and only {len(able)} of those named may still get it; "
                 "name more with --to, raise --load, or lower --overlap"
             )
         return sorted(able, key=lambda name: (load[name], name))[:lacking]

@@ -112,7 +112,7 @@ def renamed_definition(version: str, definition: Any) -> dict[str, Any] | None:
     # JSON has no numbers for names: the grades of a scale were hashed as numbers.
     as_hashed = next((each for each in (definition, with_numbers(definition)) if digest(each) == version), None)
     if identity is None or as_hashed is None:
-        why = "no installed package has that judge" if identity is None else "its version is not the hash of that"
+        why = "no installed package has that judge" if identity is None else "it is not the hash of its definition"
         say: Callable[[str], None] = context.config.attributes["say"]
         say(f"the labels of version {version[:12]} (the judge {code}) keep it, as {why}; they stay readable under it")
         return None

@@ -237,7 +237,8 @@ def test_a_pair_that_lacks_people_goes_to_those_who_did_not_have_it(alone: Path)
     assert dict(report.people) == {"bia": 20, "caio": 20}
     # Of the pairs that ana and bia have, a third person is wanted, and of caio's a third too, who is bia.
     assert refusal(alone, everything=True, overlap=3, to=("ana", "bia", "caio"), load=19).endswith(
-        " lacks 1 people, and of those named 0 may still get it; name more with --to, raise --load, or lower --overlap"
+        " lacks 1 people, and only 0 of those named may still get it; name more with --to, raise --load, or "
+        "lower --overlap"
     )
 
 
@@ -326,7 +327,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a grade of nobody": (
         {"stratified": 9, "by": ("grade",)},
-        "strata by grade need a judge, and a judge is for these; give --judge with grade in --by",
+        "strata by grade need a judge, and only they use one; give both --judge and grade in --by",
     ),
     "a judge for nothing": (
         {"everything": True, "judge": "gold"},
