@@ -20,6 +20,8 @@ import yaml
 from quati_pool import __version__
 from quati_pool.bundled import bundled
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 SAMPLE = {
     "corpus.jsonl", "queries.jsonl", "labels.tsv", "pool.yaml", "pages.jsonl", "prepare.yaml", "PROVENANCE.md",

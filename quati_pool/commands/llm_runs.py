@@ -107,7 +107,7 @@ class LlmSession:
             await client.prepare(schema)
             self._book(client, count)
             self.endpoint = client.endpoint_name
-            self._say(f"{self._name}: asking {self.endpoint}, answers as {client.output}")
+            self._say(f"{self._name}: asking {self.endpoint} with output {client.output}")
             yield
 
     def _book(self, client: Client, count: Callable[[float | None], None]) -> None:

@@ -518,6 +518,7 @@ def test_the_order_of_rows_changes_nothing(here: Path, cli: Cli) -> None:
 # ---- what is written
 
 
+@pytest.mark.slow
 def test_tables_and_figures_are_written_once(panel: dict[str, list[int]], here: Path, cli: Cli) -> None:
     arguments = (
         "agree",

@@ -17,6 +17,8 @@ from quati_pool.project.config import LabelFileConfig
 from tests.cli.conftest import Cli
 from tests.commands.annotate import paper
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:

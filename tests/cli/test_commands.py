@@ -159,6 +159,7 @@ def test_help_and_version(cli: Cli) -> None:
     assert done.out.startswith("quati-pool ")
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_not_worth_a_word() -> None:
     """quati-pool retrievers | head -1, where head ends first."""
     with subprocess.Popen(
@@ -239,6 +240,7 @@ def test_only_in_json_is_one_object_too(tiny: Path, cli: Cli) -> None:
     assert "still to build: bm25s" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("redirected", ["", " >&-"])
 def test_a_stdout_that_cannot_show_everything(tiny: Path, redirected: str) -> None:
     """One without "─", and one that is closed."""

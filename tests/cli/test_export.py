@@ -569,6 +569,7 @@ def started(folder: Path, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, env=environment(), stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("beir", *LABELERS), ("qrels", "--labeler", "gold")])
 def test_whoever_writes_to_a_target_waits_for_the_one_who_does(
     workspace: Path, tmp_path: Path, arguments: tuple[str, ...]
@@ -594,6 +595,7 @@ def test_whoever_writes_to_a_target_waits_for_the_one_who_does(
     assert unfinished(target) is None
 
 
+@pytest.mark.slow
 def test_two_exports_into_one_folder_leave_one_of_them_whole(workspace: Path, tmp_path: Path) -> None:
     both = [started(workspace, name, *LABELERS, "-o", tmp_path / "out") for name in ("bundle", "beir")]
     for process in both:

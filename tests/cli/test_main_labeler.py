@@ -27,6 +27,8 @@ from quati_pool.store.records import Entry, content_sha
 from tests.cli.conftest import Cli
 from tests.store.samples import label
 
+pytestmark = pytest.mark.slow
+
 MODEL = {"model": "gpt-5", "prompt": "quati-pt", "base_url": "http://127.0.0.1:9"}
 PANEL_OF_PEOPLE = {"people": "majority"}
 

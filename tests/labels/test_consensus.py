@@ -121,6 +121,7 @@ def test_a_panel_of_panels_has_the_members_of_both(demo: Path) -> None:
         assert Consensus("outer", "consensus", None, [both, lexical], "mean").derived_from == {"lexical", "sample-gold"}
 
 
+@pytest.mark.slow
 def test_the_report_rests_on_the_independent_labelers(demo: Path) -> None:
     report(demo, Listener(), Settings(draws=0))
     markdown = (demo.parent / "reports" / "report.md").read_text(encoding="utf-8").replace("\\", "")

@@ -23,6 +23,8 @@ from quati_pool.reporting.page import _compact, report
 from quati_pool.store.database import Store
 from tests.commands import judged
 
+pytestmark = pytest.mark.slow
+
 FEW = Settings(draws=50)
 
 

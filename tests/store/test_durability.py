@@ -65,6 +65,7 @@ def test_a_writer_killed_again_and_again_loses_nothing_it_had_committed(made_url
         connection.close()
 
 
+@pytest.mark.slow
 def test_two_processes_may_append_at_once(made_url: str) -> None:
     writers = [start(WRITER, made_url, f"w{n}", 40) for n in range(2)]
     told = [line(writer).split() for _ in range(40) for writer in writers]
@@ -106,6 +107,7 @@ with Store.open(sys.argv[1], Path()) as store:
 """
 
 
+@pytest.mark.slow
 def test_a_disk_that_takes_no_more_loses_no_committed_label(tmp_path: Path) -> None:
     """A limit on the size of files fails a write in the middle, as a full disk does."""
     with start(LIMITED, f"sqlite:///{tmp_path / 'labels.db'}") as process:

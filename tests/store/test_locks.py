@@ -31,6 +31,7 @@ def holder(url: str, name: str = NAME) -> subprocess.Popen[str]:
     return process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["released", pytest.param("killed", marks=pytest.mark.kill)])
 def test_a_second_process_waits_and_names_the_first(made_url: str, end: str) -> None:
     said: list[str] = []

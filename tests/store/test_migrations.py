@@ -147,6 +147,7 @@ def test_the_kept_databases_hold_what_is_written_today(store: Store) -> None:
     assert told(store) == json.loads((FOLDER / f"{HEAD}.json").read_text())
 
 
+@pytest.mark.slow
 def test_an_installed_package_brings_its_migrations(tmp_path: Path) -> None:
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-q", "-w", tmp_path, ROOT]
     subprocess.run(build, check=True, capture_output=True, text=True)

@@ -150,6 +150,7 @@ def test_postgresql_follows_too(cluster: Cluster) -> None:
     cluster.drop(name)
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_at_work_by_the_commit_before_is_awaited(tmp_path: Path, capfd: Any) -> None:
     """It would go on under a version that is no more: its grades would be lost, those that are there asked again."""
     shutil.copy(ANSWERS, tmp_path / "labels.db")

@@ -20,6 +20,8 @@ from quati_pool.store.errors import ConflictError
 from quati_pool.store.schema import assignments, labels, queues
 from tests.store.annotation import LEASE, given, queue, run_out
 
+pytestmark = pytest.mark.slow
+
 NAMES = st.sampled_from(["ana", "bia", "caio"])
 SLOTS = st.integers(1, 12)  # 2 queries × 3 documents × overlap 2
 

@@ -178,6 +178,7 @@ def test_everything_at_once_ends_without_a_deadlock(store: Store) -> None:
     assert all(by[seq] == holder for _, seq, holder in finished)
 
 
+@pytest.mark.slow
 def test_two_processes_and_their_threads_share_one_queue(store: Store, made_url: str) -> None:
     queue(store, queries=15, docs=10, overlap=2)  # more than they do
     script = """

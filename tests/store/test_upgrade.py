@@ -104,6 +104,7 @@ print(sorted(name for name in ("sqlalchemy", "alembic", "psycopg") if name in sy
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_fresh_database_at_once_all_get_it(url: str) -> None:
     script = """
 tell("ready")

@@ -110,7 +110,7 @@ def test_every_question_gets_the_answer_that_the_server_gave(
     assert made.values == wanted
     assert set(wanted.values()) == set(LABELS)
     assert (made.failed, made.ended, made.asked, made.reused, made.calls) == ({}, None, 60, 0, 61)
-    assert lines.lines == [f"fake: asking {server.url.split('/')[2]}, answers with output json_schema"]
+    assert lines.lines == [f"fake: asking {server.url.split('/')[2]} with output json_schema"]
     assert lines.shown[-1][:3] == ("fake test en", 60, 60)
     # 60 answers and the client's first question, at 10 and 1000 dollars a million tokens.
     told = made.tokens
@@ -267,7 +267,7 @@ def test_a_server_without_schemas_is_asked_in_words_alone(
     lines = Lines()
     made = run(Choices({"a": "[[answer: B]] who?"}), answerer, tmp_path, listener=lines)
     assert made.values == {"a": "B"}
-    assert lines.lines[-1].endswith("answers as text")
+    assert lines.lines[-1].endswith("with output text")
 
 
 # ---- the ends of a run

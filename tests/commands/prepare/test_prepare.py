@@ -104,6 +104,7 @@ def serial(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Funnel]:
     return folder, run(write_pile(folder, LINES))
 
 
+@pytest.mark.slow
 def test_exactly_the_planted_pages_are_dropped_each_for_its_reason(ran: tuple[Path, Funnel]) -> None:
     folder, result = ran
     found = dropped(result)
@@ -121,6 +122,7 @@ def test_exactly_the_planted_pages_are_dropped_each_for_its_reason(ran: tuple[Pa
     assert abs(len(sampled) - len(kept) / 2) < 5 * (len(kept) / 4) ** 0.5
 
 
+@pytest.mark.slow
 def test_both_engines_give_the_same_bytes_as_no_engine(ran: tuple[Path, Funnel], serial: tuple[Path, Funnel]) -> None:
     assert outcome(ran[0]) == outcome(serial[0])
     assert len(outcome(ran[0])) >= 8

@@ -139,6 +139,7 @@ def test_only_what_nobody_holds_is_given_and_none_is_left_for_the_last(lite: Ann
     assert {query_id for query_id, _ in done(lite, ana)} == {"q0"}
 
 
+@pytest.mark.slow
 def test_people_at_once_never_get_the_same_slot(tmp_path: Path, made_url: str) -> None:
     with AnnotationSession.open(collection(tmp_path, pairs(4, 60)), made_url) as session:
         tokens = [token(session, f"person{n}") for n in range(8)]
