@@ -144,7 +144,7 @@ def export_format(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="The file; exports/FORMAT by default.")
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder; exports/FORMAT by default.")
     ] = None,
     config: ConfigOption = Path("pool.yaml"),
     allow_missing: MissingOption = False,

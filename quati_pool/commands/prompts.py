@@ -125,7 +125,7 @@ def import_prompt(released: Released, out: Path, judge: NewJudge | None = None) 
         try:
             read_prompt(partial)
         except InputError as error:
-            raise QuatiPoolError(f"{released.source}: do not make a prompt ({error.message})") from None
+            raise QuatiPoolError(f"{released.source}: cannot be made a prompt ({error.message})") from None
         os.replace(partial, out)
     if judge and config:
         _replace(judge.config.resolve(), config)

@@ -56,7 +56,7 @@ class Designs:
             except IntegrityError as error:
                 raise StoreError(
                     f"{self._store.name}: the design was not kept: a pair is chosen twice, has an inclusion of 0, "
-                    "or was given before to a person who would download it again; leave out what people have"
+                    "or was given before to a person who would get it again; leave out what people have"
                 ) from error
         return design_id
 

@@ -68,6 +68,6 @@ def _wait(connection: Connection, name: str, say: Callable[[str], None]) -> None
         if not said:
             holder = connection.execute(_HOLDER, {"number": number}).first()
             who = f"{holder[0]} (since {holder[1]} UTC)" if holder and holder[0] else "another process"
-            say(f"{name}: waiting for {who}, which is building it")
+            say(f"{name}: waiting for {who}, which holds the lock")
             said = True
         time.sleep(_POLL)

@@ -85,7 +85,7 @@ Mark = tuple[str, ...]
 
 @cache
 def mark_of(text: str) -> Mark:
-    """A mark as its words and signs, between which white space are allowed."""
+    """A mark as its words and signs, between which white space is allowed."""
     spaced = "".join(sign if sign.isalnum() or sign == "_" else f" {sign} " for sign in text)
     return tuple(spaced.lower().split())
 

@@ -1,4 +1,4 @@
-"""Answers made up from a seed: clean verdicts, and whatever are allowed around them or be wrong with them.
+"""Answers made up from a seed: clean verdicts, and whatever may be around them or wrong with them.
 
 About half of them are near the border between what gives a grade and what does not: a clean verdict with one
 thing, or two, that may or may not leave a doubt.

@@ -154,7 +154,7 @@ def test_what_makes_no_prompt_is_not_left_behind(released: Path, tmp_path: Path)
     with pytest.raises(QuatiPoolError) as error:
         import_prompt(read_released([released]), tmp_path / "out" / "mine.yaml")
     assert str(error.value) == (
-        "initial_prompt_rev_9.json, examples_rev_9.json, config.json: do not make a prompt ("
+        "initial_prompt_rev_9.json, examples_rev_9.json, config.json: cannot be made a prompt ("
         'examples.0.assistant: "Pontuação" is 7, which is not on the scale 0, 1, 2, 3; '
         "correct the example or the scale)"
     )

@@ -690,7 +690,7 @@ def test_an_answer_is_read_as_it_would_be_without_its_thoughts(
         assert verdict.span == (bare.span[0] + len(before), bare.span[1] + len(before))
 
 
-# What are allowed between two words of one name; and what sets a key apart from the words before it.
+# What may be between two words of one name; and what sets a key apart from the words before it.
 JOINTS = [
     "", " ", "  ", "\t", "\xa0", "-", "–", " -", "- ", "_", "__", "/", "·", " *", ' "', "' ", " (", "\u200b", ".", ":",
 ]  # fmt: skip

@@ -59,7 +59,7 @@ def test_a_second_process_waits_and_names_the_first(made_url: str, end: str) -> 
     assert len(said) == 1
     assert ": waiting for " in said[0]
     assert f"process {first.pid} on {socket.gethostname()} (since 20" in said[0]
-    assert said[0].endswith(" UTC), which is building it")
+    assert said[0].endswith(" UTC), which holds the lock")
 
 
 def test_other_names_are_free_and_so_is_the_database(made_url: str) -> None:

@@ -244,9 +244,8 @@ class EmbeddingRun:
         wrong = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(wrong):
             raise QuatiPoolError(
-                f"the server gives NaN or infinite numbers for {self._named(span, int(wrong[0]))}; correct "
-                "that text, or "
-                "check the model"
+                f"the server gives NaN or infinite numbers for {self._named(span, int(wrong[0]))}; "
+                "correct that text, or check the model"
             )
 
     def _named(self, span: Batch, place: int) -> str:

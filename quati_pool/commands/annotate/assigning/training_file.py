@@ -63,7 +63,7 @@ def add_training(
                 problem = "there is no grade" if grade is None else f"the grade {grade} is not on the scale"
                 raise InputError(path, line, f"{problem}; give one of {scale}")
             if not explanation.strip():
-                raise InputError(path, line, "is empty; say why the pair has its grade")
+                raise InputError(path, line, "the explanation is empty; say why the pair has its grade")
             if pair not in session.pool_view:
                 raise InputError(
                     path, line, f"{quoted(query_id)} {quoted(doc_id)} is not in the pool; take a pair that is"

@@ -456,7 +456,7 @@ def test_training_is_added_once_and_takes_a_changed_explanation(config: Path, tm
         ("q0\td1\t4\tyes", "the grade 4 is not on the scale; give one of 0, 1, 2, 3"),
         ("q0\td1\t\tyes", "there is no grade; give one of 0, 1, 2, 3"),
         ("q0\td1\tgood\tyes", "relevance 'good' is not a grade; expected an integer or one of Irrelevant, Relevant, "),
-        ("q0\td1\t3\t ", "is empty; say why the pair has its grade"),
+        ("q0\td1\t3\t ", "the explanation is empty; say why the pair has its grade"),
         ("q9\td2\t3\tyes", "'q9' 'd2' is not in the pool; take a pair that is"),
         ("q0\td0\t3\tyes", "'q0' 'd0' occurs twice; keep one"),
     ],
