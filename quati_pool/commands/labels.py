@@ -60,14 +60,7 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
     labelers, problems = grading.readable(names or (), grading.names)
     if not labelers and not problems:
         raise nobody(config)
-    coverages = {labeler.name: LabelCoverage(None if missing else 0) for labeler in labelers}
-    aspects = {labeler.name: counts for labeler in labelers if (counts := _no_aspects(labeler))}
-    for chunk in grading.pairs():
-        for labeler in labelers:
-            for graded in labeler.graded(chunk):
-                coverages[labeler.name].add(graded)
-            if labeler.name in aspects:
-                _count_aspects(aspects[labeler.name], labeler, chunk)
+    coverages, aspects = _counts(grading, labelers, None if missing else 0)
     usage = {
         labeler.name: store.usage(config.name, labeler.name, None) for labeler in labelers if labeler.kind == "judge"
     }
@@ -80,6 +73,21 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
     failures = _failures(grading, labelers, coverages) if missing else {}
     unread = {labeler.name: count for labeler in labelers if (count := _unread(grading, labeler))}
     return LabelsReport(config, labelers, coverages, usage, earlier, problems, failures, aspects, unread)
+
+
+def _counts(
+    grading: Grading, labelers: Sequence[Labeler], named: int | None
+) -> tuple[dict[str, LabelCoverage], dict[str, dict[str, Counter[int]]]]:
+    """The coverages and the aspects of a report, in one pass over the pool."""
+    coverages = {labeler.name: LabelCoverage(named) for labeler in labelers}
+    aspects = {labeler.name: counts for labeler in labelers if (counts := _no_aspects(labeler))}
+    for chunk in grading.pairs():
+        for labeler in labelers:
+            for graded in labeler.graded(chunk):
+                coverages[labeler.name].add(graded)
+            if labeler.name in aspects:
+                _count_aspects(aspects[labeler.name], labeler, chunk)
+    return coverages, aspects
 
 
 def _unread(grading: Grading, labeler: Labeler) -> int:

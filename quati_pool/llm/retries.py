@@ -49,12 +49,12 @@ async def retry_after_first(
     clock: Callable[[], float],
     sleep: Callable[[float], Awaitable[None]],
     attempt: Callable[[int], Awaitable[T]],
-    told: Callable[[Fault, float], None],
+    report: Callable[[Fault, float], None],
     max_wait: float = math.inf,
 ) -> T:
     """Retries a call whose first attempt ended in ``failed``, and returns the result of the attempt that succeeds.
 
-    ``attempt`` is called with the number of retries, ``told`` with each fault and the seconds of wait that follow.
+    ``attempt`` is called with the number of retries, ``report`` with each fault and the seconds of wait that follow.
     ``began`` is the time of the first attempt; a server that asks for a wait of more than ``max_wait`` seconds is not
     called again. Raises the last Fault once the bounds are reached or a fault is not passing, and any other exception
     of ``attempt`` or ``sleep``.
@@ -86,6 +86,6 @@ async def retry_after_first(
         stop=stop,
         wait=lambda state: retry.wait(state.attempt_number, _fault(state)),
         retry=retry_if_exception(lambda error: isinstance(error, Fault) and error.passing),
-        before_sleep=lambda state: told(_fault(state), state.upcoming_sleep),
+        before_sleep=lambda state: report(_fault(state), state.upcoming_sleep),
         reraise=True,
     )(next_attempt)
