@@ -26,6 +26,8 @@ from tests.former.make_answers import ANSWERS, CLEAN, KEPT, AnswerServer, judges
 from tests.former.test_former_workspace import Heard
 from tests.store.samples import label
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["cli"]
 
 DOUBTFUL = [place for place, (*_, was, now) in enumerate(ANSWERS) if was is not None and now[1] is None]

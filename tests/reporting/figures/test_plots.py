@@ -23,6 +23,8 @@ from quati_pool.reporting.figures.plots import (
 )
 from quati_pool.reporting.formats.document import Format
 
+pytestmark = pytest.mark.slow
+
 VALUES = np.array([[1.0, 0.25, np.nan], [0.125, 1.0, 0.6], [0.0, 0.875, 1.0]])
 NAMES = ["bm25", "x_y$z$", "rrf<&>"]
 

@@ -433,7 +433,7 @@ def test_queries_that_are_cut_are_counted(folders: dict[str, Path], corpus: Corp
     notes: list[str] = []
     search(retriever(folders["expanding"]), corpus, QUERIES, context=Context(note=notes.append))
     # [CLS] [Q] and [SEP] leave nine of twelve tokens; only the third query has more.
-    assert notes == [f"{folders['expanding']} reads 12 tokens of a query: what is beyond is left out, of 1 of 4"]
+    assert notes == [f"{folders['expanding']} reads 12 tokens of a query: the rest is left out, in 1 of 4 queries"]
 
 
 def test_keys_hold_what_changes_the_scores_and_nothing_else(folders: dict[str, Path]) -> None:

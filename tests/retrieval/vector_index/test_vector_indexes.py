@@ -288,7 +288,7 @@ def test_an_index_of_other_vectors_is_refused(tmp_path: Path, kind: Any) -> None
     index = built(tmp_path / "index", stored(tmp_path / "v", np.ones((9, 4), np.float32)), parameters)
     with pytest.raises(VectorError, match=r"is of 4 dimensions and the passages' vectors of 6: delete the folder .*n$"):
         search_index(wide, index, np.ones((1, 6), dtype=np.float32), 5, parameters, silent)
-    with pytest.raises(VectorError, match=r"is of 9 passages, of which there are 8: delete the folder .* again$"):
+    with pytest.raises(VectorError, match=r"is of 9 passages, but there are 8: delete the folder .* again$"):
         search_index(long, index, np.ones((1, 4), dtype=np.float32), 5, parameters, silent)
 
 
