@@ -184,7 +184,7 @@ def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, l
     lock.parent.mkdir(parents=True, exist_ok=True)
     holder = lock.with_suffix(".holder")
     file, descriptor = _acquired(
-        lock, lambda: say(f"{what or lock.stem}: waiting for {_holder(holder)}, which is building it")
+        lock, lambda: say(f"{what or lock.stem}: waiting for {_holder(holder)}, which holds the lock")
     )
     try:
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -408,7 +408,7 @@ def test_a_build_waits_for_who_makes_the_same_run_and_says_so(tmp_path: Path) ->
         process = subprocess.Popen(
             command("build", "-c", folder / "pool.yaml", "--only", "words"), env=environment(), stderr=stderr
         )
-        expected = "run-words: waiting for process 1 on another-machine, which is building it\n"
+        expected = "run-words: waiting for process 1 on another-machine, which holds the lock\n"
         wait_for(lambda: expected in said.read_text(encoding="utf-8"), "the line that says so")
         assert process.poll() is None
         held.release()

@@ -275,7 +275,7 @@ def test_a_second_process_waits_and_names_the_first(tmp_path: Path, end: str) ->
         second.join(30)
     assert len(said) == 1
     assert said[0].startswith(f"run-bm25: waiting for process {first.pid} on {socket.gethostname()} (since 20")
-    assert said[0].endswith(" UTC), which is building it")
+    assert said[0].endswith(" UTC), which holds the lock")
 
 
 def test_a_free_lock_is_taken_without_a_word(tmp_path: Path) -> None:
