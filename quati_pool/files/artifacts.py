@@ -183,9 +183,7 @@ def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, l
     """
     lock.parent.mkdir(parents=True, exist_ok=True)
     holder = lock.with_suffix(".holder")
-    file, descriptor = _acquired(
-        lock, lambda: say(f"{what or lock.stem}: waiting for {_holder(holder)}, which holds the lock")
-    )
+    file, descriptor = _acquired(lock, lambda: say(waiting(what or lock.stem, _holder(holder))))
     try:
         now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         # This only informs waiting processes: a full disk is reported when the artifact itself is written.
@@ -198,6 +196,11 @@ def locked(lock: Path, say: Callable[[str], None], what: str | None = None, *, l
         if not leave and descriptor is not None:
             _remove_lock(lock, descriptor)
         file.release()
+
+
+def waiting(what: str, holder: str) -> str:
+    """What a process says that waits for a lock: ``what`` is locked, ``holder`` the process that holds the lock."""
+    return f"{what}: waiting for {holder}, which holds the lock"
 
 
 @contextmanager

@@ -64,13 +64,17 @@ def load_queries(config: PoolConfig) -> Queries:
         queries = [query for query in queries if query.query_id in set(settings.ids)]
     if settings.sample is not None:
         if settings.sample > len(queries):
-            there = counted(len(queries), "query", "queries")
-            raise InputError(config.path, None, f"queries.sample: {settings.sample}, but only {there}; ask for fewer")
+            raise InputError(config.path, None, f"queries.sample: {sample_too_large(settings.sample, len(queries))}")
         ordered = sorted(queries, key=lambda query: _sampling_key(config.seed, query.query_id))
         chosen = {query.query_id for query in ordered[: settings.sample]}
         queries = [query for query in queries if query.query_id in chosen]
     fingerprint = digest([[query.query_id, query.query] for query in queries])
     return Queries(queries, Ids([query.query_id for query in queries]), fingerprint)
+
+
+def sample_too_large(sample: int, queries: int) -> str:
+    """What is wrong with a ``sample`` of more queries than there are."""
+    return f"{sample}, but only {counted(queries, 'query', 'queries')}; ask for fewer"
 
 
 def _sampling_key(seed: int, query_id: str) -> tuple[int, str]:

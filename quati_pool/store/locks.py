@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, text
 
-from quati_pool.files.artifacts import locked
+from quati_pool.files.artifacts import locked, waiting
 from quati_pool.store.database_url import DatabaseUrl
 from quati_pool.store.error_messages import explained
 
@@ -68,6 +68,6 @@ def _wait(connection: Connection, name: str, say: Callable[[str], None]) -> None
         if not said:
             holder = connection.execute(_HOLDER, {"number": number}).first()
             who = f"{holder[0]} (since {holder[1]} UTC)" if holder and holder[0] else "another process"
-            say(f"{name}: waiting for {who}, which holds the lock")
+            say(waiting(name, who))
             said = True
         time.sleep(_POLL)

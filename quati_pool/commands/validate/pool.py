@@ -29,7 +29,7 @@ from quati_pool.judging.prompts import load_prompt
 from quati_pool.labels.labelers import make_judge
 from quati_pool.project.cache_keys import CacheKeys, component_environment, component_name, used_corpora
 from quati_pool.project.config import CorpusConfig, FusionSystem, JudgeConfig, LabelFileConfig, PoolConfig, load_config
-from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra
+from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra, sample_too_large
 from quati_pool.project.run_builder import run_is_current
 from quati_pool.records import Ids, Query
 from quati_pool.registry import nearest
@@ -37,7 +37,6 @@ from quati_pool.retrieval.base import Component
 from quati_pool.retrieval.models.parameters import ModelParameters, devices_of
 from quati_pool.retrieval.run_file import RunFileParameters
 from quati_pool.store.database_url import parse_database_url
-from quati_pool.text.pluralize import counted
 
 
 def validate_pool(path: Path, limit: int = 20) -> ValidationReport:
@@ -105,8 +104,7 @@ class _Checks:
                 self._say(("queries", "ids", position), f"{name} has no query {query_id!r}; {hint}")
         wanted = len(ids.intersection(settings.ids or ids))
         if settings.sample is not None and settings.sample > wanted:
-            there = counted(wanted, "query", "queries")
-            self._say(("queries", "sample"), f"{settings.sample}, but only {there}; ask for fewer")
+            self._say(("queries", "sample"), sample_too_large(settings.sample, wanted))
 
     def corpora(self) -> None:
         """Checks that each file of the corpora that systems search exists and has the configured fields."""

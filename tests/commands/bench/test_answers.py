@@ -340,6 +340,7 @@ def test_a_server_that_is_not_there_ends_it_in_one_line(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    # One attempt in place of minutes of retries, which bench has no option for.
     monkeypatch.setattr("quati_pool.llm.connection.Retry", lambda: _retry())
     made = ask(many(3), answerer, tmp_path / "answers" / "fake.jsonl", Listener())
     assert isinstance(made.error, ServerDown)
