@@ -25,6 +25,15 @@ class InputError(QuatiPoolError):
         super().__init__(f"{place}: {message}")
 
 
+class QuatiPoolWarning(UserWarning):
+    """Something odd in the input that is not an error, reported to a Python program."""
+
+
+class FrameError(QuatiPoolError):
+    """A frame or mapping passed from Python that does not have the form of a run or of labels. The message begins with
+    the argument as written by the caller and the row at fault, such as ``runs["bm25"], row 3``."""
+
+
 class FaultsError(QuatiPoolError):
     """Several errors found together; the message has one line per error."""
 

@@ -338,3 +338,15 @@ class Qrels:
 
     def __len__(self) -> int:
         return len(self.query)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The judgements as a frame with the columns query_id, doc_id and relevance."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "query_id": self.queries.decode(self.query).to_pandas(),
+                "doc_id": self.docs.decode(self.doc).to_pandas(),
+                "relevance": self.relevance,
+            }
+        )

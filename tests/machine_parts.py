@@ -36,6 +36,7 @@ PARTS: dict[str, Callable[[], str | None]] = {
     "browser": lambda: _packages("playwright") or _program("chromium", "chromium"),
     "postgres": lacking_postgresql,
     "latex": lambda: _program("pdflatex", "texlive-latex-base texlive-latex-recommended"),
+    "notebook": lambda: _packages("nbclient", "ipykernel"),
     "kill": lambda: None if os.name == "posix" else "processes are killed as POSIX systems do",
 }
 """By marker, what says why the machine lacks the part; it says None where the part is here."""

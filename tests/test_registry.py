@@ -253,8 +253,8 @@ def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("pair")
 def test_a_retriever_and_a_reranker_of_one_name_share_an_index_only_where_they_say_so() -> None:
     finds, ranks = Registry("retrievers", {}), Registry("rerankers", {})
-    assert finds.index_identity("pair") == "index/pair@1 (pair 1.0)"
-    assert ranks.index_identity("pair") == "index/reranker/pair@1 (pair 1.0)"
+    assert finds.find("pair").index_identity == "index/pair@1 (pair 1.0)"
+    assert ranks.find("pair").index_identity == "index/reranker/pair@1 (pair 1.0)"
 
 
 @pytest.mark.parametrize(

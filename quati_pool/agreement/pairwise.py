@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -35,11 +35,19 @@ class PairAgreement(Estimates):
     shared_members: tuple[str, ...] = ()
 
 
-def pairwise(ratings: Ratings, draws: int = DRAWS, seed: int = 0, *, binarized: bool = True) -> list[PairAgreement]:
+def pairwise(
+    ratings: Ratings,
+    draws: int = DRAWS,
+    seed: int = 0,
+    *,
+    binarized: bool = True,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[PairAgreement]:
     """All coefficients for all pairs of labelers, in the labelers' order.
 
     Intervals resample the queries in which the two have a common pair, independently of the order of the input.
     draws=0 leaves out the intervals, and ``binarized=False`` the binarised coefficients, which take most of the time.
+    ``progress`` is called with the number of finished pairs and of all.
     """
     thresholds = ratings.scale[1:] if binarized else ()
     order = queries_by_id(ratings)
@@ -47,10 +55,11 @@ def pairwise(ratings: Ratings, draws: int = DRAWS, seed: int = 0, *, binarized: 
     tables = [confusion_by_query(ratings, a, b)[order] for a, b in names]
     tables = [table[table.any(axis=(1, 2))] for table in tables]
     drawn = resample(tables, draws, seed)
-    return [
-        _agreement(a, b, table, totals, ratings.scale, thresholds, draws, ratings.shared_members(a, b))
-        for (a, b), table, totals in zip(names, tables, drawn, strict=True)
-    ]
+    found: list[PairAgreement] = []
+    for (a, b), table, totals in zip(names, tables, drawn, strict=True):
+        progress(len(found), len(names))
+        found.append(_agreement(a, b, table, totals, ratings.scale, thresholds, draws, ratings.shared_members(a, b)))
+    return found
 
 
 def _agreement(

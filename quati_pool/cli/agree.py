@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.console import show
 from quati_pool.cli.label_options import declared, label_files, say_left_out
 from quati_pool.cli.options import (
     ColumnOption,
@@ -15,6 +16,7 @@ from quati_pool.cli.options import (
     DrawsOption,
     Format,
     FormatOption,
+    FullOption,
     GradeOption,
     LabelsOption,
     NamesArgument,
@@ -25,6 +27,7 @@ from quati_pool.cli.options import (
     ScaleOption,
     SeedOption,
 )
+from quati_pool.cli.progress import ConsoleListener
 
 RevealedOption = Annotated[
     bool,
@@ -53,6 +56,7 @@ def agree(
     seed: SeedOption = None,
     revealed: RevealedOption = False,
     output: OutputOption = None,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Measure how far labelers agree: coefficients with intervals, confusion matrices, values per query.
@@ -62,6 +66,7 @@ def agree(
     match no pair are listed. Tables (.md, .tex, .csv, .json) and figures go to reports/, or to -o DIR.
     """
     from quati_pool.commands.agree import agree as step
+    from quati_pool.reporting.answers.agree import answer
     from quati_pool.reporting.figures.agree import write
     from quati_pool.reporting.json_data.agree import as_data
     from quati_pool.reporting.tables.agree import tables
@@ -69,14 +74,14 @@ def agree(
     home = declared(context, config)
     files = label_files(labels, person, column, grade, queries, scale, home)
     seed = home.seed if seed is None and home else seed
-    report = step(
-        config, names or (), files, person or (), draws=draws, seed=seed, pool=pool, revealed=revealed, home=home
-    )
+    with ConsoleListener() as listener:
+        report = step(
+            config, names or (), files, person or (), draws=draws, seed=seed, pool=pool, revealed=revealed, home=home,
+            listener=listener,
+        )  # fmt: skip
     say_left_out(report.gathered)
     with ConsoleListener() as listener:
         write(report, output, listener)
-    if output_format is Format.json:
-        show((), as_data(report), output_format)
-    else:
-        # A CSV has no note that would say what is left out.
-        show(tables(report, whole=output_format is Format.csv), None, output_format)
+    # A CSV has no note that would say what is left out.
+    all_tables = partial(tables, whole=output_format is Format.csv)
+    show(report, partial(answer, output=output), all_tables, as_data, output_format, full)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from quati_pool.cli.console import show
-from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption
+from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption, FullOption
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person; also the name of their grades.")]
 
@@ -51,6 +51,7 @@ def add(
 def list_people(
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """List people: when they were last active, how many pairs they have labelled, and whose code is revoked.
@@ -58,11 +59,12 @@ def list_people(
     Times are in UTC.
     """
     from quati_pool.commands.annotate.assessors import listed
+    from quati_pool.reporting.answers.annotation import people as answer
     from quati_pool.reporting.json_data.annotate import people_as_data
     from quati_pool.reporting.tables.assessors import table
 
     people = listed(config, database)
-    show([table(people)], people_as_data(people), output_format)
+    show(people, answer, lambda found: [table(found)], people_as_data, output_format, full)
 
 
 @assessors.command(epilog="Example: quati-pool assessors revoke ana")

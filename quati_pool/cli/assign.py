@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, show
-from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption
+from quati_pool.cli.console import show
+from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption, FullOption
+from quati_pool.cli.progress import ConsoleListener
 
 AllOption = Annotated[bool, typer.Option("--all", help="All pairs of the pool.")]
 RandomOption = Annotated[
@@ -67,6 +69,7 @@ def assign(
     dry_run: DryRunOption = False,
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Choose the pairs that people grade, in exactly one way, and assign them.
@@ -79,12 +82,13 @@ def assign(
         if any(choices) or overlap != 1 or minimum != 1 or seed is not None:
             raise typer.BadParameter("cannot be combined with the other choices, as everybody does all of the training",
                                      param_hint="--training")  # fmt: skip
-        _train(config, training, dry_run, database, output_format)
+        _train(config, training, dry_run, database, output_format, full)
         return
     if depth is not None and system is None:
         raise typer.BadParameter("says how deep a system's run is taken; add --system", param_hint="--depth")
     from quati_pool.commands.annotate.assigning.assign import assign as step
     from quati_pool.commands.annotate.assigning.options import AssignOptions
+    from quati_pool.reporting.answers.annotation import assigned
     from quati_pool.reporting.json_data.annotate import as_data
     from quati_pool.reporting.tables.assign import tables
 
@@ -97,23 +101,28 @@ def assign(
         report = step(config, options, database, listener)
     for note in report.notes:
         typer.echo(note, err=True)
-    show(tables(report, whole=output_format is Format.csv), as_data(report), output_format)
+    show(report, assigned, partial(tables, whole=output_format is Format.csv), as_data, output_format, full)
 
 
-def _train(config: Path, path: Path, dry_run: bool, database: str | None, output_format: Format) -> None:
+def _train(config: Path, path: Path, dry_run: bool, database: str | None, output_format: Format, full: bool) -> None:
     from quati_pool.commands.annotate.assigning.training_file import add_training
-    from quati_pool.reporting.formats.tables import Column, Table
-    from quati_pool.reporting.json_data.serializer import pick
+    from quati_pool.reporting.answers.annotation import training
+    from quati_pool.reporting.json_data.annotate import training_as_data
+    from quati_pool.reporting.tables.assign import training_table
 
     with ConsoleListener() as listener:
         made = add_training(config, path, dry_run=dry_run, database=database, listener=listener)
     if made.assigned:
         note = f"{made.assigned:,} of them are assigned too: people see the known grade before they grade"
         typer.echo(note, err=True)
-    columns = [Column("In the file"), Column("New or changed"), Column("In all")]
-    note = "Nothing was written, for this is a dry run." if dry_run else ""
-    data = {"training": {**pick(made, "pairs added total assigned"), "dry_run": dry_run}}
-    show([Table("Training", columns, [[made.pairs, made.added, made.total]], note)], data, output_format)
+    show(
+        made,
+        partial(training, dry_run=dry_run),
+        lambda report: [training_table(report, dry_run)],
+        partial(training_as_data, dry_run=dry_run),
+        output_format,
+        full,
+    )
 
 
 def _parts(text: str | None) -> list[str] | None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, say_failures, show
-from quati_pool.cli.options import ConfigOption, Format, FormatOption, NameArgument, PoolOption
+from quati_pool.cli.console import say_failures, show
+from quati_pool.cli.options import ConfigOption, Format, FormatOption, FullOption, NameArgument, PoolOption
+from quati_pool.cli.progress import ConsoleListener
+
+if TYPE_CHECKING:
+    from quati_pool.commands.batch.batch import BatchRow
 
 batch = typer.Typer(help="Judge through the provider's Batch API.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -24,6 +29,7 @@ def submit(
     limit: Annotated[int | None, typer.Option(min=1, help="Submit at most this many pairs.")] = None,
     max_passage_tokens: Annotated[int | None, typer.Option(min=1, help="Cut longer passages.")] = None,
     pool: PoolOption = None,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Submit the pairs that have no grade by a judge and are in no open batch.
@@ -33,7 +39,7 @@ def submit(
     """
     from quati_pool.commands.batch import batch as step
     from quati_pool.commands.judge.chosen_judge import JudgeOptions
-    from quati_pool.reporting.json_data.judge import as_data
+    from quati_pool.reporting.answers.judge import batches_answer
     from quati_pool.reporting.tables.batch import row_table
 
     options = JudgeOptions(limit=limit, max_passage_tokens=max_passage_tokens, pool=pool)
@@ -41,21 +47,24 @@ def submit(
         made = [step.BatchRow(batch, None) for batch in step.submit(config, name, listener, options)]
     if not made:
         typer.echo("nothing to submit: every pair has a grade or is in an open batch", err=True)
-    show([row_table(made)] if made else [], as_data({"batches": made}), output_format)
+    show(made, batches_answer, lambda rows: [row_table(rows)] if rows else [], _batches_as_data, output_format, full)
 
 
 @batch.command(epilog="Example: quati-pool batch status gpt-4o --format json")
 def status(
-    name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), output_format: FormatOption = Format.table
+    name: NameArgument = None,
+    config: ConfigOption = Path("pool.yaml"),
+    full: FullOption = False,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """List the batches of a judge, and how far the provider is with the open ones."""
     from quati_pool.commands.batch import batch as step
-    from quati_pool.reporting.json_data.judge import as_data
+    from quati_pool.reporting.answers.judge import batches_answer
     from quati_pool.reporting.tables.batch import row_table
 
     with ConsoleListener() as listener:
         rows = step.status(config, name, listener)
-    show([row_table(rows)], as_data({"batches": rows}), output_format)
+    show(rows, batches_answer, lambda rows: [row_table(rows)], _batches_as_data, output_format, full)
 
 
 @batch.command(epilog="Example: quati-pool batch abandon gpt-4o 3f2a91c0")
@@ -76,7 +85,10 @@ def abandon(
 
 @batch.command(epilog="Example: quati-pool batch collect gpt-4o && quati-pool judge gpt-4o")
 def collect(
-    name: NameArgument = None, config: ConfigOption = Path("pool.yaml"), output_format: FormatOption = Format.table
+    name: NameArgument = None,
+    config: ConfigOption = Path("pool.yaml"),
+    full: FullOption = False,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """Store the verdicts of all finished batches, as the same labels that judge would write.
 
@@ -84,14 +96,21 @@ def collect(
     of all batches are stored, 1 while one is still in progress.
     """
     from quati_pool.commands.batch import batch as step
+    from quati_pool.reporting.answers.judge import collected_answer
     from quati_pool.reporting.json_data.judge import as_data
     from quati_pool.reporting.tables.batch import collected_tables, summary
 
     with ConsoleListener() as listener:
         made = step.collect(config, name, listener)
     say_failures(made.judge, summary(made), made.example)
-    show(collected_tables(made), as_data(made), output_format)
+    show(made, collected_answer, collected_tables, as_data, output_format, full)
     waiting = [row for row in made.rows if row.batch.status in ("prepared", "submitted")]
     if waiting:
         typer.echo(f"{len(waiting)} batches are still in progress; run the same command later", err=True)
         raise typer.Exit(1)
+
+
+def _batches_as_data(rows: Sequence[BatchRow]) -> Any:
+    from quati_pool.reporting.json_data.judge import as_data
+
+    return as_data({"batches": list(rows)})

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, show
-from quati_pool.cli.options import Format, FormatOption
+from quati_pool.cli.console import show
+from quati_pool.cli.options import Format, FormatOption, FullOption
+from quati_pool.cli.progress import ConsoleListener
 
 BenchmarkArgument = Annotated[str, typer.Argument(metavar="NAME", help="A benchmark; `list` shows all of them.")]
 TaskArgument = Annotated[
@@ -74,6 +75,7 @@ def bench(
     seed: RandomSeedOption = 0,
     budget: BudgetOption = None,
     output: FolderOption = None,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Run a task of a question-answering benchmark on its released files.
@@ -83,7 +85,7 @@ def bench(
     setting in the folder.
     """
     if name == "list":
-        _list(task, output_format)
+        _list(task, output_format, full)
         return
     if task is None:
         raise typer.BadParameter(f"name a task; quati-pool bench list {name} shows them", param_hint="TASK")
@@ -91,6 +93,7 @@ def bench(
         raise typer.BadParameter("name the folder with the released files", param_hint="--data")
     from quati_pool.commands.bench.bench import BenchOptions
     from quati_pool.commands.bench.bench import bench as step
+    from quati_pool.reporting.answers.bench import answer
     from quati_pool.reporting.figures.bench import write
     from quati_pool.reporting.json_data.bench import as_data
     from quati_pool.reporting.tables.bench import tables
@@ -111,7 +114,7 @@ def bench(
     with ConsoleListener() as listener:
         result = step(name, task, data, options, listener)
         write(result, options.folder, listener)
-    show(tables(result), as_data(result), output_format)
+    show(result, answer, tables, as_data, output_format, full)
     if result.interrupted:
         typer.echo(f"quati-pool: {result.error}", err=True)
         raise typer.Exit(130)
@@ -119,13 +122,14 @@ def bench(
         raise result.error
 
 
-def _list(name: str | None, output_format: Format) -> None:
+def _list(name: str | None, output_format: Format, full: bool) -> None:
     from quati_pool.commands.bench.listing import benchmarks
+    from quati_pool.reporting.answers.listings import benchmark_list
     from quati_pool.reporting.json_data.serializer import serialize
     from quati_pool.reporting.tables.benchmarks import tables
 
     found = benchmarks(name)
-    show(tables(found), serialize({"benchmarks": found}), output_format)
+    show(found, benchmark_list, tables, lambda found: serialize({"benchmarks": found}), output_format, full)
 
 
 def _named(given: list[str] | tuple[str, ...]) -> list[tuple[str, Path]]:

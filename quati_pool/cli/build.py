@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, show
-from quati_pool.cli.options import AddressOption, ConfigOption, EngineName, Format, FormatOption, check_address
+from quati_pool.cli.console import print_json, show
+from quati_pool.cli.options import (
+    AddressOption,
+    ConfigOption,
+    EngineName,
+    Format,
+    FormatOption,
+    FullOption,
+    check_address,
+)
+from quati_pool.cli.progress import ConsoleListener
 from quati_pool.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -46,6 +55,7 @@ def build(
     planned: Annotated[
         bool, typer.Option("--plan", help="Show what every system will need and what is there; run and write nothing.")
     ] = False,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Run all systems, pool their results to the depth, and report how diverse the pool is.
@@ -61,9 +71,10 @@ def build(
             raise typer.BadParameter(
                 "runs nothing, so --qrels, --force and --engine have no effect; drop them", param_hint="--plan"
             )
-        _plan(config, only or (), output_format)
+        _plan(config, only or (), output_format, full)
         return
     from quati_pool.commands import build as step
+    from quati_pool.reporting.answers.build import answer
     from quati_pool.reporting.json_data.build import as_data
     from quati_pool.reporting.tables.build import tables
 
@@ -71,9 +82,9 @@ def build(
     with ConsoleListener() as listener:
         result = step.build(config, listener, qrels=qrels, force=force, only=only or (), workers=opener)
     if result is not None:
-        show(tables(result), as_data(result), output_format)
+        show(result, answer, tables, as_data, output_format, full)
     elif output_format is Format.json:
-        show([], {"systems": [], "pool": None}, output_format)
+        print_json({"systems": [], "pool": None})
 
 
 def _opener(engine: EngineName | None, workers: int | None, address: str | None) -> Callable[[], Engine] | None:
@@ -90,10 +101,11 @@ def _opener(engine: EngineName | None, workers: int | None, address: str | None)
     return partial(open_engine, engine.value, workers, address)
 
 
-def _plan(config: Path, only: Sequence[str], output_format: Format) -> None:
+def _plan(config: Path, only: Sequence[str], output_format: Format, full: bool) -> None:
     from quati_pool.commands.plan.plan import plan
+    from quati_pool.reporting.answers.listings import planned
     from quati_pool.reporting.json_data.plan import as_data
     from quati_pool.reporting.tables.plan import tables
 
     found = plan(config, only=only)
-    show(tables(found), as_data(found), output_format)
+    show(found, planned, tables, as_data, output_format, full)

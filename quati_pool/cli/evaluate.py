@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.console import show
 from quati_pool.cli.label_options import declared, label_files, say_left_out
 from quati_pool.cli.options import (
     AlphaOption,
@@ -20,6 +21,7 @@ from quati_pool.cli.options import (
     DrawsOption,
     Format,
     FormatOption,
+    FullOption,
     GradeOption,
     MainLabelerOption,
     MeasuresOption,
@@ -30,6 +32,7 @@ from quati_pool.cli.options import (
     SeedOption,
     TestOption,
 )
+from quati_pool.cli.progress import ConsoleListener
 from quati_pool.registry import nearest
 
 RunsOption = Annotated[
@@ -100,6 +103,7 @@ def evaluate(
     seed: SeedOption = None,
     per_query: PerQueryOption = False,
     output: OutputOption = None,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Rank systems under one or several qrels: leaderboard, tests, how far qrels and pool can be trusted.
@@ -110,6 +114,7 @@ def evaluate(
     """
     from quati_pool.commands.evaluate import Settings
     from quati_pool.commands.evaluate import evaluate as step
+    from quati_pool.reporting.answers.evaluate import answer
     from quati_pool.reporting.figures.evaluate import write
     from quati_pool.reporting.json_data.evaluate import as_data
     from quati_pool.reporting.tables.evaluate import SHOWN_COMPARISONS, tables
@@ -120,7 +125,8 @@ def evaluate(
     if home is not None:
         measures, seed = measures or home.measures, home.seed if seed is None else seed
     settings = Settings(measures, baseline, test.value, alpha, draws, seed, pool_depth, robust, labeler, averaged.value)
-    found = step(config, names or (), files, run or (), settings, pool, home)
+    with ConsoleListener() as listener:
+        found = step(config, names or (), files, run or (), settings, pool, home, listener)
     say_left_out(found.gathered)
     if found.main is not None:
         typer.echo(found.main.said, err=True)
@@ -128,10 +134,15 @@ def evaluate(
         typer.echo(f"warning: {warning}", err=True)
     with ConsoleListener() as listener:
         write(found, output, listener)
-    if output_format is Format.json:
-        show((), as_data(found, per_query), output_format)
-    else:
-        show(tables(found, None if output_format is Format.csv else SHOWN_COMPARISONS), None, output_format)
+    comparisons = None if output_format is Format.csv else SHOWN_COMPARISONS
+    show(
+        found,
+        partial(answer, output=output),
+        partial(tables, comparisons=comparisons),
+        partial(as_data, per_query=per_query),
+        output_format,
+        full,
+    )
 
 
 def _queries(options: Sequence[str]) -> tuple[Averaged, Path | None]:

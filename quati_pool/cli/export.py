@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from quati_pool.cli.console import ConsoleListener
 from quati_pool.cli.options import ConfigOption, DatabaseOption, PoolOption, parameters_of
+from quati_pool.cli.progress import ConsoleListener
 from quati_pool.errors import ConfigError
 from quati_pool.registry import EXPORTS
 from quati_pool.text.pluralize import counted, listed

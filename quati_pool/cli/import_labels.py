@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, show
+from quati_pool.cli.console import show
 from quati_pool.cli.label_options import label_files, unmatched_lines
 from quati_pool.cli.options import (
     ColumnOption,
@@ -15,9 +15,11 @@ from quati_pool.cli.options import (
     DatabaseOption,
     Format,
     FormatOption,
+    FullOption,
     GradeOption,
     QueriesOption,
 )
+from quati_pool.cli.progress import ConsoleListener
 
 
 def register(app: typer.Typer) -> None:
@@ -41,6 +43,7 @@ def import_labels(
     ] = False,
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Store labels that people gave elsewhere as theirs: TREC qrels, TSV, CSV, JSONL, Doccano, Label Studio.
@@ -51,6 +54,7 @@ def import_labels(
     """
     from quati_pool.commands.annotate.assigning.import_labels import import_labels as step
     from quati_pool.project.config import load_config
+    from quati_pool.reporting.answers.annotation import imported
     from quati_pool.reporting.json_data.annotate import imported_as_data
     from quati_pool.reporting.tables.import_labels import table
 
@@ -72,4 +76,4 @@ def import_labels(
                 "their labels say so",
                 err=True,
             )
-    show([table(made)], imported_as_data(made), output_format)
+    show(made, imported, lambda made: [table(made)], imported_as_data, output_format, full)

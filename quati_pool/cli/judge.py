@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, say_failures, show
-from quati_pool.cli.options import ConfigOption, Format, FormatOption, NameArgument, PoolOption, parameters_of
-from quati_pool.errors import QuatiPoolError
+from quati_pool.cli.console import say_failures, show
+from quati_pool.cli.options import (
+    ConfigOption,
+    Format,
+    FormatOption,
+    FullOption,
+    NameArgument,
+    PoolOption,
+    parameters_of,
+)
+from quati_pool.cli.progress import ConsoleListener
 from quati_pool.text.pluralize import counted
 
 if TYPE_CHECKING:
@@ -98,6 +106,7 @@ def judge(
     prompt: PromptOption = None,
     output: GradedOption = None,
     settings: SettingsOption = None,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Grade the pool's pairs that a judge has not graded yet.
@@ -116,13 +125,15 @@ def judge(
     options = JudgeOptions(limit, budget, reask, concurrency, rpm, tpm, max_passage_tokens, pool, reread)
     if dry_run:
         from quati_pool.commands.judge import plan
+        from quati_pool.reporting.answers.judge import plan_answer
         from quati_pool.reporting.json_data.judge import as_data
         from quati_pool.reporting.tables import judge_plan
 
         with ConsoleListener() as listener:
             made = plan.plan(config, name, listener, options) if given is None else plan_pairs(given, listener, options)
-        show([judge_plan.table(made)], as_data(made), output_format)
+        show(made, plan_answer, lambda plan: [judge_plan.table(plan)], as_data, output_format, full)
         return
+    from quati_pool.reporting.answers.judge import answer
     from quati_pool.reporting.json_data.judge import as_data
     from quati_pool.reporting.tables.judge import summary, tables
 
@@ -131,14 +142,12 @@ def judge(
     if report.error is not None and not report.pending.asked:
         raise report.error
     say_failures(report.judge, summary(report), report.example, report.written)
-    show(tables(report), as_data(report), output_format)
+    show(report, answer, tables, as_data, output_format, full)
     _end(report, reread, workspace=given is None)
 
 
 def _end(report: JudgeReport, reread: bool, *, workspace: bool) -> None:
     """Says on stderr what was written and what is left to ask; raises the error of a run that was not finished."""
-    from quati_pool.commands.llm_runs import budget_spent
-
     pending = report.pending
     if report.written is not None:
         graded = sum(pending.coverage.grades.values())
@@ -146,24 +155,15 @@ def _end(report: JudgeReport, reread: bool, *, workspace: bool) -> None:
             f"wrote {report.written}: {counted(pending.total, 'pair', 'pairs')}, {graded:,} of them with a grade",
             err=True,
         )
-    left = counted(pending.left, "pair is", "pairs are")
-    again = f"{left} still to be asked; run the same command again"
-    if report.error is not None:
-        raise report.error
-    if report.ended == "budget" and report.money is not None:
-        spent = budget_spent(report.money.budget, report.money.spent, report.money.needed, "pair")
-        raise QuatiPoolError(f"{spent}: {again} with a larger --budget")
-    if report.ended == "interrupted":
-        typer.echo(f"quati-pool: stopped: {again}", err=True)
-        raise typer.Exit(130)
-    if reread and pending.left:
-        how_to = f"quati-pool judge {report.judge}" if workspace else "run the same command without --reread"
-        typer.echo(f"{left} to be asked: {how_to}", err=True)
-    if report.ended == "limit":
-        typer.echo(again, err=True)
-    if pending.in_batches:
-        waiting = f"{counted(pending.in_batches, 'pair waits', 'pairs wait')} in a batch"
-        raise QuatiPoolError(f"{waiting}; run: quati-pool batch collect {report.judge}")
+    if report.error is None and report.ended in (None, "limit"):
+        if reread and pending.left:
+            left = counted(pending.left, "pair is", "pairs are")
+            how_to = f"quati-pool judge {report.judge}" if workspace else "run the same command without --reread"
+            typer.echo(f"{left} to be asked: {how_to}", err=True)
+        if report.ended == "limit":
+            typer.echo(f"{report.left}; run the same command again", err=True)
+    if report.fault is not None:
+        raise report.fault
 
 
 _WITH_PAIRS = {"model": "--model", "prompt": "--prompt", "output": "--output", "settings": "--set"}

@@ -1,16 +1,18 @@
-"""The command ``quati-pool``: registers all commands, and turns errors into one line and exit 1."""
+"""The command ``quati-pool``: registers all commands, and turns errors and Ctrl-C into one line and exit 1 or 130."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import io
+import signal
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from quati_pool import __version__
+from quati_pool import __version__, component_files
 from quati_pool.cli import (
     agree,
     annotate,
@@ -19,6 +21,7 @@ from quati_pool.cli import (
     batch,
     bench,
     build,
+    doctor,
     evaluate,
     export,
     import_labels,
@@ -29,12 +32,29 @@ from quati_pool.cli import (
     questions,
     report,
     retrievers,
+    status,
     validate,
     workspaces,
 )
+from quati_pool.cli.interruption import second_ends_at_once
 from quati_pool.errors import FaultsError, QuatiPoolError
+from quati_pool.text.pluralize import listed
+
+
+class _StoppedError(Exception):
+    """Ctrl-C; the arguments are what is kept. The CLI library would end at a KeyboardInterrupt without a word."""
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stopped:
+            raise _StoppedError(*getattr(stopped, "__notes__", ())) from None
+
 
 app = typer.Typer(
+    cls=_Commands,
     name="quati-pool",
     help="Build information-retrieval test collections: pool, judge, annotate, agree, evaluate, release.",
     no_args_is_help=True,
@@ -61,7 +81,7 @@ def _options(
 
 for group in (
     workspaces, prepare, build, judge, batch, labels, assessors, assign, annotate, import_labels, questions, agree,
-    evaluate, report, export, bench, prompts, validate, retrievers,
+    evaluate, report, export, bench, prompts, validate, retrievers, status, doctor,
 ):  # fmt: skip
     group.register(app)
 
@@ -73,8 +93,13 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             with contextlib.suppress(OSError):
                 stream.reconfigure(errors="replace")
+    second_ends_at_once()
     try:
         app(prog_name="quati-pool")
+    except (_StoppedError, KeyboardInterrupt) as stopped:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the end itself is interrupted without a traceback
+        kept = f"stopped; kept: {listed(stopped.args)}" if stopped.args else "stopped; what is finished is kept"
+        _fail(f"{kept}; run the same command again to go on", status=130)
     except FaultsError as several:
         _fail(*map(str, several.errors))
     except QuatiPoolError as error:
@@ -91,9 +116,14 @@ def main() -> None:
         _fail(f"{name}{error.strerror or error}; {remedy}")
     except MemoryError:
         _fail("there is not enough memory; use the retriever bm25, whose index is on disk")
+    except (Exception, SystemExit) as error:
+        place = component_files.place_of(error)
+        if place is None:
+            raise
+        _fail(f"{place}: {type(error).__name__}: {error}; fix that file and run the same command again")
 
 
-def _fail(*messages: str) -> None:
+def _fail(*messages: str, status: int = 1) -> None:
     for message in messages:
         print(f"quati-pool: {' '.join(message.splitlines())}", file=sys.stderr)
-    sys.exit(1)
+    sys.exit(status)

@@ -20,6 +20,9 @@ class Format(StrEnum):
 FormatOption = Annotated[
     Format, typer.Option("--format", help="How to print the tables; json is one object on stdout.")
 ]
+FullOption = Annotated[
+    bool, typer.Option("--full", help="Print all tables, as the formats for files do, not only the answer.")
+]
 ConfigOption = Annotated[Path, typer.Option("--config", "-c", help="The collection's pool.yaml.")]
 PoolOption = Annotated[
     Path | None, typer.Option("--pool", help="Another pool than the workspace's: JSON lines, plain or .gz.")

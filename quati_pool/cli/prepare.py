@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, show
-from quati_pool.cli.options import AddressOption, EngineName, Format, FormatOption, check_address
+from quati_pool.cli.console import show
+from quati_pool.cli.options import AddressOption, EngineName, Format, FormatOption, FullOption, check_address
+from quati_pool.cli.progress import ConsoleListener
 
 
 def register(app: typer.Typer) -> None:
@@ -31,6 +33,7 @@ def prepare(
     steps: Annotated[
         bool, typer.Option("--steps", help="List the steps and their parameters, and run nothing.")
     ] = False,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Make a corpus from pages: read, filter, cut into passages, drop duplicates, sample, write.
@@ -40,15 +43,18 @@ def prepare(
     kill, it continues where it was.
     """
     if steps:
-        _list(output_format)
+        _list(output_format, full)
         return
     if explain is not None:
+        from quati_pool.reporting.answers.prepare import explained as explained_answer
         from quati_pool.reporting.tables.prepare import explained
 
-        show(*explained(config, explain), output_format)
+        tables_found, examples = explained(config, explain)
+        show(tables_found, explained_answer, lambda tables: tables, lambda _: examples, output_format, full)
         return
     from quati_pool.commands.prepare.prepare import prepare as step
     from quati_pool.processes.opening import open_engine
+    from quati_pool.reporting.answers.prepare import answer
     from quati_pool.reporting.figures.prepare import write
     from quati_pool.reporting.json_data.prepare import as_data
     from quati_pool.reporting.tables.prepare import tables
@@ -57,23 +63,14 @@ def prepare(
     with ConsoleListener() as listener:
         result = step(config, lambda: open_engine(engine.value, workers, address), listener)
         write(result, listener)
-    show(tables(result), as_data(result), output_format)
+    show(result, answer, tables, as_data, output_format, full)
 
 
-def _list(output_format: Format) -> None:
+def _list(output_format: Format, full: bool) -> None:
     from quati_pool.commands.components import preparation_steps
-    from quati_pool.reporting.formats.tables import Column, Table
+    from quati_pool.reporting.answers.components import listing
     from quati_pool.reporting.json_data.serializer import serialize
+    from quati_pool.reporting.tables.components import steps
 
-    found = preparation_steps()
-    names = Table(
-        "Steps",
-        [Column("Name"), Column("What it does"), Column("Here")],
-        [[item.name, item.summary, item.problem or "ready"] for item in found],
-    )
-    parameters = Table(
-        "Parameters",
-        [Column("Step"), Column("Parameter"), Column("Default"), Column("Meaning")],
-        [[item.name, p.name, p.default, p.description] for item in found for p in item.parameters],
-    )
-    show([names, parameters], serialize({"steps": found}), output_format)
+    answer = partial(listing, rest="Their parameters: quati-pool prepare --steps --full.")
+    show(preparation_steps(), answer, steps, lambda found: serialize({"steps": found}), output_format, full)

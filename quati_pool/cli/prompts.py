@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from quati_pool.cli.console import show
-from quati_pool.cli.options import ConfigOption, Format, FormatOption
+from quati_pool.cli.options import ConfigOption, Format, FormatOption, FullOption
 from quati_pool.files.yaml_entry import with_entry
-from quati_pool.reporting.formats.tables import Column, Table
-
-if TYPE_CHECKING:
-    from quati_pool.commands.prompts import PromptListing
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +29,10 @@ def register(app: typer.Typer) -> None:
 
 
 def prompts(
-    context: typer.Context, config: ConfigOption = Path("pool.yaml"), output_format: FormatOption = Format.table
+    context: typer.Context,
+    config: ConfigOption = Path("pool.yaml"),
+    full: FullOption = False,
+    output_format: FormatOption = Format.table,
 ) -> None:
     """List the judge prompts: those of quati-pool, and those in the workspace's prompts/."""
     if context.invoked_subcommand is not None:
@@ -42,24 +42,11 @@ def prompts(
                 raise typer.BadParameter(f"put options after {context.invoked_subcommand}", context)
         return
     from quati_pool.commands.prompts import list_prompts
+    from quati_pool.reporting.answers.listings import prompt_list
     from quati_pool.reporting.json_data.prompts import as_data
+    from quati_pool.reporting.tables.prompts import table
 
-    found = list_prompts(config.parent)
-    table = Table(
-        "Prompts",
-        [Column("ID"), Column("Language"), Column("Grades"), Column("What it is"), Column("From")],
-        [_row(item) for item in found],
-        "A judge takes one by prompt: ID, or by the path of a YAML file.",
-    )
-    show([table], as_data(found), output_format)
-
-
-def _row(item: PromptListing) -> list[str]:
-    source = "quati-pool" if item.bundled else str(item.path)
-    if item.prompt is None:
-        return [item.id, "?", "?", item.problem or "", source]
-    grades = ", ".join(map(str, sorted(item.prompt.scale)))
-    return [item.id, item.prompt.language, grades, item.prompt.summary, source]
+    show(list_prompts(config.parent), prompt_list, lambda found: [table(found)], as_data, output_format, full)
 
 
 def show_messages(
@@ -68,18 +55,20 @@ def show_messages(
     passage: Annotated[str, typer.Option(help="The passage, as text.")],
     narrative: Annotated[str | None, typer.Option(help="What the query is after, for a prompt that uses it.")] = None,
     config: ConfigOption = Path("pool.yaml"),
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
-    """Print the exact messages that a prompt sends for a query and a passage; checks the prompt's file."""
+    """Show the messages that a prompt sends for a query and a passage (--full: exactly); checks the prompt's file."""
     from quati_pool.commands.prompts import show_prompt
+    from quati_pool.reporting.answers.listings import prompt_messages
+    from quati_pool.reporting.tables.prompts import message_table
 
     prompt, messages = show_prompt(name, config.parent, query, passage, narrative)
     if narrative is not None and not prompt.uses_narrative:
         print(f"note: {prompt.id} does not use the narrative", file=sys.stderr)
-    if output_format is Format.table:
+    if output_format is Format.table and full:
         typer.echo("\n\n".join(f"── {message['role']} ──\n{message['content']}" for message in messages))
         return
-    table = Table(f"Messages of {prompt.id}", [Column("Role"), Column("Content")], [list(m.values()) for m in messages])
     data = {
         "id": prompt.id,
         "version": prompt.version,
@@ -87,7 +76,8 @@ def show_messages(
         "messages": messages,
         "schema": prompt.schema(),
     }
-    show([table], data, output_format)
+    answer = partial(prompt_messages, prompt.id)
+    show(messages, answer, lambda sent: [message_table(prompt.id, sent)], lambda _: data, output_format)
 
 
 def import_files(

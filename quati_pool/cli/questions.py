@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener, show
-from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption
+from quati_pool.cli.console import show
+from quati_pool.cli.options import ConfigOption, DatabaseOption, Format, FormatOption, FullOption
+from quati_pool.cli.progress import ConsoleListener
 
 questions = typer.Typer(
     help="Questions that people write in the app: list them, export the accepted ones.",
@@ -25,14 +26,16 @@ def register(app: typer.Typer) -> None:
 def list_questions(
     config: ConfigOption = Path("pool.yaml"),
     database: DatabaseOption = None,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """List all questions with their state, author and query_id, and count them by theme, scope and type."""
+    from quati_pool.reporting.answers.annotation import written_questions
     from quati_pool.reporting.json_data.annotate import as_data
     from quati_pool.reporting.tables.questions import report, tables
 
     found = report(config, database)
-    show(tables(found), as_data(found), output_format)
+    show(found, written_questions, tables, as_data, output_format, full)
 
 
 @questions.command(epilog="Example: quati-pool questions export -o queries.tsv --merge")

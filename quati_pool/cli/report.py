@@ -6,7 +6,6 @@ from pathlib import Path
 
 import typer
 
-from quati_pool.cli.console import ConsoleListener
 from quati_pool.cli.options import (
     AlphaOption,
     Averaged,
@@ -22,6 +21,7 @@ from quati_pool.cli.options import (
     SeedOption,
     TestOption,
 )
+from quati_pool.cli.progress import ConsoleListener
 
 
 def register(app: typer.Typer) -> None:

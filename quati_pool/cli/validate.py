@@ -5,17 +5,14 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from quati_pool.cli.console import show
 from quati_pool.cli.label_options import grades_of
-from quati_pool.cli.options import Format, FormatOption, GradeOption
-from quati_pool.reporting.formats.tables import Column, Table
-
-if TYPE_CHECKING:
-    from quati_pool.files.validation import ValidationReport
+from quati_pool.cli.options import Format, FormatOption, FullOption, GradeOption
+from quati_pool.cli.progress import ConsoleListener
 
 
 class FileKind(StrEnum):
@@ -44,6 +41,7 @@ def validate(
         list[str] | None, typer.Option(help="A query file's field of queries (repeatable for TREC topics).")
     ] = None,
     grade: GradeOption = None,
+    full: FullOption = False,
     output_format: FormatOption = Format.table,
 ) -> None:
     """Check runs, qrels, label files, queries, corpora, pool.yaml and prepare.yaml; exit 1 where one has an error.
@@ -54,7 +52,9 @@ def validate(
     nothing is built, downloaded or written. Warnings do not fail a file.
     """
     from quati_pool.commands.validate.validate import validate as step
+    from quati_pool.reporting.answers.listings import validated
     from quati_pool.reporting.json_data.validate import as_data
+    from quati_pool.reporting.tables.validate import table
 
     options: dict[str, Any] = {
         "limit": limit,
@@ -64,7 +64,11 @@ def validate(
         "query": _one_or_many(query),
         "grades": grades_of(grade),
     }
-    reports = [step(path, kind.value if kind else None, **options) for path in files]
+    reports = []
+    with ConsoleListener() as listener:
+        for path in files:
+            with listener.stage(f"validate {path}"):
+                reports.append(step(path, kind.value if kind else None, **options))
     for report in reports:
         for error in report.errors:
             print(error, file=sys.stderr)
@@ -72,33 +76,10 @@ def validate(
             print(f"{report.path}: {report.more_errors:,} more errors; raise --limit to see them", file=sys.stderr)
         for warning in report.warnings:
             print(f"{report.path}: warning: {warning}", file=sys.stderr)
-    show([_table(reports)], as_data(reports), output_format)
+    show(reports, validated, lambda found: [table(found)], as_data, output_format, full)
     if not all(report.ok for report in reports):
         raise typer.Exit(1)
 
 
 def _one_or_many(fields: list[str] | None) -> str | list[str] | None:
     return fields[0] if fields and len(fields) == 1 else fields
-
-
-def _table(reports: list[ValidationReport]) -> Table:
-    rows = [[str(report.path), report.kind or "?", _verdict(report), _summary(report.summary)] for report in reports]
-    return Table("Files", [Column("File"), Column("Kind"), Column("Verdict"), Column("Holds")], rows)
-
-
-def _verdict(report: ValidationReport) -> str:
-    if report.faults:
-        return f"{report.faults:,} error{'s' if report.faults > 1 else ''}"
-    return "ok, with warnings" if report.warnings else "ok"
-
-
-def _summary(summary: dict[str, Any]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in summary.items())
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return "(" + ", ".join(f"{key}: {inner:,}" for key, inner in value.items()) + ")"
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.1f}" if isinstance(value, float) else str(value)

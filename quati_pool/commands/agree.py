@@ -19,6 +19,7 @@ from quati_pool.files.problems import quoted
 from quati_pool.labels.gathered import Gathered, LabelFiles
 from quati_pool.labels.sources import gather, workspace_for
 from quati_pool.project.config import PoolConfig
+from quati_pool.project.events import Listener
 from quati_pool.stats.bootstrap import DRAWS
 from quati_pool.text.pluralize import counted
 
@@ -61,6 +62,7 @@ def agree(
     pool: Path | None = None,
     revealed: bool = False,
     home: PoolConfig | None = None,
+    listener: Listener | None = None,
 ) -> AgreeReport:
     """Compares the labelers that ``gather`` finds. Of people's labels the blind and final ones count; with ``revealed``
     a second label, given after seeing a judge's grade, replaces them if there is one. Files without ids are joined to
@@ -76,17 +78,25 @@ def agree(
     if revealed and config is None:
         raise QuatiPoolError("second labels are in a workspace's store, but only files are named; name labelers too")
     gathered = gather(config, names, files, people, pool=pool, revealed=revealed, home=home, nearby=config_path)
-    return compare(gathered, draws=draws, seed=seed)
+    return compare(gathered, draws=draws, seed=seed, listener=listener)
 
 
-def compare(gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None) -> AgreeReport:
+def compare(
+    gathered: Gathered, *, draws: int = DRAWS, seed: int | None = None, listener: Listener | None = None
+) -> AgreeReport:
     """``agree`` for labelers that have already been read."""
     if seed is None:
         seed = gathered.config.seed if gathered.config else 0
     ratings = join_ratings(gathered)
     independent = np.isin(ratings.labelers, ratings.independent)
     graders = (ratings.grade[independent] >= 0).sum(axis=0)
-    pairs = pairwise(ratings, draws, seed)
+    listener = listener or Listener()
+
+    def progress(done: int, total: int) -> None:
+        listener.progress("agree: resampling queries", done, total, unit="pairs of labelers")
+
+    pairs = pairwise(ratings, draws, seed, progress=progress)
+    listener.progress("agree: resampling queries for all labelers together", 0, 0)
     unrelated = [pair for pair in pairs if not pair.shared_members]
     with_people = [name for name in ratings.labelers if name in ratings.people or _has_other_person(name, ratings)]
     return AgreeReport(

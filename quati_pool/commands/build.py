@@ -21,7 +21,7 @@ from quati_pool.processes.base import Engine
 from quati_pool.project.artifact_builder import ArtifactBuilder
 from quati_pool.project.cache_keys import CacheKeys, used_corpora
 from quati_pool.project.config import PoolConfig, load_config
-from quati_pool.project.events import Listener
+from quati_pool.project.events import Listener, kept_if_stopped
 from quati_pool.project.inputs import Corpus, Queries, corpus_key, load_extra, load_queries, open_corpus, passage_texts
 from quati_pool.project.resumable_folders import BuildContext
 from quati_pool.project.run_builder import (
@@ -33,6 +33,7 @@ from quati_pool.project.run_builder import (
 )
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int, Run, State
+from quati_pool.text.pluralize import counted
 
 # Pairs whose texts are in memory at the same time; a text may be megabytes long.
 _BATCH = 256
@@ -82,9 +83,11 @@ def build(
     builder = ArtifactBuilder(workspace, provenance(config), listener)
     forced = set(only or config.systems) if force else set()
     force_all = force and not only
-    fingerprints = {name: digest(corpus_key(config, name, workspace)) for name in used_corpora(config)}
+    with listener.stage("hashing the corpus files"):
+        fingerprints = {name: digest(corpus_key(config, name, workspace)) for name in used_corpora(config)}
     keys = CacheKeys(config, workspace, queries, fingerprints)
-    check_and_fetch(keys, workspace, selected, forced, listener.say)
+    with listener.stage("checking the systems and fetching their models"):
+        check_and_fetch(keys, workspace, selected, forced, listener.say)
     corpora = {name: open_corpus(config, name, builder, force=force_all) for name in fingerprints}
     stores = list(corpora.values())
     extra = load_extra(config, queries, stores)
@@ -96,7 +99,7 @@ def build(
     depths = {tag: config.pool_depth(tag) for tag in config.systems}
     pool = depth_pool(runs, depths, extra)
     pooled = set(pool.queries.decode(np.unique(pool.query)).to_pylist())
-    builder.ensure("pool", workspace.pool, key, partial(_write_pool, pool, queries, stores), force=force_all)
+    builder.ensure("pool", workspace.pool, key, partial(_write_pool, pool, queries, stores, listener), force=force_all)
     result = BuildResult(
         config,
         pool,
@@ -115,8 +118,11 @@ def build(
 def _build_runs(builder: RunBuilder, selected: Sequence[str]) -> list[Run] | None:
     """The runs of all systems, after building those of ``selected``; None if others are missing or stale."""
     config = builder.config
-    for run_tag in sorted(selected, key=lambda tag: not builder.reads_files(tag)):
-        builder.run(run_tag)
+    finished = 0
+    with kept_if_stopped(lambda: f"{finished:,} of {counted(len(selected), 'run', 'runs')}" if finished else ""):
+        for run_tag in sorted(selected, key=lambda tag: not builder.reads_files(tag)):
+            builder.run(run_tag)
+            finished += 1
     missing = [tag for tag in config.systems if tag not in selected and not _is_current(builder, tag)]
     if missing:
         builder.artifacts.listener.say(f"pool: left as it was; still to build: {', '.join(missing)}")
@@ -132,16 +138,18 @@ def _is_current(builder: RunBuilder, run_tag: str) -> bool:
     return run_is_current(builder.keys, builder.artifacts.workspace, run_tag)
 
 
-def _write_pool(pool: Pool, queries: Queries, corpora: Sequence[Corpus], path: Path) -> Counts:
+def _write_pool(pool: Pool, queries: Queries, corpora: Sequence[Corpus], listener: Listener, path: Path) -> Counts:
     without_text = 0
 
-    def counted() -> Iterator[PoolPair]:
+    def written() -> Iterator[PoolPair]:
         nonlocal without_text
-        for pair in _pairs(pool, queries, corpora):
+        for done, pair in enumerate(_pairs(pool, queries, corpora)):
+            if done % _BATCH == 0:
+                listener.progress("pool: writing", done, len(pool), unit="pairs")
             without_text += not has_text(pair["text"])
             yield pair
 
-    write_pool(path, counted())
+    write_pool(path, written())
     return {"pairs": len(pool), "queries": len(np.unique(pool.query)), "without_text": without_text}
 
 

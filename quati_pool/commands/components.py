@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from quati_pool.errors import ConfigError, MissingExtraError
-from quati_pool.registry import FUSIONS, JUDGES, PREPARATIONS, RERANKERS, RETRIEVERS, Registry
+from quati_pool.registry import FUSIONS, JUDGES, PREPARATIONS, RERANKERS, RETRIEVERS, Registry, nearest
 
 
 @dataclass(frozen=True)
@@ -23,18 +24,36 @@ class Parameter:
 
 @dataclass(frozen=True)
 class ComponentListing:
-    """A component; ``problem`` says why it cannot run here, and is None if it can."""
+    """A component; ``problem`` says why it cannot run here, and is None if it can. ``example`` is a part of a pool.yaml
+    that names it."""
 
     kind: str
     name: str
     summary: str
     parameters: tuple[Parameter, ...]
     problem: str | None
+    example: str = ""
+
+
+_EXAMPLES = {
+    "retriever": "systems:\n  my-{name}:\n    {{retriever: {name}{parameters}}}",
+    "reranker": "systems:\n  bm25-{name}:\n    first: bm25\n    rerank: {{with: {name}{parameters}, depth: 100}}",
+    "fusion": "systems:\n  all-{name}:\n    {{fuse: [bm25, lsa], method: {name}{parameters}}}",
+    "judge": "judges:\n  my-{name}:\n    {{judge: {name}{parameters}}}",
+}
 
 
 def components() -> list[ComponentListing]:
     """Every retriever, reranker, fusion and judge; a broken plug-in is listed with its error."""
     return _listings(RETRIEVERS, RERANKERS, FUSIONS, JUDGES)
+
+
+def named(found: Sequence[ComponentListing], name: str) -> list[ComponentListing]:
+    """The components of that name, of all kinds. Raises ConfigError if there is none."""
+    chosen = [item for item in found if item.name == name]
+    if not chosen:
+        raise ConfigError(f"there is no component {name!r}; {nearest(name, {item.name for item in found})}")
+    return chosen
 
 
 def preparation_steps() -> list[ComponentListing]:
@@ -60,7 +79,10 @@ def _listing(registry: Registry, name: str) -> ComponentListing:
     except Exception as error:  # an error of a plug-in must not hide the other components
         problem = f"cannot be checked ({type(error).__name__}: {error})"
     parameters = tuple(_parameter(field, info) for field, info in component.Parameters.model_fields.items())
-    return ComponentListing(kind, name, component.summary, parameters, problem)
+    required = ", ".join(f"{p.name}: …" for p in parameters if p.default == "required")
+    given = getattr(component, "example", "") or required
+    example = _EXAMPLES.get(kind, "").format(name=name, parameters=f", {given}" if given else "")
+    return ComponentListing(kind, name, component.summary, parameters, problem, example)
 
 
 def _parameter(name: str, info: Any) -> Parameter:

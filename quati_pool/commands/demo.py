@@ -23,12 +23,13 @@ _JUDGE = "lexical"
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """The result of each command."""
+    """The result of each command; ``lacking`` says which system is left out because its extra is not installed."""
 
     built: BuildResult
     judged: JudgeReport
     agreed: AgreeReport
     evaluated: Evaluation
+    lacking: str | None = None
 
 
 def demo(folder: Path, listener: Listener) -> Demo:
@@ -42,28 +43,33 @@ def demo(folder: Path, listener: Listener) -> Demo:
     if folder.exists() and any(folder.iterdir()) and not (folder / "pool.yaml").exists():
         raise QuatiPoolError(f"{folder} is not empty and holds no pool.yaml; name another folder")
     folder.mkdir(parents=True, exist_ok=True)
+    lacking = _without_bm25()
     for name in _FILES:
         if not (folder / name).exists():
             partial = folder / f".partial-{name}"
             shutil.copyfile(sample / name, partial)
             if name == "pool.yaml":
-                partial.write_text(_systems(partial.read_text(encoding="utf-8"), listener), encoding="utf-8")
+                partial.write_text(_systems(partial.read_text(encoding="utf-8"), lacking), encoding="utf-8")
             partial.replace(folder / name)
     result = build(folder / "pool.yaml", listener, qrels=folder / "labels.tsv")
     assert result is not None  # all systems are built
     judged = judge(folder / "pool.yaml", _JUDGE, listener)
-    agreed = agree(folder / "pool.yaml")
+    agreed = agree(folder / "pool.yaml", listener=listener)
     listener.finished(agreed)
-    evaluated = evaluate(folder / "pool.yaml")
+    evaluated = evaluate(folder / "pool.yaml", listener=listener)
     listener.finished(evaluated)
-    return Demo(result, judged, agreed, evaluated)
+    return Demo(result, judged, agreed, evaluated, None if "bm25" in result.config.systems else lacking)
 
 
-def _systems(template: str, listener: Listener) -> str:
-    """The sample's pool.yaml, with bm25 if it can run here."""
+def _without_bm25() -> str | None:
+    """Why bm25 cannot run here; None if it can."""
     try:
         RETRIEVERS.get("bm25").require()
     except MissingExtraError as error:
-        listener.say(f"without bm25 (Lucene): {error}")
-        return template
-    return template.replace("systems:\n", f"systems:\n{_BM25}", 1)
+        return str(error)
+    return None
+
+
+def _systems(template: str, lacking: str | None) -> str:
+    """The sample's pool.yaml, with bm25 unless it is ``lacking``."""
+    return template if lacking else template.replace("systems:\n", f"systems:\n{_BM25}", 1)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
+from quati_pool.agreement.pairwise import PairAgreement, pairwise
+from quati_pool.agreement.ratings import Ratings
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.evaluation.averaged_queries import QUERIES, over_queries
 from quati_pool.evaluation.bounds import ndcg_bounds
@@ -35,6 +38,7 @@ from quati_pool.pooling.diversity import GradeShares, diversity_by_grade
 from quati_pool.pooling.pool import Pool
 from quati_pool.project.cache_keys import refuse_outdated
 from quati_pool.project.config import PoolConfig, load_config
+from quati_pool.project.events import Listener
 from quati_pool.project.query_clusters import Clusters, read_clusters
 from quati_pool.project.runs import RunSet, run_sets, workspace_runs
 from quati_pool.registry import nearest
@@ -127,12 +131,26 @@ class Evaluation:
     @property
     def compared(self) -> list[tuple[Condition, Condition, RankingComparison]]:
         """The ``rankings`` of labelers that share no member (a panel and its member do), or that were both named."""
-        named = set(self.gathered.named)
-        return [
-            (a, b, comparison)
-            for a, b, comparison in self.rankings
-            if not shared_members(a.source, b.source) or {a.source.name, b.source.name} <= named
-        ]
+        return [(a, b, found) for a, b, found in self.rankings if self._independent(a.source, b.source)]
+
+    @cached_property
+    def agreement(self) -> dict[str, PairAgreement]:
+        """How far each other labeler of the first set of runs agrees with the first, by name. Leaves out labelers that
+        share a member with the first and were not both named, and those without a common pair."""
+        first, *others = self.conditions
+        a = first.source
+        found = {}
+        for b in (other.source for other in others if other.run_set is first.run_set):
+            if self._independent(a, b):
+                scale = {*self.gathered.scale, *a.qrels.relevance.tolist(), *b.qrels.relevance.tolist()}
+                ratings = Ratings.join({a.name: a.qrels, b.name: b.qrels}, sorted(scale))
+                (pair,) = pairwise(ratings, self.settings.draws, self.seed, binarized=False)
+                if pair.n:
+                    found[b.name] = pair
+        return found
+
+    def _independent(self, a: LabelSource, b: LabelSource) -> bool:
+        return not shared_members(a, b) or {a.name, b.name} <= set(self.gathered.named)
 
     @property
     def warnings(self) -> list[str]:
@@ -149,8 +167,11 @@ def evaluate(
     settings: Settings | None = None,
     pool: Path | None = None,
     home: PoolConfig | None = None,
+    listener: Listener | None = None,
+    sets: Sequence[RunSet] = (),
 ) -> Evaluation:
-    """Measures the workspace's runs, or those of the ``runs`` options, under the labelers that ``gather`` finds.
+    """Measures the workspace's runs, or those of the ``runs`` options and of ``sets``, which are read already, under
+    the labelers that ``gather`` finds.
 
     Clusters of queries are those of the queries file of ``files``, else of the workspace's, else of that of ``home``,
     a pool.yaml that only identifies their collection. If there are several sets of runs and their names are those of
@@ -162,17 +183,18 @@ def evaluate(
     if not config_path.exists():
         if not (names or files.files):
             raise ConfigError(f"there is no {config_path}; name qrels with --qrels FILE, or a workspace with -c")
-        if not runs:
+        if not (runs or sets):
             raise ConfigError(f"there is no {config_path}; name runs with --run FILE, or a workspace with -c")
     workspace = workspace_for(config_path, names, files)
-    config = workspace or (None if runs else load_config(config_path))
+    config = workspace or (None if runs or sets else load_config(config_path))
     measures = _measures(settings, config)
     clusters = read_clusters(files.queries, config or home) if settings.robust else None
     gathered = gather(workspace, names, files, pool=pool, any_grade=True, home=home, nearby=config_path)
-    if runs or config is None:
-        return measure(config, gathered, run_sets(runs, settings.pool_depth), measures, settings, clusters)
+    if runs or sets or config is None:
+        sets = [*run_sets(runs, settings.pool_depth), *sets]
+        return measure(config, gathered, sets, measures, settings, clusters, listener)
     refuse_outdated(config)
-    return measure(config, gathered, [workspace_runs(config)], measures, settings, clusters)
+    return measure(config, gathered, [workspace_runs(config)], measures, settings, clusters, listener)
 
 
 def measure(
@@ -182,6 +204,7 @@ def measure(
     measures: tuple[str, ...],
     settings: Settings,
     clusters: Clusters | None = None,
+    listener: Listener | None = None,
 ) -> Evaluation:
     """``evaluate`` for runs and labelers already read; ``measures`` are as returned by ``parse_measures``."""
     if not gathered.sources:
@@ -191,22 +214,16 @@ def measure(
     sources = sorted(gathered.sources, key=lambda source: main is None or source.name != main.name)
     seed = settings.seed if settings.seed is not None else config.seed if config else 0
     covered = coverage(gathered)
-    conditions = [
-        _condition(
-            name,
-            run_set,
-            source,
-            _scale(gathered, source),
-            covered.get(source.name),
-            measures,
-            settings,
-            seed,
-            clusters,
-        )
-        for name, run_set, source in _conditions(sets, sources)
-    ]
+    listener = listener or Listener()
+    planned = _conditions(sets, sources)
+    conditions: list[Condition] = []
+    for name, run_set, source in planned:
+        listener.progress("evaluate: measuring runs", len(conditions), len(planned), name, unit="qrels")
+        scale, covers = _scale(gathered, source), covered.get(source.name)
+        conditions.append(_condition(name, run_set, source, scale, covers, measures, settings, seed, clusters))
     if clusters is not None and not any(isinstance(condition.robust, Robust) for condition in conditions):
         raise clusters.none_judged(query_id for condition in conditions for query_id in condition.scores.query_ids)
+    listener.progress("evaluate: comparing qrels", 0, 0)
     rankings = [
         (a, b, _ranking(a, b, measures[0], settings, seed))
         for a, b in combinations(conditions, 2)

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quati_pool.judging.pair import Pair
-from quati_pool.labels.base import Labeler
+from quati_pool.labels.base import Graded, Labeler
 from quati_pool.labels.coverage import LabelCoverage
 from quati_pool.labels.failures import without_thoughts
 from quati_pool.labels.labelers import Grading, nobody
+from quati_pool.labels.qrels import grades_outside_pool
 from quati_pool.llm.thoughts import ANY
 from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.records import FAILURES
 from quati_pool.store.database import Store
 from quati_pool.store.failed_answers import FailedAnswer, failed_answers
+from quati_pool.store.label_queries import rationales_of
 from quati_pool.store.records import Usage
 from quati_pool.store.rereading import Owner, count_unread
 
@@ -64,14 +66,9 @@ def read(grading: Grading, names: list[str] | None = None, *, missing: bool = Fa
     usage = {
         labeler.name: store.usage(config.name, labeler.name, None) for labeler in labelers if labeler.kind == "judge"
     }
-    current = {(labeler.name, labeler.version) for labeler in labelers}
-    earlier = [
-        (row.labeler_id, row.version, row.rows)
-        for row in store.labelers(config.name)
-        if (row.labeler_id, row.version) not in current and row.labeler_id in coverages
-    ]
+    earlier = earlier_versions(grading, labelers)
     failures = _failures(grading, labelers, coverages) if missing else {}
-    unread = {labeler.name: count for labeler in labelers if (count := _unread(grading, labeler))}
+    unread = {labeler.name: count for labeler in labelers if (count := unread_answers(grading, labeler))}
     return LabelsReport(config, labelers, coverages, usage, earlier, problems, failures, aspects, unread)
 
 
@@ -90,7 +87,19 @@ def _counts(
     return coverages, aspects
 
 
-def _unread(grading: Grading, labeler: Labeler) -> int:
+def earlier_versions(grading: Grading, labelers: Sequence[Labeler]) -> list[tuple[str, str, int]]:
+    """The labels of these labelers in the store that do not count, as they were given under another version: labeler,
+    version and number of labels."""
+    current = {labeler.name: labeler.version for labeler in labelers}
+    return [
+        (row.labeler_id, row.version, row.rows)
+        for row in grading.stored()
+        if row.labeler_id in current and current[row.labeler_id] != row.version
+    ]
+
+
+def unread_answers(grading: Grading, labeler: Labeler) -> int:
+    """The number of a judge's stored answers that were not read by its current rules."""
     if labeler.version is None or labeler.reading is None or labeler.name not in grading.config.judges:
         return 0
     owner = Owner(grading.config.name, labeler.name)
@@ -125,3 +134,45 @@ def _failures(
             if answer := answers.get((graded.query_id, graded.doc_id)):
                 found[labeler.name, graded.query_id, graded.doc_id] = without_thoughts(answer, marks)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class CurrentLabels:
+    """A labeler's current labels: of the pool's pairs, in the pool's order, then a label file's of other pairs.
+    ``rationales``, if they were asked for, has the reasoning behind each label, None where there is none."""
+
+    labeler: Labeler
+    labels: list[Graded]
+    rationales: list[str | None]
+
+
+def current_labels(
+    config_path: Path, names: Sequence[str] = (), pool: Path | None = None, *, rationales: bool = False
+) -> tuple[list[CurrentLabels], dict[str, str]]:
+    """The current labels of the labelers ``names``, or of all; and why a labeler that was not named cannot be read."""
+    config = load_config(config_path)
+    with Store.open(config.labels.url, config.folder) as store, store.snapshot():
+        grading = Grading(config, store, pool)
+        labelers, problems = grading.readable(list(dict.fromkeys(names)), grading.names)
+        found = [CurrentLabels(labeler, [], []) for labeler in labelers]
+        for chunk in grading.pairs():
+            for one in found:
+                graded = one.labeler.graded(chunk)
+                kept = [place for place, label in enumerate(graded) if label.status is not None]
+                one.labels.extend(graded[place] for place in kept)
+                if rationales:
+                    one.rationales.extend(_reasons(store, one.labeler, [chunk[place] for place in kept]))
+    for one in found:
+        outside = grades_outside_pool(one.labeler, one.labels)
+        one.labels.extend(outside)
+        one.rationales.extend([None] * len(outside) if rationales else [])
+    return found, problems
+
+
+def _reasons(store: Store, labeler: Labeler, pairs: Sequence[Pair]) -> list[str | None]:
+    """The reasoning behind the grade of each pair."""
+    behind = labeler.behind(pairs)
+    known = rationales_of(store, [label.seq for labels in behind for label in labels.values()])
+    each = ([known[label.seq] for label in labels.values() if label.seq in known] for labels in behind)
+    # Several samples may give the same reasoning.
+    return ["\n\n".join(dict.fromkeys(reasons)) or None for reasons in each]

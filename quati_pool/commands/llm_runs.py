@@ -46,6 +46,11 @@ def dollars(amount: float) -> str:
     return f"US$ {amount:,.{places}f}"
 
 
+def cost_so_far(cost: float, unknown: int) -> str:
+    """The cost of a run's calls with two decimals, of which ``unknown`` have no known cost; "" if only those cost."""
+    return "" if unknown and not cost else f"{'≥ ' if unknown else ''}US$ {cost:.2f}"
+
+
 def _limit(budget: float) -> str:
     """A budget as the user gave it."""
     return f"US$ {budget:,.10f}".rstrip("0").rstrip(".")
@@ -123,7 +128,8 @@ class LlmSession:
     def run(self, runner: Runner[Any, Any], stop: threading.Event, progress: Callable[[], None]) -> Ending | None:
         """Runs to the end, and returns what ended the run early, if anything; errors are in the runner's ``error``.
         After Ctrl-C, or once ``stop`` is set, calls in flight finish; a second Ctrl-C drops them."""
-        runner.run(progress, lambda: self._listener.say("finishing what is in flight; Ctrl-C again drops it"), stop)
+        with self._listener.stage(f"{self._name}: asking"):
+            runner.run(progress, lambda: self._listener.say("finishing what is in flight; Ctrl-C again drops it"), stop)
         if runner.interrupted:
             return "interrupted"
         if self._budget.exhausted:

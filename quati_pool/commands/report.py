@@ -25,6 +25,7 @@ from quati_pool.project.config import (
     PoolConfig,
     load_config,
 )
+from quati_pool.project.events import Listener
 from quati_pool.project.pool_reader import read_ledger
 from quati_pool.project.runs import workspace_runs
 from quati_pool.records import Run
@@ -48,7 +49,7 @@ class State:
     seed: int
 
 
-def read(config_path: Path, settings: Settings, people: Sequence[str] = ()) -> State:
+def read(config_path: Path, settings: Settings, people: Sequence[str] = (), listener: Listener | None = None) -> State:
     """Computes all results over one state of the label database."""
     config = load_config(config_path)
     refuse_outdated(config)
@@ -71,11 +72,11 @@ def read(config_path: Path, settings: Settings, people: Sequence[str] = ()) -> S
     pool = built(config, grading.pool, runs.runs if runs else ())
     agreement = evaluation = None
     try:
-        agreement = compare(gathered, draws=settings.draws, seed=seed)
+        agreement = compare(gathered, draws=settings.draws, seed=seed, listener=listener)
     except QuatiPoolError as error:
         missing["agreement"] = str(error)
     try:
-        evaluation = measure(config, gathered, [runs], measures, settings) if runs else None
+        evaluation = measure(config, gathered, [runs], measures, settings, listener=listener) if runs else None
     except QuatiPoolError as error:
         missing["evaluation"] = str(error)
     return State(config, seq, pool, ledger, gathered, agreement, evaluation, missing, settings, seed)

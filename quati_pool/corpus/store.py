@@ -55,12 +55,12 @@ class CorpusStore:
         """The total size of all texts in bytes."""
         return sum(batch.column("text").nbytes for batch in self._batches)
 
-    def texts(self, ordinals: npt.NDArray[Any]) -> list[str]:
+    def texts(self, ordinals: npt.ArrayLike) -> list[str]:
         """The texts at ``ordinals``, in the given order."""
         texts: list[str] = self.column("text", ordinals).to_pylist()
         return texts
 
-    def column(self, name: str, ordinals: npt.NDArray[Any]) -> pa.Array:
+    def column(self, name: str, ordinals: npt.ArrayLike) -> pa.Array:
         """The values of a column at ``ordinals``, in the given order; raises IndexError for an ordinal out of range.
 
         Reads batch by batch, because Arrow's own ``take`` would copy the whole column."""

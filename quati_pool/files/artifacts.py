@@ -33,6 +33,9 @@ _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 # The size in bytes that marks a lock file as removed.
 _REMOVED_SIZE = 1
 
+NOT_THERE = "not there yet"
+"""The reason of ``stale`` for an artifact that was never built."""
+
 T = TypeVar("T")
 
 Key = Mapping[str, Any]
@@ -61,10 +64,16 @@ def unfinished(path: Path) -> str | None:
     return meta if isinstance(meta, str) else _changed(path, meta)
 
 
+def read_meta(path: Path) -> dict[str, Any] | None:
+    """The sidecar's content of a complete artifact, under any key; None if there is no such artifact."""
+    meta = _meta(path)
+    return None if isinstance(meta, str) or _changed(path, meta) else meta
+
+
 def _meta(path: Path) -> dict[str, Any] | str:
     """The sidecar's content, or why it cannot be read."""
     if not path.exists():
-        return "not there yet"
+        return NOT_THERE
     try:
         meta = json.loads(sidecar(path).read_text(encoding="utf-8"))
     except FileNotFoundError:

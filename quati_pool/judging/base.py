@@ -5,7 +5,6 @@ A judge gives a verdict for every pair. It does not know where labels are stored
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +31,7 @@ class Setting:
     grades: Mapping[int, str]
 
 
-class Judge(ABC):
+class Judge:
     """A judge, which grades pairs itself (``grade``) or asks a language model (``model``).
 
     Created once per command from checked parameters; ``__init__`` raises QuatiPoolError if it cannot work.
@@ -40,13 +39,15 @@ class Judge(ABC):
 
     id: ClassVar[str]
     """The name under which the judge is stored, such as ``judge/llm``, independent of where its code is. A plug-in
-    without one is named by its kind and its entry point."""
+    without one is named by its kind and its entry point, one in a user's file by that and its class."""
 
     revision: ClassVar[int] = 1
     """To be increased when the same parameters lead to other grades, so that older labels no longer count."""
 
-    Parameters: ClassVar[type[BaseModel]]
-    summary: ClassVar[str]
+    Parameters: ClassVar[type[BaseModel]] = Parameters
+    summary: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    """Parameters as a pool.yaml could have them, such as ``k1: 0.9, b: 0.4``."""
     parameters: BaseModel
     by_content: ClassVar[bool] = True
     """Whether equal texts get equal grades, so that they can share one grade; False for a judge that looks at
@@ -63,9 +64,10 @@ class Judge(ABC):
     def require(cls) -> None:
         """Raises MissingExtraError if a required optional package is not installed."""
 
-    @abstractmethod
     def identity(self) -> dict[str, Any]:
-        """Everything that determines the grades, as JSON. Labels given under another identity do not count."""
+        """Everything that determines the grades, as JSON: by default the parameters and the scale. Labels given under
+        another identity do not count."""
+        return {**self.parameters.model_dump(mode="json"), "grades": sorted(self.setting.grades)}
 
     @property
     def always_alike(self) -> bool:

@@ -19,6 +19,7 @@ class LlmJudge(base.Judge):
 
     id = "judge/llm"
     summary = "a language model behind any OpenAI-compatible API, with a prompt of quati-pool prompts"
+    example = "model: gpt-4o-2024-11-20, prompt: quati-pt"
     Parameters = LlmParameters
     parameters: LlmParameters
     model: PromptedModel

@@ -24,6 +24,7 @@ class Replay(base.Judge):
 
     id = "judge/replay"
     summary = "grades from a file: TREC qrels, or a TSV with query_id, doc_id and relevance"
+    example = "path: gold.qrels"
     Parameters = ReplayParameters
     by_content = False
     parameters: ReplayParameters

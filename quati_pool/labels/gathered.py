@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from quati_pool.agreement.matching import Duplicate
 from quati_pool.agreement.pool_join import UnmatchedRow
 from quati_pool.errors import InputError
+from quati_pool.files.label_files import LabelFile
 from quati_pool.files.pools import read_pool
 from quati_pool.labels.base import Grader
 from quati_pool.labels.main_labeler import Candidate, MainLabeler, main_labeler
@@ -40,10 +42,10 @@ class LabelSource:
 
 @dataclass(frozen=True)
 class LabelFiles:
-    """Label files by labeler, from a command's options, and how to read them: ``scale`` is the scale in use,
-    ``queries`` a file that maps query texts to ids."""
+    """Label files by labeler, from a command's options, or labels already read, and how to read files: ``scale`` is
+    the scale in use, ``queries`` a file that maps query texts to ids."""
 
-    files: Mapping[str, LabelFileConfig] = field(default_factory=dict)
+    files: Mapping[str, LabelFileConfig | LabelFile] = field(default_factory=dict)
     queries: Path | None = None
     scale: Mapping[int, str] | None = None
 
@@ -72,6 +74,8 @@ class Gathered:
     """Oddities in label files that are not errors."""
     unmatched: Sequence[UnmatchedRow] = ()
     """Rows of files without ids whose texts match no pair of the pool, or several."""
+    state: Mapping[str, Any] = field(default_factory=dict)
+    """What of the workspace was read, where its store was: the seq of the last label and the SHA-256 of the pool."""
 
     @property
     def versions(self) -> dict[str, str | None]:

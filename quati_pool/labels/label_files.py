@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from quati_pool.agreement.pool_join import UnmatchedRow, join_to_pool, lacks_ids
-from quati_pool.errors import InputError
+from quati_pool.errors import FrameError, InputError
 from quati_pool.files.artifacts import unfinished
 from quati_pool.files.label_files import LabelFile, read_label_file
 from quati_pool.files.pools import read_pool_rows
@@ -17,20 +17,30 @@ from quati_pool.project.workspace import Workspace
 from quati_pool.records import GRADES, LabelerKind
 
 
-def read_label_source(name: str, folder: Path, settings: LabelFileConfig, scale: Mapping[int, str] | None) -> LabelFile:
-    """Reads the file of the labeler ``name``; its path is relative to ``folder``.
+def read_label_source(
+    name: str, folder: Path, settings: LabelFileConfig | LabelFile, scale: Mapping[int, str] | None
+) -> LabelFile:
+    """Reads the file of the labeler ``name``, whose path is relative to ``folder``, unless it is read already.
 
     Raises InputError if it cannot be read, or has a grade that is not on ``scale``; None allows any.
     """
-    read = read_label_file(
-        folder / settings.path,
-        settings.format,
-        columns=settings.columns,
-        grades=scale or GRADES,
-        names=settings.grades,
-        annotator=settings.annotator,
+    read = (
+        settings
+        if isinstance(settings, LabelFile)
+        else read_label_file(
+            folder / settings.path,
+            settings.format,
+            columns=settings.columns,
+            grades=scale or GRADES,
+            names=settings.grades,
+            annotator=settings.annotator,
+        )
     )
     found = None if scale is None else off_scale(read, scale)
+    if found is not None and isinstance(settings, LabelFile):
+        raise FrameError(
+            f"{read.path}, row {found.line}: {found.problem}; name the whole scale, such as scale=range(5)"
+        )
     if found is not None:
         raise InputError(read.path, found.line, f"{name}: {found.problem}; {found.remedy}")
     return read

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.agreement.matching import match
+from quati_pool.component_files import place_of
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import digest, file_digest, unfinished
 from quati_pool.files.pools import PooledPair, read_pool
@@ -28,7 +29,7 @@ from quati_pool.project.config import ConsensusConfig, JudgeConfig, PeopleConfig
 from quati_pool.project.inputs import load_queries
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import FAILURES, State
-from quati_pool.registry import JUDGES, nearest
+from quati_pool.registry import nearest
 from quati_pool.store.database import Store
 from quati_pool.store.people import People
 from quati_pool.store.records import ADJUDICATED, COUNTING, CurrentLabel, Phase, content_sha
@@ -308,7 +309,7 @@ def _precedence(row: CurrentLabel) -> tuple[bool, int]:
 
 def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
     """Creates a judge from its settings. Raises QuatiPoolError if it cannot work with them."""
-    component = JUDGES.get(settings.judge)
+    component = settings.component.cls
     component.require()
     if not issubclass(component, Judge):
         raise ConfigError(
@@ -332,13 +333,14 @@ def make_judge(config: PoolConfig, settings: JudgeConfig) -> Judge:
 
 def broken_judge(name: str, error: Exception) -> ConfigError:
     """The error to raise for a judge whose code fails."""
-    return ConfigError(f"the judge {name} failed ({type(error).__name__}: {error}); fix or uninstall its package")
+    where = place_of(error) or "its code"
+    return ConfigError(f"the judge {name} failed ({type(error).__name__}: {error}); fix {where}")
 
 
 def judge_definition(settings: JudgeConfig, judge: Judge) -> dict[str, Any]:
     """Everything that determines a judge's grades, as JSON."""
     try:
-        return {"judge": JUDGES.identity(settings.judge), **judge.identity()}
+        return {"judge": settings.component.identity, **judge.identity()}
     except QuatiPoolError:
         raise
     except Exception as error:  # a plug-in's own

@@ -106,7 +106,7 @@ def read_again(
         _count(outcome, [one.label for one in part.labels], new, tries)
         if write and new:
             store.append([Entry(label=label) for label in (*new, *following)])
-        listener.progress(f"{owner.labeler_id}: reading stored answers", part.done, part.queries)
+        listener.progress(f"{owner.labeler_id}: reading stored answers", part.done, part.queries, unit="queries")
     return outcome
 
 

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quati_pool.agreement.matching import match
 from quati_pool.agreement.pool_join import UnmatchedRow, lacks_ids
-from quati_pool.errors import ConfigError
+from quati_pool.errors import ConfigError, InputError
 from quati_pool.files.artifacts import file_digest
 from quati_pool.files.label_files import LabelFile
 from quati_pool.files.label_files.shared_ids import SharedIds
@@ -70,8 +70,9 @@ def gather(
     files = {**declared, **{name: (Path(), settings) for name, settings in given.files.items()}}
     stored: list[LabelSource] = []
     problems: dict[str, str] = {}
+    state: dict[str, Any] = {}
     if config is not None:
-        stored, problems = _stored_sources(config, store, names, declared, pool, revealed)
+        stored, problems, state = _stored_sources(config, store, names, declared, pool, revealed)
         stored = [_apart(source, given.files) for source in stored]
     read, queries, unmatched = _read_files(files, given.queries, scale, config, home, nearby, pool)
     matched = match(read, queries or None)
@@ -93,6 +94,7 @@ def gather(
         pool,
         _warnings(read.values()) if scale is None else [],
         unmatched,
+        state,
     )
 
 
@@ -124,19 +126,30 @@ def _stored_sources(
     declared: Collection[str],
     pool: Path | None,
     revealed: bool,
-) -> tuple[list[LabelSource], dict[str, str]]:
-    """The workspace's labelers other than files: those of ``names``, or all; and the reasons why some were left out."""
+) -> tuple[list[LabelSource], dict[str, str], dict[str, Any]]:
+    """The workspace's labelers other than files: those of ``names``, or all; the reasons why some were left out; and
+    what was read, as in ``Gathered.state``."""
     wanted = [name for name in names if name not in declared]
     if names and not wanted:
-        return [], {}
+        return [], {}, {}
     from quati_pool.labels.labelers import Grading
 
-    with _one_state(config, store) as opened:
-        return from_store(Grading(config, opened, pool, revealed=revealed), wanted)
+    with _one_state(config, store) as (opened, seq):
+        grading = Grading(config, opened, pool, revealed=revealed)
+        sources, problems = from_store(grading, wanted)
+        return sources, problems, {"state": seq, "pool": _pool_digest(grading)}
+
+
+def _pool_digest(grading: Grading) -> str | None:
+    """The SHA-256 of the pool; None where it is not built."""
+    try:
+        return file_digest(grading.pool)
+    except InputError:
+        return None
 
 
 def _read_files(
-    files: Mapping[str, tuple[Path, LabelFileConfig]],
+    files: Mapping[str, tuple[Path, LabelFileConfig | LabelFile]],
     queries_file: Path | None,
     scale: Mapping[int, str] | None,
     config: PoolConfig | None,
@@ -176,7 +189,12 @@ def _nearby_home(
     return load_config(nearby)
 
 
-def _file_source(name: str, settings: LabelFileConfig, read: LabelFile, qrels: Qrels, ungraded: int) -> LabelSource:
+def _file_source(
+    name: str, settings: LabelFileConfig | LabelFile, read: LabelFile, qrels: Qrels, ungraded: int
+) -> LabelSource:
+    lacking = _lacking(read, ungraded)
+    if isinstance(settings, LabelFile):
+        return LabelSource(name, "file", qrels, None, settings.path, lacking)
     kind = kind_of(settings, read)
     return LabelSource(
         name,
@@ -184,7 +202,7 @@ def _file_source(name: str, settings: LabelFileConfig, read: LabelFile, qrels: Q
         qrels,
         file_digest(read.path),
         Path(settings.path),
-        _lacking(read, ungraded),
+        lacking,
         grader="people" if kind == "assessor" else "file",
     )
 
@@ -227,15 +245,16 @@ def _apart(source: LabelSource, files: Collection[str]) -> LabelSource:
 
 
 @contextmanager
-def _one_state(config: PoolConfig, store: Store | None) -> Iterator[Store]:
-    """A store that is read in one state: the given one, as its opener sees it, or one opened here."""
+def _one_state(config: PoolConfig, store: Store | None) -> Iterator[tuple[Store, int | None]]:
+    """A store that is read in one state: the given one, as its opener sees it, or one opened here, with the seq of its
+    last label."""
     from quati_pool.store.database import Store
 
     if store is not None:
-        yield store
+        yield store, None
     else:
-        with Store.open(config.labels.url, config.folder) as opened, opened.snapshot():
-            yield opened
+        with Store.open(config.labels.url, config.folder) as opened, opened.snapshot() as seq:
+            yield opened, seq
 
 
 def _scale_of(qrels: Iterable[Qrels]) -> dict[int, str]:

@@ -14,10 +14,9 @@ from typing import Any
 from quati_pool.errors import ConfigError, InputError, QuatiPoolError
 from quati_pool.files.artifacts import digest, stale
 from quati_pool.files.former_keys import former_key
-from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
+from quati_pool.project.config import FusionSystem, PoolConfig, RetrieverSystem
 from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra
 from quati_pool.project.workspace import Workspace
-from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, Registry
 from quati_pool.retrieval.base import Component, ComponentEnvironment
 
 # Incremented whenever the same runs would lead to a different pool, or the key changes its form; see former_keys.
@@ -74,12 +73,14 @@ class CacheKeys:
         if run_tag in self._rankings:
             return self._rankings[run_tag]
         system = self.config.systems[run_tag]
-        registry, name = component_name(system)
-        key: dict[str, Any] = {"component": registry.identity(name)}
+        key: dict[str, Any] = {"component": system.component.identity}
         if isinstance(system, FusionSystem):
             key |= {"parameters": system.parameters.model_dump(), "fuse": system.fuse}
         else:
-            component = registry.get(name)(system.parameters, self.environment)
+            component = system.component.cls(system.parameters, self.environment)
+            if system.component.file is not None:
+                # What a few lines compute depends on them, whether or not the class says so in search_key.
+                key["parameters"] = system.parameters.model_dump(mode="json")
             try:
                 index, search = component.index_key(), component.search_key()
             except ImportError:
@@ -120,22 +121,13 @@ def component_environment(config: PoolConfig, workspace: Workspace) -> Component
     return ComponentEnvironment(config.folder, config.seed, workspace.input_digest)
 
 
-def component_name(system: RetrieverSystem | RerankSystem | FusionSystem) -> tuple[Registry, str]:
-    """The registry of a system's component, and its name there."""
-    if isinstance(system, RetrieverSystem):
-        return RETRIEVERS, system.retriever
-    if isinstance(system, RerankSystem):
-        return RERANKERS, system.reranker
-    return FUSIONS, system.method
-
-
 def locate_index(
     workspace: Workspace, component: Component, identity: str, fingerprint: str
 ) -> tuple[Path, dict[str, Any]] | None:
     """The folder of a component's index of a corpus, and its key; None for a component without an index.
 
-    ``identity`` is that of the index (``Registry.index_identity``): components with the same identity share an index
-    if their keys agree. ``fingerprint`` is that of the corpus.
+    ``identity`` is that of the index (``NamedComponent.index_identity``): components with the same identity share an
+    index if their keys agree. ``fingerprint`` is that of the corpus.
     """
     settings = component.index_key()
     if settings is None:

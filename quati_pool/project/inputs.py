@@ -116,7 +116,7 @@ def _write_store(
         for batch in read_passages(paths, settings.doc_id, settings.text):
             yield batch.doc_ids, batch.texts
             done += len(batch.doc_ids)
-            builder.listener.progress(f"{label}: passages", done, 0)
+            builder.listener.progress(f"{label}: reading", done, 0, unit="passages")
 
     try:
         passages = CorpusStore.write(folder, batches())

@@ -10,6 +10,7 @@ from typing import Any
 from quati_pool.corpus.store import CorpusStore
 from quati_pool.files.artifacts import Counts, digest, stale
 from quati_pool.project.artifact_builder import ArtifactBuilder
+from quati_pool.project.events import kept_if_stopped
 from quati_pool.project.inputs import Corpus
 from quati_pool.project.workspace import Workspace
 from quati_pool.retrieval.base import Context
@@ -24,6 +25,15 @@ class BuildContext(Context):
     builder: ArtifactBuilder = field(kw_only=True)
     corpora: Sequence[Corpus] = field(kw_only=True)
     forced: bool = field(default=False, kw_only=True)
+    _system: str = ""
+
+    def begin(self, system: str, doing: str, unit: str) -> None:
+        """Sets the names of the work that ``progress`` and ``step`` report next: a system's run_tag, and what is done
+        for it, counted in ``unit``."""
+        listener = self.builder.listener
+        self._system = system
+        self.progress = lambda done, total: listener.progress(f"{system}: {doing}", done, total, unit=unit)
+        self.step = lambda what: listener.progress(f"{system}: {what}", 0, 0)
 
     def resumable_folder(
         self,
@@ -44,9 +54,11 @@ class BuildContext(Context):
                 listener.say(
                     f"encoding {path.name}: continues after {done.passages:,} {unit} in {done.shards:,} shards"
                 )
-            self.progress = lambda done, total: listener.progress(f"encoding {name}: {unit}", done, total)
+            label = f"{self._system or name}: {'encoding' if unit == 'passages' else 'scoring'}"
+            self.progress = lambda done, total: listener.progress(label, done, total, unit=unit)
             try:
-                return fill(folder)
+                with kept_if_stopped(lambda: _kept(folder, f"{unit} of {self._system or path.name}")):
+                    return fill(folder)
             finally:
                 self.progress = outer
 
@@ -61,6 +73,11 @@ class BuildContext(Context):
     def _locate(self, corpus: CorpusStore, name: str, key: Mapping[str, Any]) -> tuple[Path, dict[str, Any]]:
         fingerprint = next(each.fingerprint for each in self.corpora if each.store is corpus)
         return locate_resumable(self.builder.workspace, name, fingerprint, key)
+
+
+def _kept(folder: Path, what: str) -> str:
+    done = Shards(folder).passages
+    return f"{done:,} {what}" if done else ""
 
 
 def locate_resumable(

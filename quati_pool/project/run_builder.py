@@ -12,13 +12,14 @@ from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import Counts, read_counts, stale
 from quati_pool.files.runs import read_run, write_run
 from quati_pool.project.artifact_builder import ArtifactBuilder
-from quati_pool.project.cache_keys import CacheKeys, component_name, locate_index
+from quati_pool.project.cache_keys import CacheKeys, locate_index
 from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
 from quati_pool.project.inputs import Corpus, Queries
 from quati_pool.project.resumable_folders import BuildContext
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Run
-from quati_pool.registry import RETRIEVERS, nearest
+from quati_pool.registry import nearest
+from quati_pool.retrieval.base import checked_hits, one_each
 
 
 class RunBuilder:
@@ -48,7 +49,7 @@ class RunBuilder:
         """Whether a system reads files of the user, whose faults are best found before any long work."""
         system = self.config.systems[run_tag]
         return isinstance(system, RetrieverSystem) and bool(
-            RETRIEVERS.get(system.retriever)(system.parameters, self.keys.environment).inputs()
+            system.component.cls(system.parameters, self.keys.environment).inputs()
         )
 
     def run(self, run_tag: str) -> Run:
@@ -91,21 +92,24 @@ class RunBuilder:
     def _build(self, run_tag: str, depth: int) -> Run:
         system = self.config.systems[run_tag]
         inputs = [self.run(tag).head(self.config.input_depth(run_tag)) for tag in self.config.needs(run_tag)]
-        registry, name = component_name(system)
         if isinstance(system, FusionSystem):
-            fused: Run = registry.get(name)(system.parameters).fuse(run_tag, inputs, depth)
+            fused: Run = system.component.cls(system.parameters).fuse(run_tag, inputs, depth)
             return fused.over(self.queries.ids, fused.docs)
-        component = registry.get(name)(system.parameters, self.keys.environment)
+        component = system.component.cls(system.parameters, self.keys.environment)
         corpus, queries = self.corpora[self.keys.corpus(run_tag)], self.queries
         self.context.forced = run_tag in self.forced
-        index = self._index(run_tag, corpus, component, registry.index_identity(name))
+        index = self._index(run_tag, corpus, component, system.component.index_identity)
         if isinstance(system, RerankSystem):
             first = inputs[0].over(queries.ids, corpus.store.ids)
-            self._listen(f"run {run_tag}: pairs")
-            scores = component.rescore(corpus.store, index, queries.queries, first, self.context)
+            self.context.begin(run_tag, "reranking", "pairs")
+            rescored = component.rescore(corpus.store, index, queries.queries, first, self.context)
+            scores = one_each(first, rescored, f"{run_tag}: its reranker gave scores")
             return Run.ranked(run_tag, queries.ids, corpus.store.ids, first.query, first.doc, scores, depth)
-        self._listen(f"run {run_tag}: queries")
-        query, doc, score = component.search(corpus.store, index, queries.queries, depth, self.context)
+        self.context.begin(run_tag, "searching", "queries")
+        hits = component.search(corpus.store, index, queries.queries, depth, self.context)
+        if system.component.source is not None:
+            hits = checked_hits(run_tag, hits, len(queries.queries), len(corpus.store))
+        query, doc, score = hits
         return Run.ranked(run_tag, queries.ids, corpus.store.ids, query, doc, score, depth)
 
     def _index(self, run_tag: str, corpus: Corpus, component: Any, identity: str) -> Path:
@@ -118,12 +122,9 @@ class RunBuilder:
             component.index(corpus.store, to, self.context)
             return {"passages": len(corpus.store)}
 
-        self._listen(f"index {folder.name.rpartition('-')[0]}: passages")
+        self.context.begin(run_tag, "indexing", "passages")
         self.artifacts.ensure(f"index {folder.name}", folder, key, fill, folder=True, force=run_tag in self.forced)
         return folder
-
-    def _listen(self, label: str) -> None:
-        self.context.progress = lambda done, total: self.artifacts.listener.progress(label, done, total)
 
 
 def selected_systems(config: PoolConfig, only: Sequence[str]) -> list[str]:
@@ -139,8 +140,7 @@ def selected_systems(config: PoolConfig, only: Sequence[str]) -> list[str]:
 
 def require_packages(config: PoolConfig, run_tag: str) -> None:
     """Raises MissingExtraError where a package that a system needs is not installed."""
-    registry, name = component_name(config.systems[run_tag])
-    registry.get(name).require()
+    config.systems[run_tag].component.cls.require()
 
 
 def check_and_fetch(
@@ -154,8 +154,7 @@ def check_and_fetch(
     for run_tag in run_tags:
         system = keys.config.systems[run_tag]
         if not isinstance(system, FusionSystem) and (run_tag in forced or not run_is_current(keys, workspace, run_tag)):
-            registry, name = component_name(system)
-            registry.get(name)(system.parameters, keys.environment).fetch(note)
+            system.component.cls(system.parameters, keys.environment).fetch(note)
         keys.search(run_tag)
 
 

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from quati_pool.errors import ConfigError, FaultsError, InputError, QuatiPoolError
 from quati_pool.evaluation.judged_runs import emptied_if_unjudged
 from quati_pool.evaluation.run_facts import RunFacts, run_facts
 from quati_pool.files.artifacts import file_digest, unfinished
+from quati_pool.files.frames import Given, read_run_frame
 from quati_pool.files.problems import Problems
 from quati_pool.files.runs import RankContradictions, RunRows, rank_contradictions, ranked_run, read_run, read_run_rows
 from quati_pool.pooling.pool import Pool, depth_pool
@@ -133,7 +135,7 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
     """
     faults: list[QuatiPoolError] = []
     warnings: dict[str, list[str]] = {}
-    by_set: dict[str, dict[str, tuple[Path, Run, RankContradictions]]] = {}
+    by_set: dict[str, dict[str, _ReadRun]] = {}
     for option in options:
         name, paths = _expand(option)
         runs = by_set.setdefault(name, {})
@@ -143,29 +145,52 @@ def run_sets(options: Sequence[str], pool_depth: int | None = None) -> list[RunS
             except InputError as fault:
                 faults.append(fault)
                 continue
-            run = ranked_run(rows)
-            if run.run_tag in runs:
-                first = runs[run.run_tag][0]
+            if rows.run_tag in runs:
+                first = runs[rows.run_tag].path
+                assert first is not None
                 if first.samefile(path):
                     raise QuatiPoolError(f"--run names {path} twice; name it once")
-                both = f"{first} and {path} hold runs of one run_tag, {run.run_tag!r}"
+                both = f"{first} and {path} hold runs of one run_tag, {rows.run_tag!r}"
                 faults.append(QuatiPoolError(f"{both}; rename one, or put them into sets ([SET=]FILE)"))
                 continue
-            runs[run.run_tag] = (path, run, rank_contradictions(rows))
+            runs[rows.run_tag] = _ReadRun(ranked_run(rows), rank_contradictions(rows), path)
     if faults:
         raise FaultsError(faults) if len(faults) > 1 else faults[0]
-    return [
-        RunSet(
-            name,
-            [run for _, run, _ in runs.values()],
-            None if pool_depth is None else dict.fromkeys(runs, pool_depth),
-            {run_tag: run_tag for run_tag in runs},
-            digests={run_tag: file_digest(path) for run_tag, (path, _, _) in runs.items()},
-            contradictions={run_tag: contradictions for run_tag, (_, _, contradictions) in runs.items()},
-            warnings=warnings[name],
-        )
-        for name, runs in by_set.items()
-    ]
+    return [_run_set(name, runs, pool_depth, warnings[name]) for name, runs in by_set.items()]
+
+
+def named_runs(runs: Mapping[str, Path | Given], pool_depth: int | None = None) -> RunSet:
+    """Runs under the names given here: run files, whose own run tags are ignored, and runs that a Python program holds.
+
+    Raises QuatiPoolError where one is missing or faulty.
+    """
+    warnings: list[str] = []
+    read = {}
+    for name, source in runs.items():
+        path = source if isinstance(source, Path) else None
+        rows = read_run_frame(source, name) if isinstance(source, Given) else _read(source, warnings)
+        read[name] = _ReadRun(ranked_run(rows, name), rank_contradictions(rows), path)
+    return _run_set("", read, pool_depth, warnings)
+
+
+class _ReadRun(NamedTuple):
+    """A run that was read, from the file ``path`` if it is not None."""
+
+    run: Run
+    contradictions: RankContradictions
+    path: Path | None
+
+
+def _run_set(name: str, runs: Mapping[str, _ReadRun], pool_depth: int | None, warnings: Sequence[str]) -> RunSet:
+    return RunSet(
+        name,
+        [read.run for read in runs.values()],
+        None if pool_depth is None else dict.fromkeys(runs, pool_depth),
+        {run_tag: run_tag for run_tag in runs},
+        digests={run_tag: file_digest(read.path) for run_tag, read in runs.items() if read.path is not None},
+        contradictions={run_tag: read.contradictions for run_tag, read in runs.items()},
+        warnings=warnings,
+    )
 
 
 class _Warnings(Problems):

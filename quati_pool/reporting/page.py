@@ -63,7 +63,8 @@ def report(
 
     Raises QuatiPoolError if the pool was not built.
     """
-    state = read(config_path, settings or Settings(), people)
+    state = read(config_path, settings or Settings(), people, listener)
+    listener.progress("report: drawing", 0, 0)
     document = _document(state)
     folder = report_folder(state.config, output)
     assert folder is not None
@@ -76,8 +77,12 @@ def report(
         "draws": state.settings.draws,
         "seed": state.seed,
         **({} if state.settings.queries == "judged" else {"queries": state.settings.queries}),
-        "state": state.seq,
         "labelers": state.gathered.versions,
+        **state.gathered.state,
+        "state": state.seq,
+        "runs": {one.name: dict(one.run_set.digests) for one in state.evaluation.conditions}
+        if state.evaluation
+        else {},
     }
     save(state.config, folder, content, settings_used, listener, "report")
     return folder / "report.html"
@@ -223,10 +228,10 @@ def _system_table(config: PoolConfig) -> Table:
 
 def _made_by(system: RetrieverSystem | RerankSystem | FusionSystem) -> str:
     if isinstance(system, RetrieverSystem):
-        return system.retriever
+        return str(system.component)
     if isinstance(system, RerankSystem):
-        return f"first {system.depth:,} of {system.first}, reranked by {system.reranker}"
-    return f"{system.method} of {', '.join(system.fuse)}"
+        return f"first {system.depth:,} of {system.first}, reranked by {system.component}"
+    return f"{system.component} of {', '.join(system.fuse)}"
 
 
 def _compact(parameters: Any) -> str:
@@ -262,4 +267,4 @@ def _judge_tables(state: State) -> list[Table]:
 
 def _judge(judge: JudgeConfig) -> tuple[str, str]:
     samples = f"samples: {judge.samples}, aggregate: {judge.aggregate}, " if judge.samples > 1 else ""
-    return judge.judge, samples + _compact(judge.parameters)
+    return str(judge.component), samples + _compact(judge.parameters)

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict
 
 from quati_pool.corpus.store import CorpusStore
+from quati_pool.errors import ScoreError
 from quati_pool.files.artifacts import Counts, digest, file_digest
 from quati_pool.processes.base import Engine
 from quati_pool.records import Query, Run
@@ -30,6 +31,9 @@ from quati_pool.retrieval.planning import Estimate, Workload
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) as work progresses, from the calling thread."""
+
+Step = Callable[[str], None]
+"""Called with a few words on what is done next, if nothing in it can be counted, such as ``loading the model``."""
 
 
 class Parameters(BaseModel):
@@ -44,6 +48,47 @@ class Hits(NamedTuple):
     query: npt.NDArray[np.int64]
     doc: npt.NDArray[np.int64]
     score: npt.NDArray[np.floating[Any]]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, float]]) -> Hits:
+        """Hits from rows of position of the query, corpus ordinal and score."""
+        return cls(*map(np.array, zip(*rows, strict=True))) if rows else no_hits()
+
+
+def checked_hits(run_tag: str, hits: Any, queries: int, passages: int) -> Hits:
+    """Hits from code that is not ours, as arrays.
+
+    Raises ScoreError unless they are three columns of one length, with known positions and no pair twice.
+    """
+    try:
+        query, doc, score = map(np.asarray, hits)
+    except (TypeError, ValueError):
+        raise ScoreError(f"{run_tag}: its search returned {type(hits).__name__}; return Hits.of(rows)") from None
+    if not (_ordinals(query, queries) and _ordinals(doc, passages) and query.shape == doc.shape == score.shape):
+        raise ScoreError(
+            f"{run_tag}: its search returned other than one query (0 to {queries - 1}), one passage (0 to "
+            f"{passages - 1}) and one score per hit; fix it"
+        )
+    if score.dtype.kind not in "iuf" and score.size:
+        raise ScoreError(f"{run_tag}: its search returned scores that are not numbers; fix it")
+    if len(np.unique(query.astype(np.int64) * passages + doc)) < len(query):
+        raise ScoreError(f"{run_tag}: its search returned a passage twice for a query; return each once")
+    return Hits(query, doc, score)
+
+
+def _ordinals(codes: npt.NDArray[Any], count: int) -> bool:
+    whole = codes.dtype.kind in "iu" or not codes.size
+    return codes.ndim == 1 and whole and bool(((codes >= 0) & (codes < count)).all())
+
+
+def one_each(run: Run, values: Any, what: str) -> npt.NDArray[Any]:
+    """``values`` as an array; raises ScoreError unless there is one for each row of ``run``."""
+    array = np.asarray(values)
+    if array.shape != (len(run),):
+        raise ScoreError(f"{what} of shape {array.shape} for {len(run):,} documents; return one number for each")
+    if array.dtype.kind not in "iuf" and array.size:
+        raise ScoreError(f"{what} that are not numbers; return one number for each document")
+    return array
 
 
 def no_hits() -> Hits:
@@ -66,13 +111,14 @@ class ComponentEnvironment:
 
 @dataclass
 class Context:
-    """What the components of one build share: callbacks for progress and notes, services that are started once
+    """What the components of one build share: callbacks for progress, steps and notes, services that are started once
     (``engine``), folders for long-running work, and ``workers``, which opens an engine whose workers encode a corpus
     (None: this process encodes it).
 
     In this class the folders last as long as the context; a build keeps them in the workspace."""
 
     progress: Progress = lambda done, total: None
+    step: Step = lambda what: None
     note: Callable[[str], None] = lambda line: None
     workers: Callable[[], Engine] | None = None
     _engines: dict[type, Any] = field(default_factory=dict)
@@ -137,7 +183,7 @@ class Component(ABC):
 
     id: ClassVar[str]
     """The component's name in all stored keys, such as ``retriever/bm25``, independent of its module. A plug-in without
-    an id is named after its kind and its entry point."""
+    an id is named after its kind and its entry point, a class in a user's file after that file and itself."""
 
     revision: ClassVar[int] = 1
     """Incremented by hand when the same parameters start to give different results, so that caches are not reused."""
@@ -146,8 +192,10 @@ class Component(ABC):
     """The name and revision of an index that several components share, such as ``index/lsa@1``; None for an index that
     belongs to one component."""
 
-    summary: ClassVar[str]
-    Parameters: ClassVar[type[Parameters]]
+    summary: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    """Parameters as a pool.yaml could have them, such as ``k1: 0.9, b: 0.4``."""
+    Parameters: ClassVar[type[Parameters]] = Parameters
 
     encodes: ClassVar[str | None] = None
     """The ``name`` of the resumable folders in which a component keeps what its model computes from texts or pairs;

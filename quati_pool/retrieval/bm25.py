@@ -69,6 +69,7 @@ class Bm25(base.Retriever):
 
     id = "retriever/bm25"
     summary = "BM25 by Lucene (Pyserini, Anserini), with an analyzer for each of 26 languages"
+    example = "language: pt, k1: 0.9, b: 0.4"
     Parameters: ClassVar[type[base.Parameters]] = Parameters
 
     @classmethod

@@ -45,6 +45,7 @@ class Bm25s(base.Retriever):
 
     id = "retriever/bm25s"
     summary = "BM25 in memory (bm25s) with Snowball stemming; needs no Java"
+    example = "language: pt"
     Parameters = Bm25sParameters
     parameters: Bm25sParameters
 
@@ -66,6 +67,7 @@ class Bm25s(base.Retriever):
             for text in batch.column("text").to_pylist():
                 passages.append([vocabulary.setdefault(term, len(vocabulary)) for term in terms(text)])
             context.progress(len(passages), len(corpus))
+        context.step("scoring all postings")
         if not vocabulary:
             # bm25s cannot index a corpus without a single term; a term that occurs in no query changes no result.
             vocabulary[""] = 0

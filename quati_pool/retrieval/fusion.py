@@ -17,7 +17,7 @@ from pydantic import Field
 
 from quati_pool.errors import ConfigError
 from quati_pool.records import Run, align
-from quati_pool.retrieval.base import Parameters
+from quati_pool.retrieval.base import Parameters, one_each
 
 Contributions = npt.NDArray[np.float64]
 
@@ -33,13 +33,15 @@ class Fusion(ABC):
 
     id: ClassVar[str]
     """The fusion's name in all stored keys, such as ``fusion/rrf``, independent of its module. A plug-in without an id
-    is named after its kind and its entry point."""
+    is named after its kind and its entry point, a class in a user's file after that file and itself."""
 
     revision: ClassVar[int] = 1
     """Incremented by hand when the same parameters start to give different results, so that caches are not reused."""
 
-    summary: ClassVar[str]
-    Parameters: ClassVar[type[FusionParameters]]
+    summary: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    """Parameters as a pool.yaml could have them, such as ``k1: 0.9, b: 0.4``."""
+    Parameters: ClassVar[type[FusionParameters]] = FusionParameters
 
     @classmethod
     def require(cls) -> None:
@@ -60,7 +62,8 @@ class Fusion(ABC):
     def fuse(self, run_tag: str, runs: Sequence[Run], depth: int | None = None) -> Run:
         """The fused run, ranked by descending score, then descending doc_id, and cut at ``depth``.
 
-        Raises ConfigError if the number of weights is not the number of runs, or a fused score overflows float32.
+        Raises ConfigError if the number of weights is not the number of runs, or a fused score overflows float32, and
+        ScoreError if ``contributions`` does not return one number per row.
         """
         weights = [1.0] * len(runs) if self.parameters.weights is None else self.parameters.weights
         if len(weights) != len(runs):
@@ -68,7 +71,10 @@ class Fusion(ABC):
                 f"{run_tag} fuses {len(runs)} systems and has {len(weights)} weights; give one weight per system"
             )
         runs = align(runs)
-        added = np.concatenate([w * self.contributions(run) for w, run in zip(weights, runs, strict=True)])
+        gave = f"{run_tag}: its fusion gave contributions"
+        added = np.concatenate(
+            [w * one_each(run, self.contributions(run), gave) for w, run in zip(weights, runs, strict=True)]
+        )
         row, pairs = pd.factorize(np.concatenate([run.pair for run in runs]))
         total = np.bincount(row, weights=added, minlength=len(pairs)).astype(np.float64)
         inputs = np.bincount(row, minlength=len(pairs)).astype(np.int64)
@@ -89,6 +95,7 @@ class Rrf(Fusion):
 
     id = "fusion/rrf"
     summary = "reciprocal rank fusion: sum of weight / (k + rank)"
+    example = "k: 60"
     Parameters = RrfParameters
 
     def contributions(self, run: Run) -> Contributions:

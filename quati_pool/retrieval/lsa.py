@@ -85,6 +85,7 @@ class _Vectors:
         idf = (np.log((1 + len(corpus)) / (1 + frequency)) + 1).astype(np.float32)
         weights = _weighted(counts, idf)
         rank = min(self.parameters.dimensions, *weights.shape)
+        context.step(f"computing {rank:,} dimensions")
         with threadpool_limits(1):
             # scikit-learn accepts only 32-bit seeds.
             _, _, directions = randomized_svd(
@@ -142,6 +143,7 @@ class Lsa(_Vectors, base.Retriever):
 
     id = "retriever/lsa"
     summary = "TF-IDF + truncated SVD, exact cosine search (scikit-learn): dense, without a model"
+    example = "language: pt, dimensions: 128"
     Parameters = LsaParameters
 
     def search(

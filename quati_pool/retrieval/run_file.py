@@ -34,6 +34,7 @@ class RunFile(base.Retriever):
 
     id = "retriever/run"
     summary = "a TREC run file made elsewhere"
+    example = "path: theirs.run"
     Parameters = RunFileParameters
     parameters: RunFileParameters
 

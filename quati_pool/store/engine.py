@@ -6,7 +6,9 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, Table, create_engine, event
 
@@ -37,6 +39,16 @@ def reading(url: DatabaseUrl) -> Engine:
     event.listen(engine, "connect", _sqlite)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def read_only(url: DatabaseUrl, *, alone: bool = False) -> Engine:
+    """An engine that cannot write. With ``alone``, for a SQLite file that no process has open, not even the files next
+    to it that readers share with a writer are created."""
+    if url.path is None:
+        return reading(url).execution_options(postgresql_readonly=True)
+    mode = {"immutable": "1"} if alone else {"mode": "ro"}
+    file = url.url.set(database=f"file:{quote(str(url.path))}", query={"uri": "true", **mode})
+    return reading(replace(url, url=file))
 
 
 def writing(engine: Engine) -> Engine:

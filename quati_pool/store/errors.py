@@ -19,3 +19,7 @@ class ConflictError(StoreError):
     def __init__(self, reason: str, message: str) -> None:
         self.reason = reason
         super().__init__(message)
+
+
+class FormerRevisionError(StoreError):
+    """The database is one of an earlier quati-pool, and must be upgraded before it is read."""

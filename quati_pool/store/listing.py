@@ -27,6 +27,14 @@ def slots(store: Store, collection: str, holder: str | None = None) -> list[Slot
         return [slot_of(row) for row in connection.execute(wanted)]
 
 
+def slot_counts(store: Store, collection: str) -> dict[str, int]:
+    """The number of a collection's slots in each state."""
+    c = assignments.c
+    wanted = select(c.state, func.count()).where(c.collection == collection).group_by(c.state)
+    with store.reading() as connection:
+        return {row[0]: row[1] for row in connection.execute(wanted)}
+
+
 class DoneSlot(NamedTuple):
     """A done slot, with the version and content_sha of its label."""
 

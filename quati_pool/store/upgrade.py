@@ -47,7 +47,7 @@ def make_ready(
     with lock:
         # Before anything is written, so that a refused database stays unchanged.
         with engine.connect() as connection:
-            _refuse_others(connection, url)
+            refuse_others(connection, url)
         if url.path is not None:
             _write_ahead(engine)
         migrating_engine = migrating(url)
@@ -86,7 +86,8 @@ def _journal(connection: Connection) -> str:
     return str(connection.exec_driver_sql("PRAGMA journal_mode").scalar_one())
 
 
-def _refuse_others(connection: Connection, url: DatabaseUrl) -> None:
+def refuse_others(connection: Connection, url: DatabaseUrl) -> None:
+    """Raises StoreError for a database without a revision that is another program's, or that cannot hold all texts."""
     if stored_revision(connection) is not None:
         return
     there = set(inspect(connection).get_table_names())
@@ -101,6 +102,18 @@ def _refuse_others(connection: Connection, url: DatabaseUrl) -> None:
         raise StoreError(f"{url.name}: its encoding is {encoding}; make a database with ENCODING 'UTF8' and name that")
 
 
+def refuse_newer(revision: str, url: DatabaseUrl) -> None:
+    """Raises StoreError for a revision that this version does not know."""
+    from alembic.script import ScriptDirectory
+
+    known = {script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
+    if revision not in known:
+        raise StoreError(
+            f"{url.name}: was written by a newer quati-pool (revision {revision}; this one knows up to {HEAD}); "
+            "run: pip install --upgrade quati-pool"
+        )
+
+
 def _write_ahead(engine: Engine) -> None:
     connection = engine.raw_connection()  # SQLite changes its journal mode only outside a transaction
     try:
@@ -112,7 +125,6 @@ def _write_ahead(engine: Engine) -> None:
 def _upgrade(connection: Connection, url: DatabaseUrl) -> None:
     from alembic import command
     from alembic.config import Config
-    from alembic.script import ScriptDirectory
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
@@ -120,13 +132,8 @@ def _upgrade(connection: Connection, url: DatabaseUrl) -> None:
     config.attributes["connection"] = connection
     config.attributes["say"] = lambda line: _log.warning("%s: %s", url.name, line)
     revision = stored_revision(connection)
-    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if revision is not None and revision not in known:
-        raise StoreError(
-            f"{url.name}: was written by a newer quati-pool (revision {revision}; this one knows up to {HEAD}); "
-            "run: pip install --upgrade quati-pool"
-        )
     if revision is not None:
+        refuse_newer(revision, url)
         _log.warning("%s: upgrading from revision %s to %s", url.name, revision, HEAD)
     command.upgrade(config, "head")
     if url.path is not None and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").first()):

@@ -13,3 +13,8 @@ def counted(count: int, one: str, many: str) -> str:
 def listed(names: Sequence[str], last: str = "and") -> str:
     """``a``, ``a and b``, ``a, b and c``; empty without names."""
     return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def first_of(names: Sequence[str], most: int = 3) -> str:
+    """``a``, ``a and b``, or the first ``most`` names and the number of the others: ``a, b, c and 5 more``."""
+    return listed(names) if len(names) <= most + 1 else f"{', '.join(names[:most])} and {len(names) - most:,} more"

@@ -123,7 +123,7 @@ def test_the_json_has_the_keys_and_types_of_the_design(cli: Cli) -> None:
 
 @pytest.mark.parametrize("how", ["table", "markdown", "latex", "csv"])
 def test_every_format_shows_the_figures_and_the_query(cli: Cli, how: str) -> None:
-    done = cli("agree", *quati(), "--format", how, "--draws", "20")
+    done = cli("agree", "--full", *quati(), "--format", how, "--draws", "20")
     assert (done.status, done.err) == (0, "")
     if how == "csv":
         made = csv_tables(done.out)
@@ -312,7 +312,7 @@ def test_query_texts_take_their_ids_from_a_file_of_queries(here: Path, cli: Cli)
 
 def test_duplicates_and_pairs_of_one_labeler_alone_are_listed(here: Path, cli: Cli) -> None:
     (here / "b.qrels").write_text("q1 0 d1 1\nq1 0 d1 1\nq1 0 d2 2\nq8 0 d8 0\n", encoding="utf-8")
-    data = data_of(cli("agree", *TWO, "--format", "json"))
+    data = data_of(cli("agree", "--full", *TWO, "--format", "json"))
     twice = {"labeler": "B", "file": "b.qrels", "lines": [1, 2], "query_id": "q1", "doc_id": "d1"}
     assert data["duplicates"] == [twice]
     assert [source["unmatched"] for source in data["sources"]] == [
@@ -320,7 +320,7 @@ def test_duplicates_and_pairs_of_one_labeler_alone_are_listed(here: Path, cli: C
         [["q8", "d8"]],
     ]
     assert data["pairs"][0]["n"] == 2
-    out = cli("agree", *TWO).out
+    out = cli("agree", "--full", *TWO).out
     assert "Pairs that one labeler alone graded" in out
     assert "Pairs that occur twice in a file" in out
 
@@ -330,14 +330,16 @@ def test_duplicates_and_pairs_of_one_labeler_alone_are_listed(here: Path, cli: C
 
 def test_a_labeler_with_one_grade_is_undefined_with_the_reason(here: Path, cli: Cli) -> None:
     (here / "b.qrels").write_text(re.sub(r"\d$", "2", A, flags=re.M), encoding="utf-8")
-    data = data_of(cli("agree", *TWO, "--format", "json"))
+    data = data_of(cli("agree", "--full", *TWO, "--format", "json"))
     (pair,) = data["pairs"]
     assert [pair[name] for name in ("spearman", "pearson", "kendall")] == [None] * 3
     assert pair["undefined"]["spearman"] == "B gave every pair the grade 2"
     assert pair["intervals"]["spearman"] is None
     assert pair["kappa"] == 0
     assert pair["binarized"]["3"]["undefined"]["pearson"] == "B gave every pair a grade below 3"
-    assert "Spearman, Pearson, Kendall τ-b undefined (B gave every pair the grade 2)." in cli("agree", *TWO).out
+    assert (
+        "Spearman, Pearson, Kendall τ-b undefined (B gave every pair the grade 2)." in cli("agree", "--full", *TWO).out
+    )
 
 
 def test_two_labelers_of_one_grade_have_no_kappa(here: Path, cli: Cli) -> None:
@@ -725,7 +727,7 @@ def test_of_ten_thousand_queries_the_table_shows_some_and_the_files_all(here: Pa
         lines = [f"q{i // 2:05d} 0 d{i % 2} {grade}\n" for i, grade in enumerate(grades)]
         (here / f"{name}.qrels").write_text("".join(lines), encoding="utf-8")
     arguments = ("agree", *TWO, "--person", "A", "--draws", "100", "-o", "out")
-    done = cli(*arguments)
+    done = cli(*arguments, "--full")
     assert done.status == 0
     assert len(done.out.splitlines()) < 200
     assert "The first 60 of 10,000 queries; --format json shows all." in done.out

@@ -84,7 +84,7 @@ def test_annotations_without_query_ids_take_those_of_the_pool(
     ]
     assert err.splitlines()[0].startswith(f"HA1: {len(lost)} rows are left out")
     assert len(re.findall(rf"^  .*{FILES[1]}:\d+: the query text", err, re.M)) == 3
-    assert "Rows that match no pair" in cli("agree", *labels(shared(FILES[1])), *where).out
+    assert "Rows that match no pair" in cli("agree", "--full", *labels(shared(FILES[1])), *where).out
 
 
 def test_passages_without_ids_take_those_of_the_pool(ids: Mapping[str, str], cli: Cli, tmp_path: Path) -> None:

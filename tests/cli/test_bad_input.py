@@ -301,10 +301,10 @@ def test_what_the_user_gave_is_checked_before_anything_is_retrieved(tiny: Path, 
 def test_queries_without_words_make_an_empty_pool_that_says_so(tiny: Path, cli: Cli) -> None:
     (tiny / "queries.tsv").write_text("q1\t\nq2\t \n", encoding="utf-8")
     (tiny / "pool.yaml").write_text(POOL.replace(FUSED + "\n", ""), encoding="utf-8")
-    done = cli("build")
+    done = cli("build", "--full")
     assert done.status == 0, done.err
     assert "0 pairs of 0 queries are pooled; 2 queries have no pair (q1, q2)." in done.out
-    data = json.loads(cli("build", "--format", "json").out)
+    data = json.loads(cli("build", "--full", "--format", "json").out)
     assert data["pool"]["queries_without_pairs"] == ["q1", "q2"]
     assert data["pool"]["unique_share"] is None
     assert data["undefined"]["pool.unique_share"] == "no system returned anything"
@@ -347,7 +347,7 @@ BAD_USAGE = [
     ["build", "--engine", "local", "--address", "auto"],
     ["make"],
     ["init"],
-    ["retrievers", "all"],
+    ["retrievers", "bm25", "lsa"],
 ]
 
 

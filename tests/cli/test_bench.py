@@ -73,7 +73,7 @@ def test_a_setting_that_is_not_written_is_told(cli: Cli) -> None:
 
 @pytest.mark.parametrize("how", ["table", "json", "markdown", "latex", "csv"])
 def test_lists_in_every_format(cli: Cli, how: str) -> None:
-    done = cli("bench", "list", "--format", how)
+    done = cli("bench", "list", "--full", "--format", how)
     assert done.status == 0, done.err
     for name in ("pira", "romqa", "race", "qasc", "arc", "openbookqa"):
         assert name in done.out
@@ -82,7 +82,7 @@ def test_lists_in_every_format(cli: Cli, how: str) -> None:
         assert [task["name"] for task in listed[0]["tasks"]][:6] == ["ir", "oqa", "cgqa", "mrc", "at", "mcqa"]
     if how == "csv":
         assert list(csv.reader(io.StringIO(done.out)))
-    assert "2309.10945" in cli("bench", "list", "pira", "--format", how).out
+    assert "2309.10945" in cli("bench", "list", "--full", "pira", "--format", how).out
 
 
 def write_pool(url: str) -> None:

@@ -45,7 +45,7 @@ def test_init_makes_a_workspace_that_builds(tmp_path: Path, cli: Cli, monkeypatc
     path = Path("my collection/2024/pool.yaml")
     assert done == (
         0,
-        f"wrote {path}: name your corpus and queries in it, then run: quati-pool build -c {path}\n",
+        f"wrote {path}: name your corpus and queries in it\nnext: quati-pool build -c {path}\n",
         "",
     )
     rows = [{"doc_id": f"d{i}", "text": f"Passage number {i} tells of ferries and bread."} for i in range(5)]
@@ -83,7 +83,7 @@ FORMATS = ["table", "json", "markdown", "latex", "csv"]
 
 @pytest.mark.parametrize("how", FORMATS)
 def test_retrievers_in_every_format(cli: Cli, how: str) -> None:
-    done = cli("retrievers", "--format", how)
+    done = cli("retrievers", "--full", "--format", how)
     assert (done.status, done.err) == (0, "")
     for name in ("bm25s", "lsa", "run", "rrf", "combmnz", "dimensions"):
         assert name in done.out
@@ -97,7 +97,7 @@ def test_retrievers_in_every_format(cli: Cli, how: str) -> None:
 
 @pytest.mark.parametrize("how", FORMATS)
 def test_build_in_every_format(tiny: Path, cli: Cli, how: str) -> None:
-    done = cli("build", "--format", how)
+    done = cli("build", "--full", "--format", how)
     assert done.status == 0, done.err
     begin = {
         "table": "Pairs that only one system returned\n",

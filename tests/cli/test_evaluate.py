@@ -194,7 +194,7 @@ def test_the_rankings_of_two_qrels_are_correlated_as_scipy_does(files: Path, eva
 
 @pytest.mark.parametrize("how", ["table", "json", "markdown", "latex", "csv"])
 def test_every_format(files: Path, cli: Cli, how: str) -> None:
-    done = cli("evaluate", *TWO, "--draws", 5, "--format", how)
+    done = cli("evaluate", "--full", *TWO, "--draws", 5, "--format", how)
     assert (done.status, done.err) == (0, "")
     begin = {
         "table": "Leaderboard under human, ",
@@ -413,7 +413,7 @@ def test_one_query_has_no_test_and_says_so(files: Path, cli: Cli, evaluated: Eva
         assert (one["p"], one["p_holm"], one["significant"]) == (None, None, False)
         assert one["undefined"] == {"p": "fewer than two queries"}
     assert {run["queries"] for run in condition["runs"]} == {1}
-    done = cli("evaluate", *ONE, "--draws", 5)
+    done = cli("evaluate", "--full", *ONE, "--draws", 5)
     assert "Means over 1 judged query, 0 without a relevant pair" in done.out
     assert "Queries of a run that are not judged count nowhere: " in done.out
     assert "Undefined, and not significant: fewer than two queries." in done.out
@@ -437,7 +437,7 @@ def test_judged_queries_that_a_run_lacks_count_0_and_others_nowhere(
     found = evaluated(*arguments)["qrels"][0]["runs"][0]
     assert (found["missing_queries"], found["unjudged_queries"], found["queries"]) == (4, 2, 6)
     assert found["measures"]["nDCG@10"]["mean"] == pytest.approx(mean(by_query(part, HUMAN, "nDCG@10")))
-    out = cli("evaluate", *arguments, "--draws", 5).out
+    out = cli("evaluate", "--full", *arguments, "--draws", 5).out
     assert "Queries of a run that are not judged count nowhere: part 2." in out
     assert "a query that a run lacks counts 0" in out
 
@@ -471,7 +471,7 @@ def test_rows_that_repeat_others_count_once_and_are_told(files: Path, cli: Cli, 
     # The file is another, its grades are the same.
     assert [{**one, "version": None} for one in data["qrels"]] == [{**one, "version": None} for one in expected]
     assert [one["lines"] for one in data["duplicates"]] == [[1, lines + 1]]
-    assert "1 row repeats another and does not count." in cli("evaluate", *ONE, "--draws", 5).out
+    assert "1 row repeats another and does not count." in cli("evaluate", "--full", *ONE, "--draws", 5).out
 
 
 # ---- bad input
@@ -696,7 +696,7 @@ def test_a_workspace_is_measured_by_its_labelers_with_its_measures_and_depths(
     families = {one["run_tag"]: one for one in condition["leave_out"]["families"]["runs"]}
     assert (families["a"]["left_out"], families["b"]["left_out"], families["c"]["left_out"]) == ("one", "one", "c")
     assert families["a"]["unique_pairs"] == len(((fed["a"] | fed["b"]) - fed["c"] - extra) & graded)
-    done = cli("evaluate", "--draws", 5)
+    done = cli("evaluate", "--full", "--draws", 5)
     assert "3 pairs have no grade by gold (3 failed): unjudged where runs return them." in done.out
     for title in ("Each system left out of the pool", "Each family left out", "Pairs that only one system returned"):
         assert title in done.out
@@ -730,7 +730,7 @@ def test_a_system_that_is_not_built_is_named_and_its_absence_considered(
     assert condition["absent_runs"] == {"late": "not there yet"}
     assert condition["leave_out"] is None
     assert condition["undefined"]["leave_out"].startswith("late contributed to the pool but is missing")
-    out = cli("evaluate", "--draws", 5).out
+    out = cli("evaluate", "--full", "--draws", 5).out
     assert "Without late (not there yet)." in out
     assert "Results that leave out one system at a time are missing: late contributed to the pool but is missing" in out
     # One that feeds no pool hides nothing of the others.
@@ -798,7 +798,7 @@ def test_one_query_has_no_interval(files: Path, cli: Cli, evaluated: Evaluated) 
     [ranking] = data["rank_correlation"]
     assert set(ranking["intervals"].values()) == {None}
     assert set(ranking["undefined"]) >= {f"intervals.{name}" for name in ranking["intervals"]}
-    assert "One judged query only" in cli("evaluate", *arguments, "--draws", 5).out
+    assert "One judged query only" in cli("evaluate", "--full", *arguments, "--draws", 5).out
 
 
 def test_qrels_of_different_queries_are_told_apart_from_each_other(files: Path, cli: Cli) -> None:
@@ -813,5 +813,5 @@ def test_qrels_of_different_queries_are_told_apart_from_each_other(files: Path, 
         "--qrels",
         "fewer=fewer.qrels",
     )
-    out = cli("evaluate", *arguments, "--draws", 5).out
+    out = cli("evaluate", "--full", *arguments, "--draws", 5).out
     assert "Each mean is over the judged queries of its own qrels (human 6, fewer 4)" in out

@@ -86,9 +86,9 @@ def test_what_is_undefined_is_null_with_its_reason(files: Path, cli: Cli) -> Non
     assert robust["undefined"] == dict.fromkeys(("tau.RR", "tau.P@1"), "fewer than two systems")
     assert robust["runs"][0]["clusters_of_several"] is None
     assert robust["runs"][0]["undefined"] == {"clusters_of_several": "no cluster has two judged queries"}
-    done = cli("evaluate", *FILES, "--queries", "queries.tsv", "--robust")
+    done = cli("evaluate", "--full", *FILES, "--queries", "queries.tsv", "--robust")
     assert "Each cluster has one judged query only: this says nothing about robustness." in done.out
-    done = cli("evaluate", *FILES, "--queries", "queries.tsv", "--robust", "--draws", 0, "--format", "json")
+    done = cli("evaluate", "--full", *FILES, "--queries", "queries.tsv", "--robust", "--draws", 0, "--format", "json")
     minimum = json.loads(done.out)["qrels"][0]["robust"]["runs"][0]["measures"]["RR"]["minimum"]
     assert minimum["undefined"] == dict.fromkeys(("low", "high"), "no resamples were drawn")
 
@@ -108,7 +108,7 @@ def test_qrels_without_a_clustered_query_have_no_figure_beside_others_that_have(
 
 
 def test_tables_say_what_they_rest_on(files: Path, cli: Cli) -> None:
-    done = cli("evaluate", *FILES, "--queries", "queries.tsv", "--robust", "--draws", 20)
+    done = cli("evaluate", "--full", *FILES, "--queries", "queries.tsv", "--robust", "--draws", 20)
     lines = done.out.splitlines()
     start = lines.index("Robustness by RR under gold")
     assert lines[start + 3].split() == ["1", "a", "1", "0.7500", "0.6250", "0.2500", "to", "1.0000", "0.1250",

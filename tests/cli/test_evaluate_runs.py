@@ -108,13 +108,13 @@ def test_two_systems_are_compared_over_the_same_queries(files: Path, cli: Cli, q
 
 def test_the_heading_and_the_note_say_what_means_go_over(files: Path, cli: Cli) -> None:
     board = f"Leaderboard under human, {sum(map(len, HUMAN.values()))} graded pairs"
-    by_default = cli("evaluate", "--run", "runs", *QRELS, "--draws", 0).out
+    by_default = cli("evaluate", "--full", "--run", "runs", *QRELS, "--draws", 0).out
     assert f"{board}\n" in by_default
-    common = cli("evaluate", "--run", "runs", *QRELS, "--draws", 0, "--queries", "common").out
+    common = cli("evaluate", "--full", "--run", "runs", *QRELS, "--draws", 0, "--queries", "common").out
     assert f"{board}, over the 3 queries that all runs return\n" in common
     assert "Means over the 3 of 6 judged queries that all runs return, 0 without a relevant pair;" in common
     assert "over the queries that both judge and all runs return; the first is" in common
-    returned = cli("evaluate", "--run", "runs", *QRELS, "--draws", 0, "--queries", "returned").out
+    returned = cli("evaluate", "--full", "--run", "runs", *QRELS, "--draws", 0, "--queries", "returned").out
     assert f"{board}, each run over the queries that it returns\n" in returned
     assert "Each mean is over those of the 6 judged queries that the run returns (trec_eval without -c)" in returned
     assert "Paired t test over the queries that both return" in returned
@@ -129,7 +129,7 @@ def test_swaps_of_own_means_say_what_is_tested(files: Path, cli: Cli) -> None:
     (files / "t.run").write_text("q1 Q0 y 1 2 t\nq1 Q0 x 2 1 t\nq2 Q0 x 1 2 t\nq2 Q0 z 2 1 t\n")
     runs = ("--run", "s.run", "--run", "t.run", "--qrels", "one.qrels", "--qrels", "other.qrels", "--draws", 0)
     assert "Better under one, worse under other, over the 2 queries that both judge and the run returns; " in (
-        shown := cli("evaluate", *runs, "--measures", "AP", "--queries", "returned").out
+        shown := cli("evaluate", "--full", *runs, "--measures", "AP", "--queries", "returned").out
     )
     assert "paired t test over the queries that both return, Holm over all 1 pairs" in shown
 
@@ -161,7 +161,7 @@ def test_a_run_of_one_query_has_a_mean_of_its_own_and_no_interval(files: Path, c
     assert pair["undefined"] == {"difference": reason, "p": reason}
     assert (
         f"Undefined, and not significant: fewer than two queries; {reason}"
-        in cli("evaluate", *arguments, "--draws", 0).out
+        in cli("evaluate", "--full", *arguments, "--draws", 0).out
     )
 
 
@@ -219,13 +219,13 @@ def test_ties_and_ranks_that_contradict_scores_are_said_of_each_run(files: Path,
     assert runs["tied"]["rank_contradictions"] == {"queries": 0, "rows": 0}
     assert (runs["turned"]["tied_share"], runs["turned"]["documents_per_query"]) == (0, 3)
     assert runs["turned"]["rank_contradictions"] == {"queries": 1, "rows": 2}
-    out = cli("evaluate", *arguments, "--draws", 0).out
+    out = cli("evaluate", "--full", *arguments, "--draws", 0).out
     ties = "Rows that share their score with another of their query (as float32; doc_id decides): tied 50 %."
     turned = "The rank column contradicts the scores, which decide as in trec_eval: turned in 1 query (2 rows)."
     # Once, and not again under the second qrels.
     assert (out.count(ties), out.count(turned)) == (1, 1)
     assert "The runs under human" not in out
-    quiet = cli("evaluate", "--run", "turned.run", "--qrels", "human.qrels", "--draws", 0).out
+    quiet = cli("evaluate", "--full", "--run", "turned.run", "--qrels", "human.qrels", "--draws", 0).out
     assert "share their score" not in quiet
 
 
@@ -242,7 +242,7 @@ def test_measures_of_lists_that_were_cut_have_one_footnote(files: Path, cli: Cli
         {"run_tags": ["cut"], "documents_per_query": 4, "measures": ["AP", "R@1000"], "incomplete": short}
     ]
     assert data["qrels"][0]["runs"][0]["truncated_measures"] == ["AP", "R@1000"]
-    out = cli("evaluate", *arguments, "--draws", 0).out
+    out = cli("evaluate", "--full", *arguments, "--draws", 0).out
     assert (
         out.count("cut holds at most 4 documents per query: AP and R@1000 are of truncated lists (a whole list is") == 1
     )
@@ -250,7 +250,7 @@ def test_measures_of_lists_that_were_cut_have_one_footnote(files: Path, cli: Cli
         f"{len(more)} queries with up to {max(more)} relevant documents cannot have all of them found (AP "
         "and R@1000)." in out
     )
-    assert "truncated" not in cli("evaluate", *arguments[:-1], "nDCG@4", "--draws", 0).out
+    assert "truncated" not in cli("evaluate", "--full", *arguments[:-1], "nDCG@4", "--draws", 0).out
 
 
 def test_a_run_that_joined_a_workspace_keeps_what_its_file_said(tiny: Path, cli: Cli, sketched: None) -> None:

@@ -167,25 +167,25 @@ def test_a_model_behind_the_environments_address(here: Path, cli: Cli, monkeypat
     with ServerProcess(id_pattern=ID_PATTERN) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
-        assert cli("judge", "fake", "--dry-run").status == 0
-        done = cli("judge", "fake", "--budget", "0.5")
+        assert cli("judge", "--full", "fake", "--dry-run").status == 0
+        done = cli("judge", "--full", "fake", "--budget", "0.5")
         assert done.status == 0, done.err
         assert "by gpt-4o-mini (7), with output json_schema" in done.out
         assert "sk-mine" not in done.out + done.err
-        done = cli("judge", "--budget", "0.0001")
+        done = cli("judge", "--full", "--budget", "0.0001")
         assert done.status == 1
         assert "the budget of US$ 0.0001 is too small for even one pair, which needs up to US$ 0.00074" in done.err
         (here / "pool.yaml").write_text(
             (here / "pool.yaml").read_text(encoding="utf-8").replace("gpt-4o-mini", "gpt-4o"), encoding="utf-8"
         )
-        assert cli("batch", "submit", "--limit", "5").status == 0
-        assert cli("judge").status == 1
-        done = cli("batch", "collect", "--format", "json")
+        assert cli("batch", "submit", "--full", "--limit", "5").status == 0
+        assert cli("judge", "--full").status == 1
+        done = cli("batch", "collect", "--full", "--format", "json")
         while done.status:
-            done = cli("batch", "collect", "--format", "json")
+            done = cli("batch", "collect", "--full", "--format", "json")
         assert json.loads(done.out)["states"] == {"ok": 5}
-        assert "collected" in cli("batch", "status").out
-        earlier = json.loads(cli("labels", "--format", "json").out)["earlier_versions"]
+        assert "collected" in cli("batch", "status", "--full").out
+        earlier = json.loads(cli("labels", "--full", "--format", "json").out)["earlier_versions"]
         assert [row["labels"] for row in earlier] == [7]
 
 
@@ -227,6 +227,15 @@ UNREADABLE = [
 SUMMARY = "2 unparsed, 1 refused"
 
 
+def test_calls_of_unknown_price_are_not_free(here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace(here, UNREADABLE, {"local": {"model": "of-our-own", "prompt": "quati-pt"}})
+    with ServerProcess(id_pattern=ID_PATTERN) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
+        printed = cli("judge", "local", "--reask", "0").out
+    assert "This run made 6 calls, for an unknown cost." in printed.splitlines()
+
+
 def test_judge_says_first_what_has_no_grade_and_shows_an_answer(
     here: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,11 +245,15 @@ def test_judge_says_first_what_has_no_grade_and_shows_an_answer(
         monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
         done = cli("judge", "fake", "--reask", "0")
         assert done.status == 0, done.err
+        graded, calls = done.out.splitlines()[:2]
+        assert graded == "fake has graded 2 of 5 pairs; without a grade: 2 unparsed, 1 refused."
+        spent = json.loads(cli("labels", "--format", "json").out)["labelers"][0]["calls"]["cost"]
+        assert calls == f"This run made 6 calls, for US$ {spent:.4f}."
         summary, example = done.err.splitlines()[-2:]
         assert summary == f"fake: 2 of 5 pairs graded; {SUMMARY}"
         assert example.startswith("such as q1 d1, unparsed (")
         assert example.endswith("; all of them: quati-pool labels fake --missing")
-        asked = json.loads(cli("judge", "fake", "--reask", "0", "--format", "json").out)
+        asked = json.loads(cli("judge", "--full", "fake", "--reask", "0", "--format", "json").out)
     assert asked["summary"] == summary
     failure = asked["example_failure"]
     assert (failure["query_id"], failure["doc_id"], failure["state"]) == ("q1", "d1", "unparsed")
@@ -254,7 +267,7 @@ def test_judge_says_first_what_has_no_grade_and_shows_an_answer(
     assert failure["answer"] == repr(raw)
     assert missing["d3"]["state"] == "refused"
     assert missing["d2"]["problem"]
-    told = cli("labels", "--missing").out
+    told = cli("labels", "--full", "--missing").out
     assert missing["d2"]["problem"] in told
     assert repr(raw) in told
 
@@ -279,7 +292,7 @@ def test_pairs_without_text_are_listed_among_those_without_a_grade_and_counted_i
     missing = json.loads(cli("labels", "--missing", "--format", "json").out)["labelers"][0]["missing"]
     assert [(row["doc_id"], row["state"]) for row in missing] == [("d1", "refused"), ("d2", "no_text")]
     assert missing[1]["problem"] == "the passage has no text"
-    assert "the passage has no text" in cli("labels", "--missing").out
+    assert "the passage has no text" in cli("labels", "--full", "--missing").out
 
 
 def test_batch_collect_says_first_what_has_no_grade_and_shows_an_answer(

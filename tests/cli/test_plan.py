@@ -30,7 +30,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("how", FORMATS)
 def test_plan_in_every_format(tiny: Path, cli: Cli, how: str) -> None:
     before = sorted(tiny.rglob("*"))
-    done = cli("build", "--plan", "--format", how)
+    done = cli("build", "--full", "--plan", "--format", how)
     assert (done.status, done.err) == (0, "")
     assert sorted(tiny.rglob("*")) == before
     for told in ("bm25s", "theirs", "corpus", "arithmetic"):
@@ -57,9 +57,9 @@ def test_plan_in_every_format(tiny: Path, cli: Cli, how: str) -> None:
 
 
 def test_the_table_says_what_is_there(tiny: Path, cli: Cli) -> None:
-    assert "nothing yet" in cli("build", "--plan").out
-    assert cli("build").status == 0
-    done = cli("build", "--plan")
+    assert "nothing yet" in cli("build", "--full", "--plan").out
+    assert cli("build", "--full").status == 0
+    done = cli("build", "--full", "--plan")
     assert done.out.count("run current") == 2
     assert "its store" in done.out
 
@@ -87,11 +87,11 @@ def test_the_papers_config_is_planned_offline_without_models_key_and_corpus(
     done = cli("init", path.parent, "--paper")
     assert done == (
         0,
-        f"wrote {path}, and prepare.yaml for its corpora: the top of each says what it needs; "
+        f"wrote {path}, and prepare.yaml for its corpora: the top of each says what it needs\n"
         f"to see what it takes: quati-pool build --plan -c {path}\n",
         "",
     )
-    done = cli("build", "--plan", "-c", path)
+    done = cli("build", "--full", "--plan", "-c", path)
     assert (done.status, done.err) == (0, "")
     assert sorted(file.name for file in path.parent.iterdir()) == ["pool.yaml", "prepare.yaml"]
     assert done.out.count("model: <yours>") == 4

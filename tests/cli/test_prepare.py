@@ -46,7 +46,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_funnel_is_printed_in_every_format(workspace: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = cli("prepare", "--format", "json")
+    done = cli("prepare", "--full", "--format", "json")
     assert done.status == 0
     data = json.loads(done.out)
     steps = {step["step"]: step for step in data["steps"]}
@@ -61,11 +61,11 @@ def test_the_funnel_is_printed_in_every_format(workspace: Path, cli: Cli, monkey
     # Drawn once is enough.
     monkeypatch.setattr("quati_pool.reporting.figures.prepare.write", lambda *_: None)
     for how in ("table", "markdown", "latex"):
-        again = cli("prepare", "--format", how)
+        again = cli("prepare", "--full", "--format", how)
         assert again.status == 0
         assert "finished before" in again.err
         assert "top-level domain" in again.out.replace("\\-", "")
-    first, *_ = cli("prepare", "--format", "csv").out.split("\n\n")
+    first, *_ = cli("prepare", "--full", "--format", "csv").out.split("\n\n")
     title, _, table = first.partition("\n")
     assert title == "# Funnel of small"
     assert [row["Step"] for row in csv.DictReader(io.StringIO(table))] == list(steps)

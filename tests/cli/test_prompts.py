@@ -78,14 +78,14 @@ def test_show_prints_the_exact_messages() -> None:
     data = json.loads(run("show", "quati-pt", *pair, "--format", "json")[0])
     assert data["messages"] == messages
     assert data["schema"] == load_prompt("quati-pt").schema()
-    readable = run("show", "quati-pt", *pair)[0]
+    readable = run("show", "quati-pt", *pair, "--full")[0]
     assert readable == "\n\n".join(f"── {m['role']} ──\n{m['content']}" for m in messages) + "\n"
     rows = list(csv.reader(io.StringIO(run("show", "quati-pt", *pair, "--format", "csv")[0])))
     assert rows[1:] == [[message["role"], message["content"]] for message in messages]
 
 
 def test_show_says_where_a_narrative_goes_unused(workspace: Path) -> None:
-    out, err = run("show", "binary-pt", "--query", "q", "--passage", "p", "--narrative", "n")
+    out, err = run("show", "binary-pt", "--query", "q", "--passage", "p", "--narrative", "n", "--full")
     assert err == "note: binary-pt does not use the narrative\n"
     assert "<narrative>" not in out
     text = load_prompt("binary-pt").path.read_text(encoding="utf-8")
@@ -93,7 +93,7 @@ def test_show_says_where_a_narrative_goes_unused(workspace: Path) -> None:
     (workspace / "own.yaml").write_text(
         text.replace("id: binary-pt", "id: own").replace("  {query}\n", user), encoding="utf-8"
     )
-    out, err = run("show", "own.yaml", "--query", "q", "--passage", "p", "--narrative", "n")
+    out, err = run("show", "own.yaml", "--query", "q", "--passage", "p", "--narrative", "n", "--full")
     assert err == ""
     assert "<narrative>\nn\n</narrative>" in out
 

@@ -23,11 +23,11 @@ def written(tmp_path: Path) -> Path:
 
 
 def test_list_shows_every_question_and_the_empty_combinations(cli: Cli, written: Path) -> None:
-    done = cli("questions", "list", "-c", written)
+    done = cli("questions", "list", "--full", "-c", written)
     assert done.status == 0, done.err
     assert "accepted  q0001     ana" in done.out
     assert "accepted + proposed; 196 of 198 combinations are empty" in done.out  # 11 × 3 × 6, two of them filled
-    found = json.loads(cli("questions", "list", "-c", written, "--format", "json").out)
+    found = json.loads(cli("questions", "list", "--full", "-c", written, "--format", "json").out)
     assert [(one["query_id"], one["state"]) for one in found["questions"]] == [
         ("q0001", "accepted"),
         (None, "proposed"),

@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import time
@@ -131,7 +132,8 @@ class Heard(Reporter):
             if rest and what == "reports":
                 made |= {f"report {name}": "" for name in rest.split(", ")}
             elif rest:
-                made[_short(what)] = rest[rest.index("(") + 1 : rest.index(")")]
+                why = re.search(r"\((.*?)\)", rest)
+                made[_short(what)] = why[1] if why else "not there yet"
         return made
 
     def reused(self) -> set[str]:

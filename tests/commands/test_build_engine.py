@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from quati_pool.processes.base import Engine
+from quati_pool.processes.local import LocalEngine
 from quati_pool.project.workspace import Workspace
 from quati_pool.retrieval.shards import Shards
 from tests.commands.small_collection import (
@@ -68,6 +69,21 @@ def finished(folder: Path) -> int:
     # A journal is there a moment before its first line is; a part, a moment after it was appended.
     journals = (folder / "cache" / "encodings").glob("*/shards.jsonl")
     return max(len(parts(folder)), sum(file.read_bytes().count(b"\n") for file in journals))
+
+
+def test_workers_encode_with_a_class_from_a_users_file(tmp_path: Path) -> None:
+    path = make_collection(tmp_path, systems={"mine": {"retriever": "mine.py:Mine", "model": "models/dense"}})
+    dense.sentence_transformer(tmp_path / "models" / "dense")
+    (tmp_path / "mine.py").write_text(
+        "from quati_pool.retrieval.bi_encoder.dense import Dense\n\n\nclass Mine(Dense):\n    pass\n"
+    )
+    run = tmp_path / "runs" / "mine.trec.gz"
+    built(path)
+    by_this_process = run.read_bytes()
+    shutil.rmtree(tmp_path / "cache")
+    run.unlink()
+    built(path, workers=lambda: LocalEngine(2))
+    assert run.read_bytes() == by_this_process
 
 
 @pytest.mark.kill

@@ -23,8 +23,8 @@ from quati_pool.commands.prepare.prepare import prepare
 from quati_pool.files.artifacts import digest, stale
 from quati_pool.labels.labelers import judge_version, make_judge
 from quati_pool.preparation.config import load_prepare_config
-from quati_pool.project.cache_keys import CacheKeys, component_name, locate_index, refuse_outdated, used_corpora
-from quati_pool.project.config import JudgeConfig, PoolConfig, load_config
+from quati_pool.project.cache_keys import CacheKeys, locate_index, refuse_outdated, used_corpora
+from quati_pool.project.config import FusionSystem, JudgeConfig, PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import corpus_key, load_queries
 from quati_pool.project.workspace import Workspace
@@ -134,10 +134,10 @@ def test_its_runs_pool_and_indexes_are_current(workspace: Path, monkeypatch: pyt
     found["pool"] = stale(there.pool, keys.pool([]))
     indexes = {}
     for tag, system in config.systems.items():
-        registry, name = component_name(system)
-        if registry is not FUSIONS:
-            component = registry.get(name)(system.parameters, keys.environment)
-            place = locate_index(there, component, registry.index_identity(name), keys._corpora[keys.corpus(tag)])
+        if not isinstance(system, FusionSystem):
+            component = system.component.cls(system.parameters, keys.environment)
+            identity = system.component.index_identity
+            place = locate_index(there, component, identity, keys._corpora[keys.corpus(tag)])
             if place is not None:
                 indexes[tag] = place[0].name
                 found[f"index of {tag}"] = stale(*place)
@@ -183,11 +183,10 @@ def everything_hashed(folder: Path) -> dict[str, str]:
     found = {f"run {tag}": digest(keys.run(tag)) for tag in config.systems}
     found["pool"] = digest(keys.pool([]))
     for tag, system in config.systems.items():
-        registry, name = component_name(system)
-        if registry is FUSIONS:
+        if isinstance(system, FusionSystem):
             continue
-        component = registry.get(name)(system.parameters, keys.environment)
-        place = locate_index(there, component, registry.index_identity(name), "corpus")
+        component = system.component.cls(system.parameters, keys.environment)
+        place = locate_index(there, component, system.component.index_identity, "corpus")
         found[f"index {tag}"] = str(place)
         found[f"encodings {tag}"] = digest([[name, dict(key)] for name, key in component.encodings()])
     for name, settings in config.judges.items():

@@ -105,18 +105,36 @@ def test_force_rebuilds_once_per_build_and_never_what_was_paid_for(made: Callabl
     assert paid.encoded == []
 
 
-def test_progress_is_told_under_the_name_of_the_work_and_then_as_before(
-    made: Callable[..., BuildContext], heard: Heard, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("unit", "doing"), [("passages", "encoding"), ("pairs", "scoring")])
+def test_progress_names_the_system_and_the_work_and_then_what_it_named_before(
+    made: Callable[..., BuildContext], heard: Heard, monkeypatch: pytest.MonkeyPatch, unit: str, doing: str
 ) -> None:
-    told: list[tuple[str, int, int]] = []
-    monkeypatch.setattr(heard, "progress", lambda label, done, total, detail="": told.append((label, done, total)))
+    reported: list[tuple[str, int, int, str]] = []
+
+    def progress(label: str, done: int, total: int, detail: str = "", unit: str = "") -> None:
+        reported.append((label, done, total, unit))
+
+    monkeypatch.setattr(heard, "progress", progress)
     context = made()
-    context.progress = lambda done, total: told.append(("outer", done, total))
+    context.begin("large", "searching", "queries")
 
     def work(folder: Path) -> Counts:
+        context.step("loading the model")
         context.progress(1, 2)
         return {}
 
-    context.resumable_folder(context.corpora[0].store, "monot5", {}, work, unit="pairs")
+    context.resumable_folder(context.corpora[0].store, "monot5", {}, work, unit=unit)
     context.progress(5, 6)
-    assert told == [("encoding monot5: pairs", 1, 2), ("outer", 5, 6)]
+    assert reported == [
+        ("large: loading the model", 0, 0, ""),
+        (f"large: {doing}", 1, 2, unit),
+        ("large: searching", 5, 6, "queries"),
+    ]
+
+
+def test_ctrl_c_notes_what_the_folder_keeps(made: Callable[..., BuildContext]) -> None:
+    context = made()
+    context.begin("large", "searching", "queries")
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        grow(context, Encoding(broken=2))
+    assert stopped.value.__notes__ == [f"{2 * SHARD} passages of large"]

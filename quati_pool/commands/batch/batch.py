@@ -187,10 +187,14 @@ class JudgeBatches:
     async def _collected(self, api: Batches, batch: Batch, state: BatchState) -> AsyncIterator[Entry]:
         """The answers of a finished batch; each entry is committed before it is yielded."""
         answers = BatchAnswers(self.store, batch, state, self.model, self.version)
+        name = f"batch {batch.key[:8]}"
+        self.listener.progress(f"{name}: fetching answers", 0, 0)
+        stored = 0
         async for entry in answers.entries(api):
+            stored += 1
+            self.listener.progress(f"{name}: storing answers", stored, batch.requests, unit="answers")
             yield entry
         self.store.update_batch(batch.key, status="collected")
-        name = f"batch {batch.key[:8]}"
         if answers.strangers:
             self.listener.say(f"{name}: {answers.strangers:,} lines answer none of its requests; not read")
         if answers.waiting:

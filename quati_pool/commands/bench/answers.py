@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from quati_pool.commands.bench.journal import Entry, Journal, open_journal
-from quati_pool.commands.llm_runs import Ending, LlmSession, check_price, heard
+from quati_pool.commands.llm_runs import Ending, LlmSession, check_price, cost_so_far, heard
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.files.artifacts import digest
 from quati_pool.judging.llm_parameters import LlmParameters, client_for, model_identity, price_for
@@ -376,10 +376,11 @@ class _AnswerRun:
         parts = [
             f"{self._failures:,} without an answer" if self._failures else "",
             f"{retries:,} retries" if retries else "",
-            f"{'≥ ' if answers.unknown else ''}US$ {answers.cost:.2f}",
+            cost_so_far(answers.cost, answers.unknown),
         ]
         label = " ".join(filter(None, (self.answerer.name, *self.task_run.case)))
-        self.listener.progress(label, self._before + self._landed, len(self.keys), ", ".join(filter(None, parts)))
+        done, detail = self._before + self._landed, ", ".join(filter(None, parts))
+        self.listener.progress(label, done, len(self.keys), detail, unit="questions")
 
 
 def _final(entry: Entry) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import yaml
 
 from quati_pool.errors import ConfigError, MissingExtraError
 from quati_pool.files.yaml_file import YamlFile
-from quati_pool.project.cache_keys import component_environment, component_name, used_corpora
+from quati_pool.project.cache_keys import component_environment, used_corpora
 from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem, load_config
 from quati_pool.project.workspace import Workspace
 from quati_pool.registry import RETRIEVERS
@@ -95,21 +95,21 @@ def _portable(config: PoolConfig, tag: str, settings: Mapping[str, Any]) -> dict
     """A system's settings, valid in a pool.yaml in any folder."""
     system = config.systems[tag]
     kept = {key: value for key, value in settings.items() if key != "corpus"}
-    if isinstance(system, FusionSystem):
-        return kept
     files = set(_files(config, system))
     if isinstance(system, RerankSystem):
         return {**kept, "rerank": _absolute(config.folder, settings["rerank"], files)}
     return _absolute(config.folder, kept, files)
 
 
-def _files(config: PoolConfig, system: RetrieverSystem | RerankSystem) -> Iterable[str]:
-    """The files that a system's component reads, as its settings name them."""
-    registry, name = component_name(system)
-    found: Iterable[str] = registry.get(name)(
-        system.parameters, component_environment(config, Workspace(config.folder))
-    ).inputs()
-    return found
+def _files(config: PoolConfig, system: RetrieverSystem | RerankSystem | FusionSystem) -> Iterator[str]:
+    """The files that a system's component reads, and the one in which it is itself (with its class after the colon),
+    as its settings name them."""
+    component = system.component
+    if component.file is not None:
+        yield component.name
+    if not isinstance(system, FusionSystem):
+        environment = component_environment(config, Workspace(config.folder))
+        yield from component.cls(system.parameters, environment).inputs()
 
 
 def _absolute(folder: Path, settings: Mapping[str, Any], files: set[str]) -> dict[str, Any]:

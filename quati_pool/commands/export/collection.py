@@ -37,6 +37,9 @@ from quati_pool.release.manifest import MANIFEST, TRANSFER_FILES, verify
 from quati_pool.release.state import Release
 from quati_pool.store.database import Store
 
+# Passages between two reports of progress.
+_REPORTED = 4096
+
 
 @dataclass(frozen=True)
 class ExportedCollection:
@@ -89,12 +92,13 @@ def export(
         grading = Grading(config, store)
         chosen = choose_labelers(grading, labelers, needed=written_as.needs_grades, allow_missing=allow_missing)
     runs = {tag: workspace.run(tag) for tag in config.systems if unfinished(workspace.run(tag)) is None}
+    label = f"export {format_name}"
     release = Release(
         name=config.name,
         about=config.release,
         grades=config.grades,
         queries=queries.queries,
-        passages=lambda: _passages(corpora),
+        passages=lambda: _counted(_passages(corpora), sum(len(corpus.store) for corpus in corpora), label, listener),
         labelers=[each.labelled for each in chosen.labelers],
         pool=grading.pool,
         runs=runs,
@@ -107,9 +111,10 @@ def export(
         clear_partials(target)
         if stale(target, key) is not None:
             _refuse_changed(target)
-            counts = write_folder(
-                target, key, builder.provenance, lambda folder: _write(format_name, written_as, release, folder)
-            )
+            with listener.stage(label):
+                counts = write_folder(
+                    target, key, builder.provenance, lambda folder: _write(format_name, written_as, release, folder)
+                )
     made = counts is not None
     return ExportedCollection(
         target, chosen.coverages, chosen.outside, counts or {}, made, chosen.main, chosen.left_out
@@ -192,6 +197,16 @@ def _broken(name: str, error: Exception) -> QuatiPoolError:
     return QuatiPoolError(
         f"the format {name} failed ({type(error).__name__}: {error}); fix or uninstall the package that provides it"
     )
+
+
+def _counted(
+    passages: Iterator[tuple[str, str]], total: int, label: str, listener: Listener
+) -> Iterator[tuple[str, str]]:
+    for done, passage in enumerate(passages):
+        if done % _REPORTED == 0:
+            listener.progress(f"{label}: writing", done, total, unit="passages")
+        yield passage
+    listener.progress(f"{label}: writing", total, total, unit="passages")
 
 
 def _passages(corpora: Sequence[Corpus]) -> Iterator[tuple[str, str]]:

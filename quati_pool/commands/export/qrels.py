@@ -20,7 +20,7 @@ from quati_pool.project.config import PoolConfig, load_config
 from quati_pool.project.events import Listener
 from quati_pool.project.inputs import load_queries
 from quati_pool.project.workspace import Workspace
-from quati_pool.records import id_problem
+from quati_pool.records import Qrels, id_problem
 from quati_pool.release.checks import BY_ID
 from quati_pool.store.database import Store
 
@@ -36,25 +36,31 @@ class ExportedQrels:
     """The main labeler, where no labeler was named."""
 
 
-def export_qrels(
-    config_path: Path,
-    labeler: str | None = None,
-    path: Path | None = None,
-    *,
-    allow_missing: bool = False,
-    pool: Path | None = None,
-    listener: Listener | None = None,
-) -> ExportedQrels:
-    """Writes a labeler's grades of the pool's pairs, in the pool's order, followed by a label file's grades of other
-    pairs (``grades_outside_pool``). If ``labeler`` is None, the main labeler is exported; if ``path`` is None, the file
-    is ``qrels/<labeler>.qrels``.
+@dataclass(frozen=True, eq=False)
+class LabelerQrels:
+    """A labeler's grades as qrels: of the pool's pairs, in the pool's order, then of pairs ``outside`` the pool.
+    ``pool`` is the file of the pool."""
 
-    Raises QuatiPoolError, and writes nothing, where several labelers could be the main one; while a pair of the pool
-    has no grade yet (failed, put off, taken back or never asked about), unless ``allow_missing`` leaves such pairs out;
-    and where a pair outside the pool has an unknown query or an invalid doc_id. Pairs that a person could not judge, or
-    on which a panel has no majority, are always left out.
+    labeler: str
+    version: str | None
+    qrels: Qrels
+    coverage: LabelCoverage
+    outside: int
+    pool: Path
+    main: MainLabeler | None
+
+
+def labeler_qrels(
+    config: PoolConfig, labeler: str | None = None, *, allow_missing: bool = False, pool: Path | None = None
+) -> LabelerQrels:
+    """A labeler's grades of the pool's pairs, followed by a label file's grades of other pairs
+    (``grades_outside_pool``); those of the main labeler if ``labeler`` is None.
+
+    Raises QuatiPoolError where several labelers could be the main one; while a pair of the pool has no grade yet
+    (failed, put off, taken back or never asked about), unless ``allow_missing`` leaves such pairs out; and where a pair
+    outside the pool has an unknown query or an invalid doc_id. Pairs that a person could not judge, or on which a panel
+    has no majority, are always left out.
     """
-    config = load_config(config_path)
     with Store.open(config.labels.url, config.folder) as store:
         grading = Grading(config, store, pool)
         main = None
@@ -78,19 +84,36 @@ def export_qrels(
     if outside:
         _refuse_unknown(config, labeler, outside)
     qrels = as_qrels([*kept, *outside])
+    return LabelerQrels(labeler, reader.version, qrels, coverage, len(outside), source, main)
+
+
+def export_qrels(
+    config_path: Path,
+    labeler: str | None = None,
+    path: Path | None = None,
+    *,
+    allow_missing: bool = False,
+    pool: Path | None = None,
+    listener: Listener | None = None,
+) -> ExportedQrels:
+    """Writes the qrels of ``labeler_qrels``; if ``path`` is None, to ``qrels/<labeler>.qrels``. Raises the same errors
+    and then writes nothing."""
+    config = load_config(config_path)
+    found = labeler_qrels(config, labeler, allow_missing=allow_missing, pool=pool)
 
     def fill(partial: Path) -> dict[str, int]:
-        write_qrels(qrels, partial)
-        return {"pairs": len(qrels), "outside_pool": len(outside), "left_out": coverage.pairs - len(kept)}
+        write_qrels(found.qrels, partial)
+        left_out = found.coverage.pairs - (len(found.qrels) - found.outside)
+        return {"pairs": len(found.qrels), "outside_pool": found.outside, "left_out": left_out}
 
-    key = {"labeler": labeler, "version": reader.version, "pool": file_digest(source)}
-    path = path or Workspace(config.folder).qrels(labeler)
+    key = {"labeler": found.labeler, "version": found.version, "pool": file_digest(found.pool)}
+    path = path or Workspace(config.folder).qrels(found.labeler)
     if not path.name or path.is_dir():
         raise QuatiPoolError(f"{path} is a folder; name a file with -o")
     with locked_output(path, (listener or Listener()).say):
         clear_partials(path)
         write_file(path, key, {"collection": config.name, "config": file_digest(config.path)}, fill)
-    return ExportedQrels(path, coverage, len(outside), main)
+    return ExportedQrels(path, found.coverage, found.outside, found.main)
 
 
 def _main(grading: Grading) -> MainLabeler:

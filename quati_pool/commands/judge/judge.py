@@ -11,12 +11,13 @@ from pathlib import Path
 from quati_pool.commands.judge.chosen_judge import DEFAULT, JudgeOptions, chosen_judge
 from quati_pool.commands.judge.judging_queue import JudgingQueue
 from quati_pool.commands.judge.judging_run import Calls, JudgingRun, Money
-from quati_pool.commands.llm_runs import Ending
+from quati_pool.commands.llm_runs import Ending, budget_spent
 from quati_pool.errors import ConfigError, QuatiPoolError
 from quati_pool.labels.rereading import Rereading
 from quati_pool.project.config import PoolConfig
 from quati_pool.project.events import Listener
 from quati_pool.store.failed_answers import FailedAnswer
+from quati_pool.text.pluralize import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,30 @@ class JudgeReport:
     written: Path | None = None
     """The output file of graded pairs, if they came from a file without a workspace."""
 
+    @property
+    def left(self) -> str:
+        """How many pairs are still to be asked."""
+        return f"{counted(self.pending.left, 'pair is', 'pairs are')} still to be asked"
+
+    @property
+    def fault(self) -> BaseException | None:
+        """What ended the run before it was done, to be raised although its grades are kept: its error, a budget that
+        was spent, an interruption, or pairs that wait in a batch; None after a complete run and one with a limit."""
+        if self.error is not None:
+            return self.error
+        again = f"{self.left}; run the same command again"
+        if self.ended == "budget" and self.money is not None:
+            spent = budget_spent(self.money.budget, self.money.spent, self.money.needed, "pair")
+            return QuatiPoolError(f"{spent}: {again} with a larger --budget")
+        if self.ended == "interrupted":
+            stopped = KeyboardInterrupt(again)
+            stopped.add_note(f"all grades so far ({self.left})")
+            return stopped
+        if self.pending.in_batches:
+            waiting = f"{counted(self.pending.in_batches, 'pair waits', 'pairs wait')} in a batch"
+            return QuatiPoolError(f"{waiting}; run: quati-pool batch collect {self.judge}")
+        return None
+
 
 def judge(
     config: Path | PoolConfig,
@@ -64,7 +89,8 @@ def judge(
         if options.reread and model is None:
             raise ConfigError(f"{chosen.name} asks no model, so there are no answers to read again; leave --reread out")
         reread = chosen.read_again(listener)
-        pending = chosen.pending(listener.say)
+        with listener.stage(f"{chosen.name}: reading the pool and its labels"):
+            pending = chosen.pending(listener.say)
         run = JudgingRun(pending, options, listener, stop or threading.Event())
         if model is None:
             run.grade(chosen.judge)

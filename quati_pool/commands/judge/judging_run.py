@@ -8,11 +8,20 @@ from collections import Counter
 from collections.abc import AsyncIterator, Container, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 from quati_pool.commands.judge.chosen_judge import JudgeOptions
 from quati_pool.commands.judge.judging_queue import JudgingQueue
 from quati_pool.commands.judge.stored_answers import program_answer
-from quati_pool.commands.llm_runs import Ending, LlmSession, check_affordable, check_budget, check_price, heard
+from quati_pool.commands.llm_runs import (
+    Ending,
+    LlmSession,
+    check_affordable,
+    check_budget,
+    check_price,
+    cost_so_far,
+    heard,
+)
 from quati_pool.errors import QuatiPoolError
 from quati_pool.judging.base import Judge
 from quati_pool.judging.pair import Pair
@@ -178,16 +187,18 @@ class JudgingRun:
         if self.calls is not None and self.session is not None:
             retries = self.session.counters.retries
             parts.append(f"{retries:,} retries" if retries else "")
-            parts.append(f"{'≥ ' if self.calls.unknown else ''}US$ {self.calls.cost:.2f}")
-        self.listener.progress(self.pending.name, coverage.pairs, self.pending.total, ", ".join(filter(None, parts)))
+            parts.append(cost_so_far(self.calls.cost, self.calls.unknown))
+        detail = ", ".join(filter(None, parts))
+        self.listener.progress(self.pending.name, coverage.pairs, self.pending.total, detail, unit="pairs")
 
 
 def _sound(verdict: Verdict, grades: Container[int]) -> Verdict:
     """The verdict, or a failure instead if its grade is not a whole number on the scale."""
     if verdict.status is not State.ok:
         return replace(verdict, relevance=None)
-    if type(verdict.relevance) is not int:
+    if not isinstance(verdict.relevance, Integral) or isinstance(verdict.relevance, bool):
         return Verdict(State.unparsed, problem=f"{verdict.relevance!r} is not a whole number")
     if verdict.relevance not in grades:
         return Verdict(State.off_scale, problem=f"{verdict.relevance} is not on the scale")
-    return verdict
+    # A judge of a user's own may return a number of numpy's.
+    return verdict if type(verdict.relevance) is int else replace(verdict, relevance=int(verdict.relevance))

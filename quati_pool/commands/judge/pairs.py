@@ -35,7 +35,7 @@ from quati_pool.llm.thoughts import ANY
 from quati_pool.project.config import JudgeConfig, LabelsConfig, PoolConfig, QueriesConfig, scale_of
 from quati_pool.project.events import Listener
 from quati_pool.records import FAILURES, State
-from quati_pool.registry import nearest
+from quati_pool.registry import JUDGES, nearest
 from quati_pool.store.database import Store
 from quati_pool.store.failed_answers import FailedAnswer, failed_answers
 from quati_pool.store.label_queries import rationales_of
@@ -124,7 +124,8 @@ def _config(given: PairsFile) -> PoolConfig:
     prices = parameters.prices and str(Path(parameters.prices).resolve())
     parameters = parameters.model_copy(update={"prompt": str(prompt.path.resolve()), "prices": prices})
     own = {key: settings[key] for key in _OF_ALL_JUDGES if key in settings}
-    made = checked_parameters(JudgeConfig, {"judge": "llm", "parameters": parameters, **own}, where)
+    judge = {"judge": "llm", "component": JUDGES.find("llm"), "parameters": parameters, **own}
+    made = checked_parameters(JudgeConfig, judge, where)
     config = PoolConfig(
         name=_COLLECTION,
         corpora={},

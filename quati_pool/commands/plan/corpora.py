@@ -26,21 +26,29 @@ from quati_pool.project.workspace import Workspace
 _SAMPLE = 256
 # How many bytes of each file are read to estimate its passages; in corpora up to this size all passages are counted.
 _HEAD = 4 * 2**20
-# Larger files are not hashed for a plan, as that takes more than a second or two.
+# The bytes that are hashed for a plan.
 _HASHED = 256 * 2**20
 
 
 class UnhashedError(QuatiPoolError):
-    """A file is too large to be hashed for a plan."""
+    """There is more to hash than a plan takes the time for."""
 
 
 class PlanWorkspace(Workspace):
-    """A workspace that is only read: no hash is cached, and no large file is hashed."""
+    """A workspace that is only read: no hash is written, and not more is hashed than takes a second or two."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._digests: dict[Path, str] = {}
+        self._hashed = 0
 
     def _hash(self, path: Path) -> str:
-        if path.stat().st_size > _HASHED:
-            raise UnhashedError(f"{path} is large and was not hashed yet; run: quati-pool build")
-        return super()._hash(path)
+        if path not in self._digests:
+            self._hashed += path.stat().st_size
+            if self._hashed > _HASHED:
+                raise UnhashedError(f"{path} is large and was not hashed yet; run: quati-pool build")
+            self._digests[path] = super()._hash(path)
+        return self._digests[path]
 
     def _remember(self, memory: Path, name: str, entry: list[Any]) -> None:
         pass

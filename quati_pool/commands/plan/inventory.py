@@ -13,7 +13,7 @@ from quati_pool.commands.plan.corpora import CorpusSize
 from quati_pool.commands.plan.parts import Stage
 from quati_pool.errors import ConfigError, MissingExtraError, QuatiPoolError
 from quati_pool.files.artifacts import digest, stale
-from quati_pool.project.cache_keys import CacheKeys, component_name, locate_index
+from quati_pool.project.cache_keys import CacheKeys, locate_index
 from quati_pool.project.config import RerankSystem, RetrieverSystem
 from quati_pool.project.resumable_folders import locate_resumable
 from quati_pool.project.run_builder import run_is_current
@@ -43,13 +43,12 @@ class PlannedComponent:
     def of(
         cls, run_tag: str, system: RetrieverSystem | RerankSystem, corpus: CorpusSize, environment: ComponentEnvironment
     ) -> PlannedComponent:
-        registry, name = component_name(system)
-        component = registry.get(name)
+        component = system.component.cls
         return cls(
             run_tag,
             component(system.parameters, environment),
             component(system.parameters, _without_hashes(environment)),
-            registry.index_identity(name),
+            system.component.index_identity,
             corpus,
         )
 

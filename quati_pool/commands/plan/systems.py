@@ -12,7 +12,7 @@ from quati_pool.commands.plan.parts import PlannedPart, PlannedSystem, Seconds, 
 from quati_pool.commands.plan.stores import FUSED_ROW, RUN_ROW
 from quati_pool.commands.plan.times import PlannedStage, TimeScaling
 from quati_pool.errors import QuatiPoolError
-from quati_pool.project.cache_keys import CacheKeys, component_name
+from quati_pool.project.cache_keys import CacheKeys
 from quati_pool.project.config import FusionSystem, PoolConfig, RerankSystem, RetrieverSystem
 from quati_pool.retrieval.planning import (
     GPU,
@@ -102,7 +102,7 @@ class SystemPlanner:
         if index is not None:
             engine = index[0].name.rpartition("-")[0]
             yield PlannedStage("index", engine, index[1], ("index", engine, method), work, seconds("index"))
-        kind = ("run", component_name(system)[1], method)
+        kind = ("run", system.component.name, method)
         yield PlannedStage("run", run_tag, self._keys.search(run_tag), kind, work, seconds("run"))
 
     def _scaled(
@@ -119,7 +119,7 @@ class SystemPlanner:
     def _system(self, run_tag: str) -> PlannedSystem:
         system = self._config.systems[run_tag]
         names = corpora_of(self._config, run_tag)
-        what, corpus = _described(system), ", ".join(names)
+        what, corpus = described(system), ", ".join(names)
         try:
             if isinstance(system, FusionSystem):
                 return self._fusion(run_tag, what, corpus)
@@ -242,7 +242,7 @@ def _unnamed(model: object) -> bool:
     return isinstance(model, str) and model.startswith("<") and model.endswith(">")
 
 
-def _described(system: RetrieverSystem | RerankSystem | FusionSystem) -> str:
+def described(system: RetrieverSystem | RerankSystem | FusionSystem) -> str:
     """A system in a few words: its component, model and dimensions, and its inputs."""
     if isinstance(system, FusionSystem):
         return f"{system.method} of {', '.join(system.fuse)}"

@@ -36,11 +36,13 @@ from quati_pool.files.artifacts import digest, locked, sidecar
 from quati_pool.preparation.base import Drops, GlobalFilter, Shard, Sink, Source, TaskPool
 from quati_pool.preparation.config import PrepareConfig, load_prepare_config
 from quati_pool.processes.base import Engine
-from quati_pool.project.events import Listener
+from quati_pool.project.events import Listener, kept_if_stopped
 from quati_pool.project.workspace import Workspace
 from quati_pool.records import Int
+from quati_pool.text.durations import duration
 
 _NOTES = 100
+_MB = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,8 +183,8 @@ class _Preparation:
         """Runs a phase over all shards; returns the number of rows left in each."""
         todo = [number for number, key in enumerate(keys) if not (folder / key).exists()]
         label = _label(phase)
-        total = sum(shard.weight for shard in shards) if before is None else len(shards)
-        finished = total - (sum(shards[number].weight for number in todo) if before is None else len(todo))
+        weights = [shard.weight if before is None else 1 for shard in shards]
+        finished = sum(weights) - sum(weights[number] for number in todo)
         if len(todo) < len(shards):
             self._listener.say(f"{label}: {len(shards) - len(todo):,} of {_shards(len(shards))} finished before")
         tasks = [
@@ -192,23 +194,32 @@ class _Preparation:
         running = set(todo)
 
         def report() -> None:
-            read = (
-                sum(min(_ticked(folder / keys[number]), shards[number].weight) for number in running)
-                if before is None
-                else 0
-            )
-            self._listener.progress(label, finished + read, total)
+            if before is not None:
+                self._listener.progress(label, finished, len(shards), unit="shards")
+                return
+            read = sum(min(_ticked(folder / keys[number]), weights[number]) for number in running)
+            # Rounded up, so that the work is finished exactly at its end.
+            self._listener.progress(label, -(-(finished + read) // _MB), -(-sum(weights) // _MB), unit="MB")
 
         started = time.monotonic()
-        for position, _ in self._engine.run(run_shard, tasks, _task_name, report):
-            number = todo[position]
-            running.discard(number)
-            finished += shards[number].weight if before is None else 1
-            self._listener.progress(label, finished, total)
-        rows = [self._gather(folder / key) for key in keys]
+
+        def kept() -> str:
+            there = sum((folder / key).exists() for key in keys)
+            return f"{there:,} of {_shards(len(keys))} of the phase {label}" if there else ""
+
+        with self._listener.stage(label), kept_if_stopped(kept):
+            report()
+            for position, _ in self._engine.run(run_shard, tasks, _task_name, report):
+                number = todo[position]
+                running.discard(number)
+                finished += weights[number]
+                report()
+            rows = [self._gather(folder / key) for key in keys]
         if todo:
             seconds = time.monotonic() - started
-            self._listener.say(f"{label}: {_shards(len(todo))} in {seconds:.1f} s, {sum(rows):,} {phase.end.unit} left")
+            self._listener.say(
+                f"{label}: {_shards(len(todo))} in {duration(seconds)}, {sum(rows):,} {phase.end.unit} left"
+            )
         return rows
 
     def _gather(self, folder: Path) -> int:
@@ -237,16 +248,17 @@ class _Preparation:
                 found = self._engine.run(function, arguments, lambda argument: label)
                 for finished, (position, result) in enumerate(found, 1):
                     results[position] = result
-                    self._listener.progress(label, finished, len(arguments))
+                    self._listener.progress(label, finished, len(arguments), unit="tasks")
                 return results
 
             started = time.monotonic()
-            drops = step.decide([folder / key / KEYS for key in keys], rows, TaskPool(work, run))
+            with self._listener.stage(f"{phase.number + 1}. {phase.end.label}: comparing {sum(rows):,} rows"):
+                drops = step.decide([folder / key / KEYS for key in keys], rows, TaskPool(work, run))
             _check(phase.end.label, drops, rows)
             save_drops(done, drops)
             seconds = time.monotonic() - started
             self._listener.say(
-                f"{phase.end.label}: {sum(rows):,} rows compared in {seconds:.1f} s, {len(drops):,} to drop"
+                f"{phase.end.label}: {sum(rows):,} rows compared in {duration(seconds)}, {len(drops):,} to drop"
             )
         shutil.rmtree(work, ignore_errors=True)
         for note in step.outcome(sum(rows), len(load_drops(done))):
@@ -294,7 +306,7 @@ class _Preparation:
                 )
             )
         for done, _ in enumerate(self._engine.run(write_rows, tasks, lambda task: str(task.path)), 1):
-            self._listener.progress(f"{phase.number + 1}. files of {phase.end.label}", done, len(tasks))
+            self._listener.progress(f"{phase.number + 1}. writing {phase.end.label}", done, len(tasks), unit="files")
         _remove_others(target, {task.path for task in tasks})
         self._written.append(Written(phase.end.label, step.folder, len(tasks), total))
 

@@ -8,7 +8,7 @@ in full.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -27,7 +27,7 @@ from quati_pool.files.validation import ValidationReport
 from quati_pool.files.yaml_file import Place, YamlFile
 from quati_pool.judging.prompts import load_prompt
 from quati_pool.labels.labelers import make_judge
-from quati_pool.project.cache_keys import CacheKeys, component_environment, component_name, used_corpora
+from quati_pool.project.cache_keys import CacheKeys, component_environment, used_corpora
 from quati_pool.project.config import CorpusConfig, FusionSystem, JudgeConfig, LabelFileConfig, PoolConfig, load_config
 from quati_pool.project.inputs import Queries, corpus_key, load_queries, read_extra, sample_too_large
 from quati_pool.project.run_builder import run_is_current
@@ -39,15 +39,16 @@ from quati_pool.retrieval.run_file import RunFileParameters
 from quati_pool.store.database_url import parse_database_url
 
 
-def validate_pool(path: Path, limit: int = 20) -> ValidationReport:
+def validate_pool(path: Path, limit: int = 20, systems: Collection[str] | None = None) -> ValidationReport:
     """A report that lists the first ``limit`` faults and counts the others; its summary counts what was checked.
+    ``systems`` are those to check, all by default.
 
     Raises QuatiPoolError where pool.yaml itself cannot be loaded, as its further faults are then unknown.
     """
     checks = _Checks(load_config(path), limit)
     checks.queries()
     checks.corpora()
-    checks.systems()
+    checks.systems(checks.config.systems if systems is None else systems)
     checks.pairs()
     checks.labels()
     checks.judges()
@@ -136,25 +137,24 @@ class _Checks:
         self.checked["corpus files"] += has
         return has
 
-    def systems(self) -> None:
-        """Checks packages, files and models of every system whose run is not finished."""
-        for run_tag in self.config.systems:
+    def systems(self, run_tags: Iterable[str]) -> None:
+        """Checks packages, files and models of those systems whose run is not finished."""
+        for run_tag in run_tags:
             for place, error in self._faults_of(run_tag):
                 self._add(place, error)
 
     def _faults_of(self, run_tag: str) -> list[tuple[Place, QuatiPoolError]]:
         system = self.config.systems[run_tag]
-        registry, name = component_name(system)
         place: Place = ("systems", run_tag)
         try:
-            registry.get(name).require()
+            system.component.cls.require()
         except MissingExtraError as error:
             return [(place, error)]
         if isinstance(system, FusionSystem):
             return []
         faults: list[tuple[Place, QuatiPoolError]] = []
         notes: list[str] = []
-        component: Component = registry.get(name)(
+        component: Component = system.component.cls(
             system.parameters, component_environment(self.config, self._workspace)
         )
         for file in component.inputs():

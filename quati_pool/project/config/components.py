@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from quati_pool.errors import ConfigError
 from quati_pool.files.yaml_file import M, Place, YamlFile
-from quati_pool.registry import Registry, nearest
+from quati_pool.registry import NamedComponent, Registry, nearest
 
 
 def read_component(
@@ -20,10 +20,10 @@ def read_component(
     registry: Registry,
     default: str | None = None,
 ) -> M:
-    """Reads a ``model`` whose field ``key`` names a component and whose ``parameters`` are those it declares."""
-    common = set(model.model_fields) - {key, "parameters"}
-    name, parameters, rest = split_component(file, place, data, key, registry, common, default)
-    return file.model(place, model, {**rest, key: name, "parameters": parameters})
+    """Reads a ``model`` whose field ``key`` names the ``component``, with the ``parameters`` that it declares."""
+    common = set(model.model_fields) - {key, "component", "parameters"}
+    component, parameters, rest = split_component(file, place, data, key, registry, common, default)
+    return file.model(place, model, {**rest, key: component.name, "component": component, "parameters": parameters})
 
 
 def split_component(
@@ -34,16 +34,17 @@ def split_component(
     registry: Registry,
     common: set[str],
     default: str | None = None,
-) -> tuple[str, BaseModel, dict[Any, Any]]:
-    """Splits settings into a component's name, its checked parameters, and those keys of ``common`` that are set."""
+) -> tuple[NamedComponent, BaseModel, dict[Any, Any]]:
+    """Splits settings into a component, its checked parameters, and those keys of ``common`` that are set."""
     name = data.get(key, default)
     if not isinstance(name, str):
         raise file.error((*place, key), f"expected a name; {nearest('', registry.names())}")
     try:
-        parameters: type[BaseModel] = registry.get(name).Parameters
+        component = registry.find(name, file.path.parent)
     except ConfigError as error:
         raise file.error((*place, key), str(error)) from None
+    parameters: type[BaseModel] = component.cls.Parameters
     declared = set(parameters.model_fields)
     file.refuse_unknown(place, data, declared | common | {key})
     checked = file.model(place, parameters, {k: v for k, v in data.items() if k in declared})
-    return name, checked, {k: v for k, v in data.items() if k in common}
+    return component, checked, {k: v for k, v in data.items() if k in common}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, InstanceOf
 
 from quati_pool.files.yaml_file import Model, Place, YamlFile
 from quati_pool.project.config.components import read_component
 from quati_pool.records import MAX_GRADE
-from quati_pool.registry import JUDGES, nearest
+from quati_pool.registry import JUDGES, NamedComponent, nearest
 
 Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
 NO_GRADE = "none"
@@ -22,6 +22,7 @@ class JudgeConfig(Model):
     """A program that grades each pair ``samples`` times; ``aggregate`` turns several grades into one."""
 
     judge: str
+    component: InstanceOf[NamedComponent]
     samples: Annotated[int, Field(ge=1, le=1000)] = 1
     aggregate: Literal["mean", "median", "mode"] = "mean"
     parameters: Any = None

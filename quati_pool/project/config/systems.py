@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, InstanceOf
 
 from quati_pool.files.yaml_file import Model, Place, YamlFile
 from quati_pool.project.config.components import read_component, split_component
-from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, nearest
+from quati_pool.registry import FUSIONS, RERANKERS, RETRIEVERS, NamedComponent, nearest
 
 Depth = Annotated[int, Field(ge=1)]
 
@@ -31,6 +31,7 @@ class RetrieverSystem(System):
     """A retriever's ranking of the passages of one corpus."""
 
     retriever: str
+    component: InstanceOf[NamedComponent]
     corpus: str | None = None
     parameters: Any = None
 
@@ -40,6 +41,7 @@ class RerankSystem(System):
 
     first: str
     reranker: str
+    component: InstanceOf[NamedComponent]
     depth: Depth
     parameters: Any = None
 
@@ -48,7 +50,8 @@ class FusionSystem(System):
     """A fusion of several systems' rankings, each read down to ``depth`` (``run_depth`` if None)."""
 
     fuse: Annotated[list[str], Field(min_length=1)]
-    method: str = "rrf"
+    method: str
+    component: InstanceOf[NamedComponent]
     depth: Depth | None = None
     parameters: Any = None
 
@@ -117,10 +120,10 @@ def _rerank(file: YamlFile, place: Place, data: dict[Any, Any]) -> RerankSystem:
     rerank_place = (*place, "rerank")
     if not isinstance(reranking, dict):
         raise file.error(rerank_place, "expected a reranker, such as  rerank: {with: lsa, depth: 100}")
-    name, parameters, rest = split_component(file, rerank_place, reranking, "with", RERANKERS, {"depth"})
+    component, parameters, rest = split_component(file, rerank_place, reranking, "with", RERANKERS, {"depth"})
     depth = file.model(rerank_place, _Reranking, rest).depth
-    common = {key: value for key, value in data.items() if key != "rerank"}
-    return file.model(place, RerankSystem, {**common, "depth": depth, "reranker": name, "parameters": parameters})
+    reranker = {"reranker": component.name, "component": component, "depth": depth, "parameters": parameters}
+    return file.model(place, RerankSystem, {**{k: v for k, v in data.items() if k != "rerank"}, **reranker})
 
 
 def _fusion(file: YamlFile, place: Place, data: dict[Any, Any]) -> FusionSystem:

@@ -83,5 +83,6 @@ def write(report: AgreeReport, output: Path | None, listener: Listener) -> None:
         "agreement-tables.csv": csv_file(found),
         **files(pictures(report)),
     }
-    settings = {"draws": report.draws, "seed": report.seed, "labelers": report.gathered.versions}
+    gathered = report.gathered
+    settings = {"draws": report.draws, "seed": report.seed, "labelers": gathered.versions, **gathered.state}
     save(config, folder, content, settings, listener, "agreement")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from quati_pool.commands.evaluate import Evaluation
+from quati_pool.commands.evaluate import Condition, Evaluation
 from quati_pool.files.readable_json import readable_json
 from quati_pool.project.events import Listener
 from quati_pool.reporting.figures import plots
@@ -20,18 +20,9 @@ def pictures(evaluation: Evaluation) -> list[Picture]:
     first = evaluation.measures[0]
     pictures = []
     for condition in evaluation.conditions:
-        rows = condition.board.rows
-        found = [row.measures[first] for row in rows]
-        drawing = plots.intervals(
-            [row.run_tag for row in rows],
-            [mean.mean for mean in found],
-            [mean.interval.low for mean in found],
-            [mean.interval.high for mean in found],
-            f"Systems under {condition.name}",
-            first,
-        )
         caption = f"{first} under {condition.name}, means with 95 % intervals over queries."
-        in_words = ", ".join(f"{row.run_tag} {mean.mean:.4f}" for row, mean in zip(rows, found, strict=True))
+        in_words = ", ".join(f"{row.run_tag} {row.measures[first].mean:.4f}" for row in condition.board.rows)
+        drawing = leaderboard(evaluation, condition)
         pictures.append(Picture(stem("leaderboard", condition.name), drawing, caption, f"{caption} {in_words}."))
     for a, b, compared in evaluation.compared:
         if not compared.systems:
@@ -48,6 +39,20 @@ def pictures(evaluation: Evaluation) -> list[Picture]:
         in_words = ", ".join(f"{system.run_tag} {system.rank_a} and {system.rank_b}" for system in compared.systems)
         pictures.append(Picture(stem("ranks", a.name, b.name), drawing, caption, f"{caption} {in_words}."))
     return pictures
+
+
+def leaderboard(evaluation: Evaluation, condition: Condition) -> plots.Drawing:
+    """The runs under one qrels by the first measure, with their intervals."""
+    first, rows = evaluation.measures[0], condition.board.rows
+    found = [row.measures[first] for row in rows]
+    return plots.intervals(
+        [row.run_tag for row in rows],
+        [mean.mean for mean in found],
+        [mean.interval.low for mean in found],
+        [mean.interval.high for mean in found],
+        f"Systems under {condition.name}",
+        first,
+    )
 
 
 def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> None:
@@ -72,6 +77,7 @@ def write(evaluation: Evaluation, output: Path | None, listener: Listener) -> No
         "draws": evaluation.settings.draws,
         "seed": evaluation.seed,
         "labelers": evaluation.gathered.versions,
+        **evaluation.gathered.state,
         **({} if evaluation.settings.queries == "judged" else {"queries": evaluation.settings.queries}),
         **(
             {"clusters": {"file": evaluation.clusters.sha256, "column": evaluation.clusters.column}}

@@ -6,10 +6,11 @@ import base64
 import hashlib
 import re
 import struct
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from quati_pool.reporting.formats.document import Document, Figure
+from quati_pool.reporting.formats.document import Block, Document, Figure
 from quati_pool.reporting.formats.tables import Table
 from quati_pool.text.characters import possible
 
@@ -30,6 +31,12 @@ def page(document: Document) -> str:
     style = _source("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return _environment().get_template("page.html.j2").render(document=document, style=style, style_hash=digest)
+
+
+def fragment(blocks: Sequence[Block]) -> str:
+    """The HTML of some blocks without a page around them, everything escaped, for a page that has its own style."""
+    show: Callable[[Sequence[Block]], str] = getattr(_environment().get_template("blocks.html.j2").module, "show")  # noqa: B009
+    return str(show(blocks))
 
 
 @cache

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from quati_pool.reporting.formats import latex
 from quati_pool.text.characters import one_line
+from quati_pool.text.display_width import columns, padded
 from quati_pool.text.markdown import escape_markdown, pipe_table
 
 Cell = str | int | float | tuple[float, float] | None
@@ -21,13 +22,14 @@ class Column:
 
     ``decimals`` is the number of decimals; ``percent`` prints 0.25 as 25 %; ``positive`` prints a positive number that
     would be rounded to 0 as less than the smallest printable number, such as < 0.0001. A number that is rounded to 0
-    is printed without a minus sign.
+    is printed without a minus sign. ``prose`` marks sentences, which lose their end where names lose their middle.
     """
 
     heading: str
     decimals: int | None = None
     percent: bool = False
     positive: bool = False
+    prose: bool = False
 
     def show(self, cell: Cell) -> str:
         if cell is None or cell != cell:
@@ -70,13 +72,10 @@ def to_text(table: Table) -> str:
     """The table with aligned columns, for a terminal; control characters in the texts cannot take effect."""
     headings = [one_line(column.heading) for column in table.columns]
     rows = [[one_line(cell) for cell in row] for row in table.shown()]
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    widths = [max(map(columns, column)) for column in zip(headings, *rows, strict=True)]
 
     def line(cells: Sequence[str]) -> str:
-        aligned = (
-            cell.rjust(width) if table.numeric(i) else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
-        )
+        aligned = (padded(cell, widths[i], right=table.numeric(i)) for i, cell in enumerate(cells))
         return "  ".join(aligned).rstrip()
 
     rule = "  ".join("─" * width for width in widths)

@@ -10,6 +10,7 @@ from quati_pool.annotation.sampling import Stratum
 from quati_pool.commands.annotate.assessors import ListedAssessor
 from quati_pool.commands.annotate.assigning.assign import AssignReport
 from quati_pool.commands.annotate.assigning.import_labels import ImportedLabels
+from quati_pool.commands.annotate.assigning.training_file import TrainingReport
 from quati_pool.commands.annotate.questions.writing import state_of
 from quati_pool.reporting.json_data.serializer import Views, fields, pick, serialize
 from quati_pool.reporting.json_data.shared import UNUSED_ROWS
@@ -30,6 +31,11 @@ def people_as_data(people: Sequence[ListedAssessor]) -> Any:
 def imported_as_data(imported: Sequence[ImportedLabels]) -> Any:
     """The JSON object of ``import``."""
     return serialize({"imported": imported}, VIEWS)
+
+
+def training_as_data(report: TrainingReport, dry_run: bool) -> Any:
+    """The JSON object of ``assign --training``."""
+    return {"training": {**pick(report, "pairs added total assigned"), "dry_run": dry_run}}
 
 
 def _assigned(report: AssignReport) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from quati_pool.commands.annotate.assigning.assign import AssignReport
+from quati_pool.commands.annotate.assigning.training_file import TrainingReport
 from quati_pool.reporting.formats.tables import Cell, Column, Table
 
 # The number of strata in a table; JSON and CSV contain all.
@@ -30,6 +31,12 @@ def tables(report: AssignReport, whole: bool = False) -> list[Table]:
         rows: list[list[Cell]] = [[_who(name), count] for name, count in report.people.items()]
         tables.append(Table("Who grades them", [Column("For"), Column("Pairs")], rows))
     return tables
+
+
+def training_table(report: TrainingReport, dry_run: bool) -> Table:
+    columns = [Column("In the file"), Column("New or changed"), Column("In all")]
+    note = "Nothing was written, for this is a dry run." if dry_run else ""
+    return Table("Training", columns, [[report.pairs, report.added, report.total]], note)
 
 
 def _told(report: AssignReport) -> str:

@@ -16,12 +16,7 @@ def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
             [Column("Name"), Column("Title"), Column("What it is")],
             [[one.name, one.title, one.problem or one.summary] for one in found],
         ),
-        Table(
-            "Tasks",
-            [Column("Benchmark"), Column("Task"), Column("Kind"), Column("What it is")],
-            [[one.name, task.name, task.kind, task.summary] for one in found for task in one.tasks],
-            "Run one with: quati-pool bench BENCHMARK TASK --data FOLDER",
-        ),
+        task_table(found),
         Table(
             "Settings",
             [Column("Benchmark"), Column("Task"), Column("Setting"), Column("What it is")],
@@ -45,3 +40,12 @@ def tables(found: Sequence[BenchmarkListing]) -> list[Table]:
         ),
     ]
     return [table for table in tables if table.rows]
+
+
+def task_table(found: Sequence[BenchmarkListing]) -> Table:
+    return Table(
+        "Tasks",
+        [Column("Benchmark"), Column("Task"), Column("Kind"), Column("What it is", prose=True)],
+        [[one.name, task.name, task.kind, task.summary] for one in found for task in one.tasks],
+        "Run one with: quati-pool bench BENCHMARK TASK --data FOLDER",
+    )

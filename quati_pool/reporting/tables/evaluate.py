@@ -140,11 +140,11 @@ def _board(evaluation: Evaluation, condition: Condition) -> Table:
         notes.append(f"Without {absent}.")
     if isinstance(condition.quality, str) and condition.run_set.pool_depths is not None:
         notes.append(f"Results that leave out one system at a time are missing: {condition.quality}.")
-    title = _title(condition) + run_facts_tables.heading(evaluation, condition)
-    return Table(title, [*columns, Column("Queries missing")], rows, " ".join(notes))
+    heading = title(condition) + run_facts_tables.heading(evaluation, condition)
+    return Table(heading, [*columns, Column("Queries missing")], rows, " ".join(notes))
 
 
-def _title(condition: Condition) -> str:
+def title(condition: Condition) -> str:
     """The leaderboard's title; if only a part of the pool was graded, it says so."""
     source, covers = condition.source, condition.covers
     if covers is None or covers[0] == covers[1]:
@@ -157,7 +157,7 @@ def _title(condition: Condition) -> str:
 
 def _intervals(evaluation: Evaluation, condition: Condition) -> Table:
     rows: list[list[Cell]] = [
-        [row.run_tag, *(_ends(row.measures[name].interval) for name in evaluation.measures)]
+        [row.run_tag, *(ends(row.measures[name].interval) for name in evaluation.measures)]
         for row in condition.board.rows
     ]
     settings = evaluation.settings
@@ -168,7 +168,7 @@ def _intervals(evaluation: Evaluation, condition: Condition) -> Table:
     return Table(f"95 % intervals under {condition.name}", columns, rows, note)
 
 
-def _ends(found: Interval) -> tuple[float, float] | None:
+def ends(found: Interval) -> tuple[float, float] | None:
     return None if found.low is None or found.high is None else (found.low, found.high)
 
 
@@ -239,7 +239,7 @@ def _rank_correlation(evaluation: Evaluation) -> Table:
         cells: list[Cell] = []
         for name in COEFFICIENTS:
             one: Correlation = getattr(found, name)
-            cells += [one.value, _ends(one.interval)]
+            cells += [one.value, ends(one.interval)]
         significant = sum(swap.significant_a or swap.significant_b for swap in found.swaps)
         counts = [found.common, found.max_rank_change, len(found.swaps), significant]
         rows.append([a.name, b.name, *cells, *counts])

@@ -53,16 +53,21 @@ def tables(report: LabelsReport, missing: bool = False) -> list[Table]:
         note = "Given under another model, prompt or parameters: kept, and in none of the counts above."
         tables.append(Table("Earlier versions", columns, rows, note))
     if missing:
-        headings = ("Labeler", "query_id", "doc_id", "State", "Problem", "Answer")
-        columns = [Column(name) for name in headings]
-        rows = [
-            [name, graded.query_id, graded.doc_id, graded.status.value if graded.status else "never asked",
-             *_told(graded, report.failures.get((name, graded.query_id, graded.doc_id)))]
-            for name, coverage in report.coverages.items()
-            for graded in coverage.lacking
-        ]  # fmt: skip
-        tables.append(Table("Pairs without a grade", columns, rows))
+        tables.append(missing_table(report))
     return tables
+
+
+def missing_table(report: LabelsReport) -> Table:
+    """The pairs without a grade, with why and the answer."""
+    headings = ("Labeler", "query_id", "doc_id", "State", "Problem", "Answer")
+    columns = [Column(name) for name in headings]
+    rows = [
+        [name, graded.query_id, graded.doc_id, graded.status.value if graded.status else "never asked",
+         *_told(graded, report.failures.get((name, graded.query_id, graded.doc_id)))]
+        for name, coverage in report.coverages.items()
+        for graded in coverage.lacking
+    ]  # fmt: skip
+    return Table("Pairs without a grade", columns, rows)
 
 
 def _aspect_rows(report: LabelsReport) -> list[list[Cell]]:

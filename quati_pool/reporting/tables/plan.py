@@ -75,7 +75,7 @@ def _row(system: PlannedSystem) -> list[Cell]:
         estimate.encode or None,
         _shown(estimate.disk, human_bytes),
         _shown(estimate.memory, human_bytes),
-        _shown(system.seconds, _range),
+        _shown(system.seconds, time_range),
         _shown(system.gpu_hours, human_hours),
         _shown(estimate.cost, dollars),
         there or "nothing yet",
@@ -89,7 +89,7 @@ def _sums(name: str, total: Total) -> list[Cell]:
         total.encode,
         human_bytes(total.disk),
         human_bytes(total.memory),
-        _range(total.seconds),
+        time_range(total.seconds),
         _shown(total.gpu_hours or None, human_hours),
         _shown(total.cost or None, dollars),
         "",
@@ -111,10 +111,10 @@ def _corpora(plan: Plan) -> Table:
 def _store(store: PlannedStore | None) -> list[Cell]:
     if store is None:
         return [None, None, None]
-    return [human_bytes(store.disk), _shown(store.memory or None, human_bytes), _range(store.seconds)]
+    return [human_bytes(store.disk), _shown(store.memory or None, human_bytes), time_range(store.seconds)]
 
 
-def _range(seconds: Seconds) -> str:
+def time_range(seconds: Seconds) -> str:
     """A range such as ``2 to 9 min``, or a single duration if both ends read the same."""
     low, high = human_seconds(seconds.low), human_seconds(seconds.high)
     if low == high:

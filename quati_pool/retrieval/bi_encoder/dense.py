@@ -103,6 +103,7 @@ class _BiEncoder(CorpusEncoding[Encoder]):
             return asked, np.empty((0, 0), dtype=np.float32)
         folder = self.folder()
         settings = settings_of(self.parameters, folder)
+        context.step("encoding queries")
         vectors = self.load(folder, context.note).encode(
             [queries[row].query for row in asked],
             settings.query_prompt,
@@ -121,6 +122,7 @@ class Dense(_BiEncoder, base.Retriever):
 
     id = "retriever/dense"
     summary = "dense vectors of a sentence-transformers model, searched with FAISS"
+    example = "model: intfloat/multilingual-e5-large"
     Parameters = DenseParameters
     parameters: DenseParameters
 
@@ -139,6 +141,7 @@ class Dense(_BiEncoder, base.Retriever):
         if not len(corpus):
             return
         vectors = Vectors(self.encoded(corpus, context))
+        context.step(f"preparing the index {self.parameters.index}")
         vector_search.build_index(vectors, folder, self.parameters, self.environment.seed, context.progress)
 
     def search(
@@ -161,6 +164,7 @@ class DenseReranker(_BiEncoder, base.Reranker):
 
     id = "reranker/dense"
     summary = "inner product of a sentence-transformers model's vectors of query and passage"
+    example = "model: intfloat/multilingual-e5-large"
     Parameters = EncodingParameters
 
     def search_key(self) -> dict[str, Any]:

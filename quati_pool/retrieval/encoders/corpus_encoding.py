@@ -91,7 +91,9 @@ class CorpusEncoding(PassageEncoding[E]):
         the first passage with the same text, and the encoded passages that are themselves the first (None if none
         are)."""
         shard_tasks.clear(shards.folder)
+        context.step("loading the model")
         encoder = self.load(self.folder(), context.note)
+        context.step("looking for equal texts")
         first = first_equal_text(corpus, ordinals)
         start = shards.passages
         for some, texts in pieces(corpus, ordinals, start, self.shard_size(encoder)):
@@ -117,6 +119,7 @@ class CorpusEncoding(PassageEncoding[E]):
         encoding."""
         assert context.workers is not None
         with context.workers() as engine:
+            context.step("looking for equal texts")
             first = first_equal_text(corpus, ordinals)
             yield from shard_tasks.encoded_by_workers(self, corpus, shards, ordinals, first, engine, context)
 

@@ -115,6 +115,7 @@ class Colbert(_LateInteraction, base.Retriever):
 
     id = "retriever/colbert"
     summary = "late interaction (ColBERT): MaxSim over token vectors, exact or by an inverted file"
+    example = "model: models/colbert-pt"
     Parameters = ColbertParameters
     parameters: ColbertParameters
 
@@ -154,6 +155,7 @@ class Colbert(_LateInteraction, base.Retriever):
 
     def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
         tokens = TokenVectors(self.encoded(corpus, context))
+        context.step("clustering the token vectors")
         token_index.build_index(tokens, folder, self.parameters, self.environment.seed, context.progress)
 
     def search(
@@ -162,6 +164,7 @@ class Colbert(_LateInteraction, base.Retriever):
         if not len(corpus):
             return base.no_hits()
         tokens = TokenVectors(self.encoded(corpus, context))
+        context.step("encoding queries")
         encoder = self.load(self.folder(), context.note)
         asked = encoder.queries(queries)
         if self.parameters.index == "exact":
@@ -182,6 +185,7 @@ class ColbertReranker(_LateInteraction, base.Reranker):
 
     id = "reranker/colbert"
     summary = "late interaction (ColBERT): MaxSim of the query's and the passage's token vectors"
+    example = "model: models/colbert-pt"
     Parameters = ColbertRerankerParameters
 
     def estimate(self, work: planning.Workload) -> planning.Estimate:
@@ -194,6 +198,7 @@ class ColbertReranker(_LateInteraction, base.Reranker):
         if not len(run):
             return np.empty(0, dtype=np.float32)
         shards, rows = self.of_run(corpus, run.doc, context)
+        context.step("encoding queries")
         encoder = self.load(self.folder(), context.note)
         asked, query_rows = np.unique(run.query, return_inverse=True)
         vectors = encoder.queries([queries[row] for row in asked])

@@ -31,16 +31,15 @@ def maxsim_search(
     """The ``depth`` best passages per query by exact MaxSim, ties at the cut-off included.
 
     Each query is given by its token vectors, shape (tokens, dimension). A passage or query without tokens is in no hit.
-    ``mean`` is explained in ``pair_scores``.
+    ``mean`` is explained in ``pair_scores``; ``progress`` counts queries.
     """
     groups = list(_groups(queries))
-    total = len(tokens) * max(len(groups), 1)
     found = []
-    for number, group in enumerate(groups):
+    for group in groups:
         asked = [queries[query] for query in group]
 
-        def report(done: int, before: int = number * len(tokens)) -> None:
-            progress(before + done, total)
+        def report(done: int, group: list[int] = group) -> None:
+            progress(group[0] + len(group) * done // len(tokens), len(queries))
 
         for query, ordinals in zip(group, _candidates(tokens, asked, depth, report), strict=True):
             found.append(hits_of(tokens, queries, query, ordinals, depth, mean))

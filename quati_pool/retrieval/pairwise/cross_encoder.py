@@ -31,6 +31,7 @@ class CrossEncoder(PairReranker):
     name = encodes = "cross-encoder"
     kind = "cross-encoder"
     summary = "a cross-encoder reads query and passage at once (sentence-transformers)"
+    example = "model: models/cross-encoder"
     Parameters = PairParameters
 
     def check(self, local: LocalModel, note: Callable[[str], None]) -> None:

@@ -95,6 +95,7 @@ class MonoT5(PairReranker):
     name = encodes = "monot5"
     kind = "t5"
     summary = "a T5 or mT5 that answers whether a passage is relevant (transformers)"
+    example = "model: unicamp-dl/mt5-base-mmarco-v2"
     Parameters = MonoT5Parameters
     parameters: MonoT5Parameters
 

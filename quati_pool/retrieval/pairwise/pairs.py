@@ -127,6 +127,7 @@ class PairReranker(base.Reranker):
         def fill(place: Path) -> Counts:
             shards = Shards(place)
             if shards.passages < len(run):
+                context.step("loading the model")
                 size = self._shard_pairs(local, model := self.load(local))
                 _Scoring(self.parameters, model, corpus, queries, run, context).fill(shards, size)
             return {"pairs": shards.passages}

@@ -94,6 +94,7 @@ class OpenaiEmbedding(base.Retriever):
 
     id = "retriever/openai-embedding"
     summary = "embeddings of OpenAI or any OpenAI-compatible server, searched exactly or by an index (faiss)"
+    example = "model: text-embedding-3-small"
     Parameters = OpenaiEmbeddingParameters
     parameters: OpenaiEmbeddingParameters
     retry: ClassVar[Retry] = Retry()
@@ -136,6 +137,7 @@ class OpenaiEmbedding(base.Retriever):
 
     def index(self, corpus: CorpusStore, folder: Path, context: base.Context) -> None:
         vectors = self._passages(corpus, context)
+        context.step(f"preparing the index {self.parameters.index}")
         vector_search.build_index(vectors, folder, self.parameters, self.environment.seed, context.progress)
 
     def search(

@@ -36,6 +36,7 @@ class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):
 
     id = "retriever/splade"
     summary = "SPLADE and other sparse models of sentence-transformers, searched as impacts (inverted lists or Lucene)"
+    example = "model: models/splade-pt"
     name = encodes = "splade"
     kind = "sparse"
     encoded_by = ("max_tokens", "passage_terms", "quantization", "compute")
@@ -110,6 +111,7 @@ class Splade(CorpusEncoding[ImpactEncoder], base.Retriever):
         asked = np.array([row for row, query in enumerate(queries) if query.query.strip()], dtype=np.int64)
         if not len(asked):
             return base.no_hits()
+        context.step("encoding queries")
         vectors = self.load(self.folder(), context.note).impacts(
             [queries[row].query for row in asked],
             "query",

@@ -39,7 +39,7 @@ class Lines(Listener):
     def say(self, line: str) -> None:
         self.lines.append(line)
 
-    def progress(self, label: str, done: int, total: int, detail: str = "") -> None:
+    def progress(self, label: str, done: int, total: int, detail: str = "", unit: str = "") -> None:
         self.shown.append((label, done, total, detail))
 
 

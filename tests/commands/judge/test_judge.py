@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from quati_pool.commands.export.qrels import export_qrels
@@ -764,7 +765,7 @@ def fails(pairs: Sequence[Pair]) -> list[Verdict]:
 @pytest.mark.parametrize(
     ("says", "message"),
     [
-        (fails, r"the judge mine failed \(ZeroDivisionError: division by zero\); fix or uninstall its package"),
+        (fails, r"the judge mine failed \(ZeroDivisionError: division by zero\); fix its code"),
         (lambda pairs: None, r"the judge mine failed \(TypeError: "),
         (lambda pairs: [3 for _ in pairs], r"the judge mine failed \(AttributeError: "),
         (lambda pairs: [], r"the judge mine failed \(ValueError: 0 verdicts for 1 pairs\)"),
@@ -794,6 +795,12 @@ def test_a_plug_ins_grade_is_checked_like_any_other(
     config = plugged(tmp_path, monkeypatch, lambda pairs: [Verdict(State.ok, grade) for _ in pairs])
     assert run(config).pending.coverage.states == {state: 1}
     assert rows(tmp_path, "SELECT relevance FROM labels") == [(None,)]
+
+
+def test_a_plug_ins_grade_may_be_a_number_of_numpys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = plugged(tmp_path, monkeypatch, lambda pairs: [Verdict(State.ok, np.int64(2)) for _ in pairs])
+    assert run(config).pending.coverage.states == {State.ok: 1}
+    assert rows(tmp_path, "SELECT relevance FROM labels") == [(2,)]
 
 
 def plugged(folder: Path, monkeypatch: pytest.MonkeyPatch, says: Any) -> Path:

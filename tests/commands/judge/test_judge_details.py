@@ -101,9 +101,9 @@ def test_aspects_and_probabilities_are_listed_and_exported_and_never_the_grade(
         }
     assert "aspects" not in lexical
     assert gpt["grades"] == {str(grade): count for grade, count in sorted(Counter(grades.values()).items())}
-    table = done(cli, "labels")
+    table = done(cli, "labels", "--full")
     assert "Aspects" in table
-    assert "Aspects" not in done(cli, "labels", "lexical")
+    assert "Aspects" not in done(cli, "labels", "--full", "lexical")
 
     for name in ("gpt.jsonl", "gpt.csv", "gpt.tsv"):
         done(cli, "export", "labels", "--labeler", "gpt", "-o", name)
@@ -173,7 +173,7 @@ def test_thoughts_and_notes_come_apart_from_the_answers(server: ServerProcess, t
     ways = ["thought_field", "thought_parts", "thought_alone", "unknown_part", "well"]
     pairs = [pair("q1", way, f"[[serve: {way}]] [pair {way}]") for way in ways]
     workspace(tmp_path, pairs, {"gpt": {"model": "fake-1", "prompt": "quati-pt"}})
-    made = cli("judge", "gpt", "--reask", "0", "--format", "json")
+    made = cli("judge", "--full", "gpt", "--reask", "0", "--format", "json")
     assert "such as q1 thought_alone, unparsed (the answer" in made.err
     assert "no answer, only thoughts; all of them" in made.err
     example = json.loads(made.out)["example_failure"]
@@ -186,7 +186,7 @@ def test_thoughts_and_notes_come_apart_from_the_answers(server: ServerProcess, t
     assert (missing["thought_alone"]["answer"], missing["thought_alone"]["thoughts"]) == (None, THOUGHT)
     assert (missing["unknown_part"]["answer"], missing["unknown_part"]["thoughts"]) == (None, None)
     assert missing["unknown_part"]["notes"] == ["a part of type quotation was not read"]
-    assert "only thoughts" in done(cli, "labels", "--missing")
+    assert "only thoughts" in done(cli, "labels", "--missing", "--full")
 
 
 def test_half_a_surrogate_pair_in_what_a_model_thought_is_exported_as_a_mark(

@@ -167,7 +167,9 @@ def test_control_c_finishes_what_is_in_flight(server: ServerProcess, forks: Fork
     assert code == 130
     asked = [entry["id"] for entry in server.log() if entry["id"] != PROBE]
     assert 40 <= committed(tmp_path) == len(asked) < 500
-    assert f"{500 - len(asked)} pairs are still to be asked; run the same command again" in err
+    assert (
+        f"kept: all grades so far ({500 - len(asked)} pairs are still to be asked); run the same command again" in err
+    )
     server.script(id_pattern=ID_PATTERN)
     assert finished(forks.start("judge", "--concurrency", CONCURRENCY, "-c", config))[0] == 0
     assert Counter(entry["id"] for entry in server.log() if entry["id"] != PROBE).most_common(1)[0][1] == 1

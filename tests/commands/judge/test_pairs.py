@@ -442,4 +442,7 @@ def test_control_c_writes_what_is_graded(server: ServerProcess, forks: Forks) ->
     states = Counter(line["status"] for line in graded())
     assert 30 <= states["ok"] == committed() < 400
     assert states[None] == 400 - states["ok"]
-    assert f"{states[None]} pairs are still to be asked; run the same command again" in process.said()[1]
+    assert (
+        f"kept: all grades so far ({states[None]} pairs are still to be asked); run the same command again"
+        in process.said()[1]
+    )

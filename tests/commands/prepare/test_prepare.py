@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from quati_pool.errors import InputError, QuatiPoolError
 from quati_pool.files.artifacts import write_file
 from quati_pool.files.corpus import expand_paths, read_passages
 from quati_pool.preparation.base import Drops
+from quati_pool.preparation.reading import sharding
 from quati_pool.preparation.steps.duplicates import Duplicates
 from quati_pool.processes.base import Engine
 from quati_pool.processes.opening import open_engine
@@ -276,6 +278,25 @@ def test_a_removal_can_be_killed_between_file_and_sidecar(tmp_path: Path, monkey
             made(config)
     made(config)
     assert sorted(path.name for path in (tmp_path / "all").iterdir()) == ["00000.jsonl.gz", "00000.jsonl.gz.meta.json"]
+
+
+class StoppedEngine(SerialEngine):
+    """Ctrl-C comes when the third task is awaited."""
+
+    def run(self, *arguments: Any, **named: Any) -> Iterator[tuple[int, Any]]:
+        for done, result in enumerate(super().run(*arguments, **named)):
+            if done == 2:
+                raise KeyboardInterrupt
+            yield result
+
+
+def test_ctrl_c_notes_the_finished_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharding, "FILES", 1)
+    for number in range(4):
+        (tmp_path / f"{number}.jsonl").write_text(lines_of((f"d{number}", "text")))
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        made(write_config(tmp_path, "  - write: {to: all}\n"), StoppedEngine())
+    assert stopped.value.__notes__ == ["3 of 4 shards of the phase 1. read to repeated-ids"]
 
 
 def test_where_nothing_is_left_the_steps_after_it_go_on(tmp_path: Path) -> None:

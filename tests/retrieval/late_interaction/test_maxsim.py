@@ -94,6 +94,16 @@ def test_blocks_change_no_bit_of_the_hits(
     assert search(tokens, queries, depth) == whole
 
 
+def test_progress_counts_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(4)
+    tokens = token_vectors(tmp_path, ragged(chance, 60, 9, 16))
+    small(monkeypatch, columns=20, elements=1 << 10, stretch=30)
+    reported: list[tuple[int, int]] = []
+    maxsim_search(tokens, [unit(np.ones((10, 16)))] * 6, 5, lambda *state: reported.append(state))
+    # Two queries at a time, over two stretches of passages.
+    assert reported == [(1, 6), (2, 6), (3, 6), (4, 6), (5, 6), (6, 6)]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_the_best_are_found_with_all_that_tie_with_the_last(

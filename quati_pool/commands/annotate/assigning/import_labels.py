@@ -244,7 +244,7 @@ class _Plan:
             else:
                 # The slot was done under an earlier version, or for a text that has changed since.
                 self.session.assignments.add_label(replace(label, assignment_id=slot.assignment_id))
-            listener.progress(self.name, done, len(self.labels))
+            listener.progress(self.name, done, len(self.labels), unit="labels")
         return ImportedLabels(
             name=self.name, path=self.file.path, written=len(self.labels), there=self.there,
             taken_back=self.taken_back, differing=len(self._differing), design_id=design_id, new=new, **self._counts,

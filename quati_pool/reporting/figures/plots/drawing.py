@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,6 +49,9 @@ STYLE: dict[str, Any] = {
 }
 
 
+# matplotlib's settings and Python's filters of warnings belong to the whole process.
+_DRAWING = threading.RLock()
+
 FORMATS: tuple[Format, ...] = ("svg", "png")
 _DPI = 150
 
@@ -91,6 +95,11 @@ class Drawing:
         with self._drawn() as canvas:
             return {kind: _saved(canvas, kind) for kind in FORMATS}
 
+    def figure(self) -> Canvas:
+        """The figure as a matplotlib figure, to be changed or saved further."""
+        with self._drawn() as canvas:
+            return canvas
+
     @contextmanager
     def _drawn(self) -> Iterator[Canvas]:
         # Drawn without pyplot, which would look for a display and keep global state.
@@ -98,7 +107,7 @@ class Drawing:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
 
-        with matplotlib.rc_context(), warnings.catch_warnings():
+        with _DRAWING, matplotlib.rc_context(), warnings.catch_warnings():
             matplotlib.rcdefaults()
             for name, value in (_SETTINGS | self.style).items():
                 matplotlib.rcParams[name] = value  # type: ignore[index]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quati_pool.reporting.figures.plots.drawing import ACCENT, STYLE, WARM, Drawing
-from quati_pool.reporting.figures.plots.names import beginning, inches, labels, wrapped
+from quati_pool.reporting.figures.plots.names import inches, wrapped
+from quati_pool.text.display_width import beginning, labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

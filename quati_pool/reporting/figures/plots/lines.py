@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.reporting.figures.plots.drawing import STYLE, Drawing
-from quati_pool.reporting.figures.plots.names import beginning, inches, labels, wrapped
+from quati_pool.reporting.figures.plots.names import inches, wrapped
+from quati_pool.text.display_width import beginning, labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

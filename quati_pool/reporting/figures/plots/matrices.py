@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.reporting.figures.plots.drawing import QUIET, STYLE, Drawing
-from quati_pool.reporting.figures.plots.names import columns, inches, labels, wrapped
+from quati_pool.reporting.figures.plots.names import inches, wrapped
+from quati_pool.text.display_width import columns, labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from quati_pool.reporting.figures.plots.drawing import ACCENT, INK, QUIET, STYLE, WARM, Drawing
-from quati_pool.reporting.figures.plots.names import beginning, columns, wrapped
+from quati_pool.reporting.figures.plots.names import wrapped
+from quati_pool.text.display_width import beginning, columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

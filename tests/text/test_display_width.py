@@ -1,12 +1,13 @@
-"""Names are short enough to stand beside a mark, and stay apart."""
+"""Names and lines are short enough for their place, and names that differ keep different labels."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quati_pool.reporting.figures.plots.names import beginning, columns, labels, short, wrapped
+from quati_pool.reporting.figures.plots.names import wrapped
 from quati_pool.text.characters import one_line
+from quati_pool.text.display_width import beginning, columns, labels, padded, short, wrapped_lines
 
 
 def test_what_is_too_long_loses_its_middle() -> None:
@@ -43,3 +44,15 @@ def test_a_title_has_three_lines_at_most() -> None:
     assert len(lines) == 3
     assert lines[-1].endswith("…")
     assert max(map(len, lines)) <= 43
+
+
+@given(st.text("ab日 \n", max_size=80), st.integers(2, 30))
+def test_wrapped_lines_fit_and_keep_every_word_that_fits(text: str, width: int) -> None:
+    lines = wrapped_lines(text, width)
+    assert all(columns(line) <= width for line in lines)
+    assert [word for line in lines for word in line.split(" ")] == [short(word, width) for word in text.split()]
+
+
+def test_padding_counts_columns() -> None:
+    assert padded("日本", 6) == "日本  "
+    assert padded("0.5", 6, right=True) == "   0.5"

@@ -1,0 +1,106 @@
+"""The next command for a collection: faults, build, judges, people, agreement, evaluation, report, export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from quati_pool.commands.status.labelers import LabelerState
+from quati_pool.commands.status.outputs import OutputState
+from quati_pool.commands.status.state import WorkspaceState
+from quati_pool.labels.main_labeler import Candidate, main_labeler
+from quati_pool.text.pluralize import counted, first_of
+
+SAMPLE = 100
+"""The number of pairs that people are first asked for."""
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """A command, without ``quati-pool`` and ``-c``, and why it is next."""
+
+    command: tuple[str, ...]
+    why: str
+
+
+def next_step(state: WorkspaceState) -> NextStep | None:
+    """The first step that there is work for; None where all is done."""
+    return next(_steps(state), None)
+
+
+def _steps(state: WorkspaceState) -> Iterator[NextStep]:
+    if state.faults and (state.to_build or state.labels.problems):
+        faults = counted(len(state.faults), "thing", "things")
+        yield NextStep(("validate", str(state.config.path)), f"{faults} that pool.yaml asks for cannot be done")
+    if state.to_build:
+        yield NextStep(("build",), f"not built or out of date: {first_of(state.to_build)}")
+    if state.database is not None:
+        yield NextStep(("labels",) if state.former else ("doctor",), state.database)
+    yield from _judges(state)
+    yield from _people(state)
+    yield from _results(state)
+    yield from _exports(state)
+
+
+def _judges(state: WorkspaceState) -> Iterator[NextStep]:
+    judges = [one for one in state.labels.labelers if one.runs]
+    for one in judges:
+        if one.batches:
+            yield NextStep(("batch", "collect", one.name), f"{one.in_batches:,} of its requests wait in a batch")
+    waiting = [one for one in judges if one.coverage.unasked or one.unread]
+    for one in waiting:
+        if one.name not in state.blocked:
+            asked = f"{counted(one.coverage.unasked, 'pair was', 'pairs were')} never asked about"
+            yield NextStep(("judge", one.name), asked if one.coverage.unasked else "the rules of reading are newer")
+    # A judge that cannot be asked holds nobody up where another labeler has graded everything.
+    if waiting and not any(one.coverage.pairs and not one.coverage.pending for one in state.labels.labelers):
+        yield NextStep(("judge", waiting[0].name), state.blocked.get(waiting[0].name, ""))
+
+
+def _people(state: WorkspaceState) -> Iterator[NextStep]:
+    labels = state.labels
+    if labels.slots.get("open"):
+        codes = "" if labels.people else "; nobody has an access code yet: quati-pool assessors add NAME --role lead"
+        yield NextStep(("annotate",), f"{labels.slots['open']:,} assignments are open{codes}")
+    independent = [one for one in labels.with_grades if not one.members]
+    if all(one.grader in ("llm", "program") for one in independent):
+        if labels.slots.get("done"):
+            yield NextStep(("annotate",), "the labels that people gave count no longer, and are asked for again")
+        number = min(SAMPLE, state.pool.pairs or SAMPLE)
+        yield NextStep(("assign", "--random", str(number)), "no person has graded a sample of the pairs")
+
+
+def _results(state: WorkspaceState) -> Iterator[NextStep]:
+    possible = {"agree": state.labels.common, "evaluate": len(state.labels.with_grades), "report": True}
+    for command in possible:
+        output = state.output(command)
+        if possible[command] and (output is None or output.why is not None):
+            yield NextStep(
+                (command,), "its files are not there yet" if output is None else f"{output.path.name}: {output.why}"
+            )
+
+
+def _exports(state: WorkspaceState) -> Iterator[NextStep]:
+    exports = [one for one in state.outputs if one.export]
+    for one in exports:
+        if one.why is not None:
+            yield NextStep(_allowing(state, one), f"{one.path.name}: {one.why}")
+    chosen = _exported(state)
+    if not exports and chosen is not None:
+        missing = ("--allow-missing",) if chosen.coverage.pending else ()
+        yield NextStep(("export", "qrels", "--labeler", chosen.name, *missing), "nothing was exported yet")
+
+
+def _allowing(state: WorkspaceState, output: OutputState) -> tuple[str, ...]:
+    """The command of an export; it leaves pairs out where its labelers lack grades."""
+    pending = any(one.coverage.pending for one in state.labels.labelers if one.name in output.command)
+    return (*output.command, "--allow-missing") if pending else output.command
+
+
+def _exported(state: WorkspaceState) -> LabelerState | None:
+    """The labeler to export: the main one of those that graded all pairs or, where none did, of all."""
+    graded = state.labels.with_grades
+    complete = [one for one in graded if not one.coverage.pending]
+    candidates = [Candidate(one.name, one.grader, one.graded + one.outside, one.members) for one in complete or graded]
+    main = main_labeler(candidates).name
+    return next((one for one in complete or graded if main in (None, one.name)), None)

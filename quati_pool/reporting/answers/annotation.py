@@ -1,0 +1,61 @@
+"""The answers of ``assign``, ``assessors list``, ``import`` and ``questions list``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from quati_pool.commands.annotate.assessors import ListedAssessor
+from quati_pool.commands.annotate.assigning.assign import AssignReport
+from quati_pool.commands.annotate.assigning.import_labels import ImportedLabels
+from quati_pool.commands.annotate.assigning.training_file import TrainingReport
+from quati_pool.commands.annotate.questions.writing import state_of
+from quati_pool.reporting.answers import wording
+from quati_pool.reporting.formats.answers import Answer
+from quati_pool.reporting.formats.tables import Column, Table
+from quati_pool.reporting.tables import assessors, assign, import_labels, questions
+from quati_pool.text.pluralize import counted
+
+_ALL = "--full prints all tables."
+
+
+def assigned(report: AssignReport) -> Answer:
+    chosen, pool = len(report.sample), counted(report.frame_pairs, "pair", "pairs")
+    by = f"by {report.method}, seed {report.seed}" if report.method != "all" else "all of them"
+    said = f"{chosen:,} of {pool} are chosen ({by}), for {counted(report.overlap, 'person', 'people')} each."
+    written, strata, *people = assign.tables(report, whole=True)
+    table = people[0] if people else strata if strata.rows else None
+    return Answer([said, written.note], table, _ALL)
+
+
+def training(report: TrainingReport, dry_run: bool) -> Answer:
+    would = "would be" if dry_run else "are"
+    total = f"{counted(report.total, 'pair', 'pairs')} of training in all"
+    return Answer([f"{report.added:,} of {counted(report.pairs, 'pair', 'pairs')} {would} new or changed; {total}."])
+
+
+def people(listed: Sequence[ListedAssessor]) -> Answer:
+    active = sum(not (one.revoked or one.never_had) for one in listed)
+    labels = sum(one.labels for one in listed)
+    who = f"{counted(len(listed), 'person', 'people')}, {active:,} of them with a valid access code"
+    said = f"{who}; together they have given {counted(labels, 'label', 'labels')}."
+    if not listed:
+        return Answer(["There is nobody yet; give somebody a code with: quati-pool assessors add NAME"])
+    return Answer([said], assessors.table(list(listed)), _ALL)
+
+
+def imported(made: Sequence[ImportedLabels]) -> Answer:
+    written, there = sum(one.written for one in made), sum(one.there for one in made)
+    said = f"{counted(written, 'label', 'labels')} of {counted(len(made), 'person', 'people')} written"
+    return Answer([f"{said}, {there:,} were there already."], import_labels.table(made), _ALL)
+
+
+def written_questions(found: questions.QuestionsReport) -> Answer:
+    if not found.questions:
+        return Answer(["There are no questions yet; people write them in the app: quati-pool annotate"])
+    states = Counter(map(state_of, found.questions))
+    said = f"{counted(len(found.questions), 'question', 'questions')}: {wording.counts(states.items())}."
+    listed, _ = questions.tables(found)
+    columns = [Column(column.heading, prose=column.heading == "text") for column in listed.columns]
+    newest = Table("Questions, the newest first", columns, list(reversed(listed.rows)))
+    return Answer([said], newest, "--full prints all questions, and how they cover themes, scopes and types.")

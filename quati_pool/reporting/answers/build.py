@@ -1,0 +1,57 @@
+"""The answer of ``build``: how large the pool is, and how much of it depends on single systems."""
+
+from __future__ import annotations
+
+from quati_pool.commands.build import BuildResult
+from quati_pool.project.workspace import Workspace
+from quati_pool.reporting.answers import wording
+from quati_pool.reporting.formats.answers import Answer
+from quati_pool.reporting.formats.tables import Cell, Column, Table
+from quati_pool.text.pluralize import counted
+
+
+def answer(result: BuildResult) -> Answer:
+    folder = Workspace(result.config.folder).report("")
+    return Answer([pooled(result), *_doubts(result)], _systems(result), wording.files(folder, "diversity"))
+
+
+def pooled(result: BuildResult) -> str:
+    """The size of the pool, and the share of its pairs that a single system returned."""
+    found, depths = result.diversity, {depth for depth in result.pool.depths.tolist() if depth}
+    if not depths:
+        return f"{counted(len(result.pool), 'pair', 'pairs')} are pooled, from no system."
+    top = f"top {depths.pop()}" if len(depths) == 1 else f"top {min(depths)} to {max(depths)}"
+    systems, queries = counted(len(found.systems), "system", "systems"), counted(found.queries, "query", "queries")
+    pairs = counted(len(result.pool), "query–passage pair", "different query–passage pairs")
+    return (
+        f"The {top} of {systems} for {queries} give {pairs}, {found.union.unique:,} of "
+        f"them ({wording.percent(found.union.unique, found.union.pairs)}) by one system alone."
+    )
+
+
+def _doubts(result: BuildResult) -> list[str]:
+    found = []
+    if result.queries_without_pairs:
+        without = counted(len(result.queries_without_pairs), "query has", "queries have")
+        found.append(f"{without} no pair ({wording.names(result.queries_without_pairs)}).")
+    if result.without_text:
+        found.append(f"{counted(result.without_text, 'pair has', 'pairs have')} no text and cannot be judged.")
+    if result.diversity.extra:
+        extra = counted(result.diversity.extra, "pair comes", "pairs come")
+        found.append(f"{extra} from {result.config.pool.extra} alone.")
+    if result.grades:
+        relevant = result.grades.relevant
+        found.append(
+            f"Of {relevant.pairs:,} relevant pairs {relevant.unique:,} "
+            f"({wording.percent(relevant.unique, relevant.pairs)}) come from one system alone."
+        )
+    return found
+
+
+def _systems(result: BuildResult) -> Table:
+    """The systems, those with the largest share of pairs of their own first."""
+    shares = sorted(result.diversity.systems, key=lambda one: -(one.unique_share or 0))
+    rows: list[list[Cell]] = [[one.name, one.pairs, one.unique, one.unique_share] for one in shares]
+    columns = [Column("System"), Column("Pairs pooled"), Column("By it alone"), Column("Share", 1, percent=True)]
+    note = "Without a system, the pairs by it alone would be unjudged."
+    return Table("What each system brought into the pool", columns, rows, note)

@@ -1,0 +1,70 @@
+"""Numbers, names and closing lines as the sentences of answers have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from quati_pool.reporting.formats.tables import Column
+from quati_pool.stats.bootstrap import Interval
+from quati_pool.text.display_width import short
+from quati_pool.text.pluralize import listed
+
+_NAME = 28
+_NAMED = 3
+
+
+def name(full: str) -> str:
+    """A name, with its middle left out if it is too long for a sentence."""
+    return short(full, _NAME)
+
+
+def names(full: Sequence[str], most: int = _NAMED) -> str:
+    """``a, b and c``, or ``a, b, c and 4 more``."""
+    shown = [name(one) for one in full[:most]]
+    return listed([*shown, f"{len(full) - most:,} more"] if len(full) > most else shown)
+
+
+def number(value: float | None, decimals: int) -> str:
+    return Column("", decimals).show(value)
+
+
+def with_interval(value: float | None, found: Interval | None, decimals: int, *, level: bool = False) -> str:
+    """``0.452 (0.41 to 0.49)``, or ``0.452 (95 % interval 0.41 to 0.49)`` with ``level``; the value alone if there is
+    no interval."""
+    if value is None or value != value:
+        return "undefined"
+    shown = number(value, decimals)
+    if found is None or found.low is None or found.high is None:
+        return shown
+    ends = f"{number(found.low, decimals)} to {number(found.high, decimals)}"
+    return f"{shown} (95 % interval {ends})" if level else f"{shown} ({ends})"
+
+
+def share(value: float) -> str:
+    """``58.3 %`` of a share from 0 to 1; one that is not 1 is never shown as 100 %."""
+    shown = f"{100 * value:.1f}"
+    return "> 99.9 %" if shown == "100.0" and value < 1 else f"{shown} %"
+
+
+def p_value(p: float | None) -> str:
+    """``p = 0.031``, ``p < 0.0001``, or why there is none."""
+    if p is None:
+        return "p undefined"
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
+
+
+def percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "–"
+
+
+def counts(found: Iterable[tuple[str, int]]) -> str:
+    """``3 unparsed, 2 refused``, without those that are 0."""
+    return ", ".join(f"{count:,} {what}" for what, count in found if count)
+
+
+def files(folder: Path | None, stem: str) -> str:
+    """Where everything else is: ``folder`` has the files that the command wrote, None if it wrote none."""
+    if folder is None:
+        return "--full prints all tables; -o DIR saves them, with figures."
+    return f"--full prints all tables; {stem}.md in {folder} has them too (.tex, .csv, .json and figures next to it)."
