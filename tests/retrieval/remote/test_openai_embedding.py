@@ -33,6 +33,7 @@ from quati_pool.retrieval.remote.openai_embedding import OpenaiEmbedding, Openai
 from quati_pool.retrieval.remote.reorder_buffer import ReorderBuffer
 from quati_pool.retrieval.shards import Shards
 from tests.llm.embedding_server import ODD, WRONG, EmbeddingServer
+from tests.near_ties import assert_ranked
 from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.neural
@@ -101,12 +102,14 @@ def search(
 
 
 def best(products: npt.NDArray[np.float64], depth: int) -> list[list[int]]:
-    """The passages of the highest inner products; random vectors have no ties."""
+    """The passages of the highest inner products."""
     return np.argsort(-products, axis=1)[:, :depth].tolist()
 
 
-def ranked(found: list[dict[int, float]]) -> list[list[int]]:
-    return [sorted(scores, key=lambda doc: -scores[doc]) for scores in found]
+def assert_found(found: list[dict[int, float]], products: npt.NDArray[np.float64], depth: int) -> None:
+    """That the ``depth`` passages of the highest ``products``, shape (queries, passages), were found for each query."""
+    for scores, exact in zip(found, products.tolist(), strict=True):
+        assert_ranked(sorted(scores, key=lambda doc: -scores[doc]), dict(enumerate(exact)), 2e-6, depth)
 
 
 def products(server: EmbeddingServer, texts: list[str], queries: list[str] = QUERIES, dimensions: int | None = None):
@@ -124,7 +127,7 @@ def test_the_ranking_is_that_of_the_exact_inner_products(
     corpus = store(tmp_path / "store", TEXTS)
     found = search(retriever(server, dimensions=dimensions), corpus, context(tmp_path), depth=60)
     expected = products(server, TEXTS, dimensions=dimensions)
-    assert ranked(found) == best(expected, 60)
+    assert_found(found, expected, 60)
     scores = np.array([[scores[doc] for doc in range(60)] for scores in found])
     assert scores == pytest.approx(expected, abs=1e-6)
     assert (scores < 0).any()
@@ -145,14 +148,14 @@ def test_the_ranking_is_the_same_however_the_server_answers(server: EmbeddingSer
     server.way = answering
     corpus = store(tmp_path / "store", TEXTS)
     found = search(retriever(server), corpus, context(tmp_path))
-    assert ranked(found) == best(products(server, TEXTS), 10)
+    assert_found(found, products(server, TEXTS), 10)
 
 
 def test_an_empty_query_returns_nothing_and_is_not_asked(server: EmbeddingServer, tmp_path: Path) -> None:
     corpus = store(tmp_path / "store", TEXTS)
     found = search(retriever(server), corpus, context(tmp_path), ["", QUERIES[0], " \n\t"])
     assert [len(scores) for scores in found] == [0, 10, 0]
-    assert ranked(found)[1] == best(products(server, TEXTS, QUERIES[:1]), 10)[0]
+    assert_found(found[1:2], products(server, TEXTS, QUERIES[:1]), 10)
     server.asked.clear()
     assert search(retriever(server), corpus, context(tmp_path), ["", " "]) == [{}, {}]
     assert not server.asked
@@ -165,9 +168,9 @@ def test_empty_passages_are_not_sent_and_score_0(server: EmbeddingServer, tmp_pa
     assert sorted(server.texts) == sorted([*TEXTS[:20], *QUERIES])
     for scores in found:
         assert [scores[doc] for doc in (0, 1, 12, 23)] == [0, 0, 0, 0]
-    assert ranked([{doc: score for doc, score in scores.items() if texts[doc].strip()} for scores in found]) == [
-        [doc + 2 + (doc >= 10) for doc in order] for order in best(products(server, TEXTS[:20]), 20)
-    ]
+    place = {2 + n + (n >= 10): n for n in range(20)}
+    with_text = [{place[doc]: score for doc, score in scores.items() if doc in place} for scores in found]
+    assert_found(with_text, products(server, TEXTS[:20]), 20)
 
 
 def test_long_stretches_of_empty_passages_take_their_places(
@@ -195,7 +198,7 @@ def test_a_text_may_hold_anything(server: EmbeddingServer, tmp_path: Path) -> No
     corpus = store(tmp_path / "store", texts)
     found = search(retriever(server), corpus, context(tmp_path))
     sent = [text[:28672] for text in texts]
-    assert ranked(found) == best(products(server, sent), len(texts))
+    assert_found(found, products(server, sent), len(texts))
 
 
 def test_prefixes_stand_before_what_is_sent(server: EmbeddingServer, tmp_path: Path) -> None:
@@ -203,7 +206,7 @@ def test_prefixes_stand_before_what_is_sent(server: EmbeddingServer, tmp_path: P
     component = retriever(server, query_prefix="query: ", passage_prefix="passage: ")
     found = search(component, corpus, context(tmp_path))
     with_prefix = products(server, [f"passage: {text}" for text in TEXTS], [f"query: {text}" for text in QUERIES])
-    assert ranked(found) == best(with_prefix, 10)
+    assert_found(found, with_prefix, 10)
 
 
 def test_vectors_are_compared_as_they_come_or_by_cosine(server: EmbeddingServer, tmp_path: Path) -> None:
@@ -214,7 +217,7 @@ def test_vectors_are_compared_as_they_come_or_by_cosine(server: EmbeddingServer,
     corpus = store(tmp_path / "store", TEXTS)
     notes: list[str] = []
     as_given = search(retriever(server), corpus, context(tmp_path, notes))
-    assert ranked(as_given) == best(products(server, TEXTS), 10)
+    assert_found(as_given, products(server, TEXTS), 10)
     assert sum("not of length 1" in note for note in notes) == 1
     vectors = server.vectors_of(TEXTS).astype(float)
     cosines = server.vectors_of(QUERIES).astype(float) @ (vectors / np.linalg.norm(vectors, axis=1)[:, None]).T
@@ -222,7 +225,7 @@ def test_vectors_are_compared_as_they_come_or_by_cosine(server: EmbeddingServer,
     (tmp_path / "other").mkdir()
     told: list[str] = []
     found = search(retriever(server, normalize=True), corpus, context(tmp_path / "other", told))
-    assert ranked(found) == best(cosines, 10)
+    assert_found(found, cosines, 10)
     assert not any("not of length 1" in note for note in told)
 
 
@@ -294,7 +297,7 @@ def test_a_first_batch_that_comes_last_holds_up_nothing(server: EmbeddingServer,
     server.way = lambda texts, _: "late 0.5" if TEXTS[0] in texts else None
     corpus = store(tmp_path / "store", TEXTS)
     found = search(retriever(server, concurrency=4), corpus, context(tmp_path))
-    assert ranked(found) == best(products(server, TEXTS), 10)
+    assert_found(found, products(server, TEXTS), 10)
     assert [asked.done for asked in server.asked] == [True] * 9
 
 
@@ -316,7 +319,7 @@ def test_what_was_answered_before_a_failure_is_not_asked_again(server: Embedding
     server.way = None
     found = search(retriever(server, concurrency=4), corpus, context(tmp_path))
     assert set(server.texts) == set(TEXTS) - answered
-    assert ranked(found) == best(products(server, TEXTS), 10)
+    assert_found(found, products(server, TEXTS), 10)
 
 
 PROCESS = """
@@ -364,7 +367,7 @@ def test_a_kill_loses_at_most_what_is_in_flight(server: EmbeddingServer, tmp_pat
     server.way = None
     found = search(retriever(server, concurrency=4, batch_size=5), corpus, context(tmp_path))
     assert sorted(server.texts) == sorted(set(texts) - kept)
-    assert ranked(found) == best(products(server, texts), 10)
+    assert_found(found, products(server, texts), 10)
     vectors = Shards(folder).array("vectors")
     assert np.array_equal(vectors, server.vectors_of(texts))
 
@@ -386,7 +389,7 @@ def test_an_interrupt_keeps_what_is_in_flight(server: EmbeddingServer, tmp_path:
     assert len(answered) < len(TEXTS)
     server.asked.clear()
     found = search(retriever(server), corpus, context(tmp_path))
-    assert ranked(found) == best(products(server, TEXTS), 10)
+    assert_found(found, products(server, TEXTS), 10)
     assert len(server.texts) < len(TEXTS)
 
 
@@ -441,7 +444,7 @@ def test_a_passage_the_server_finds_too_long_is_cut_and_counted(server: Embeddin
         texts[4],
         surely_fitted(texts[5], 100),
     ]
-    assert ranked(found) == best(products(server, sent), 6)
+    assert_found(found, products(server, sent), 6)
     assert "3 passages were longer than max_tokens: 100 allows, and were cut" in notes[1]
 
 
@@ -459,7 +462,7 @@ def test_a_server_that_takes_fewer_texts_gets_fewer(server: EmbeddingServer, tmp
     texts = [f"t{n}" for n in range(320)]
     corpus = store(tmp_path / "store", texts)
     found = search(retriever(server, batch_size=32, concurrency=1), corpus, context(tmp_path))
-    assert ranked(found) == best(products(server, texts), 10)
+    assert_found(found, products(server, texts), 10)
     sizes = [len(asked.texts) for asked in server.asked]
     # The first batches of two workers find it out; from then on nothing is refused.
     assert sizes.count(32) == 2
@@ -507,7 +510,7 @@ def test_vectors_of_another_dimension_are_refused(server: EmbeddingServer, tmp_p
     with pytest.raises(QuatiPoolError, match=r"gives vectors of 12 components, and those in .* have 16: it serves"):
         search(retriever(server), corpus, context(tmp_path))
     server.dimension = 16
-    assert ranked(search(retriever(server), corpus, context(tmp_path))) == best(products(server, TEXTS), 10)
+    assert_found(search(retriever(server), corpus, context(tmp_path)), products(server, TEXTS), 10)
 
 
 def test_a_server_that_ignores_dimensions_is_told_of(server: EmbeddingServer, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from quati_pool.retrieval.vector_index import flat
 from quati_pool.retrieval.vector_index import vectors as storage
 from quati_pool.retrieval.vector_index.faiss_library import load_faiss
 from quati_pool.retrieval.vector_index.vector_search import Precision, VectorError, Vectors, flat_search, pair_scores
+from tests.near_ties import assert_ranked
 from tests.retrieval.vector_index.test_vectors import PRECISIONS, stored
 
 pytestmark = pytest.mark.neural
@@ -109,10 +110,9 @@ def test_scores_and_rankings_are_those_of_numpy(tmp_path: Path, precision: Preci
     truth = queries.astype(np.float64) @ vectors.rows(slice(None)).astype(np.float64).T
     for row, answer in enumerate(found(flat_search(vectors, queries, 50, silent), 60)):
         best = sorted(answer, key=lambda doc: -answer[doc])[:50]
-        # Without ties: neighbours of these random scores are at least 1e-6 apart, or the seed is changed.
-        order = np.argsort(-truth[row])[:51]
-        assert np.diff(-truth[row, order]).min() > 1e-7
-        assert best == order[:50].tolist()
+        near = np.argsort(-truth[row])[:100]
+        # Single precision is off by up to 1e-5 here, by how much depends on the processor.
+        assert_ranked(best, dict(zip(near.tolist(), truth[row, near].tolist(), strict=True)), 2e-5, depth=50)
 
 
 @pytest.mark.parametrize("queries", [1, 19, 20, 64])
