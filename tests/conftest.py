@@ -7,7 +7,9 @@ import gc
 import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -15,6 +17,9 @@ from hypothesis import settings
 from quati_pool.store import upgrade
 from tests.machine_parts import PARTS, REQUIRED, all_lacking, lacking, not_checked
 from tests.new_databases import copied, migrated
+
+if TYPE_CHECKING:
+    from tests.llm.server import ServerProcess
 
 NEEDS = (*PARTS, "slow")
 MIGRATING = Path(__file__).with_name("store")
@@ -63,6 +68,15 @@ def pytest_collection_finish() -> None:
     that it does, as statsmodels does for each Holm correction, looking through them took most of a test's time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def running_server() -> Iterator[ServerProcess]:
+    """The model server, one in each process of the tests; whoever uses it sets its script and clears it."""
+    from tests.llm.server import ServerProcess
+
+    with ServerProcess() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,24 +23,18 @@ JUDGES = {"fake": {"model": "fake-1", "prompt": "quati-pt"}}
 QUERIES, DOCS = 4, 10
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ServerProcess]:
-    with ServerProcess() as server:
-        yield server
-
-
 @pytest.fixture
 def judged(
-    running: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    running_server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., tuple[qp.Collection, ServerProcess]]:
-    monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
     def opened(**script: Any) -> tuple[qp.Collection, ServerProcess]:
-        running.script(id_pattern=ID_PATTERN, **script)
-        running.clear()
+        running_server.script(id_pattern=ID_PATTERN, **script)
+        running_server.clear()
         config = workspace(tmp_path / "judged", many(QUERIES, DOCS), JUDGES)
-        return qp.open(config, progress=False), running
+        return qp.open(config, progress=False), running_server
 
     return opened
 

@@ -7,7 +7,6 @@ import shlex
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,19 +35,13 @@ from tests.llm.server import ServerProcess
 JUDGES = {"fake": {"model": "gpt-4o-mini", "prompt": "quati-pt"}}
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ServerProcess]:
-    with ServerProcess() as server:
-        yield server
-
-
 @pytest.fixture
-def server(running: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
+    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-of-status")
-    running.script(id_pattern=ID_PATTERN, polls=0)
-    running.clear()
-    return running
+    running_server.script(id_pattern=ID_PATTERN, polls=0)
+    running_server.clear()
+    return running_server
 
 
 @pytest.fixture

@@ -25,19 +25,13 @@ from tests.llm.server import PROBE, ServerProcess, grade_of
 JUDGES = {"fake": {"model": "gpt-4o-mini", "prompt": "quati-pt"}}
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ServerProcess]:
-    with ServerProcess() as server:
-        yield server
-
-
 @pytest.fixture
-def server(running: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
+    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    running.script(id_pattern=ID_PATTERN, polls=0)
-    running.clear()
-    return running
+    running_server.script(id_pattern=ID_PATTERN, polls=0)
+    running_server.clear()
+    return running_server
 
 
 @pytest.fixture(scope="module")

@@ -1,20 +1,12 @@
-"""One scriptable server for all tests of the client; each test finds it empty and well."""
+"""The model server as each test of the client finds it: empty and well."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import pytest
 
 from tests.llm.server import ServerProcess
 
 KEY = "sk-test-0123456789abcdef"
-
-
-@pytest.fixture(scope="session")
-def running_server() -> Iterator[ServerProcess]:
-    with ServerProcess() as server:
-        yield server
 
 
 @pytest.fixture

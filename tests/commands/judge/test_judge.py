@@ -7,7 +7,7 @@ import os
 import threading
 import types
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,19 +44,13 @@ from tests.llm.server import PATCHES, PROBE, STATES, TEXTS, ServerProcess, grade
 KEY = "sk-test-0123456789abcdef"
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ServerProcess]:
-    with ServerProcess() as server:
-        yield server
-
-
 @pytest.fixture
-def server(running: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
+    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    running.script(id_pattern=ID_PATTERN)
-    running.clear()
-    return running
+    running_server.script(id_pattern=ID_PATTERN)
+    running_server.clear()
+    return running_server
 
 
 JUDGES = {"fake": {"model": "fake-1", "prompt": "quati-pt"}}

@@ -42,22 +42,16 @@ PROMPT = {
 ASPECTS = {"M": range(4), "T": range(3)}
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ServerProcess]:
-    with ServerProcess() as server:
-        yield server
-
-
 @pytest.fixture
-def server(running: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+def server(running_server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
+    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-mine")
     monkeypatch.chdir(tmp_path)
-    running.script(id_pattern=ID_PATTERN)
-    running.clear()
+    running_server.script(id_pattern=ID_PATTERN)
+    running_server.clear()
     (tmp_path / "prompts").mkdir()
     (tmp_path / "prompts/aspects.yaml").write_text(yaml.safe_dump(PROMPT), encoding="utf-8")
-    return running
+    return running_server
 
 
 def done(cli: Cli, *arguments: object) -> str:

@@ -43,18 +43,13 @@ SHARES = {
 STUBBORN = {"refusal": 6, "empty": 5, "off_scale": 4, "length": 3}
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ServerProcess]:
-    with ServerProcess() as server:
-        yield server
-
-
 @pytest.fixture
-def server(running: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch) -> ServerProcess:
+    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    running.clear()
-    return running
+    running_server.script()
+    running_server.clear()
+    return running_server
 
 
 @pytest.fixture(scope="module")

@@ -29,20 +29,14 @@ from tests.commands.judged import ID_PATTERN, many, pair, workspace
 from tests.llm.server import PROBE, ServerProcess, grade_of
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[ServerProcess]:
-    with ServerProcess() as server:
-        yield server
-
-
 @pytest.fixture
-def server(running: ServerProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ServerProcess:
-    monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+def server(running_server: ServerProcess, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ServerProcess:
+    monkeypatch.setenv("OPENAI_BASE_URL", running_server.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     monkeypatch.chdir(tmp_path)
-    running.script(id_pattern=ID_PATTERN)
-    running.clear()
-    return running
+    running_server.script(id_pattern=ID_PATTERN)
+    running_server.clear()
+    return running_server
 
 
 @pytest.fixture(scope="module")
